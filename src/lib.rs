@@ -31,7 +31,7 @@
 //! - [`sass`]: machine code: the resources of kernels and their static schedule, read from cubins.
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
-//! - [`traffic`]: sectors, lines and wavefronts of one full warp's request, for every access.
+//! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
@@ -44,6 +44,7 @@
 //! - [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
+//! - [`lint`]: what accesses cost by source line, and what to do about it.
 //! - [`draft`]: launch files to start from, from the trace and from trials in [`interp`].
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
@@ -86,6 +87,7 @@ pub mod install;
 pub mod interp;
 pub mod isa;
 pub mod launch;
+pub mod lint;
 pub mod page;
 pub mod parallel;
 pub mod patterns;

@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 38] = [
     "source",
     "float",
     "isa",
@@ -40,6 +40,7 @@ const ORDER: [&str; 37] = [
     "tracing",
     "profile",
     "pipeline",
+    "lint",
     "draft",
     "ptxas",
     "ab",

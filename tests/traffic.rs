@@ -85,9 +85,12 @@ fn kernel(source: &SourceFile, module: &Module<'_>, name: &str) -> Tally {
     let pointer_bytes = if launch.args.iter().any(inside) { 1 } else { 256 };
     let mut tally = Tally::default();
     let threads: u32 = launch.block.iter().product();
-    let shapes = [launch.block, [threads / 4, 4, 1], [16, threads / 16, 1], [8, 4, threads / 32], [24, 4, 1]];
-    for (number, block) in shapes.into_iter().enumerate() {
-        if block.contains(&0) || number > 0 && block == launch.block {
+    let others =
+        [[16, threads / 16, 1], [8, 4, threads / 32], [threads / 4, 4, 1], [24, 4, 1], [64, 2, 1]];
+    // Another shape for each next kernel.
+    let other = others[name.bytes().map(usize::from).sum::<usize>() % others.len()];
+    for block in [launch.block, other] {
+        if block.contains(&0) {
             continue;
         }
         let launch = Launch { block, ..launch.clone() };

@@ -19,6 +19,8 @@ impl Status {
     pub const DIFFERENT: Status = Status(1);
     /// 1: buffers do not hold what the launch file of `run` expects.
     pub const UNEXPECTED: Status = Status(1);
+    /// 1: `lint` has found what `--deny` names.
+    pub const DENIED: Status = Status(1);
     /// 1: no choice completes the sketch of `synth`.
     pub const EMPTY: Status = Status(1);
     /// 2: an input cannot be read, parsed or used, an output cannot be written, nothing was installed,

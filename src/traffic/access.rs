@@ -123,6 +123,17 @@ pub struct AccessTraffic {
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
+    /// Low bits of lane 0's address that are known, at most 7, and their value.
+    pub base: Option<(u32, i64)>,
+}
+
+/// A branch at which lanes of every full warp take different ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Split {
+    /// The block that ends with the branch.
+    pub block: BlockId,
+    /// How many lanes find the condition true, in the first warp.
+    pub taken: u32,
 }
 
 /// The accesses of one function.
@@ -132,6 +143,8 @@ pub struct Traffic {
     pub shape: BlockShape,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
+    /// Branches that split every warp.
+    pub splits: Vec<Split>,
 }
 
 impl Traffic {
@@ -170,7 +183,8 @@ impl Traffic {
         let mut accesses: Vec<AccessTraffic> =
             each.filter_map(|(index, access)| counter.access(index, access)).collect();
         accesses.sort_by_key(|access| access.inst);
-        Traffic { shape, accesses }
+        let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
+        Traffic { shape, accesses, splits }
     }
 }
 
@@ -213,6 +227,7 @@ impl<'a> Counter<'a, '_, '_> {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
         };
+        let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
             index,
@@ -224,6 +239,7 @@ impl<'a> Counter<'a, '_, '_> {
             stride,
             spread,
             lanes,
+            base,
         })
     }
 
@@ -305,6 +321,39 @@ impl<'a> Counter<'a, '_, '_> {
             }
         }
         most
+    }
+
+    /// Low bits of lane 0's address that are known in all warps.
+    fn base(&mut self, block: BlockId, address: TermId) -> Option<(u32, i64)> {
+        let [warp] = self.context.shape.warps()[..] else { return None };
+        let Value::Known(sum) = self.value(warp, block, address) else { return None };
+        let (_, first) = sum.split();
+        let bits = self.evaluator(warp, block).alignments.of_sum(&first, true).min(7);
+        Some((bits, first.numbers_only()[0].rem_euclid(1 << bits)))
+    }
+
+    /// Whether a block ends with a branch that splits every warp.
+    fn split(&mut self, block: BlockId) -> Option<Split> {
+        let condition = self.context.trace.branches[block.index()]?;
+        let shape = self.context.shape;
+        let lanes = shape.lanes();
+        if self.flow.block(block).successors.len() < 2 || lanes < LANES {
+            return None;
+        }
+        let first = self.value(shape.warps()[0], block, condition);
+        if matches!(&first, Value::Known(value) if value.is_uniform()) || first == Value::Data {
+            return None;
+        }
+        let mut taken = None;
+        for warp in shape.each_warp(self.most_threads) {
+            let Value::Known(value) = self.value(warp, block, condition) else { return None };
+            let count = value.known()?.iter().filter(|&&one| one & 1 != 0).count();
+            if count == 0 || count == lanes {
+                return None;
+            }
+            taken.get_or_insert(count as u32);
+        }
+        Some(Split { block, taken: taken? })
     }
 
     fn spread(
