@@ -37,7 +37,7 @@ impl Status {
     /// 4: there is no GPU that can be used (`ab`, `tune`, `run --on gpu`).
     pub const NO_GPU: Status = Status(4);
 
-    /// 255: called as ptxas, a hole of a kernel cannot be filled. It is what ptxas ends with where it refuses a text.
+    /// 255: called as ptxas, a hole of a kernel cannot be filled, or `PTXASW_LINT=error` has found something. It is what ptxas ends with where it refuses a text.
     pub const REFUSED: Status = Status(255);
 
     /// The number.

@@ -1,21 +1,24 @@
 //! `ptxasw lint`: what every memory access costs, by source line, and what to do about those that waste.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use strum::IntoEnumIterator;
 
+use super::env::Settings;
 use super::exit::{Failure, Status};
-use super::io;
+use super::{io, wrapper};
 use crate::lint::{self, Baseline, Level, LintFile, Options, Rule, Sources};
+use crate::ptxas::embedded;
 use crate::source::{SourceFile, listed};
 use crate::traffic::Assumed;
 
 /// `lint`
 #[derive(Debug, Args)]
 pub struct Lint {
-    /// PTX files, `-` for standard input
+    /// PTX files, `-` for standard input; also objects, libraries, executables and cubins with PTX inside, which
+    /// cuobjdump reads
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Look at this function alone; its name in the PTX or in the source
@@ -83,7 +86,10 @@ fn block(text: &str) -> Result<[u64; 3], String> {
             sizes[..numbers.len()].copy_from_slice(&numbers);
             Ok(sizes)
         }
-        _ => Err("a shape such as 256, 16x16 or 8x8x4 of at most 1024 threads is expected".to_owned()),
+        _ => {
+            Err("a shape such as 256, 16x16 or 8x8x4 of at most 1024 threads is expected"
+                .to_owned())
+        }
     }
 }
 
@@ -98,6 +104,31 @@ fn denied(text: &str) -> Result<Denied, String> {
         (_, Ok(rule)) => Ok(Denied::One(rule)),
         _ => Err(format!("`all` or one of {} is expected", listed(Rule::iter().map(Rule::name)))),
     }
+}
+
+/// The PTX of a file: the file itself, or what an object or executable holds.
+fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
+    let (name, bytes) = io::read_bytes(path)?;
+    if !embedded::may_hold_ptx(&bytes) {
+        return Ok(vec![SourceFile::from_bytes(name, bytes)?]);
+    }
+    let settings = Settings::of_process();
+    let ptxas = wrapper::real_ptxas(&settings).ok();
+    let beside = ptxas.as_ref().map(|tool| tool.path.as_path());
+    let program = embedded::cuobjdump(beside, settings.path.as_deref()).ok_or_else(|| {
+        let why =
+            "PTX is read from such a file by cuobjdump, which is neither beside ptxas nor in PATH";
+        Failure::about(&name, why)
+    })?;
+    let found = embedded::ptx_in(&program, path).map_err(|why| Failure::about(&name, why))?;
+    if found.is_empty() {
+        let why = "there is no PTX in it; compile with `-gencode arch=compute_80,code=[compute_80,sm_80]`";
+        return Err(Failure::about(&name, why));
+    }
+    let each = found
+        .into_iter()
+        .map(|(part, bytes)| Ok(SourceFile::from_bytes(format!("{name}({part})"), bytes)?));
+    each.collect()
 }
 
 impl Lint {
@@ -121,22 +152,29 @@ impl Lint {
         let options = Options { kernel: self.kernel.clone(), assumed, level };
         let mut files = Vec::new();
         for path in &self.files {
-            let source = io::read(path)?;
-            let mut file = lint::lint(&source, &options)?;
-            baseline.silence(&mut file);
-            files.push((source, file));
+            for source in texts(path)? {
+                let mut file = lint::lint(&source, &options)?;
+                baseline.silence(&mut file);
+                files.push((source, file));
+            }
         }
         if let Some(name) = &self.kernel
             && files.iter().all(|(_, file)| file.kernels.is_empty())
         {
             let first = files.first().map_or("", |(source, _)| source.name());
-            return Err(Failure::about(first, format!("there is no function `{name}` with a body")));
+            return Err(Failure::about(
+                first,
+                format!("there is no function `{name}` with a body"),
+            ));
         }
         io::print(&self.shown(&files)?)?;
         let is_denied = |rule: Rule| {
-            self.deny.iter().any(|denied| matches!(denied, Denied::All) || *denied == Denied::One(rule))
+            self.deny
+                .iter()
+                .any(|denied| matches!(denied, Denied::All) || *denied == Denied::One(rule))
         };
-        let left = files.iter().any(|(_, file)| file.findings().any(|(_, one)| is_denied(one.rule)));
+        let left =
+            files.iter().any(|(_, file)| file.findings().any(|(_, one)| is_denied(one.rule)));
         Ok(if left { Status::DENIED } else { Status::SUCCESS })
     }
 

@@ -8,9 +8,8 @@ use super::rule::{Level, Rule};
 
 /// One run with the findings of all files.
 pub fn sarif(files: &[&LintFile], version: &str) -> Value {
-    let rules: Vec<Value> = Rule::iter()
-        .map(|rule| json!({"id": rule.name(), "name": rule.name()}))
-        .collect();
+    let rules: Vec<Value> =
+        Rule::iter().map(|rule| json!({"id": rule.name(), "name": rule.name()})).collect();
     let results: Vec<Value> = files
         .iter()
         .flat_map(|file| file.findings().map(move |(kernel, finding)| (file, kernel, finding)))

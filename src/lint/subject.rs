@@ -107,7 +107,9 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
 
     /// The block that holds an instruction, if a way leads to it.
     pub fn block_of(&self, at: u32) -> Option<BlockId> {
-        self.flow.block_ids().find(|&id| self.flow.block(id).instructions().contains(&(at as usize)))
+        self.flow
+            .block_ids()
+            .find(|&id| self.flow.block(id).instructions().contains(&(at as usize)))
     }
 
     /// The innermost loop around an instruction.

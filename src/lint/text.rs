@@ -59,9 +59,8 @@ fn drawn<'a>(
     };
     let label = finding.label.as_deref();
     let origin = finding.source.as_ref();
-    let found = origin.and_then(|origin| {
-        Some((origin, sources.line(&origin.file, origin.line)?.to_owned()))
-    });
+    let found = origin
+        .and_then(|origin| Some((origin, sources.line(&origin.file, origin.line)?.to_owned())));
     let snippet = match found {
         Some((origin, line)) => {
             let span = expression(&line, origin.column);

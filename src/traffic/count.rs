@@ -105,18 +105,20 @@ mod tests {
     }
 
     fn sectors_of_strides() {
-        assert_eq!([4, 8, 16, 32, 128].map(|stride| pieces(&strided(stride), 4, SECTOR)), [
-            4, 8, 16, 32, 32
-        ]);
+        assert_eq!(
+            [4, 8, 16, 32, 128].map(|stride| pieces(&strided(stride), 4, SECTOR)),
+            [4, 8, 16, 32, 32]
+        );
         assert_eq!([4, -4].map(|stride| pieces(&strided(stride), 4, SECTOR)), [4, 5]);
         assert_eq!(pieces(&strided(16), 16, SECTOR), 16);
         assert_eq!(pieces(&strided(0), 4, SECTOR), 1);
     }
 
     fn conflicts_as_the_guide_has_them() {
-        assert_eq!([4, 8, 128, 132, 0].map(|stride| wavefronts(&strided(stride), 4)), [
-            1, 2, 32, 1, 1
-        ]);
+        assert_eq!(
+            [4, 8, 128, 132, 0].map(|stride| wavefronts(&strided(stride), 4)),
+            [1, 2, 32, 1, 1]
+        );
         assert_eq!([8, 16].map(|bytes| wavefronts(&strided(bytes), bytes)), [2, 4]);
         assert_eq!(wavefronts(&strided(128), 16), 32);
         assert_eq!(least_wavefronts(&strided(128), 16), 4);

@@ -51,7 +51,9 @@ impl Coefficients {
     pub fn zeros(&self) -> u32 {
         match self {
             Coefficients::Same(one) => one.trailing_zeros(),
-            Coefficients::Lanes(lanes) => lanes.iter().fold(0, |all, one| all | one).trailing_zeros(),
+            Coefficients::Lanes(lanes) => {
+                lanes.iter().fold(0, |all, one| all | one).trailing_zeros()
+            }
         }
     }
 

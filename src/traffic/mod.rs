@@ -26,6 +26,6 @@ mod lane_sum;
 mod shape;
 
 pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
-pub use count::{SECTOR, holding, wavefronts};
 pub use bounds::Span;
+pub use count::{SECTOR, holding, wavefronts};
 pub use shape::{BlockShape, LANES};

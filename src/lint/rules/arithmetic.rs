@@ -13,8 +13,8 @@ pub fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (at, inst) in subject.flow.insts.iter().enumerate() {
         let form = &inst.ast.form;
-        let narrows = form.opcode == Opcode::Cvt
-            && form.types()[..] == [ScalarType::F32, ScalarType::F64];
+        let narrows =
+            form.opcode == Opcode::Cvt && form.types()[..] == [ScalarType::F32, ScalarType::F64];
         if !narrows {
             continue;
         }
@@ -66,8 +66,12 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
         let form = &inst.ast.form;
         let double = form.last_type() == Some(ScalarType::F64);
         match form.opcode {
-            Opcode::Cvt if form.types()[..] == [ScalarType::F64, ScalarType::F32] => tree.floats += 1,
-            Opcode::Mov if matches!(inst.args.get(1), Some(Arg::Constant(_))) => tree.constants += 1,
+            Opcode::Cvt if form.types()[..] == [ScalarType::F64, ScalarType::F32] => {
+                tree.floats += 1
+            }
+            Opcode::Mov if matches!(inst.args.get(1), Some(Arg::Constant(_))) => {
+                tree.constants += 1
+            }
             Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Div if double => {
                 tree.operations += 1;
                 tree.last.get_or_insert(at);
@@ -92,11 +96,12 @@ pub fn divisions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             && !form.has(Qualifier::Approx);
         let at = at as u32;
         let (true, Some(Arg::Register(by))) = (slow, inst.args.get(2)) else { continue };
-        let (Some(around), Some(made)) = (subject.loop_of(at), subject.definition(*by)) else { continue };
+        let (Some(around), Some(made)) = (subject.loop_of(at), subject.definition(*by)) else {
+            continue;
+        };
         let constant = matches!(subject.inst(made).args.get(1), Some(Arg::Constant(_)));
-        let outside = subject
-            .block_of(made)
-            .is_some_and(|block| !subject.flow.loops.contains(around, block));
+        let outside =
+            subject.block_of(made).is_some_and(|block| !subject.flow.loops.contains(around, block));
         let ty = form.last_type();
         if constant || !outside {
             continue;

@@ -1,6 +1,6 @@
 //! The rules, by what they are about. Each function takes a function of the input and gives what it has found.
 //!
-//! `coalescing`: sectors of global memory; `structs`: members of structs; `banks`: wavefronts of shared memory, and
+//! `requests`: what rules of global memory share; `coalescing`: sectors of global memory; `structs`: members of structs; `banks`: wavefronts of shared memory, and
 //! atomics; `reloads`: loads that a store forbids to keep; `spaces`: local and generic memory, irregular addresses;
 //! `arithmetic`: slow instructions; `divergence`: branches.
 
@@ -9,6 +9,7 @@ mod banks;
 mod coalescing;
 mod divergence;
 mod reloads;
+mod requests;
 mod spaces;
 mod structs;
 

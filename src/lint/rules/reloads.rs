@@ -21,7 +21,9 @@ pub fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in &subject.traffic.accesses {
         let load = subject.access(traffic);
-        let Some(around) = loops.innermost(load.block).filter(|_| is_weak_load(load)) else { continue };
+        let Some(around) = loops.innermost(load.block).filter(|_| is_weak_load(load)) else {
+            continue;
+        };
         let (Some(address), Some(own)) = (load.address, subject.pointer(load)) else { continue };
         if !is_invariant(subject, address, around) {
             continue;
@@ -30,12 +32,10 @@ pub fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         if inside().any(Subject::synchronises) {
             continue;
         }
-        let stores: Vec<&Access> = inside()
-            .filter(|one| one.effect == Effect::Store && Subject::is_global(one))
-            .collect();
-        let others = stores.iter().all(|store| {
-            subject.pointer(store).is_some_and(|pointer| pointer != own)
-        });
+        let stores: Vec<&Access> =
+            inside().filter(|one| one.effect == Effect::Store && Subject::is_global(one)).collect();
+        let others =
+            stores.iter().all(|store| subject.pointer(store).is_some_and(|pointer| pointer != own));
         let Some(store) = stores.first().filter(|_| others) else { continue };
         found.push(Found {
             rule: Rule::LoopInvariantLoad,
@@ -104,7 +104,8 @@ fn finding(
             subject.place(store.inst)
         ),
         label: Some(aliases(subject, own, store)),
-        help: "declare the pointers `__restrict__`, or keep the value in a local variable".to_owned(),
+        help: "declare the pointers `__restrict__`, or keep the value in a local variable"
+            .to_owned(),
         waste: 0,
     }
 }

@@ -52,7 +52,9 @@ fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
             Node::Apply(function, arguments) if subject.trace.symbols.is_load(*function) => {
                 let from = arguments.get(1).copied();
                 let is_meant = |access: &&Access| {
-                    access.effect == Effect::Load && access.address.is_some() && access.address == from
+                    access.effect == Effect::Load
+                        && access.address.is_some()
+                        && access.address == from
                 };
                 if let Some(access) = subject.trace.accesses.iter().find(is_meant) {
                     return Some(access.inst);
@@ -92,7 +94,8 @@ pub fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         }
         arrays.entry(name).or_insert((access.inst, 0)).1 += 1;
     }
-    let finding = |(inst, count): (u32, u32)| Found {
+    let finding = |(inst, count): (u32, u32)| {
+        Found {
         rule: Rule::LocalMemory,
         level: Level::Warning,
         inst,
@@ -105,6 +108,7 @@ pub fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
                shared memory"
             .to_owned(),
         waste: 0,
+    }
     };
     arrays.into_values().map(finding).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use super::coalescing::counted;
+use super::requests::counted;
 use crate::traffic::{AccessKind, SECTOR, Stride};
 
 /// The widest vector access in bytes.
@@ -31,7 +31,7 @@ impl Group {
 /// All groups of two accesses or more.
 pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
     let arena = &subject.trace.arena;
-    let mut groups: Vec<(Vec<_>, Group)> = Vec::new();
+    let mut groups: Vec<(_, Group)> = Vec::new();
     for (index, traffic) in subject.traffic.accesses.iter().enumerate() {
         let access = subject.access(traffic);
         let (Some(_), Some(Stride::Constant(stride)), Some(address)) =
@@ -46,12 +46,12 @@ pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
         let (constant, addends) = arena.linear_parts(address);
         let key = (access.block, access.guard, traffic.kind.word(), addends);
         let member = (constant as i64, bytes, traffic.inst, index);
-        match groups.iter_mut().find(|(known, _)| known[0] == key) {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, group)) => group.members.push(member),
             None => {
                 let group =
                     Group { kind: traffic.kind, stride: stride.abs(), members: vec![member] };
-                groups.push((vec![key], group));
+                groups.push((key, group));
             }
         }
     }
@@ -60,7 +60,8 @@ pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
         group.members.sort_by_key(|member| (member.0, member.2));
         let distinct = group.members.windows(2).any(|two| two[0].0 != two[1].0);
         let first = group.members[0].0;
-        let one_struct = group.members.iter().all(|member| member.0 + member.1 - first <= group.stride);
+        let one_struct =
+            group.members.iter().all(|member| member.0 + member.1 - first <= group.stride);
         if distinct && one_struct {
             found.push(group);
         }
