@@ -6,6 +6,9 @@ use super::requests::{counted, fact};
 use super::structs::Group;
 use crate::traffic::{AccessKind, AccessTraffic, SECTOR, Span, Stride};
 
+/// A longer stride is not shown: nobody would read it.
+const LONGEST_STRIDE: usize = 60;
+
 /// Lanes whose bytes lie in more sectors than they need.
 pub fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
@@ -44,6 +47,9 @@ fn distance(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) 
             _ => "lanes lie in rows that are apart".to_owned(),
         };
     };
+    if stride.len() > LONGEST_STRIDE {
+        return "lanes are apart by a value that is not known here".to_owned();
+    }
     let mut more = subject.parameters(traffic);
     if let (Some(Stride::Symbolic(parts)), Some(from)) = (&traffic.stride, span.from) {
         let mut factors = parts.iter().filter(|(_, factor)| !factor.is_empty());
@@ -85,13 +91,19 @@ pub fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         if shared {
             continue;
         }
-        let offset = traffic.base.map_or(0, |(_, base)| base.rem_euclid(SECTOR));
+        let label = match traffic.base {
+            Some((bits, base)) if 1 << bits >= SECTOR => {
+                let offset = base.rem_euclid(SECTOR);
+                format!("a warp's row begins {offset} bytes behind a sector's start")
+            }
+            _ => "no warp's row begins at a sector's start".to_owned(),
+        };
         found.push(Found {
             rule: Rule::MisalignedRow,
             level: Level::Note,
             inst: traffic.inst,
             message: fact(traffic.kind, span, traffic.bytes),
-            label: Some(format!("a warp's row begins {offset} bytes behind a sector's start")),
+            label: Some(label),
             help: "let rows begin at a multiple of 32 bytes: pad them, or shift the index so that a warp's first \
                    thread has an aligned element"
                 .to_owned(),

@@ -6,8 +6,8 @@ use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use crate::emulate::{Access, Effect, SymbolKind};
 use crate::expr::{Node, TermId};
-use crate::ptx::{FunctionKind, StateSpace};
-use crate::traffic::{AccessKind, LANES, Spread};
+use crate::ptx::{FunctionKind, StateSpace, Statement};
+use crate::traffic::{AccessKind, LANES, Spread, Stride};
 
 /// The most terms that are looked at to find the load of an index.
 const MAX_TERMS: usize = 2_000;
@@ -39,7 +39,15 @@ pub fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found
 }
 
-/// The load that an address is made from.
+/// Whether each lane loads from an address of its own, so that lanes may get different values.
+fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> bool {
+    let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == inst);
+    traffic.is_some_and(|traffic| {
+        traffic.spread != Spread::Irregular && traffic.stride != Some(Stride::Constant(0))
+    })
+}
+
+/// The load of different values in different lanes that an address is made from.
 fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
     let arena = &subject.trace.arena;
     let mut open = vec![address];
@@ -56,8 +64,9 @@ fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
                         && access.address.is_some()
                         && access.address == from
                 };
-                if let Some(access) = subject.trace.accesses.iter().find(is_meant) {
-                    return Some(access.inst);
+                let load = subject.trace.accesses.iter().find(is_meant);
+                if let Some(load) = load.filter(|load| differs(subject, load.inst)) {
+                    return Some(load.inst);
                 }
             }
             _ => {}
@@ -89,8 +98,11 @@ pub fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             }
         }
         let Some(name) = name.filter(|_| others > 0) else { continue };
-        if !is_local(subject, &name) {
-            continue;
+        let of_library = subject.source.slice(subject.function.span).contains(REDUCTION_TABLE);
+        match local_bytes(subject, &name) {
+            None => continue,
+            Some(bytes) if of_library && REDUCTION_BYTES.contains(&bytes) => continue,
+            Some(_) => {}
         }
         arrays.entry(name).or_insert((access.inst, 0)).1 += 1;
     }
@@ -119,23 +131,30 @@ fn variable(symbol: &str) -> Option<String> {
     Some(name.split_once('.').map_or(name, |(_, name)| name).to_owned())
 }
 
-/// Whether a name is declared in local memory.
-fn is_local(subject: &Subject<'_, '_, '_>, name: &str) -> bool {
-    use crate::ptx::Statement;
+/// The table that `sin`, `cos` and `tan` of CUDA's library reduce large arguments by, and the bytes of the array that they
+/// do so in: no array of the user's, and hardly ever used.
+const REDUCTION_TABLE: &str = "__cudart_i2opi_";
+const REDUCTION_BYTES: [u64; 2] = [28, 40];
+
+/// The bytes of a variable in local memory.
+fn local_bytes(subject: &Subject<'_, '_, '_>, name: &str) -> Option<u64> {
     let mut open: Vec<&Statement<'_>> =
         subject.function.statements().unwrap_or_default().iter().collect();
     while let Some(statement) = open.pop() {
         match statement {
             Statement::Variable(variable) if variable.space == StateSpace::Local => {
-                if variable.names.iter().any(|found| found.name.text == name) {
-                    return true;
+                let found = variable.names.iter().find(|found| found.name.text == name);
+                if let Some(found) = found {
+                    let element = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8));
+                    let sizes = found.dimensions.iter().map(|size| size.unwrap_or(0));
+                    return Some(sizes.fold(element, u64::saturating_mul));
                 }
             }
             Statement::Block { statements, .. } => open.extend(statements),
             _ => {}
         }
     }
-    false
+    None
 }
 
 /// Accesses of a kernel whose state space the compiler does not know: one finding for all.
