@@ -1,5 +1,7 @@
 //! The data of `lint --format json`.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::rule::{Level, Rule};
@@ -103,6 +105,9 @@ pub struct Finding {
     pub loop_depth: usize,
     /// How many instructions of the place have this finding.
     pub count: u32,
+    /// The instruction's bytes in its line of the input.
+    #[serde(skip)]
+    pub span: Range<usize>,
 }
 
 impl Finding {

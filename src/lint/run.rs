@@ -12,7 +12,7 @@ use crate::parallel;
 use crate::pipeline;
 use crate::ptx::{self, Body, Depth, Function, Module, StateSpace};
 use crate::report::Origins;
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::{Diagnostic, SourceFile, Span};
 use crate::traffic::{AccessTraffic, Assumed, BlockShape, Stride, Traffic};
 
 /// What is looked at, and what is taken for granted.
@@ -139,8 +139,17 @@ fn findings(subject: &Subject<'_, '_, '_>) -> Vec<Finding> {
             waste: found.waste,
             loop_depth: subject.flow.loops.depth(subject.loop_of(found.inst)),
             count: 1,
+            span: in_line(subject.source, subject.inst(found.inst).ast.span),
         })
         .collect()
+}
+
+/// The bytes of a span in the line that it begins in.
+fn in_line(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
+    let start = span.start as usize;
+    let line = source.text()[..start].rfind('\n').map_or(0, |at| at + 1);
+    let length = source.slice(span).lines().next().map_or(0, str::len);
+    start - line..start - line + length
 }
 
 fn described(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> AccessLint {

@@ -22,11 +22,11 @@ pub fn text(file: &LintFile, source: &SourceFile, sources: &mut Sources, colours
     let count = |level: Level| all.iter().filter(|(_, finding)| finding.level == level).count();
     let accesses: usize = file.kernels.iter().map(|kernel| kernel.accesses.len()).sum();
     out += &format!(
-        "{}: {} of {} in {} functions\n",
+        "{}: {} for {} in {}\n",
         file.file,
         listed(count(Level::Warning), count(Level::Note)),
         plural(accesses, "access", "accesses"),
-        file.kernels.len()
+        plural(file.kernels.len(), "function", "functions")
     );
     for kernel in &file.kernels {
         if let Some(reason) = &kernel.skipped {
@@ -72,12 +72,10 @@ fn drawn<'a>(
         }
         None => {
             let line = source.line_text(finding.line).replace('\t', " ");
-            let start = line.len() - line.trim_start().len();
-            let end = line.trim_end().len().max(start);
             Snippet::source(line)
                 .line_start(finding.line as usize)
                 .path(source.name())
-                .annotation(AnnotationKind::Primary.span(start..end).label(label))
+                .annotation(AnnotationKind::Primary.span(finding.span.clone()).label(label))
         }
     };
     let mut place = format!("in {}", kernel.demangled);
