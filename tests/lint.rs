@@ -42,7 +42,7 @@ fn kernels() -> Vec<String> {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let output = lint(&[&["--format", "json"], arguments].concat());
+    let output = lint(&[&["--format", "json"][..], arguments].concat());
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
@@ -161,7 +161,7 @@ fn exit_statuses_and_known_findings() {
 fn the_shape_of_blocks_decides() {
     // In blocks of 16 by 16 threads a warp has two rows.
     let stride = |block: &[&str]| {
-        let report = json(&[&["uncoalesced-load.good.ptx"], block].concat());
+        let report = json(&[&["uncoalesced-load.good.ptx"][..], block].concat());
         report["kernels"][0]["accesses"][1]["sectors"].clone()
     };
     assert_eq!(stride(&[])["max"], 4);

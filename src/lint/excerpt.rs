@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LARGEST: u64 = 16 << 20;
 
 /// Longer lines are not shown.
-const LONGEST_LINE: usize = 400;
+pub const LONGEST_LINE: usize = 400;
 
 /// Source files that were read once.
 #[derive(Debug, Default)]

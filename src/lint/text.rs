@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Level as Drawn, Renderer, Snippet};
 
-use super::excerpt::{Sources, expression};
+use super::excerpt::{LONGEST_LINE, Sources, expression};
 use super::report::{Finding, KernelLint, LintFile};
 use super::rule::Level;
 use crate::source::SourceFile;
@@ -72,10 +72,16 @@ fn drawn<'a>(
         }
         None => {
             let line = source.line_text(finding.line).replace('\t', " ");
+            let span = finding.span.start..finding.span.end.min(line.len());
+            // (A text without line ends shows the instruction alone.)
+            let (line, span) = match line.get(span.clone()).filter(|_| line.len() > LONGEST_LINE) {
+                Some(instruction) => (instruction.to_owned(), 0..instruction.len()),
+                None => (line, span),
+            };
             Snippet::source(line)
                 .line_start(finding.line as usize)
                 .path(source.name())
-                .annotation(AnnotationKind::Primary.span(finding.span.clone()).label(label))
+                .annotation(AnnotationKind::Primary.span(span).label(label))
         }
     };
     let mut place = format!("in {}", kernel.demangled);
