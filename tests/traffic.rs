@@ -1,10 +1,11 @@
 //! What is said of a full warp's requests (`traffic`) is what the interpreter counts, for samples and cases with drafted
-//! launches: every count lies within the span, and is the span where that is one number.
+//! launches: every count lies within the span, and is the span where that is one number. A run looks at a quarter of the
+//! files, a nightly one at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::root;
+use crate::common::{root, some};
 use ptxasw::draft::draft;
 use ptxasw::interp::{self, InstructionProfile};
 use ptxasw::launch::{Argument, Launch};
@@ -121,6 +122,7 @@ fn requests_cost_what_the_interpreter_counts() {
     below("tests/cases", ".ptx", &mut files);
     below("tests/lint", ".ptx", &mut files);
     files.sort();
+    let files = some(files, 3);
     let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
     let Tally { exact, ranges, bounds, irregular, wrong } = &tally;
     println!("{exact} exact, {ranges} ranges, {bounds} bounds, {irregular} irregular");
@@ -130,5 +132,5 @@ fn requests_cost_what_the_interpreter_counts() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(*exact > 2000 && *ranges > 50, "{tally:?}");
+    assert!(*exact > 500 && *ranges > 20, "{tally:?}");
 }
