@@ -32,7 +32,7 @@
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
 //! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
-//! - [`traffic`]: sectors, lines and wavefronts of one full warp's request, for every access.
+//! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
@@ -45,6 +45,7 @@
 //! - [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
+//! - [`lint`]: what accesses cost by source line, and what to do about it.
 //! - [`draft`]: launch files to start from, from the trace and from trials in [`interp`].
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
@@ -87,6 +88,7 @@ pub mod install;
 pub mod interp;
 pub mod isa;
 pub mod launch;
+pub mod lint;
 pub mod page;
 pub mod parallel;
 pub mod patterns;

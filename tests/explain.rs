@@ -8,9 +8,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use ptxasw::lint::Rule;
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::report::{Cost, FUNCTION_LEFT};
 use ptxasw::source::SourceFile;
+use strum::IntoEnumIterator;
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the file is there")
@@ -20,13 +22,15 @@ fn ptxasw(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ptxasw")).args(arguments).output().expect("it runs")
 }
 
-/// The names in `Refusal::rule`, and that of functions that are left as they are.
+/// The names in `Refusal::rule`, that of functions that are left as they are, and the rules of `lint`.
 fn rules() -> BTreeSet<String> {
     let source = read("src/reuse/refusal.rs");
     let (_, names) = source.split_once("fn rule(&self)").expect("the names");
     let (names, _) = names.split_once("\n    }\n").expect("their end");
     let names = names.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
-    names.chain([FUNCTION_LEFT]).map(str::to_owned).collect()
+    let names = names.chain([FUNCTION_LEFT]).map(str::to_owned);
+    let of_lint = Rule::iter().map(|rule| rule.name().to_owned());
+    names.chain(of_lint).collect()
 }
 
 #[test]

@@ -41,6 +41,7 @@ const ORDER: [&str; 38] = [
     "tracing",
     "profile",
     "pipeline",
+    "lint",
     "draft",
     "ptxas",
     "ab",

@@ -16,6 +16,7 @@ mod holes;
 mod layering;
 mod library;
 mod lines;
+mod lint;
 mod net;
 mod page;
 mod parser;

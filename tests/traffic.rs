@@ -1,15 +1,16 @@
 //! What is said of a full warp's requests (`traffic`) is what the interpreter counts, for samples and cases with drafted
-//! launches: every count lies within the span, and is the span where that is one number.
+//! launches: every count lies within the span, and is the span where that is one number. A run looks at a quarter of the
+//! files, a nightly one at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::root;
+use crate::common::{root, some};
 use ptxasw::draft::draft;
 use ptxasw::interp::{self, InstructionProfile};
 use ptxasw::launch::{Argument, Launch};
 use ptxasw::pipeline::{self, Options};
-use ptxasw::ptx::{self, Depth, FunctionKind, Module};
+use ptxasw::ptx::{self, Depth, Function, FunctionKind, Module};
 use ptxasw::source::SourceFile;
 use ptxasw::traffic::{AccessTraffic, Assumed, Spread, Traffic};
 use rayon::prelude::*;
@@ -53,53 +54,39 @@ impl Tally {
     }
 }
 
-/// Compares all accesses of a kernel in a launch.
-fn compared(source: &SourceFile, module: &Module<'_>, launch: &Launch, assumed: Assumed) -> Tally {
+/// Drafts a launch of a kernel and compares all accesses, also in a block of another shape.
+fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> Tally {
+    let name = function.name.text;
     let mut tally = Tally::default();
-    // A launch that does not fit, which happens for shapes that were not drafted.
-    let Ok((outcome, profile)) = interp::profile(module, launch) else { return tally };
-    let options = Options { kernel: Some(outcome.kernel.clone()), ..Options::default() };
-    let name = format!("{} {} {:?} {assumed:?}", source.name(), outcome.kernel, launch.block);
-    pipeline::for_each_trace(source, &options, &mut |function, traced| {
-        let Ok((flow, trace)) = traced else { return };
-        let traffic = Traffic::of(module, function, flow, trace, &assumed);
-        for access in &traffic.accesses {
-            let span = flow.insts[access.inst as usize].ast.span;
-            let is_meant = |ran: &&InstructionProfile| ran.span == span;
-            if let Some(ran) = profile.iter().find(is_meant) {
-                tally.compare(&name, source.line(span.start), access, ran);
-            }
-        }
-    })
-    .expect("it parses");
-    tally
-}
-
-/// Drafts a launch of a kernel and compares it, also in blocks of other shapes.
-fn kernel(source: &SourceFile, module: &Module<'_>, name: &str) -> Tally {
-    let Ok(Ok(draft)) = draft(source, Some(name), None) else { return Tally::default() };
-    let launch = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
+    let Ok(Ok(draft)) = draft(source, Some(name), Some(256)) else { return tally };
+    let drafted = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
+    let drafted = Launch { races: false, uninitialized: false, limit: 1 << 20, ..drafted };
+    let Ok((flow, trace)) = pipeline::emulated(source, function, &Options::default()) else {
+        return tally;
+    };
     let inside = |argument: &Argument| matches!(argument, Argument::Pointer { offset, .. } if offset % 256 != 0);
-    let pointer_bytes = if launch.args.iter().any(inside) { 1 } else { 256 };
-    let mut tally = Tally::default();
-    let threads: u32 = launch.block.iter().product();
-    let shapes = [
-        launch.block,
-        [threads / 4, 4, 1],
-        [16, threads / 16, 1],
-        [8, 4, threads / 32],
-        [24, 4, 1],
-    ];
-    for (number, block) in shapes.into_iter().enumerate() {
-        if block.contains(&0) || number > 0 && block == launch.block {
-            continue;
-        }
-        let launch = Launch { block, ..launch.clone() };
+    let pointer_bytes = if drafted.args.iter().any(inside) { 1 } else { 256 };
+    let threads: u32 = drafted.block.iter().product();
+    let others =
+        [[16, threads / 16, 1], [8, 4, threads / 32], [threads / 4, 4, 1], [24, 4, 1], [64, 2, 1]];
+    // Another shape for each next kernel.
+    let other = others[name.bytes().map(usize::from).sum::<usize>() % others.len()];
+    for block in [drafted.block, other] {
+        let launch = Launch { block, ..drafted.clone() };
+        // A shape that was not drafted may lead out of a buffer.
+        let Ok((_, profile)) = interp::profile(module, &launch) else { continue };
         let known = Assumed { block: Some(block.map(u64::from)), pointer_bytes };
-        tally = tally.add(compared(source, module, &launch, known));
-        if block[0] % 32 == 0 {
-            let rows = Assumed { block: None, pointer_bytes };
-            tally = tally.add(compared(source, module, &launch, rows));
+        let rows = Assumed { block: None, pointer_bytes };
+        let whole = block[0] % 32 == 0;
+        for assumed in [known, rows].into_iter().take(if whole { 2 } else { 1 }) {
+            let traffic = Traffic::of(module, function, &flow, &trace, &assumed);
+            let title = format!("{} {name} {assumed:?}", source.name());
+            for access in &traffic.accesses {
+                let span = flow.insts[access.inst as usize].ast.span;
+                if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
+                    tally.compare(&title, source.line(span.start), access, ran);
+                }
+            }
         }
     }
     tally
@@ -111,8 +98,7 @@ fn file(path: &Path) -> Tally {
     let source = SourceFile::new(name, text);
     let Ok(module) = ptx::parse(&source, Depth::All) else { return Tally::default() };
     let entries = module.functions().filter(|function| function.kind == FunctionKind::Entry);
-    let names: Vec<&str> = entries.map(|function| function.name.text).collect();
-    names.iter().fold(Tally::default(), |tally, name| tally.add(kernel(&source, &module, name)))
+    entries.fold(Tally::default(), |tally, one| tally.add(kernel(&source, &module, one)))
 }
 
 fn below(folder: &str, ending: &str, found: &mut Vec<PathBuf>) {
@@ -134,8 +120,9 @@ fn requests_cost_what_the_interpreter_counts() {
     let mut files = Vec::new();
     below("ptx-samples", ".sm_80.ptx", &mut files);
     below("tests/cases", ".ptx", &mut files);
-    below("openacc-bench", ".sm_80.ptx", &mut files);
+    below("tests/lint", ".ptx", &mut files);
     files.sort();
+    let files = some(files, 3);
     let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
     let Tally { exact, ranges, bounds, irregular, wrong } = &tally;
     println!("{exact} exact, {ranges} ranges, {bounds} bounds, {irregular} irregular");
@@ -145,5 +132,5 @@ fn requests_cost_what_the_interpreter_counts() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(*exact > 2000 && *ranges > 50, "{tally:?}");
+    assert!(*exact > 500 && *ranges > 20, "{tally:?}");
 }

@@ -16,6 +16,7 @@ use super::exit::{Failure, Status};
 use super::explain::Explain;
 use super::install::Install;
 use super::launch::Launch;
+use super::lint::Lint;
 use super::man::Man;
 use super::parse::Parse;
 use super::report::Report;
@@ -48,7 +49,9 @@ pub enum Command {
     Parse(Parse),
     /// Show every global load, what was decided, and why
     Candidates(Candidates),
-    /// Say what a reason for keeping a load means
+    /// Say what every memory access costs, by source line, and what to do about those that waste
+    Lint(Lint),
+    /// Say what a reason for keeping a load, or a finding of `lint`, means
     Explain(Explain),
     /// Show the symbolic memory trace of each kernel
     Trace(Trace),
@@ -113,6 +116,7 @@ impl Command {
             Command::Toolkit(args) => args.run(),
             Command::Completions(args) => args.run(Cli::command()),
             Command::Man(args) => args.run(Cli::command()),
+            Command::Lint(args) => return end(args.run()),
             Command::Asm(args) => return end(args.run()),
             Command::Compare(args) => return end(args.run()),
             Command::Verify(args) => return end(args.run()),

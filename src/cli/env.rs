@@ -43,6 +43,8 @@ pub const KEEP: &str = "PTXASW_KEEP";
 pub const REPORT: &str = "PTXASW_REPORT";
 /// A folder that receives LLVM's optimisation remarks for each assembled file.
 pub const REMARKS: &str = "PTXASW_REMARKS";
+/// `warn`: show the warnings of `lint` for what is assembled; `error`: also fail the call if there are some.
+pub const LINT: &str = "PTXASW_LINT";
 /// Log filter, in env_logger's syntax.
 pub const LOG: &str = "PTXASW_LOG";
 /// Where programs are looked for.
@@ -52,7 +54,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -67,6 +69,7 @@ const OURS: [&str; 17] = [
     KEEP,
     REPORT,
     REMARKS,
+    LINT,
     LOG,
     DEPTH,
     REQUIRE_PTXAS,
@@ -106,6 +109,8 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// [`REMARKS`].
     pub remarks: Option<PathBuf>,
+    /// [`LINT`].
+    pub lint: Option<String>,
     /// [`LOG`].
     pub log: Option<String>,
     /// [`PATH`].
@@ -114,7 +119,29 @@ pub struct Settings {
     pub depth: u32,
 }
 
+/// What is done about findings of `lint` in what is assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linting {
+    /// They are shown.
+    Warn,
+    /// They are shown, and the call fails if there are some.
+    Error,
+}
+
 impl Settings {
+    /// What [`LINT`] asks for.
+    ///
+    /// # Errors
+    /// One line: the value is not known.
+    pub fn linting(&self) -> Result<Option<Linting>, String> {
+        match self.lint.as_deref() {
+            None | Some("off" | "0" | "false" | "no") => Ok(None),
+            Some("warn" | "1") => Ok(Some(Linting::Warn)),
+            Some("error") => Ok(Some(Linting::Error)),
+            Some(other) => Err(format!("{LINT}={other}: `warn` or `error` is expected")),
+        }
+    }
+
     /// The settings of this process.
     #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
     pub fn of_process() -> Settings {
@@ -143,6 +170,7 @@ impl Settings {
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
             remarks: get(REMARKS).map(PathBuf::from),
+            lint: lower(LINT),
             log: text(LOG),
             path: get(PATH),
             depth: text(DEPTH).and_then(|value| value.trim().parse().ok()).unwrap_or(0),
@@ -175,6 +203,7 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
             .push(format!("{DEPTH} is set, which only calls of ptxasw's own should do; unset it"));
     }
     problems.extend(options(settings).err());
+    problems.extend(settings.linting().err());
     problems.extend(Taken::from(settings).warnings);
     problems
 }

@@ -19,6 +19,8 @@ impl Status {
     pub const DIFFERENT: Status = Status(1);
     /// 1: buffers do not hold what the launch file of `run` expects.
     pub const UNEXPECTED: Status = Status(1);
+    /// 1: `lint` has found what `--deny` names.
+    pub const DENIED: Status = Status(1);
     /// 1: no choice completes the sketch of `synth`.
     pub const EMPTY: Status = Status(1);
     /// 2: an input cannot be read, parsed or used, an output cannot be written, nothing was installed,
@@ -35,7 +37,7 @@ impl Status {
     /// 4: there is no GPU that can be used (`ab`, `tune`, `run --on gpu`).
     pub const NO_GPU: Status = Status(4);
 
-    /// 255: called as ptxas, a hole of a kernel cannot be filled. It is what ptxas ends with where it refuses a text.
+    /// 255: called as ptxas, a hole of a kernel cannot be filled, or `PTXASW_LINT=error` has found something. It is what ptxas ends with where it refuses a text.
     pub const REFUSED: Status = Status(255);
 
     /// The number.

@@ -1,5 +1,5 @@
-//! `ptxasw explain`: what a reason for keeping a load means, and what can be done about it. The texts are the
-//! sections of `docs/refusals.md`.
+//! `ptxasw explain`: what a reason for keeping a load, or a rule of `lint`, means, and what can be done about it. The texts
+//! are the sections of `docs/refusals.md` and `docs/lint.md`.
 
 use clap::Args;
 
@@ -7,14 +7,15 @@ use super::exit::Failure;
 use super::io;
 use crate::source::listed;
 
-/// The page with a section for each rule.
-const PAGE: &str = include_str!("../../docs/refusals.md");
+/// The page with a section for each reason to keep a load, and that with one for each rule of `lint`.
+const PAGES: [&str; 2] =
+    [include_str!("../../docs/refusals.md"), include_str!("../../docs/lint.md")];
 
 /// `explain`
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The rule's name as in `candidates`, the log, the report or a remark: `may-have-changed`, `MayHaveChanged`;
-    /// without one, all names
+    /// The rule's name as in `candidates`, `lint`, the log, the report or a remark: `may-have-changed`,
+    /// `MayHaveChanged`; without one, all names
     rule: Option<String>,
 }
 
@@ -45,9 +46,11 @@ impl Explain {
     }
 }
 
-/// The rules with their texts.
+/// The rules with their texts. (Sections whose heading begins with a capital are about something else.)
 fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGE.split("\n## ").skip(1).map(|section| section.split_once('\n').unwrap_or((section, "")))
+    let sections = PAGES.iter().flat_map(|page| page.split("\n## ").skip(1));
+    let rules = sections.filter(|section| section.starts_with(|c: char| c.is_ascii_lowercase()));
+    rules.map(|section| section.split_once('\n').unwrap_or((section, "")))
 }
 
 /// `no-partner` of `NoPartner`, which is how remarks spell it.

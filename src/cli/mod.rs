@@ -26,6 +26,7 @@ mod io;
 pub mod keep;
 mod launch;
 mod library;
+mod lint;
 mod man;
 pub mod options;
 mod parse;

@@ -4,9 +4,10 @@
 //! its messages, and at most one warning line for each thing that went wrong in ptxasw. No way out of
 //! this module leaves a valid input unassembled, unless the real ptxas cannot be found.
 
-use super::env::{self, Settings};
+use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
 use super::{holes, keep};
+use crate::lint;
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
 use crate::ptxas::check::Again;
@@ -195,6 +196,9 @@ fn call(
         errors.iter().for_each(|message| error(message));
         return Status::REFUSED.into();
     }
+    if lint_fails(settings, &examined, &mut warnings) {
+        return Status::REFUSED.into();
+    }
     let has_holes = reports().any(|report| !report.holes.is_empty());
     keep_texts(settings, &examined, &mut warnings);
     let reports = settings.report.is_some();
@@ -267,6 +271,44 @@ fn examine(
     (options, examined)
 }
 
+/// Shows the warnings of `lint` for the texts of a call, if that is asked for; true if the call is to fail for them.
+fn lint_fails(
+    settings: &Settings,
+    examined: &[Examined<Rewritten>],
+    warnings: &mut Vec<String>,
+) -> bool {
+    let linting = match settings.linting() {
+        Ok(Some(linting)) => linting,
+        Ok(None) => return false,
+        Err(message) => {
+            warnings.push(message);
+            return false;
+        }
+    };
+    let word = if linting == Linting::Error { "error" } else { "warning" };
+    let options = lint::Options { level: lint::Level::Warning, ..lint::Options::default() };
+    let mut found = false;
+    for (source, _) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        // (What cannot be parsed is ptxas's to complain about.)
+        let linted = on_large_stack(|| lint::lint(source, &options));
+        let Ok(Ok(Ok(file))) = linted else { continue };
+        let mut lines = String::new();
+        for (kernel, finding) in file.findings() {
+            let place = match &finding.source {
+                Some(origin) => format!("{}({})", origin.file, origin.line),
+                None => format!("{}({})", file.file, finding.line),
+            };
+            lines += &format!(
+                "{place}: {word}: {} [{}, in {}]\n{place}: note: {}\n",
+                finding.message, finding.rule, kernel.demangled, finding.help
+            );
+        }
+        found |= !lines.is_empty();
+        write(&mut io::stderr(), lines.as_bytes());
+    }
+    found && linting == Linting::Error
+}
+
 /// Replaces this process by the real ptxas, with the call as it came.
 fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
     let reason = tool.exec(arguments);
@@ -280,18 +322,7 @@ fn rewrite(
     options: &Options,
     rewriter: &Rewriter,
 ) -> Result<Rewritten, String> {
-    // The message travels with the panic; the default hook would print it besides.
-    std::panic::set_hook(Box::new(|info| log::error!("{info}")));
-    let result = std::thread::scope(|scope| {
-        let start = |bytes| {
-            let work = || summarised(source, || rewriter(source, options));
-            std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work)
-        };
-        let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
-        thread.map(std::thread::ScopedJoinHandle::join)
-    });
-    drop(std::panic::take_hook());
-    match result {
+    match on_large_stack(|| summarised(source, || rewriter(source, options))) {
         Ok(Ok(Ok(rewritten))) => Ok(rewritten),
         Ok(Ok(Err(diagnostic))) => Err(one_line(&diagnostic)),
         Ok(Err(panic)) => {
@@ -305,6 +336,23 @@ fn rewrite(
         }
         Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
     }
+}
+
+/// Works on a thread with a large stack; a panic is logged and does not print.
+///
+/// # Errors
+/// No thread can be started; the inner error is a panic.
+fn on_large_stack<R: Send>(work: impl Fn() -> R + Sync) -> io::Result<std::thread::Result<R>> {
+    // The message travels with the panic; the default hook would print it besides.
+    std::panic::set_hook(Box::new(|info| log::error!("{info}")));
+    let result = std::thread::scope(|scope| {
+        let start =
+            |bytes| std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, &work);
+        let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
+        thread.map(std::thread::ScopedJoinHandle::join)
+    });
+    drop(std::panic::take_hook());
+    result
 }
 
 /// The rewrite `before` without the kernels of `lost`; the log says which and why. `rewrite` gets the

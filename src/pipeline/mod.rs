@@ -320,7 +320,11 @@ fn unsupported(module: &Module<'_>) -> Option<String> {
     }
 }
 
-fn emulated<'m, 's>(
+/// The control flow and the trace of one function.
+///
+/// # Errors
+/// Why there is none.
+pub fn emulated<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
     options: &Options,

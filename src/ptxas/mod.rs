@@ -12,6 +12,7 @@
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.
+//! - [`embedded`]: the PTX texts in objects and executables.
 //! - [`once`]: one text, assembled outside of a build.
 //! - [`temporary`]: the folders for rewritten texts, and what is left of those of killed calls.
 //! - [`trial`]: asks a program which assembler it is, and whether it works.
@@ -28,6 +29,7 @@ pub mod check;
 pub mod child;
 pub mod command_line;
 pub mod complaints;
+pub mod embedded;
 pub mod invoke;
 pub mod leash;
 pub mod locate;

@@ -19,6 +19,9 @@ use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Va
 /// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
 const MAX_ONE_BY_ONE: usize = 4096;
 
+/// The most terms of an address that are looked at for a variable.
+const MAX_ADDRESS_TERMS: usize = 64;
+
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
@@ -111,7 +114,7 @@ pub struct AccessTraffic {
     pub inst: u32,
     /// What it does.
     pub kind: AccessKind,
-    /// The state space that the instruction names.
+    /// The state space that the instruction names; shared where a generic address is that of a shared variable.
     pub space: StateSpace,
     /// Bytes of each lane.
     pub bytes: u32,
@@ -123,6 +126,17 @@ pub struct AccessTraffic {
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
+    /// Low bits of lane 0's address that are known, at most 7, and their value.
+    pub base: Option<(u32, i64)>,
+}
+
+/// A branch at which lanes of every full warp take different ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Split {
+    /// The block that ends with the branch.
+    pub block: BlockId,
+    /// How many lanes find the condition true, in the first warp.
+    pub taken: u32,
 }
 
 /// The accesses of one function.
@@ -132,6 +146,8 @@ pub struct Traffic {
     pub shape: BlockShape,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
+    /// Branches that split every warp.
+    pub splits: Vec<Split>,
 }
 
 impl Traffic {
@@ -170,7 +186,8 @@ impl Traffic {
         let mut accesses: Vec<AccessTraffic> =
             each.filter_map(|(index, access)| counter.access(index, access)).collect();
         accesses.sort_by_key(|access| access.inst);
-        Traffic { shape, accesses }
+        let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
+        Traffic { shape, accesses, splits }
     }
 }
 
@@ -197,7 +214,8 @@ impl<'a> Counter<'a, '_, '_> {
             Effect::Atomic => AccessKind::Atomic,
             _ => return None,
         };
-        let counted = match access.space {
+        let space = self.home(access);
+        let counted = match space {
             StateSpace::Global | StateSpace::Generic => Counted::Sectors,
             StateSpace::Shared if kind.is_atomic() => Counted::Passes,
             StateSpace::Shared => Counted::Wavefronts,
@@ -213,18 +231,48 @@ impl<'a> Counter<'a, '_, '_> {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
         };
+        let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
             index,
             inst: access.inst,
             kind,
-            space: access.space,
+            space,
             bytes,
             loop_depth: depth,
             stride,
             spread,
             lanes,
+            base,
         })
+    }
+
+    /// The state space of an access; of a generic one that of the variable whose address is in its address.
+    fn home(&self, access: &Access) -> StateSpace {
+        let (StateSpace::Generic, Some(address)) = (access.space, access.address) else {
+            return access.space;
+        };
+        let arena = &self.context.trace.arena;
+        let mut open: Vec<TermId> =
+            arena.linear_parts(address).1.iter().map(|(term, _)| *term).collect();
+        for _ in 0..MAX_ADDRESS_TERMS {
+            let Some(term) = open.pop() else { break };
+            match arena.node(term) {
+                Node::Symbol(symbol) => {
+                    if let SymbolKind::Address(name) =
+                        &self.context.trace.symbols.info(*symbol).kind
+                        && let Some(StateSpace::Shared | StateSpace::Local) =
+                            self.aligned.spaces.get(name)
+                    {
+                        return self.aligned.spaces[name];
+                    }
+                }
+                // What a load reads says nothing of its own address.
+                Node::Apply(function, _) if self.context.trace.symbols.is_load(*function) => {}
+                _ => open.extend(arena.operands(term)),
+            }
+        }
+        StateSpace::Generic
     }
 
     /// What holds in a block.
@@ -305,6 +353,39 @@ impl<'a> Counter<'a, '_, '_> {
             }
         }
         most
+    }
+
+    /// Low bits of lane 0's address that are known in all warps.
+    fn base(&mut self, block: BlockId, address: TermId) -> Option<(u32, i64)> {
+        let [warp] = self.context.shape.warps()[..] else { return None };
+        let Value::Known(sum) = self.value(warp, block, address) else { return None };
+        let (_, first) = sum.split();
+        let bits = self.evaluator(warp, block).alignments.of_sum(&first, true).min(7);
+        Some((bits, first.numbers_only()[0].rem_euclid(1 << bits)))
+    }
+
+    /// Whether a block ends with a branch that splits every warp.
+    fn split(&mut self, block: BlockId) -> Option<Split> {
+        let condition = self.context.trace.branches[block.index()]?;
+        let shape = self.context.shape;
+        let lanes = shape.lanes();
+        if self.flow.block(block).successors.len() < 2 || lanes < LANES {
+            return None;
+        }
+        let first = self.value(shape.warps()[0], block, condition);
+        if matches!(&first, Value::Known(value) if value.is_uniform()) || first == Value::Data {
+            return None;
+        }
+        let mut taken = None;
+        for warp in shape.each_warp(self.most_threads) {
+            let Value::Known(value) = self.value(warp, block, condition) else { return None };
+            let count = value.known()?.iter().filter(|&&one| one & 1 != 0).count();
+            if count == 0 || count == lanes {
+                return None;
+            }
+            taken.get_or_insert(count as u32);
+        }
+        Some(Split { block, taken: taken? })
     }
 
     fn spread(
@@ -443,13 +524,14 @@ fn aligned(
     trace: &KernelTrace,
     assumed: &Assumed,
 ) -> Aligned {
-    let note = |variable: &Variable<'_>, names: &mut BTreeMap<String, u32>| {
+    let note = |variable: &Variable<'_>, names: &mut BTreeMap<String, (u32, StateSpace)>| {
         let natural = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
         let natural = natural * u64::from(variable.vector.max(1));
         let bits = variable.align.unwrap_or(natural).max(1).trailing_zeros();
         for name in &variable.names {
-            let known = names.entry(name.name.text.to_owned()).or_insert(bits);
-            *known = bits.min(*known);
+            let text = name.name.text.to_owned();
+            let known = names.entry(text).or_insert((bits, variable.space));
+            known.0 = bits.min(known.0);
         }
     };
     let mut names = BTreeMap::new();
@@ -466,13 +548,16 @@ fn aligned(
             _ => {}
         }
     }
-    let mut variables = FxHashMap::default();
+    let (mut variables, mut spaces) = (FxHashMap::default(), FxHashMap::default());
     for (_, info) in trace.symbols.iter() {
         if let SymbolKind::Address(name) = &info.kind {
             // (A scope's number and a dot, the name, a colon, the width.)
             let bare = name.rsplit_once(':').map_or(name.as_str(), |(name, _)| name);
             let bare = bare.split_once('.').map_or(bare, |(_, name)| name);
-            variables.insert(name.clone(), names.get(bare).copied().unwrap_or(0));
+            if let Some(&(bits, space)) = names.get(bare) {
+                variables.insert(name.clone(), bits);
+                spaces.insert(name.clone(), space);
+            }
         }
     }
     let pointers = match function.kind {
@@ -480,7 +565,7 @@ fn aligned(
         FunctionKind::Func => FxHashSet::default(),
     };
     let pointer_zeros = assumed.pointer_bytes.max(1).trailing_zeros();
-    Aligned { variables, pointers, pointer_zeros }
+    Aligned { variables, spaces, pointers, pointer_zeros }
 }
 
 /// The parameters that are pointers: one that alone among parameters is a summand of some address.

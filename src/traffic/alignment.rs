@@ -7,6 +7,7 @@ use super::shape::BlockShape;
 use crate::emulate::{KernelTrace, SymbolKind};
 use crate::expr::{BinaryOp, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
+use crate::ptx::StateSpace;
 
 /// Deeper terms are not looked into.
 const MAX_DEPTH: u32 = 48;
@@ -16,6 +17,8 @@ const MAX_DEPTH: u32 = 48;
 pub struct Aligned {
     /// Low bits that are zero in the addresses of variables, by the names of their symbols.
     pub variables: FxHashMap<String, u32>,
+    /// The state spaces of variables, by the names of their symbols.
+    pub spaces: FxHashMap<String, StateSpace>,
     /// The parameters that are taken for pointers.
     pub pointers: FxHashSet<SymbolId>,
     /// Low bits that are zero in a pointer.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::count::{self, LINE, SECTOR};
+use super::count::{self, BANK_BYTES, SECTOR};
 use super::shape::LANES;
 
 /// The most requests that are counted for one pattern; of a pattern that needs more, only bounds are known.
@@ -60,8 +60,6 @@ pub struct Span {
     pub max: u32,
     /// The count that would hold the same bytes.
     pub ideal: u32,
-    /// The least and the greatest number of 128-byte lines; of 0 where lines are not counted.
-    pub lines: (u32, u32),
     /// From which absolute value of the unknown factor on the count is always the greatest.
     pub from: Option<u64>,
 }
@@ -73,7 +71,6 @@ impl Span {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
             ideal: if other.max > self.max { other.ideal } else { self.ideal },
-            lines: (self.lines.0.min(other.lines.0), self.lines.1.max(other.lines.1)),
             from: self.from.max(other.from),
         }
     }
@@ -81,20 +78,18 @@ impl Span {
     /// What every request of so many lanes has.
     pub fn of_any(counted: Counted, bytes: i64, lanes: usize) -> Span {
         let lanes_count = lanes as u32;
-        let (min, ideal, lines) = match counted {
+        let (min, ideal) = match counted {
             Counted::Sectors => {
-                let per_lane = count::holding(bytes, SECTOR);
-                let ideal = count::holding(lanes as i64 * bytes, SECTOR);
-                (per_lane, ideal, (1, lanes_count))
+                (count::holding(bytes, SECTOR), count::holding(lanes as i64 * bytes, SECTOR))
             }
             Counted::Wavefronts => {
                 let phases = lanes.div_ceil(count::together(bytes)) as u32;
-                (phases, phases, (0, 0))
+                (phases, phases)
             }
-            Counted::Passes => (1, 1, (0, 0)),
+            Counted::Passes => (1, 1),
         };
         let per_lane = if counted == Counted::Sectors { min } else { 1 };
-        Span { min, max: lanes_count * per_lane, ideal, lines, from: None }
+        Span { min, max: lanes_count * per_lane, ideal, from: None }
     }
 }
 
@@ -125,41 +120,44 @@ fn counted(pattern: &Pattern, base: i64, numbers: &[i64; LANES]) -> Span {
     let addresses: [i64; LANES] = std::array::from_fn(|lane| base + numbers[lane]);
     let addresses = &addresses[..pattern.lanes];
     let bytes = pattern.bytes;
-    let (count, ideal, lines) = match pattern.counted {
+    let (count, ideal) = match pattern.counted {
         Counted::Sectors => {
             let held = i64::from(count::distinct(addresses)) * bytes;
-            let lines = count::pieces(addresses, bytes, LINE);
-            (count::pieces(addresses, bytes, SECTOR), count::holding(held, SECTOR), lines)
+            (count::pieces(addresses, bytes, SECTOR), count::holding(held, SECTOR))
         }
         Counted::Wavefronts => {
             let least = count::least_wavefronts(addresses, bytes);
-            (count::wavefronts(addresses, bytes), least, 0)
+            (count::wavefronts(addresses, bytes), least)
         }
-        Counted::Passes => (count::passes(addresses), 1, 0),
+        Counted::Passes => (count::passes(addresses), 1),
     };
-    Span { min: count, max: count, ideal, lines: (lines, lines), from: None }
+    Span { min: count, max: count, ideal, from: None }
 }
 
 /// The span over all bases, numbers per lane being known.
 fn over_bases(pattern: &Pattern, numbers: &[i64; LANES]) -> Option<Span> {
-    let known_bits = pattern.known_bits.min(LINE.trailing_zeros());
-    let natural = pattern.bytes.trailing_zeros();
-    let aligned = |base: i64| {
-        let natural = pattern.bytes.max(1);
-        numbers[..pattern.lanes].iter().all(|number| (base + number) % natural == 0)
+    // (Banks repeat each 128 bytes; their wavefronts are the same for all bases of whole words.)
+    let (period, counted_below) = match pattern.counted {
+        Counted::Sectors => (SECTOR, SECTOR),
+        Counted::Wavefronts | Counted::Passes => (BANK_BYTES, 4),
     };
-    // Wavefronts are the same for all bases of whole words.
-    let size = if pattern.counted == Counted::Sectors { LINE } else { 4 };
+    let known_bits = pattern.known_bits.min(period.trailing_zeros());
+    let natural = pattern.bytes.max(1);
+    let modulo = natural.min(period);
+    let aligned =
+        |base: i64| numbers[..pattern.lanes].iter().all(|number| (base + number) % modulo == 0);
     let step = 1 << known_bits;
-    let bases = || (pattern.base.rem_euclid(step)..LINE).step_by(step as usize);
+    let first = pattern.base.rem_euclid(step);
+    let all = (first..period).step_by(step as usize).filter(|&base| aligned(base));
     let mut span: Option<Span> = None;
-    for base in bases().filter(|&base| base < size.max(step) && aligned(base)) {
+    for base in all {
+        if span.is_some() && base >= counted_below.max(step) {
+            break;
+        }
         let one = counted(pattern, base, numbers);
         span = Some(span.map_or(one, |span| span.join(one)));
     }
-    debug_assert!(natural <= 7);
-    // (No base below a word may be aligned where the base has more known bits.)
-    span.or_else(|| bases().find(|&base| aligned(base)).map(|base| counted(pattern, base, numbers)))
+    span
 }
 
 /// The span over all values of one factor. Beyond a value, groups of lanes that the factor moves alike share nothing any
@@ -172,12 +170,13 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
     let numbers = &pattern.numbers[..pattern.lanes];
     let low = numbers.iter().min().copied().unwrap_or(0);
     let width = numbers.iter().max().copied().unwrap_or(0).checked_sub(low)?;
-    let beyond = (width.checked_add(2 * LINE)? / apart).checked_add(1)?;
+    let period = if pattern.counted == Counted::Sectors { SECTOR } else { BANK_BYTES };
+    let beyond = (width.checked_add(2 * period)? / apart).checked_add(1)?;
     let step = 1_i64 << unknown.zeros.min(40);
-    let last = beyond.checked_add(LINE)?.div_euclid(step) + 1;
+    let last = beyond.checked_add(period)?.div_euclid(step) + 1;
     let (first, last) = (
         (-last).max(unknown.low.clamp(-beyond, beyond).div_euclid(step)),
-        last.min(unknown.high.clamp(-beyond, beyond).div_euclid(step) + LINE),
+        last.min(unknown.high.clamp(-beyond, beyond).div_euclid(step) + period),
     );
     if last - first > MAX_REQUESTS / 16 {
         return by_groups(pattern);
@@ -227,7 +226,6 @@ fn by_groups(pattern: &Pattern) -> Option<Span> {
             min: span.min.max(one.min),
             max: span.max + one.max,
             ideal: 0,
-            lines: (span.lines.0.max(one.lines.0), span.lines.1 + one.lines.1),
             from: None,
         }));
     }
@@ -262,7 +260,8 @@ mod tests {
         assert_eq!(span(pattern(4, 0)), (4, 5, 4));
         assert_eq!(span(Pattern { base: 4, ..pattern(4, 8) }), (5, 5, 4));
         assert_eq!(span(pattern(0, 0)), (1, 1, 1));
-        assert_eq!(span(pattern(16, 0)), (16, 16, 4));
+        assert_eq!(span(pattern(16, 8)), (16, 16, 4));
+        assert_eq!(span(pattern(16, 0)), (16, 17, 4));
         let shared = Pattern { counted: Counted::Wavefronts, ..pattern(128, 0) };
         assert_eq!(span(shared), (32, 32, 1));
     }

@@ -1,12 +1,12 @@
-//! Sectors, lines and wavefronts of the addresses of one request.
+//! Sectors and wavefronts of the addresses of one request.
 
 use super::shape::LANES;
 
 /// Bytes of a sector of the caches.
 pub const SECTOR: i64 = 32;
 
-/// Bytes of a line of the caches.
-pub const LINE: i64 = 128;
+/// Bytes after which the banks of shared memory repeat.
+pub const BANK_BYTES: i64 = 128;
 
 /// Banks of shared memory, each four bytes wide.
 const BANKS: usize = 32;
@@ -109,7 +109,7 @@ mod tests {
             [4, 8, 16, 32, 128].map(|stride| pieces(&strided(stride), 4, SECTOR)),
             [4, 8, 16, 32, 32]
         );
-        assert_eq!([4, -4].map(|stride| pieces(&strided(stride), 4, LINE)), [1, 2]);
+        assert_eq!([4, -4].map(|stride| pieces(&strided(stride), 4, SECTOR)), [4, 5]);
         assert_eq!(pieces(&strided(16), 16, SECTOR), 16);
         assert_eq!(pieces(&strided(0), 4, SECTOR), 1);
     }

@@ -1,5 +1,4 @@
-//! What one full warp's request costs in the memory system: sectors and lines of global memory, wavefronts of shared
-//! memory.
+//! What one full warp's request costs in the memory system: sectors of global memory, wavefronts of shared memory.
 //!
 //! In: the control flow and the memory trace of one function, and the shape of its blocks. Out: an [`AccessTraffic`] for
 //! each load, store, atomic and reduction, with the least and the greatest number over everything that the text leaves
@@ -15,7 +14,7 @@
 //! has the bounds that every request has.
 //!
 //! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
-//! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors, lines and wavefronts of 32
+//! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors and wavefronts of 32
 //! addresses; `bounds`: the least and greatest count of a pattern; `access`: all accesses of a function.
 
 mod access;
@@ -26,6 +25,7 @@ mod evaluate;
 mod lane_sum;
 mod shape;
 
-pub use access::{AccessKind, AccessTraffic, Assumed, Spread, Stride, Traffic};
+pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
 pub use bounds::Span;
-pub use shape::BlockShape;
+pub use count::{SECTOR, holding, wavefronts};
+pub use shape::{BlockShape, LANES};

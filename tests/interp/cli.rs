@@ -180,6 +180,8 @@ fn a_profile_counts_events_line_by_line() {
     let scattered = line(11);
     assert_eq!(scattered["global_load_requests"], 6);
     assert_eq!(scattered["global_load_wavefronts"], 6 * 32);
+    assert_eq!(scattered["global_load_sectors"], 6 * 32);
+    assert_eq!(scattered["full_requests"], json!({"requests": 6, "fewest": 32, "most": 32}));
     assert_eq!(scattered["source_file"], "costs.cu");
     assert_eq!(scattered["source_line"], 17);
     assert_eq!(

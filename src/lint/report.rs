@@ -1,0 +1,132 @@
+//! The data of `lint --format json`.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::rule::{Level, Rule};
+use crate::report::Origin;
+
+/// Version of the JSON; raised when a field changes its meaning.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What is said of one file.
+#[derive(Debug, Serialize)]
+pub struct LintFile {
+    /// [`FORMAT_VERSION`].
+    pub version: u32,
+    /// The input as the user named it.
+    pub file: String,
+    /// What the numbers take for granted, in sentences.
+    pub assumptions: Vec<String>,
+    /// One entry per function with a body.
+    pub kernels: Vec<KernelLint>,
+}
+
+/// What is said of one function.
+#[derive(Debug, Serialize)]
+pub struct KernelLint {
+    /// The name in the PTX.
+    pub name: String,
+    /// The name in the source.
+    pub demangled: String,
+    /// The shape of blocks, if it is known.
+    pub block: Option<[u64; 3]>,
+    /// Why nothing is said of the function, if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
+    pub accesses: Vec<AccessLint>,
+    /// The findings, what wastes most first.
+    pub findings: Vec<Finding>,
+}
+
+/// Sectors or wavefronts of one full warp's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// The least number.
+    pub min: u32,
+    /// The greatest number.
+    pub max: u32,
+    /// The number that would hold the same bytes.
+    pub ideal: u32,
+}
+
+/// One access.
+#[derive(Debug, Serialize)]
+pub struct AccessLint {
+    /// 1-based line of the input.
+    pub line: u32,
+    /// The place in the sources, if a `.loc` names one.
+    pub source: Option<Origin>,
+    /// `load`, `store`, `atomic`, `reduction`.
+    pub kind: &'static str,
+    /// `global`, `generic`, `shared`.
+    pub space: &'static str,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// Bytes from one lane's address to the next one's, where that is a number.
+    pub lane_stride: Option<i64>,
+    /// The same as text, where it is no number.
+    pub stride: Option<String>,
+    /// Sectors of 32 bytes, for global and generic accesses.
+    pub sectors: Option<Counts>,
+    /// Wavefronts, for shared accesses.
+    pub wavefronts: Option<Counts>,
+    /// How many loops are around the access.
+    pub loop_depth: usize,
+    /// Whether the address depends on data; then there are no counts.
+    pub irregular: bool,
+    /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
+    pub lanes: u32,
+}
+
+/// A fact about a place, with advice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// How much it matters.
+    pub level: Level,
+    /// 1-based line of the input.
+    pub line: u32,
+    /// The place in the sources, if a `.loc` names one.
+    pub source: Option<Origin>,
+    /// The fact.
+    pub message: String,
+    /// More about the place, beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What to do.
+    pub help: String,
+    /// Sectors or wavefronts too many in one full warp's request.
+    pub waste: u32,
+    /// How many loops are around it.
+    pub loop_depth: usize,
+    /// How many instructions of the place have this finding.
+    pub count: u32,
+    /// The instruction's bytes in its line of the input.
+    #[serde(skip)]
+    pub span: Range<usize>,
+}
+
+impl Finding {
+    /// By which findings are sorted: the waste, times loops.
+    pub fn weight(&self) -> u64 {
+        u64::from(self.waste) * (1 + self.loop_depth as u64)
+    }
+}
+
+impl LintFile {
+    /// All findings with their functions.
+    pub fn findings(&self) -> impl Iterator<Item = (&KernelLint, &Finding)> {
+        self.kernels.iter().flat_map(|kernel| kernel.findings.iter().map(move |f| (kernel, f)))
+    }
+
+    /// Removes the findings that are not wanted.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&str, &Finding) -> bool) {
+        for KernelLint { name, findings, .. } in &mut self.kernels {
+            findings.retain(|finding| wanted(name, finding));
+        }
+    }
+}

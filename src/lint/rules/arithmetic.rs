@@ -1,0 +1,132 @@
+//! `double-promotion`, `slow-division`.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::cfg::Arg;
+use crate::isa::{Opcode, Qualifier, ScalarType};
+
+/// Operations between the conversions that are followed.
+const MAX_OPERATIONS: usize = 16;
+
+/// Arithmetic in double precision between a float that is widened and the result that is narrowed again, with a constant.
+pub fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (at, inst) in subject.flow.insts.iter().enumerate() {
+        let form = &inst.ast.form;
+        let narrows =
+            form.opcode == Opcode::Cvt && form.types()[..] == [ScalarType::F32, ScalarType::F64];
+        if !narrows {
+            continue;
+        }
+        let Some(tree) = inst.args.get(1).and_then(|arg| tree(subject, arg)) else { continue };
+        if tree.operations == 0 || tree.floats == 0 || tree.constants == 0 {
+            continue;
+        }
+        let at = tree.last.unwrap_or(at as u32);
+        found.push(Found {
+            rule: Rule::DoublePromotion,
+            level: Level::Warning,
+            inst: at,
+            message: format!(
+                "floats are converted to double precision for {} and back",
+                match tree.operations {
+                    1 => "one operation".to_owned(),
+                    count => format!("{count} operations"),
+                }
+            ),
+            label: Some("a constant of the expression is a double".to_owned()),
+            help: "write the constant as a float (`0.5f` instead of `0.5`)".to_owned(),
+            waste: 0,
+        });
+    }
+    found
+}
+
+/// What an expression in double precision is made of.
+#[derive(Default)]
+struct Tree {
+    operations: usize,
+    floats: usize,
+    constants: usize,
+    /// The operation whose result is the expression's.
+    last: Option<u32>,
+}
+
+/// The expression of an operand, if all its leaves are floats that were widened, or constants.
+fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
+    let mut tree = Tree::default();
+    let mut open = vec![root.clone()];
+    while let Some(arg) = open.pop() {
+        if matches!(arg, Arg::Constant(_)) {
+            tree.constants += 1;
+            continue;
+        }
+        let at = subject.definition_of(&arg)?;
+        let inst = subject.inst(at);
+        let form = &inst.ast.form;
+        let double = form.last_type() == Some(ScalarType::F64);
+        match form.opcode {
+            Opcode::Cvt if form.types()[..] == [ScalarType::F64, ScalarType::F32] => {
+                tree.floats += 1
+            }
+            Opcode::Mov if matches!(inst.args.get(1), Some(Arg::Constant(_))) => {
+                tree.constants += 1
+            }
+            Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Div if double => {
+                tree.operations += 1;
+                tree.last.get_or_insert(at);
+                if tree.operations > MAX_OPERATIONS {
+                    return None;
+                }
+                open.extend(inst.args[1..].iter().cloned());
+            }
+            _ => return None,
+        }
+    }
+    Some(tree)
+}
+
+/// Divisions and remainders in a loop by a value that is not constant and that the loop does not change.
+pub fn divisions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (at, inst) in subject.flow.insts.iter().enumerate() {
+        let form = &inst.ast.form;
+        let slow = matches!(form.opcode, Opcode::Div | Opcode::Rem)
+            && form.last_type().is_some_and(|ty| !ty.is_float() && ty.bits() >= 32)
+            && !form.has(Qualifier::Approx);
+        let at = at as u32;
+        let (true, Some(Arg::Register(by))) = (slow, inst.args.get(2)) else { continue };
+        let (Some(around), Some(made)) = (subject.loop_of(at), subject.definition(*by)) else {
+            continue;
+        };
+        let constant = matches!(subject.inst(made).args.get(1), Some(Arg::Constant(_)));
+        let outside =
+            subject.block_of(made).is_some_and(|block| !subject.flow.loops.contains(around, block));
+        let ty = form.last_type();
+        if constant || !outside {
+            continue;
+        }
+        let bits = ty.map_or(32, ScalarType::bits);
+        let word = if form.opcode == Opcode::Div { "division" } else { "remainder" };
+        found.push(Found {
+            rule: Rule::SlowDivision,
+            level: if bits == 64 { Level::Warning } else { Level::Note },
+            inst: at,
+            message: format!(
+                "a {bits}-bit integer {word} in a loop takes {} instructions; its divisor does not change in the loop",
+                if bits == 64 { "some 70" } else { "some 20" }
+            ),
+            label: None,
+            help: match bits {
+                64 => "use 32-bit indices where they suffice; step quotient and remainder along with the loop, or \
+                       multiply by a precomputed reciprocal (`cutlass::FastDivmod`)"
+                    .to_owned(),
+                _ => "step quotient and remainder along with the loop, make the divisor a template parameter, or \
+                      multiply by a precomputed reciprocal (`cutlass::FastDivmod`)"
+                    .to_owned(),
+            },
+            waste: 0,
+        });
+    }
+    found
+}

@@ -1,0 +1,114 @@
+//! `uncoalesced-load`, `uncoalesced-store`, `misaligned-row`: sectors of global memory.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use super::requests::{counted, fact};
+use super::structs::Group;
+use crate::traffic::{AccessKind, AccessTraffic, SECTOR, Span, Stride};
+
+/// A longer stride is not shown: nobody would read it.
+const LONGEST_STRIDE: usize = 60;
+
+/// Lanes whose bytes lie in more sectors than they need.
+pub fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for traffic in &subject.traffic.accesses {
+        let Some(span) = counted(traffic) else { continue };
+        // (Members of structs have a rule of their own.)
+        if groups.iter().any(|group| group.has(traffic.inst)) {
+            continue;
+        }
+        let symbolic = matches!(traffic.stride, Some(Stride::Symbolic(_)));
+        let certain = span.min >= 2 * span.ideal;
+        if !(certain || symbolic && span.max >= 2 * span.ideal) {
+            continue;
+        }
+        let load = traffic.kind == AccessKind::Load;
+        found.push(Found {
+            rule: if load { Rule::UncoalescedLoad } else { Rule::UncoalescedStore },
+            level: Level::Warning,
+            inst: traffic.inst,
+            message: fact(traffic.kind, span, traffic.bytes),
+            label: Some(distance(subject, traffic, span)),
+            help: "let neighbouring threads access neighbouring elements (another layout or order of loops), or move a \
+                   tile together through shared memory"
+                .to_owned(),
+            waste: span.max - span.ideal,
+        });
+    }
+    found
+}
+
+/// How far lanes lie apart, and from which value of a parameter on that costs most.
+fn distance(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) -> String {
+    let Some(stride) = subject.stride(traffic) else {
+        return match traffic.stride {
+            Some(Stride::Constant(stride)) => format!("lanes are {stride} bytes apart"),
+            _ => "lanes lie in rows that are apart".to_owned(),
+        };
+    };
+    if stride.len() > LONGEST_STRIDE {
+        return "lanes are apart by a value that is not known here".to_owned();
+    }
+    let mut more = subject.parameters(traffic);
+    if let (Some(Stride::Symbolic(parts)), Some(from)) = (&traffic.stride, span.from) {
+        let mut factors = parts.iter().filter(|(_, factor)| !factor.is_empty());
+        if let (Some((_, factor)), None) = (factors.next(), factors.next())
+            && from > 1
+        {
+            let names: Vec<String> = factor.iter().map(|&term| subject.term(term)).collect();
+            more.push(format!("from {} = {from} on", names.join("*")));
+        }
+    }
+    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
+    format!("lanes are {stride} bytes apart{more}")
+}
+
+/// Rows of consecutive elements that begin inside a sector in every warp, and that no other access of the block shares
+/// sectors with.
+pub fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let arena = &subject.trace.arena;
+    let outline = |traffic: &AccessTraffic| {
+        let access = subject.access(traffic);
+        access.address.map(|address| arena.linear_parts(address).1)
+    };
+    let mut found = Vec::new();
+    for traffic in &subject.traffic.accesses {
+        let Some(span) = counted(traffic) else { continue };
+        let bytes = i64::from(traffic.bytes);
+        let row = matches!(traffic.stride, Some(Stride::Constant(stride)) if stride.abs() == bytes);
+        if !row || span.min != span.ideal + 1 || span.max != span.min {
+            continue;
+        }
+        let own = outline(traffic);
+        let block = subject.access(traffic).block;
+        // (A stencil's neighbours use the sectors that are read.)
+        let shared = subject.traffic.accesses.iter().any(|other| {
+            other.inst != traffic.inst
+                && subject.access(other).block == block
+                && outline(other) == own
+        });
+        if shared {
+            continue;
+        }
+        let label = match traffic.base {
+            Some((bits, base)) if 1 << bits >= SECTOR => {
+                let offset = base.rem_euclid(SECTOR);
+                format!("a warp's row begins {offset} bytes behind a sector's start")
+            }
+            _ => "no warp's row begins at a sector's start".to_owned(),
+        };
+        found.push(Found {
+            rule: Rule::MisalignedRow,
+            level: Level::Note,
+            inst: traffic.inst,
+            message: fact(traffic.kind, span, traffic.bytes),
+            label: Some(label),
+            help: "let rows begin at a multiple of 32 bytes: pad them, or shift the index so that a warp's first \
+                   thread has an aligned element"
+                .to_owned(),
+            waste: span.max - span.ideal,
+        });
+    }
+    found
+}

@@ -1,0 +1,148 @@
+//! `loop-invariant-load`, `reloaded-after-store`: values that a store through another pointer forbids to keep.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::cfg::LoopId;
+use crate::emulate::{Access, Effect};
+use crate::expr::{Node, SymbolId, TermId};
+
+/// Longer addresses are not looked at.
+const MAX_TERMS: usize = 2_000;
+
+/// Bodies of more accesses are not looked at.
+const MAX_ACCESSES: usize = 4_000;
+
+/// Loads that read the same address in each iteration of a loop that stores through another pointer.
+pub fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let (trace, loops) = (subject.trace, &subject.flow.loops);
+    if trace.accesses.len() > MAX_ACCESSES {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for traffic in &subject.traffic.accesses {
+        let load = subject.access(traffic);
+        let Some(around) = loops.innermost(load.block).filter(|_| is_weak_load(load)) else {
+            continue;
+        };
+        let (Some(address), Some(own)) = (load.address, subject.pointer(load)) else { continue };
+        if !is_invariant(subject, address, around) {
+            continue;
+        }
+        let inside = || trace.accesses.iter().filter(|one| loops.contains(around, one.block));
+        if inside().any(Subject::synchronises) {
+            continue;
+        }
+        let stores: Vec<&Access> =
+            inside().filter(|one| one.effect == Effect::Store && Subject::is_global(one)).collect();
+        let others =
+            stores.iter().all(|store| subject.pointer(store).is_some_and(|pointer| pointer != own));
+        let Some(store) = stores.first().filter(|_| others) else { continue };
+        found.push(Found {
+            rule: Rule::LoopInvariantLoad,
+            level: Level::Warning,
+            inst: traffic.inst,
+            message: format!(
+                "this load reads the same address in each iteration: the store at {} may change what is there",
+                subject.place(store.inst)
+            ),
+            label: Some(aliases(subject, own, store)),
+            help: "declare the pointers `__restrict__`, or load the value into a local variable in front of the loop"
+                .to_owned(),
+            waste: 0,
+        });
+    }
+    found
+}
+
+/// Loads of an address that was loaded before in the same block, with a store through another pointer between.
+pub fn reloaded(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let mut accesses: Vec<&Access> = subject.trace.accesses.iter().collect();
+    if accesses.len() > MAX_ACCESSES {
+        return Vec::new();
+    }
+    accesses.sort_by_key(|access| access.inst);
+    let mut found = Vec::new();
+    for (at, load) in accesses.iter().enumerate() {
+        let (true, Some(address)) = (is_weak_load(load), load.address) else { continue };
+        let Some(own) = subject.pointer(load) else { continue };
+        let mut stores: Vec<&Access> = Vec::new();
+        for before in accesses[..at].iter().rev() {
+            if before.block != load.block || Subject::synchronises(before) {
+                break;
+            }
+            let same = before.address == Some(address) && before.bytes() == load.bytes();
+            if before.effect == Effect::Store && Subject::is_global(before) {
+                if subject.pointer(before).is_none_or(|pointer| pointer == own) {
+                    break;
+                }
+                stores.push(before);
+            } else if same && is_weak_load(before) && before.guard.is_none() {
+                if let Some(store) = stores.last() {
+                    found.push(finding(subject, load, before, store, own));
+                }
+                break;
+            }
+        }
+    }
+    found
+}
+
+fn finding(
+    subject: &Subject<'_, '_, '_>,
+    load: &Access,
+    before: &Access,
+    store: &Access,
+    own: SymbolId,
+) -> Found {
+    Found {
+        rule: Rule::ReloadedAfterStore,
+        level: Level::Warning,
+        inst: load.inst,
+        message: format!(
+            "the value that was loaded at {} is loaded again: the store at {} may have changed it",
+            subject.place(before.inst),
+            subject.place(store.inst)
+        ),
+        label: Some(aliases(subject, own, store)),
+        help: "declare the pointers `__restrict__`, or keep the value in a local variable"
+            .to_owned(),
+        waste: 0,
+    }
+}
+
+/// "param_0 and param_1 may point to the same bytes".
+fn aliases(subject: &Subject<'_, '_, '_>, own: SymbolId, store: &Access) -> String {
+    let name = |symbol: SymbolId| {
+        let terms = subject.trace.arena.terms();
+        let mut meant = terms.filter(|&term| subject.symbol(term) == Some(symbol));
+        meant.next().map_or_else(String::new, |term| subject.term(term))
+    };
+    let other = subject.pointer(store).map(&name).unwrap_or_default();
+    format!("{} and {other} may point to the same bytes", name(own))
+}
+
+fn is_weak_load(access: &Access) -> bool {
+    access.is_global_load() && access.strong.is_none() && !access.read_only
+}
+
+/// Whether a term has one value in all iterations of a loop.
+fn is_invariant(subject: &Subject<'_, '_, '_>, root: TermId, around: LoopId) -> bool {
+    let (trace, loops) = (subject.trace, &subject.flow.loops);
+    let mut open = vec![root];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(term) = open.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        if seen.len() > MAX_TERMS {
+            return false;
+        }
+        if let Node::Symbol(symbol) = *trace.arena.node(term)
+            && loops.nested(trace.symbols.info(symbol).created_in, around)
+        {
+            return false;
+        }
+        open.extend(trace.arena.operands(term));
+    }
+    true
+}

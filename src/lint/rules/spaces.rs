@@ -1,0 +1,189 @@
+//! `irregular`, `local-memory`, `generic-access`.
+
+use std::collections::BTreeMap;
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::emulate::{Access, Effect, SymbolKind};
+use crate::expr::{Node, TermId};
+use crate::ptx::{FunctionKind, StateSpace, Statement};
+use crate::traffic::{AccessKind, LANES, Spread, Stride};
+
+/// The most terms that are looked at to find the load of an index.
+const MAX_TERMS: usize = 2_000;
+
+/// Accesses of global memory at addresses that depend on loaded data.
+pub fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for traffic in &subject.traffic.accesses {
+        let global = matches!(traffic.space, StateSpace::Global | StateSpace::Generic);
+        let full = traffic.lanes as usize == LANES;
+        let kernel = subject.function.kind == FunctionKind::Entry;
+        if !(global && full && kernel && traffic.spread == Spread::Irregular) {
+            continue;
+        }
+        let index = subject.access(traffic).address.and_then(|address| index(subject, address));
+        // An address that nobody knows anything of says nothing.
+        let Some(index) = index else { continue };
+        let verb = if traffic.kind == AccessKind::Load { "reads" } else { "accesses" };
+        found.push(Found {
+            rule: Rule::Irregular,
+            level: Level::Note,
+            inst: traffic.inst,
+            message: format!("a warp's request {verb} as many sectors as its indices decide, up to 32"),
+            label: Some(format!("the index is loaded at {}", subject.place(index))),
+            help: "sort or group the indices, so that neighbouring threads access neighbouring elements".to_owned(),
+            waste: 0,
+        });
+    }
+    found
+}
+
+/// Whether each lane loads from an address of its own, so that lanes may get different values.
+fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> bool {
+    let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == inst);
+    traffic.is_some_and(|traffic| {
+        traffic.spread != Spread::Irregular && traffic.stride != Some(Stride::Constant(0))
+    })
+}
+
+/// The load of different values in different lanes that an address is made from.
+fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
+    let arena = &subject.trace.arena;
+    let mut open = vec![address];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(term) = open.pop() {
+        if !seen.insert(term) || seen.len() > MAX_TERMS {
+            continue;
+        }
+        match arena.node(term) {
+            Node::Apply(function, arguments) if subject.trace.symbols.is_load(*function) => {
+                let from = arguments.get(1).copied();
+                let is_meant = |access: &&Access| {
+                    access.effect == Effect::Load
+                        && access.address.is_some()
+                        && access.address == from
+                };
+                let load = subject.trace.accesses.iter().find(is_meant);
+                if let Some(load) = load.filter(|load| differs(subject, load.inst)) {
+                    return Some(load.inst);
+                }
+            }
+            _ => {}
+        }
+        open.extend(arena.operands(term));
+    }
+    None
+}
+
+/// Arrays that lie in local memory because an index into them is not constant.
+pub fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let arena = &subject.trace.arena;
+    // By the array, the first access with such an index, and how many there are.
+    let mut arrays: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    for access in &subject.trace.accesses {
+        let local = matches!(access.space, StateSpace::Local | StateSpace::Generic);
+        let moves = matches!(access.effect, Effect::Load | Effect::Store);
+        let (true, true, Some(address)) = (local, moves, access.address) else { continue };
+        let (_, addends) = arena.linear_parts(address);
+        let mut name = None;
+        let mut others = 0;
+        for (term, times) in addends {
+            let kind = subject.symbol(term).map(|symbol| &subject.trace.symbols.info(symbol).kind);
+            match kind {
+                Some(SymbolKind::Address(found)) if times == 1 && name.is_none() => {
+                    name = variable(found);
+                }
+                _ => others += 1,
+            }
+        }
+        let Some(name) = name.filter(|_| others > 0) else { continue };
+        let of_library = subject.source.slice(subject.function.span).contains(REDUCTION_TABLE);
+        match local_bytes(subject, &name) {
+            None => continue,
+            Some(bytes) if of_library && REDUCTION_BYTES.contains(&bytes) => continue,
+            Some(_) => {}
+        }
+        arrays.entry(name).or_insert((access.inst, 0)).1 += 1;
+    }
+    let finding = |(inst, count): (u32, u32)| {
+        Found {
+        rule: Rule::LocalMemory,
+        level: Level::Warning,
+        inst,
+        message: format!(
+            "an array of this thread lies in local memory, which is global memory: {count} {} an index that is not constant",
+            if count == 1 { "access has" } else { "accesses have" }
+        ),
+        label: Some("this index is not constant".to_owned()),
+        help: "let the loops around it be unrolled completely (constant bounds, `#pragma unroll`), or keep the array in \
+               shared memory"
+            .to_owned(),
+        waste: 0,
+    }
+    };
+    arrays.into_values().map(finding).collect()
+}
+
+/// The name of a variable in that of its symbol.
+fn variable(symbol: &str) -> Option<String> {
+    let (name, _) = symbol.rsplit_once(':')?;
+    Some(name.split_once('.').map_or(name, |(_, name)| name).to_owned())
+}
+
+/// The table that `sin`, `cos` and `tan` of CUDA's library reduce large arguments by, and the bytes of the array that they
+/// do so in: no array of the user's, and hardly ever used.
+const REDUCTION_TABLE: &str = "__cudart_i2opi_";
+const REDUCTION_BYTES: [u64; 2] = [28, 40];
+
+/// The bytes of a variable in local memory.
+fn local_bytes(subject: &Subject<'_, '_, '_>, name: &str) -> Option<u64> {
+    let mut open: Vec<&Statement<'_>> =
+        subject.function.statements().unwrap_or_default().iter().collect();
+    while let Some(statement) = open.pop() {
+        match statement {
+            Statement::Variable(variable) if variable.space == StateSpace::Local => {
+                let found = variable.names.iter().find(|found| found.name.text == name);
+                if let Some(found) = found {
+                    let element = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8));
+                    let sizes = found.dimensions.iter().map(|size| size.unwrap_or(0));
+                    return Some(sizes.fold(element, u64::saturating_mul));
+                }
+            }
+            Statement::Block { statements, .. } => open.extend(statements),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Accesses of a kernel whose state space the compiler does not know: one finding for all.
+pub fn generic(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    if subject.function.kind != FunctionKind::Entry {
+        return Vec::new();
+    }
+    let all: Vec<u32> = subject
+        .traffic
+        .accesses
+        .iter()
+        .filter(|traffic| traffic.space == StateSpace::Generic)
+        .map(|traffic| traffic.inst)
+        .collect();
+    let Some(&first) = all.first() else { return Vec::new() };
+    let named = subject.traffic.accesses.len() - all.len();
+    vec![Found {
+        rule: Rule::GenericAccess,
+        level: Level::Note,
+        inst: first,
+        message: format!(
+            "the compiler does not know the state space of {} of {} accesses: each looks at its address first",
+            all.len(),
+            all.len() + named
+        ),
+        label: None,
+        help: "pass pointers as parameters of the kernel rather than in memory, or tell the space \
+               (`__builtin_assume(__isGlobal(p))`)"
+            .to_owned(),
+        waste: 0,
+    }]
+}

@@ -1,0 +1,179 @@
+//! A file's way through the rules.
+
+use std::panic::AssertUnwindSafe;
+
+use super::demangle::demangled;
+use super::report::{AccessLint, Counts, FORMAT_VERSION, Finding, KernelLint, LintFile};
+use super::rule::Level;
+use super::rules;
+use super::subject::{Subject, merged};
+use crate::expr::within;
+use crate::parallel;
+use crate::pipeline;
+use crate::ptx::{self, Body, Depth, Function, Module, StateSpace};
+use crate::report::Origins;
+use crate::source::{Diagnostic, SourceFile, Span};
+use crate::traffic::{AccessTraffic, Assumed, BlockShape, Stride, Traffic};
+
+/// What is looked at, and what is taken for granted.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The only function to look at, by its name in the PTX or in the source.
+    pub kernel: Option<String>,
+    /// Assumptions of the counts.
+    pub assumed: Assumed,
+    /// The lowest level of findings.
+    pub level: Level,
+}
+
+impl Options {
+    fn wants(&self, function: &Function<'_>) -> bool {
+        let name = function.name.text;
+        let meant = |wanted: &str| {
+            let source = demangled(name);
+            name == wanted || source == wanted || source.split('(').next() == Some(wanted)
+        };
+        !matches!(function.body, Body::Absent) && self.kernel.as_deref().is_none_or(meant)
+    }
+}
+
+/// Looks at a file.
+///
+/// # Errors
+/// The file cannot be parsed.
+pub fn lint(source: &SourceFile, options: &Options) -> Result<LintFile, Diagnostic> {
+    let module = ptx::parse(source, Depth::All)?;
+    let origins = Origins::of(source, &module);
+    let functions: Vec<&Function<'_>> =
+        module.functions().filter(|function| options.wants(function)).collect();
+    let kernels = parallel::map(&functions, |function| {
+        // A panic is a bug of ours, and costs the findings of one function.
+        let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            of_function((source, &origins), &module, function, options)
+        }));
+        let found = attempt.unwrap_or_else(|_| Err("internal error".to_owned()));
+        found.unwrap_or_else(|reason| skipped(function, options, reason))
+    });
+    let unknown_shape = kernels.iter().any(|kernel| kernel.block.is_none());
+    let assumptions = assumptions(unknown_shape, &options.assumed);
+    Ok(LintFile { version: FORMAT_VERSION, file: source.name().to_owned(), assumptions, kernels })
+}
+
+fn assumptions(unknown_shape: bool, assumed: &Assumed) -> Vec<String> {
+    let mut all = Vec::new();
+    if unknown_shape {
+        all.push(
+            "blocks are whole warps along x where the text has no .reqntid (`--block 16x16` says otherwise)"
+                .to_owned(),
+        );
+    }
+    match assumed.pointer_bytes {
+        1 => {}
+        bytes => all.push(format!(
+            "pointer parameters are multiples of {bytes} bytes, as cudaMalloc returns them (`--pointer-align 1` assumes nothing)"
+        )),
+    }
+    all.push("all 32 lanes of a warp take part, and no index wraps around".to_owned());
+    all
+}
+
+fn shape(function: &Function<'_>, options: &Options) -> Option<[u64; 3]> {
+    match BlockShape::of(function, options.assumed.block) {
+        BlockShape::Rows => None,
+        BlockShape::Known(sizes) => Some(sizes),
+    }
+}
+
+fn skipped(function: &Function<'_>, options: &Options, reason: String) -> KernelLint {
+    KernelLint {
+        name: function.name.text.to_owned(),
+        demangled: demangled(function.name.text),
+        block: shape(function, options),
+        skipped: Some(reason),
+        accesses: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+fn of_function<'s>(
+    places: (&'s SourceFile, &Origins<'s, 's>),
+    module: &Module<'s>,
+    function: &Function<'s>,
+    options: &Options,
+) -> Result<KernelLint, String> {
+    let traced = pipeline::Options::default();
+    let (flow, trace) = pipeline::emulated(places.0, function, &traced)?;
+    within(|| {
+        let traffic = Traffic::of(module, function, &flow, &trace, &options.assumed);
+        let subject = Subject::new(places, function, &flow, (&trace, &traffic));
+        let mut findings = merged(findings(&subject));
+        findings.retain(|finding| finding.level >= options.level);
+        findings.sort_by_key(|finding| {
+            (std::cmp::Reverse(finding.weight()), std::cmp::Reverse(finding.level), finding.line)
+        });
+        KernelLint {
+            name: function.name.text.to_owned(),
+            demangled: demangled(function.name.text),
+            block: shape(function, options),
+            skipped: None,
+            accesses: traffic.accesses.iter().map(|one| described(&subject, one)).collect(),
+            findings,
+        }
+    })
+    .map_err(|_| "the function is too large".to_owned())
+}
+
+fn findings(subject: &Subject<'_, '_, '_>) -> Vec<Finding> {
+    let mut found = rules::all(subject);
+    found.sort_by_key(|found| (found.inst, found.rule));
+    found
+        .into_iter()
+        .map(|found| Finding {
+            rule: found.rule,
+            level: found.level,
+            line: subject.line(found.inst),
+            source: subject.origins.at(subject.inst(found.inst).ast.span),
+            message: found.message,
+            label: found.label,
+            help: found.help,
+            waste: found.waste,
+            loop_depth: subject.flow.loops.depth(subject.loop_of(found.inst)),
+            count: 1,
+            span: in_line(subject.source, subject.inst(found.inst).ast.span),
+        })
+        .collect()
+}
+
+/// The bytes of a span in the line that it begins in.
+fn in_line(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
+    let start = span.start as usize;
+    let line = source.text()[..start].rfind('\n').map_or(0, |at| at + 1);
+    let length = source.slice(span).lines().next().map_or(0, str::len);
+    start - line..start - line + length
+}
+
+fn described(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> AccessLint {
+    let counts = traffic.spread.span().map(|span| Counts {
+        min: span.min,
+        max: span.max,
+        ideal: span.ideal,
+    });
+    let shared = traffic.space == StateSpace::Shared;
+    AccessLint {
+        line: subject.line(traffic.inst),
+        source: subject.origins.at(subject.inst(traffic.inst).ast.span),
+        kind: traffic.kind.word(),
+        space: traffic.space.name(),
+        bytes: traffic.bytes,
+        lane_stride: match traffic.stride {
+            Some(Stride::Constant(stride)) => Some(stride),
+            _ => None,
+        },
+        stride: subject.stride(traffic),
+        sectors: counts.filter(|_| !shared),
+        wavefronts: counts.filter(|_| shared),
+        loop_depth: traffic.loop_depth,
+        irregular: counts.is_none(),
+        lanes: traffic.lanes,
+    }
+}

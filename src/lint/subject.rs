@@ -1,0 +1,234 @@
+//! One function as rules see it.
+
+use rustc_hash::FxHashMap;
+
+use super::report::Finding;
+use super::rule::{Level, Rule};
+use crate::cfg::{Arg, BlockId, Flow, Inst, LoopId, RegisterId};
+use crate::emulate::{Access, Effect, KernelTrace, Printer, SymbolKind, definitions};
+use crate::expr::{Node, SymbolId, TermId};
+use crate::ptx::{Function, StateSpace};
+use crate::report::Origins;
+use crate::source::SourceFile;
+use crate::traffic::{AccessTraffic, Stride, Traffic};
+
+/// A function with everything that is known of it.
+pub struct Subject<'a, 'm, 's> {
+    /// The text.
+    pub source: &'a SourceFile,
+    /// The function.
+    pub function: &'a Function<'s>,
+    /// Its control flow.
+    pub flow: &'a Flow<'m, 's>,
+    /// Its trace.
+    pub trace: &'a KernelTrace,
+    /// What its accesses cost.
+    pub traffic: &'a Traffic,
+    /// Where its instructions were compiled from.
+    pub origins: &'a Origins<'s, 's>,
+    /// The instruction that writes a register, where one alone does.
+    single: FxHashMap<RegisterId, u32>,
+}
+
+/// What a rule has found at an instruction.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The rule.
+    pub rule: Rule,
+    /// How much it matters.
+    pub level: Level,
+    /// Index of the instruction.
+    pub inst: u32,
+    /// The fact.
+    pub message: String,
+    /// More about the place.
+    pub label: Option<String>,
+    /// What to do.
+    pub help: String,
+    /// Sectors or wavefronts too many.
+    pub waste: u32,
+}
+
+impl<'a, 'm, 's> Subject<'a, 'm, 's> {
+    /// A function. `places`: the text and where its instructions were compiled from.
+    pub fn new(
+        (source, origins): (&'a SourceFile, &'a Origins<'s, 's>),
+        function: &'a Function<'s>,
+        flow: &'a Flow<'m, 's>,
+        (trace, traffic): (&'a KernelTrace, &'a Traffic),
+    ) -> Subject<'a, 'm, 's> {
+        let mut writes: FxHashMap<RegisterId, (u32, u32)> = FxHashMap::default();
+        for (at, inst) in flow.insts.iter().enumerate() {
+            for register in definitions(inst) {
+                writes.entry(register).or_insert((at as u32, 0)).1 += 1;
+            }
+        }
+        // (Each is looked up by its register.)
+        let single = writes.into_iter().filter(|(_, (_, count))| *count == 1);
+        let single = single.map(|(register, (at, _))| (register, at)).collect();
+        Subject { source, function, flow, trace, traffic, origins, single }
+    }
+
+    /// An instruction.
+    pub fn inst(&self, at: u32) -> &Inst<'m, 's> {
+        &self.flow.insts[at as usize]
+    }
+
+    /// The only instruction that writes a register.
+    pub fn definition(&self, register: RegisterId) -> Option<u32> {
+        self.single.get(&register).copied()
+    }
+
+    /// The only instruction that writes what an operand names.
+    pub fn definition_of(&self, arg: &Arg<'_>) -> Option<u32> {
+        match arg {
+            Arg::Register(register) => self.definition(*register),
+            _ => None,
+        }
+    }
+
+    /// The trace's record of an access.
+    pub fn access(&self, traffic: &AccessTraffic) -> &'a Access {
+        &self.trace.accesses[traffic.index]
+    }
+
+    /// The 1-based line of an instruction.
+    pub fn line(&self, at: u32) -> u32 {
+        self.source.line(self.inst(at).ast.span.start)
+    }
+
+    /// Where an instruction is, for sentences: the source line where it is known, the PTX line otherwise.
+    pub fn place(&self, at: u32) -> String {
+        match self.origins.at(self.inst(at).ast.span) {
+            Some(origin) => origin.short(),
+            None => format!("line {}", self.line(at)),
+        }
+    }
+
+    /// The block that holds an instruction, if a way leads to it.
+    pub fn block_of(&self, at: u32) -> Option<BlockId> {
+        self.flow
+            .block_ids()
+            .find(|&id| self.flow.block(id).instructions().contains(&(at as usize)))
+    }
+
+    /// The innermost loop around an instruction.
+    pub fn loop_of(&self, at: u32) -> Option<LoopId> {
+        self.block_of(at).and_then(|block| self.flow.loops.innermost(block))
+    }
+
+    /// A term in infix, parameters by their short names.
+    pub fn term(&self, term: TermId) -> String {
+        let text = Printer::new(&self.trace.arena, &self.trace.symbols, &self.flow.registers)
+            .print(plain(self.trace, term));
+        text.replace(&format!("{}_param_", self.function.name.text), "param_")
+    }
+
+    /// A stride as text; none for a number.
+    pub fn stride(&self, traffic: &AccessTraffic) -> Option<String> {
+        let Some(Stride::Symbolic(parts)) = &traffic.stride else { return None };
+        let mut text = String::new();
+        // Numbers last.
+        let (numbers, factors): (Vec<_>, Vec<_>) =
+            parts.iter().partition(|(_, factor)| factor.is_empty());
+        for (times, factor) in factors.into_iter().chain(numbers) {
+            text += match (text.is_empty(), *times < 0) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            };
+            let mut words = Vec::new();
+            if times.unsigned_abs() != 1 || factor.is_empty() {
+                words.push(times.unsigned_abs().to_string());
+            }
+            words.extend(factor.iter().map(|&term| {
+                let name = self.term(term);
+                if name.contains(' ') { format!("({name})") } else { name }
+            }));
+            text += &words.join("*");
+        }
+        Some(text)
+    }
+
+    /// What the parameters in a stride are: "m is parameter 4".
+    pub fn parameters(&self, traffic: &AccessTraffic) -> Vec<String> {
+        let Some(Stride::Symbolic(parts)) = &traffic.stride else { return Vec::new() };
+        let mut said = Vec::new();
+        for &term in parts.iter().flat_map(|(_, factor)| factor) {
+            let Some(symbol) = self.symbol(plain(self.trace, term)) else { continue };
+            let SymbolKind::Parameter { name, .. } = &self.trace.symbols.info(symbol).kind else {
+                continue;
+            };
+            let named = |param: &crate::ptx::Variable<'_>| {
+                param.names.first().is_some_and(|first| first.name.text == name)
+            };
+            if let Some(at) = self.function.params.iter().position(named) {
+                said.push(format!("{} = parameter {}", self.term(term), at + 1));
+            }
+        }
+        said.sort();
+        said.dedup();
+        said
+    }
+
+    /// The symbol that a term is.
+    pub fn symbol(&self, term: TermId) -> Option<SymbolId> {
+        match *self.trace.arena.node(term) {
+            Node::Symbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    /// The pointer parameter that an address begins with, if there is one alone.
+    pub fn pointer(&self, access: &Access) -> Option<SymbolId> {
+        let (_, addends) = self.trace.arena.linear_parts(access.address?);
+        let mut all = addends.iter().filter_map(|&(term, times)| {
+            let symbol = self.symbol(term).filter(|_| times == 1)?;
+            let kind = &self.trace.symbols.info(symbol).kind;
+            let wide = self.trace.arena.width(term) == 64;
+            (wide && matches!(kind, SymbolKind::Parameter { .. })).then_some(symbol)
+        });
+        let first = all.next()?;
+        all.next().is_none().then_some(first)
+    }
+
+    /// Whether an instruction of the trace may order or publish accesses of other threads, or do anything.
+    pub fn synchronises(access: &Access) -> bool {
+        let plain = matches!(access.effect, Effect::Load | Effect::Store);
+        !plain || access.strong.is_some()
+    }
+
+    /// Whether an access reads or writes global memory, as far as its instruction says.
+    pub fn is_global(access: &Access) -> bool {
+        matches!(access.space, StateSpace::Global | StateSpace::Generic)
+    }
+}
+
+/// A term without widening and narrowing around it.
+pub fn plain(trace: &KernelTrace, mut term: TermId) -> TermId {
+    while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
+        *trace.arena.node(term)
+    {
+        term = inner;
+    }
+    term
+}
+
+/// Findings of one place that say the same, as one.
+pub fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut out: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let same = |other: &&mut Finding| {
+            other.source.is_some()
+                && other.source == finding.source
+                && (other.rule, other.level) == (finding.rule, finding.level)
+                && (&other.message, &other.label) == (&finding.message, &finding.label)
+        };
+        match out.iter_mut().find(same) {
+            Some(other) => other.count += 1,
+            None => out.push(finding),
+        }
+    }
+    out
+}
