@@ -100,6 +100,22 @@ pub enum Bug {
     VectorTooEarly,
     /// The run-time check of a vector's alignment is left out.
     NoAlignmentTest,
+    /// A vector store is one element further on.
+    StoredFurther,
+    /// Two values of a vector store are exchanged.
+    StoredExchanged,
+    /// A vector store stores what registers hold where it stands, not where its elements were stored.
+    StoredLate,
+    /// A vector store stands for stores on both sides of a load that reads their bytes.
+    StoresOverLoads,
+    /// A vector store stands for stores on both sides of a fence.
+    StoresOverFences,
+    /// The version for vectors that are not aligned leaves out a store.
+    StoreForgotten,
+    /// A vector store stands for stores under a guard predicate, and has none.
+    StoredUnguarded,
+    /// The run-time check of a vector store's alignment asks of half of its bytes.
+    StoredHalfAligned,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -542,7 +558,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 17] = [
+    pub const STRATEGIES: [Bug; 25] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -554,6 +570,14 @@ impl Bug {
         Bug::VectorOffset,
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
+        Bug::StoredFurther,
+        Bug::StoredExchanged,
+        Bug::StoredLate,
+        Bug::StoresOverLoads,
+        Bug::StoresOverFences,
+        Bug::StoreForgotten,
+        Bug::StoredUnguarded,
+        Bug::StoredHalfAligned,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

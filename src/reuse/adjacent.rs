@@ -44,7 +44,7 @@ type FxIndexMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 const MAX_KINDS: usize = 8;
 
 /// Two loads of a run are at most so many bytes apart.
-const MAX_APART: i64 = 1 << 20;
+pub(super) const MAX_APART: i64 = 1 << 20;
 
 impl Opportunities<'_, '_, '_> {
     /// The groups that some loads, in program order, fall into. A load is in one group at most.

@@ -9,6 +9,7 @@
 //! Beside loads, [`shared`] has the arrays in shared memory, and where else their bytes may be.
 
 mod adjacent;
+mod adjacent_stores;
 mod alignment;
 mod alike;
 mod availability;
@@ -41,6 +42,7 @@ mod under;
 mod whole;
 
 pub use adjacent::Adjacent;
+pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
 pub use alike::LaneClaim;
 pub use availability::StoreApart;

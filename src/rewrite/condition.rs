@@ -14,6 +14,8 @@ pub struct Version {
     pub behind: usize,
     /// The test for the rewritten version.
     pub condition: Condition,
+    /// What the other version consists of, if it is not the statements as they stand.
+    pub untouched: Option<String>,
 }
 
 /// The test in front of statements that stand twice.

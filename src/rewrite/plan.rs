@@ -227,11 +227,26 @@ impl Planner<'_, '_, '_, '_> {
 
     /// Plans that some instructions of one block are executed as they were if a test fails.
     pub fn add_version(&mut self, range: Range<u32>, condition: Condition) {
+        self.push_version(range, condition, None);
+    }
+
+    /// Plans that other code is executed in the place of an instruction if a test fails.
+    pub fn add_version_of(&mut self, inst: u32, condition: Condition, untouched: String) {
+        self.push_version(inst..inst + 1, condition, Some(untouched));
+    }
+
+    fn push_version(
+        &mut self,
+        range: Range<u32>,
+        condition: Condition,
+        untouched: Option<String>,
+    ) {
         let end = self.span(range.end - 1).end;
         self.plan.versions.push(Version {
             range: self.span(range.start).start..end,
             behind: line_end(self.source.text(), end),
             condition,
+            untouched,
         });
     }
 

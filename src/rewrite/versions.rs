@@ -36,7 +36,7 @@ pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec
         };
         let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
         edits.push(Draft::insert(version.range.start, branch));
-        let untouched = with_copies(plan, version);
+        let untouched = version.untouched.clone().unwrap_or_else(|| with_copies(plan, version));
         let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Draft::insert(version.behind, behind));
     }
