@@ -116,6 +116,16 @@ pub enum Bug {
     StoredUnguarded,
     /// The run-time check of a vector store's alignment asks of half of its bytes.
     StoredHalfAligned,
+    /// Of several stores to the same bytes the first one is performed, not the last.
+    OverwrittenFirst,
+    /// A store is left out although a load reads its bytes before they are overwritten.
+    OverwrittenRead,
+    /// The run-time check that loads read none of the bytes of stores that are left out is left out.
+    OverwrittenUntested,
+    /// That check is too weak by one byte.
+    OverwrittenByteLess,
+    /// A store is left out of which only some bytes are overwritten.
+    OverwrittenInPart,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -558,7 +568,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 25] = [
+    pub const STRATEGIES: [Bug; 30] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -578,6 +588,11 @@ impl Bug {
         Bug::StoreForgotten,
         Bug::StoredUnguarded,
         Bug::StoredHalfAligned,
+        Bug::OverwrittenFirst,
+        Bug::OverwrittenRead,
+        Bug::OverwrittenUntested,
+        Bug::OverwrittenByteLess,
+        Bug::OverwrittenInPart,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

@@ -12,6 +12,7 @@ mod layout;
 mod options;
 mod pair;
 mod pattern;
+mod promote;
 mod text;
 mod transpose;
 mod vector;
@@ -28,7 +29,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; what is left is replaced load by load. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 9] = [
+pub const SEARCHED: [&dyn Pattern; 10] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -37,12 +38,13 @@ pub const SEARCHED: [&dyn Pattern; 9] = [
     &window::Window { broad: false },
     &pair::Pair,
     &vector_stores::VectorStores,
+    &promote::Promote,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 8] = [
+pub const WRITTEN: [&dyn Pattern; 9] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -50,6 +52,7 @@ pub const WRITTEN: [&dyn Pattern; 8] = [
     &transpose::Stores,
     &carry::Carry,
     &vector_stores::VectorStores,
+    &promote::Promote,
     &layout::Layout,
 ];
 

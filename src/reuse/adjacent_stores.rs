@@ -17,7 +17,7 @@ use super::refusal::Refusal;
 use super::stored::StoredValue;
 use crate::cfg::{Arg, Base, BlockId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
-use crate::isa::{Modifier, Qualifier};
+use crate::isa::{Modifier, Qualifier, Special};
 use crate::ptx::{ScalarType, StateSpace, Value};
 
 /// One value that is stored.
@@ -44,6 +44,13 @@ pub struct PlainStore {
     ordinal: usize,
     /// Bytes from the address of the run's first store to this one's.
     ahead: i64,
+}
+
+impl PlainStore {
+    /// Whether another store is the next one of the function.
+    pub(super) fn is_followed_by(&self, next: &PlainStore) -> bool {
+        self.ordinal + 1 == next.ordinal
+    }
 }
 
 /// Stores that one vector store can stand for.
@@ -88,18 +95,12 @@ impl Opportunities<'_, '_, '_> {
         if self.options.strict {
             return Vec::new();
         }
-        let mut stores: Vec<usize> = (0..trace.accesses.len())
-            .filter(|&index| trace.accesses[index].effect == Effect::Store)
-            .collect();
-        stores.sort_by_key(|&index| trace.accesses[index].inst);
         let (mut runs, mut parted): (Vec<Run>, Vec<AdjacentStores>) = Default::default();
-        for (ordinal, index) in stores.into_iter().enumerate() {
+        for store in self.plain_stores(trace) {
             if trace.arena.is_nearly_spent() {
                 break;
             }
-            if let Some(store) = self.vector_part(trace, index, ordinal) {
-                self.add_stored_part(trace, &mut runs, store, &mut parted);
-            }
+            self.add_stored_part(trace, &mut runs, store, &mut parted);
         }
         let mut found = parted;
         let at: FxHashMap<u32, usize> =
@@ -109,6 +110,16 @@ impl Opportunities<'_, '_, '_> {
         }
         found.sort_by_key(|group| group.members[0].access.inst);
         found
+    }
+
+    /// The weak stores to global memory at registers' addresses, in program order.
+    pub(super) fn plain_stores(&self, trace: &KernelTrace) -> Vec<PlainStore> {
+        let mut stores: Vec<usize> = (0..trace.accesses.len())
+            .filter(|&index| trace.accesses[index].effect == Effect::Store)
+            .collect();
+        stores.sort_by_key(|&index| trace.accesses[index].inst);
+        let numbered = stores.into_iter().enumerate();
+        numbered.filter_map(|(ordinal, index)| self.vector_part(trace, index, ordinal)).collect()
     }
 
     /// A weak store at a register's address.
@@ -215,7 +226,7 @@ impl Opportunities<'_, '_, '_> {
         let (first, last) = (&run[0], run.last()?);
         let block = |one: &PlainStore| trace.accesses[one.access.access].block;
         let alike = block(first) == block(store)
-            && last.ordinal + 1 == store.ordinal
+            && last.is_followed_by(store)
             && first.ty.bits() == store.ty.bits()
             && first.access.guard == store.access.guard
             && self.same_modifiers(&first.access, &store.access);
@@ -231,18 +242,19 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Why nothing that stands before a store may be performed behind it, back to the instruction `last`.
-    fn parts(&self, trace: &KernelTrace, last: u32, store: &PlainStore) -> Option<Refusal> {
+    pub(super) fn parts(&self, trace: &KernelTrace, last: u32, store: &PlainStore) -> Option<Refusal> {
         let flow = self.flow();
         let between = &flow.insts[last as usize + 1..store.access.inst as usize];
         trace.arena.charge(between.len() as u64);
         let guard = store.access.guard.map(|(register, _)| register);
         let stands_out = |inst: &&crate::cfg::Inst<'_, '_>| {
             let effect = effect(inst);
+            let observes = inst.args.iter().any(is_observed);
             let told = match planted!(Bug::StoresOverFences) {
                 true => matches!(effect, Effect::Control | Effect::Call | Effect::Opaque),
                 false => !matches!(effect, Effect::Pure | Effect::Load),
             };
-            told || guard.is_some_and(|guard| definitions(inst).contains(&guard))
+            told || observes || guard.is_some_and(|guard| definitions(inst).contains(&guard))
         };
         if let Some(inst) = between.iter().find(stands_out) {
             return Some(self.parted(inst));
@@ -252,7 +264,7 @@ impl Opportunities<'_, '_, '_> {
         (!plain).then(|| self.parted(&flow.insts[store.access.inst as usize]))
     }
 
-    fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
+    pub(super) fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
         let line = self.source.line(inst.ast.span.start);
         Refusal::StoresParted(inst.ast.opcode.text.to_owned(), line)
     }
@@ -356,7 +368,7 @@ impl Opportunities<'_, '_, '_> {
                 let before = stores.iter().filter(|store| store.access.inst < load);
                 for store in before {
                     let index = at.get(&load).copied();
-                    if !index.is_some_and(|index| reads_others(trace, index, &store.access)) {
+                    if !index.is_some_and(|index| is_apart(trace, index, &store.access)) {
                         return Err(parted());
                     }
                 }
@@ -412,6 +424,20 @@ impl Opportunities<'_, '_, '_> {
     }
 }
 
+/// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
+fn is_observed(arg: &Arg<'_>) -> bool {
+    use Special::{Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid, Tid};
+    match arg {
+        Arg::Special(
+            Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | Laneid | LanemaskEq | LanemaskGe | LanemaskGt
+            | LanemaskLe | LanemaskLt,
+        ) => false,
+        Arg::Special(_) => true,
+        Arg::Vector(all) => all.iter().any(is_observed),
+        _ => false,
+    }
+}
+
 /// The stores of a window, in program order, if these are two at least, are there as a whole, follow each other, and
 /// none is in a vector already.
 fn members(run: &Run, window: &[At], taken: &[bool]) -> Option<SmallVec<[usize; 4]>> {
@@ -427,7 +453,7 @@ fn members(run: &Run, window: &[At], taken: &[bool]) -> Option<SmallVec<[usize; 
 }
 
 /// Whether a load certainly reads none of the bytes that a store writes.
-fn reads_others(trace: &mut KernelTrace, index: usize, store: &Load) -> bool {
+pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> bool {
     let load = &trace.accesses[index];
     let (bytes, read_only) = (i64::from(load.bytes()), load.read_only);
     match load.space {

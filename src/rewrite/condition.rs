@@ -25,6 +25,13 @@ pub enum Condition {
     Multiples(Vec<Multiple>),
     /// The lanes of a warp are there, and no index wraps around.
     Warp(WarpTest),
+    /// Each lane's accesses are apart.
+    Apart {
+        /// The code of the test.
+        setup: String,
+        /// The predicate that holds where they are.
+        holds: String,
+    },
 }
 
 /// The test of a warp in front of rewritten statements.

@@ -1,4 +1,5 @@
-//! Proves that a vector store does what the stores of its elements do (`split`).
+//! Proves that a vector store does what the stores of its elements do, and one store what several to the same bytes
+//! do (`split`).
 
 use super::comparison::Comparison;
 use crate::expr::TermId;
@@ -33,6 +34,9 @@ impl Comparison<'_, '_> {
             }
             return;
         };
+        if split.overwritten {
+            return self.overwritten(split, vector, &parts);
+        }
         let insts = match split.joined {
             true => &self.rewritten.flow.insts,
             false => &self.original.flow.insts,
@@ -80,6 +84,33 @@ impl Comparison<'_, '_> {
             if !self.is_aligned(&place, &whole) {
                 let reason = self.says_alignment(&whole);
                 self.unknown(vector.inst, Some(split.parts[0]), reason);
+            }
+        }
+    }
+
+    /// Proves that a store does what several do that write the same bytes, one after the other. (Nothing that others
+    /// notice is between these, and what the lane itself loads is compared.)
+    fn overwritten(&mut self, split: &Split, last: &Event, parts: &[&Event]) {
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        let own = words(self.rewritten.flow.insts[last.inst as usize].ast.opcode.text);
+        let place = self.place(last.block);
+        for (number, part) in (1..).zip(parts) {
+            let events = (*part, last);
+            let places = (self.original.loop_of(part.block), self.rewritten.loop_of(last.block));
+            let opcode = words(self.original.flow.insts[part.inst as usize].ast.opcode.text);
+            if opcode != own || places.0 != places.1 || part.operands.len() != last.operands.len() {
+                return self.missing_part(split);
+            }
+            if !self.both_happen(events, !split.copies.is_empty()) {
+                return;
+            }
+            let (a, b) = (part.operands[0], last.operands[0]);
+            if self.prove(&place, a, b, &[last.condition]) != Proof::Equal {
+                return self.unlike("the address", events);
+            }
+            let values = part.operands[1..].iter().zip(&last.operands[1..]);
+            if number == parts.len() && !values.into_iter().all(|(&a, &b)| self.is_same(events, (a, b))) {
+                return;
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Vector stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
-//! or the reverse.
+//! Stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
+//! or the reverse; and one store for several to the same bytes.
 //!
 //! In: two programs with the instructions that are matched already. Out: groups, each one vector store and the
 //! stores with its elements. This is only a guess by the texts; `stores` proves it: each element is stored at the
@@ -27,6 +27,8 @@ pub(in crate::verify) struct Split {
     /// The rewritten program's own stores that are matched with the parts, if it has any: it performs either the
     /// vector or these.
     pub copies: Vec<u32>,
+    /// Whether each part writes the same bytes as the next one: then `vector` stands for the last.
+    pub overwritten: bool,
 }
 
 impl Split {
@@ -96,6 +98,7 @@ pub(in crate::verify) fn find(
     let old = events(original, |at| has_partner[at as usize]);
     let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
     let mut found = versions(&new, &old, alignment);
+    found.extend(overwritten((original, &old), (rewritten, &new), alignment));
     let (mut new, mut old) = (new, old);
     for split in &found {
         let of_new = new.iter_mut().filter(|one| one.inst == split.vector || split.copies.contains(&one.inst));
@@ -135,7 +138,85 @@ fn versions(new: &[One<'_>], old: &[One<'_>], alignment: &mut Alignment) -> Vec<
             alignment.matched[copy as usize] = Some(part);
             alignment.gaps[copy as usize] = part..part + 1;
         }
-        found.push(Split { joined: true, vector: vector.inst, parts, copies });
+        found.push(Split { joined: true, vector: vector.inst, parts, copies, overwritten: false });
+    }
+    found
+}
+
+/// A store as text: its opcode and address, and all of it.
+fn texts(program: &Program<'_, '_>, one: &One<'_>) -> Option<(String, String)> {
+    one.store.as_ref()?;
+    let text = program.text(&program.flow.insts[one.inst as usize]);
+    let (address, _) = text.split_once(',')?;
+    Some((address.to_owned(), text.clone()))
+}
+
+/// How many of some events in a row are stores of one block with the same opcode and address as the first.
+fn same_bytes(program: &Program<'_, '_>, events: &[One<'_>]) -> usize {
+    let Some((address, _)) = events.first().and_then(|one| texts(program, one)) else { return 0 };
+    let alike = |one: &&One<'_>| {
+        one.block == events[0].block
+            && texts(program, one).is_some_and(|(other, _)| other == address)
+    };
+    events.iter().take_while(alike).count()
+}
+
+/// The runs of the original's stores to the same bytes of which the rewritten program performs only the last one; or
+/// that one in one block, and all of them, the copies, in a block next to it.
+fn overwritten(
+    (original, old): (&Program<'_, '_>, &[One<'_>]),
+    (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
+    alignment: &mut Alignment,
+) -> Vec<Split> {
+    let (mut found, mut from, mut next): (Vec<Split>, usize, usize) = (Vec::new(), 0, 0);
+    while from < old.len() {
+        let count = same_bytes(original, &old[from..]);
+        let run = &old[from..from + count.max(1)];
+        from += count.max(1);
+        if count < 2 {
+            continue;
+        }
+        let parts: Vec<String> =
+            run.iter().filter_map(|one| Some(texts(original, one)?.1)).collect();
+        let of_new = |at: usize| new.get(at).and_then(|one| texts(rewritten, one));
+        let is_last = |at: &usize| of_new(*at).is_some_and(|(_, text)| Some(&text) == parts.last());
+        let copied = |at: usize| {
+            (0..count).all(|number| {
+                of_new(at + number).is_some_and(|(_, text)| text == parts[number])
+            }) && same_bytes(rewritten, new.get(at..at + count).unwrap_or_default()) == count
+        };
+        // The last store alone, in front of the copies or behind them.
+        let apart = |at: usize, copies: usize| {
+            is_last(&at) && copied(copies) && new[at].block != new[copies].block
+        };
+        let version = (next..new.len()).find_map(|at| match () {
+            () if apart(at, at + 1) => Some((at, Some(at + 1), at + 1 + count)),
+            () if apart(at + count, at) => Some((at + count, Some(at), at + 1 + count)),
+            () => None,
+        });
+        let alone = || {
+            let last = run.last().map(|one| one.inst);
+            let is_alone = |at: &usize| {
+                last.is_some() && alignment.matched[new[*at].inst as usize] == last && is_last(at)
+            };
+            let missing = |one: &One<'_>| !alignment.matched.contains(&Some(one.inst));
+            let at = (0..new.len()).find(is_alone);
+            at.filter(|_| run[..count - 1].iter().all(missing)).map(|at| (at, None, next))
+        };
+        let Some((at, copies, end)) = version.or_else(alone) else { continue };
+        next = end;
+        let parts: Vec<u32> = run.iter().map(|one| one.inst).collect();
+        let copies = copies.map_or(&[][..], |copies| &new[copies..copies + count]);
+        let copies: Vec<u32> = copies.iter().map(|one| one.inst).collect();
+        for matched in &mut alignment.matched {
+            *matched = matched.filter(|part| !parts.contains(part));
+        }
+        for (&part, &copy) in parts.iter().zip(&copies) {
+            alignment.matched[copy as usize] = Some(part);
+            alignment.gaps[copy as usize] = part..part + 1;
+        }
+        let vector = new[at].inst;
+        found.push(Split { joined: true, vector, parts, copies, overwritten: true });
     }
     found
 }
@@ -193,7 +274,7 @@ fn groups(vectors: &[One<'_>], parts: &[One<'_>], joined: bool) -> Vec<Split> {
         let Some((from, length)) = run else { continue };
         next = from + length;
         let parts = parts[from..next].iter().map(|one| one.inst).collect();
-        found.push(Split { joined, vector: vector.inst, parts, copies: Vec::new() });
+        found.push(Split { joined, vector: vector.inst, parts, copies: Vec::new(), overwritten: false });
     }
     found
 }
