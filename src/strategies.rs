@@ -276,7 +276,9 @@ mod tests {
     crate::unit_tests!(words_and_lists_are_read_and_shown, other_words_are_refused_by_name);
 
     fn words_and_lists_are_read_and_shown() {
-        for text in ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank,promote"] {
+        for text in
+            ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank,promote"]
+        {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }
         let listed: Strategies = "wide, reuse".parse().unwrap();

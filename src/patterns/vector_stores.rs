@@ -49,7 +49,8 @@ impl Pattern for VectorStores {
         };
         for found in finder.opportunities.adjacent_stores(trace, &together) {
             let tested = !found.multiples.is_empty();
-            if found.refusal.is_none() && (is_taken(finder, trace, &found) || !has_place(finder, &found))
+            if found.refusal.is_none()
+                && (is_taken(finder, trace, &found) || !has_place(finder, &found))
             {
                 continue;
             }
@@ -92,11 +93,7 @@ impl Pattern for VectorStores {
 
 /// Whether another pattern has put code into the block that a branch more would be in the way of: values that go round
 /// a loop, or checks of the warp that are made once for a block; or takes one of the stores.
-fn is_taken(
-    finder: &Finder<'_, '_, '_, '_>,
-    trace: &KernelTrace,
-    found: &AdjacentStores,
-) -> bool {
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
     let tested = !found.multiples.is_empty();
     let insts: Vec<u32> = found.members.iter().map(|store| store.access.inst).collect();
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
@@ -107,7 +104,9 @@ fn is_taken(
     chosen.any(|group| {
         let stored = group.accesses == Accesses::Stores
             && group.members.iter().any(|inst| insts.contains(inst));
-        let goes_round = !group.duplicates && group.blocks.contains(&found.block);
+        let goes_round = group.strategy != StrategyName::Wide
+            && !group.duplicates
+            && group.blocks.contains(&found.block);
         let checked = tested
             && group.shape::<Opportunity>().is_some_and(|pair| {
                 pair.guards != Guards::default()

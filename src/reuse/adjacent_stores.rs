@@ -92,7 +92,7 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         together: Together<'_>,
     ) -> Vec<AdjacentStores> {
-        if self.options.strict {
+        if self.options.strict || self.is_irreducible() {
             return Vec::new();
         }
         let (mut runs, mut parted): (Vec<Run>, Vec<AdjacentStores>) = Default::default();
@@ -110,6 +110,12 @@ impl Opportunities<'_, '_, '_> {
         }
         found.sort_by_key(|group| group.members[0].access.inst);
         found
+    }
+
+    /// Whether some cycle has several entries: no proof follows stores of one program that are several in the other there.
+    pub(super) fn is_irreducible(&self) -> bool {
+        let flow = self.flow();
+        flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block))
     }
 
     /// The weak stores to global memory at registers' addresses, in program order.
@@ -164,7 +170,13 @@ impl Opportunities<'_, '_, '_> {
             guard: inst.guard,
             generic,
         };
-        Some(PlainStore { access: load, ty, values: values.collect::<Option<_>>()?, ordinal, ahead: 0 })
+        Some(PlainStore {
+            access: load,
+            ty,
+            values: values.collect::<Option<_>>()?,
+            ordinal,
+            ahead: 0,
+        })
     }
 
     /// The value of an operand; a register may be wider than the bits that are stored (PTX ISA, "Operand Size
@@ -242,7 +254,12 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Why nothing that stands before a store may be performed behind it, back to the instruction `last`.
-    pub(super) fn parts(&self, trace: &KernelTrace, last: u32, store: &PlainStore) -> Option<Refusal> {
+    pub(super) fn parts(
+        &self,
+        trace: &KernelTrace,
+        last: u32,
+        store: &PlainStore,
+    ) -> Option<Refusal> {
         let flow = self.flow();
         let between = &flow.insts[last as usize + 1..store.access.inst as usize];
         trace.arena.charge(between.len() as u64);
@@ -292,12 +309,23 @@ impl Opportunities<'_, '_, '_> {
             let exists = matches!((count, size), (2 | 4, _) | (8, 4))
                 && (modulus <= MAX_VECTOR || size >= 4);
             if exists {
-                self.take_vectors(trace, run, (&elements, count), noted, (&mut taken, &mut refusal), found);
+                self.take_vectors(
+                    trace,
+                    run,
+                    (&elements, count),
+                    noted,
+                    (&mut taken, &mut refusal),
+                    found,
+                );
             }
             modulus /= 2;
         }
-        let left: Vec<PlainStore> =
-            run.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(one, _)| one.clone()).collect();
+        let left: Vec<PlainStore> = run
+            .iter()
+            .zip(&taken)
+            .filter(|(_, taken)| !**taken)
+            .map(|(one, _)| one.clone())
+            .collect();
         if let Some(refusal) = refusal.filter(|_| left.len() > 1) {
             found.push(refused(trace, left, refusal));
         }
@@ -356,7 +384,8 @@ impl Opportunities<'_, '_, '_> {
         let (first, last) = (stores[0].access.inst, stores[stores.len() - 1].access.inst);
         trace.arena.charge(u64::from(last - first));
         for inst in first + 1..last {
-            if effect(&flow.insts[inst as usize]) != Effect::Load || planted!(Bug::StoresOverLoads) {
+            if effect(&flow.insts[inst as usize]) != Effect::Load || planted!(Bug::StoresOverLoads)
+            {
                 continue;
             }
             let parted = || self.parted(&flow.insts[inst as usize]);
@@ -401,7 +430,8 @@ impl Opportunities<'_, '_, '_> {
         let insts = &self.flow().insts;
         let element = |(_, at, value): &At| {
             let inst = run[*at].access.inst;
-            let between = &insts[inst as usize + 1..(last.access.inst as usize).max(inst as usize + 1)];
+            let between =
+                &insts[inst as usize + 1..(last.access.inst as usize).max(inst as usize + 1)];
             let overwritten = match value {
                 StoredValue::Register(register) => {
                     between.iter().any(|inst| definitions(inst).contains(register))
@@ -426,7 +456,10 @@ impl Opportunities<'_, '_, '_> {
 
 /// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
 fn is_observed(arg: &Arg<'_>) -> bool {
-    use Special::{Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid, Tid};
+    use Special::{
+        Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid,
+        Tid,
+    };
     match arg {
         Arg::Special(
             Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | Laneid | LanemaskEq | LanemaskGe | LanemaskGt

@@ -60,7 +60,7 @@ pub struct TestedLoad {
 impl Opportunities<'_, '_, '_> {
     /// The groups that the function's stores fall into, in program order.
     pub fn overwritten(&mut self, trace: &mut KernelTrace) -> Vec<Overwritten> {
-        if self.options.strict || self.observes_lanes {
+        if self.options.strict || self.observes_lanes || self.is_irreducible() {
             return Vec::new();
         }
         let mut runs: Vec<Vec<PlainStore>> = Vec::new();
@@ -91,8 +91,23 @@ impl Opportunities<'_, '_, '_> {
             && last.values.len() == store.values.len()
             && last.access.guard == store.access.guard
             && self.same_modifiers(&last.access, &store.access)
+            && self.same_place(last.access.inst, store.access.inst)
             && trace.arena.constant_difference(store.access.address, last.access.address) == Some(0)
             && self.parts(trace, last.access.inst, store).is_none()
+    }
+
+    /// Whether two stores name one base and offset, and nothing between them writes the base.
+    fn same_place(&self, from: u32, to: u32) -> bool {
+        let insts = &self.flow().insts;
+        let place = |inst: u32| match insts[inst as usize].args.first() {
+            Some(Arg::Memory { base: Base::Register(base), offset, .. }) => Some((*base, *offset)),
+            _ => None,
+        };
+        let between = &insts[from as usize + 1..to as usize];
+        place(from).is_some_and(|(base, _)| {
+            place(from) == place(to)
+                && !between.iter().any(|inst| definitions(inst).contains(&base))
+        })
     }
 
     fn as_group(
@@ -131,7 +146,8 @@ impl Opportunities<'_, '_, '_> {
             let load = &trace.accesses[index];
             let (bytes, address) = (i64::from(load.bytes()), load.address.ok_or_else(parted)?);
             let comparable = load.strong.is_none()
-                && load.space == if first.generic { StateSpace::Generic } else { StateSpace::Global }
+                && !first.generic
+                && load.space == StateSpace::Global
                 && bytes > 0
                 && trace.arena.width(address) == 64
                 && group.tested.len() < MAX_TESTED;
@@ -146,7 +162,9 @@ impl Opportunities<'_, '_, '_> {
                 return Err(parted());
             }
             let base = match flow.insts[inst as usize].args.get(1) {
-                Some(Arg::Memory { base: Base::Register(base), rest, .. }) if rest.is_empty() => *base,
+                Some(Arg::Memory { base: Base::Register(base), rest, .. }) if rest.is_empty() => {
+                    *base
+                }
                 _ => return Err(parted()),
             };
             let base = self.step(group, &first, base, inst).ok_or_else(parted)?;
@@ -176,7 +194,8 @@ impl Opportunities<'_, '_, '_> {
         }
         let mut uses = SmallVec::new();
         for read in mentions(inst) {
-            let is_source = inst.args[1..].iter().any(|arg| matches!(arg, Arg::Register(one) if *one == read));
+            let is_source =
+                inst.args[1..].iter().any(|arg| matches!(arg, Arg::Register(one) if *one == read));
             if !is_source {
                 continue;
             }

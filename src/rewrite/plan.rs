@@ -235,12 +235,7 @@ impl Planner<'_, '_, '_, '_> {
         self.push_version(inst..inst + 1, condition, Some(untouched));
     }
 
-    fn push_version(
-        &mut self,
-        range: Range<u32>,
-        condition: Condition,
-        untouched: Option<String>,
-    ) {
+    fn push_version(&mut self, range: Range<u32>, condition: Condition, untouched: Option<String>) {
         let end = self.span(range.end - 1).end;
         self.plan.versions.push(Version {
             range: self.span(range.start).start..end,

@@ -281,7 +281,11 @@ fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
     }
     let stores = kernels.iter().map(|kernel| kernel.replaced_stores());
     let stores = stores.fold(Stores::default(), Stores::and);
-    for (word, number) in [("stored", stores.elsewhere), ("joined", stores.joined)] {
+    for (word, number) in [
+        ("stored", stores.elsewhere),
+        ("joined", stores.joined),
+        ("overwritten", stores.overwritten),
+    ] {
         if number > 0 {
             replaced.insert(word, number);
         }

@@ -109,7 +109,9 @@ impl Comparison<'_, '_> {
                 return self.unlike("the address", events);
             }
             let values = part.operands[1..].iter().zip(&last.operands[1..]);
-            if number == parts.len() && !values.into_iter().all(|(&a, &b)| self.is_same(events, (a, b))) {
+            if number == parts.len()
+                && !values.into_iter().all(|(&a, &b)| self.is_same(events, (a, b)))
+            {
                 return;
             }
         }

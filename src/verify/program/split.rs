@@ -97,11 +97,13 @@ pub(in crate::verify) fn find(
     }
     let old = events(original, |at| has_partner[at as usize]);
     let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
-    let mut found = versions(&new, &old, alignment);
+    let mut found = versions(rewritten, (&new, &old), alignment);
     found.extend(overwritten((original, &old), (rewritten, &new), alignment));
     let (mut new, mut old) = (new, old);
     for split in &found {
-        let of_new = new.iter_mut().filter(|one| one.inst == split.vector || split.copies.contains(&one.inst));
+        let of_new = new
+            .iter_mut()
+            .filter(|one| one.inst == split.vector || split.copies.contains(&one.inst));
         let of_old = old.iter_mut().filter(|one| split.parts.contains(&one.inst));
         of_new.chain(of_old).for_each(|one| one.matched = true);
     }
@@ -112,14 +114,18 @@ pub(in crate::verify) fn find(
 
 /// The vector stores of the rewritten program beside which the stores stand, in another block, that the vector
 /// replaces. These copies are matched with the original's stores.
-fn versions(new: &[One<'_>], old: &[One<'_>], alignment: &mut Alignment) -> Vec<Split> {
+fn versions(
+    rewritten: &Program<'_, '_>,
+    (new, old): (&[One<'_>], &[One<'_>]),
+    alignment: &mut Alignment,
+) -> Vec<Split> {
     let mut partners: FxHashMap<u32, u32> = FxHashMap::default();
     for (copy, part) in (0..).zip(&alignment.matched) {
         partners.extend(part.map(|part| (part, copy)));
     }
     let (mut found, mut next) = (Vec::new(), 0);
     for (at, vector) in new.iter().enumerate().filter(|(_, one)| !one.matched) {
-        let Some(copies) = copies(at, new) else { continue };
+        let Some(copies) = copies(rewritten, at, new) else { continue };
         let is_part = |(part, copy): (&One<'_>, &One<'_>)| {
             part.store == copy.store && partners.get(&part.inst).is_none_or(|one| *one == copy.inst)
         };
@@ -181,13 +187,15 @@ fn overwritten(
         let of_new = |at: usize| new.get(at).and_then(|one| texts(rewritten, one));
         let is_last = |at: &usize| of_new(*at).is_some_and(|(_, text)| Some(&text) == parts.last());
         let copied = |at: usize| {
-            (0..count).all(|number| {
-                of_new(at + number).is_some_and(|(_, text)| text == parts[number])
-            }) && same_bytes(rewritten, new.get(at..at + count).unwrap_or_default()) == count
+            (0..count)
+                .all(|number| of_new(at + number).is_some_and(|(_, text)| text == parts[number]))
+                && same_bytes(rewritten, new.get(at..at + count).unwrap_or_default()) == count
         };
         // The last store alone, in front of the copies or behind them.
         let apart = |at: usize, copies: usize| {
-            is_last(&at) && copied(copies) && new[at].block != new[copies].block
+            is_last(&at)
+                && copied(copies)
+                && are_versions(rewritten, new[at].block, new[copies].block)
         };
         let version = (next..new.len()).find_map(|at| match () {
             () if apart(at, at + 1) => Some((at, Some(at + 1), at + 1 + count)),
@@ -221,20 +229,35 @@ fn overwritten(
     found
 }
 
-/// The stores next to a vector store in the order of the blocks, in another block, that store as many elements together.
-fn copies<'o, 's>(at: usize, events: &'o [One<'s>]) -> Option<&'o [One<'s>]> {
+/// Whether two blocks are those that one branch leads to.
+fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
+    let from = |block: BlockId| match program.flow.block(block).predecessors[..] {
+        [edge] => Some(edge.from),
+        _ => None,
+    };
+    a != b && from(a).is_some() && from(a) == from(b)
+}
+
+/// The stores next to a vector store in the order of the blocks, in the block that the same branch leads to, that store
+/// as many elements together.
+fn copies<'o, 's>(
+    rewritten: &Program<'_, '_>,
+    at: usize,
+    events: &'o [One<'s>],
+) -> Option<&'o [One<'s>]> {
     let vector = &events[at];
     let (words, count) = vector.store.as_ref().filter(|(_, count)| *count > 1)?;
     let elements = |one: &One<'s>, block: BlockId| {
         let (own, elements) = one.store.as_ref()?;
-        (own == words && one.block == block && block != vector.block).then_some(*elements)
+        (own == words && one.block == block && are_versions(rewritten, block, vector.block))
+            .then_some(*elements)
     };
     let length = |side: &mut dyn Iterator<Item = &'o One<'s>>| {
         let (mut block, mut sum) = (None, 0);
         for (number, one) in (1..).zip(side) {
             sum += elements(one, *block.get_or_insert(one.block))?;
             if sum >= *count {
-                return (sum == *count).then_some(number);
+                return (sum == *count && number > 1).then_some(number);
             }
         }
         None
@@ -274,7 +297,13 @@ fn groups(vectors: &[One<'_>], parts: &[One<'_>], joined: bool) -> Vec<Split> {
         let Some((from, length)) = run else { continue };
         next = from + length;
         let parts = parts[from..next].iter().map(|one| one.inst).collect();
-        found.push(Split { joined, vector: vector.inst, parts, copies: Vec::new(), overwritten: false });
+        found.push(Split {
+            joined,
+            vector: vector.inst,
+            parts,
+            copies: Vec::new(),
+            overwritten: false,
+        });
     }
     found
 }
