@@ -2,8 +2,9 @@
 //!
 //! In: the trace of one function. Out: [`Overwritten`] groups. All stores of a group write the same bytes under one
 //! guard predicate, and between the first and the last there are only arithmetic and loads. So the last one alone leaves
-//! the same memory behind, if no load in between reads what an earlier one writes. Where that is not proved of a load, its address is compared with
-//! the stores' in front of the first store, with the untouched statements on the other side.
+//! the same memory behind, if no load in between reads what an earlier one writes. Where that is not proved of a load,
+//! its address is compared with the stores' in front of the first store, with the untouched statements on the other
+//! side.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

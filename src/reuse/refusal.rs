@@ -267,7 +267,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::StoresParted(opcode, line) => write!(
                 f,
-                "`{opcode}` at line {line} stands between stores of consecutive bytes and may notice their order"
+                "`{opcode}` at line {line} stands between these stores and may see or order what they write"
             ),
             Refusal::NotAligned(bytes) => write!(
                 f,

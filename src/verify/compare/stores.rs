@@ -52,6 +52,14 @@ impl Comparison<'_, '_> {
                 false => (of_vector, of_part),
             };
             let events = if split.joined { (part, vector) } else { (vector, part) };
+            let others = match split.joined {
+                true => &self.original.flow.insts,
+                false => &self.rewritten.flow.insts,
+            };
+            let own = others[part.inst as usize].ast.form.types().last();
+            if own.map_or(0, |ty| ty.bits() / 8) != element {
+                return self.unlike("the width", events);
+            }
             if !self.both_happen(events, !split.copies.is_empty()) {
                 return;
             }
