@@ -100,6 +100,32 @@ pub enum Bug {
     VectorTooEarly,
     /// The run-time check of a vector's alignment is left out.
     NoAlignmentTest,
+    /// A vector store is one element further on.
+    StoredFurther,
+    /// Two values of a vector store are exchanged.
+    StoredExchanged,
+    /// A vector store stores what registers hold where it stands, not where its elements were stored.
+    StoredLate,
+    /// A vector store stands for stores on both sides of a load that reads their bytes.
+    StoresOverLoads,
+    /// A vector store stands for stores on both sides of a fence.
+    StoresOverFences,
+    /// The version for vectors that are not aligned leaves out a store.
+    StoreForgotten,
+    /// A vector store stands for stores under a guard predicate, and has none.
+    StoredUnguarded,
+    /// The run-time check of a vector store's alignment asks of half of its bytes.
+    StoredHalfAligned,
+    /// Of several stores to the same bytes the first one is performed, not the last.
+    OverwrittenFirst,
+    /// A store is left out although a load reads its bytes before they are overwritten.
+    OverwrittenRead,
+    /// The run-time check that loads read none of the bytes of stores that are left out is left out.
+    OverwrittenUntested,
+    /// That check is too weak by one byte.
+    OverwrittenByteLess,
+    /// A store is left out of which only some bytes are overwritten.
+    OverwrittenInPart,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -542,7 +568,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 17] = [
+    pub const STRATEGIES: [Bug; 30] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -554,6 +580,19 @@ impl Bug {
         Bug::VectorOffset,
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
+        Bug::StoredFurther,
+        Bug::StoredExchanged,
+        Bug::StoredLate,
+        Bug::StoresOverLoads,
+        Bug::StoresOverFences,
+        Bug::StoreForgotten,
+        Bug::StoredUnguarded,
+        Bug::StoredHalfAligned,
+        Bug::OverwrittenFirst,
+        Bug::OverwrittenRead,
+        Bug::OverwrittenUntested,
+        Bug::OverwrittenByteLess,
+        Bug::OverwrittenInPart,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

@@ -18,6 +18,9 @@ use crate::strategies::StrategyName;
 /// The pass that LLVM's tools show and filter by.
 const PASS: &str = "ptxasw";
 
+/// What stands in front of a store's address.
+const STORE: &str = "store to ";
+
 /// The remarks of one file.
 pub fn yaml(source: &SourceFile, report: &Report) -> String {
     let places = Places::of(source);
@@ -27,7 +30,7 @@ pub fn yaml(source: &SourceFile, report: &Report) -> String {
             about_access(&mut out, &places, kernel, ("load of ", load));
         }
         for store in &kernel.stores {
-            about_access(&mut out, &places, kernel, ("store to ", store));
+            about_access(&mut out, &places, kernel, (STORE, store));
         }
         about_function(&mut out, &places, kernel);
     }
@@ -98,7 +101,9 @@ fn about_access(
             }
         }
         Decision::By(name) => {
-            head(out, "Passed", name.facts().remark, &place, &kernel.name);
+            let facts = name.facts();
+            let remark = facts.store_remark.filter(|_| what == STORE).unwrap_or(facts.remark);
+            head(out, "Passed", remark, &place, &kernel.name);
             argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " served by strategy ");

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::sass::Resources;
 
 pub use crate::strategies::Decision;
+use crate::strategies::StrategyName;
 pub use origins::{Call, Origin, Origins};
 
 /// The decisions for one file.
@@ -79,8 +80,7 @@ impl Report {
             let many = if arrays == 1 { "" } else { "s" };
             out += &format!(", {arrays} array{many} laid out anew");
         }
-        let stores: usize = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
-        if let Some(stores) = elsewhere(stores) {
+        for stores in self.stores().words() {
             out += &format!(", {stores}");
         }
         let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
@@ -93,10 +93,14 @@ impl Report {
     /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
-        let stores = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
         let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
-        with_arrays(with_stores(sentence::sentence(loads, cost), stores), arrays)
+        with_arrays(with_stores(sentence::sentence(loads, cost), self.stores()), arrays)
+    }
+
+    /// The stores that are not performed as they stand.
+    fn stores(&self) -> Stores {
+        self.kernels.iter().map(KernelReport::replaced_stores).fold(Stores::default(), Stores::and)
     }
 
     /// The rules by which loads were kept, sorted.
@@ -111,18 +115,45 @@ impl Report {
     }
 }
 
-/// How many stores other lanes perform, in words; `None` if none.
-fn elsewhere(stores: usize) -> Option<String> {
-    let many = if stores == 1 { "" } else { "s" };
-    (stores > 0).then(|| format!("{stores} store{many} performed by other lanes"))
+/// How many stores are not performed as they stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stores {
+    /// Those that other lanes perform.
+    pub elsewhere: usize,
+    /// Those that are joined to vectors.
+    pub joined: usize,
+    /// Those that are left out, since another one overwrites them.
+    pub overwritten: usize,
+}
+
+impl Stores {
+    /// The sum of both.
+    pub fn and(self, other: Stores) -> Stores {
+        Stores {
+            elsewhere: self.elsewhere + other.elsewhere,
+            joined: self.joined + other.joined,
+            overwritten: self.overwritten + other.overwritten,
+        }
+    }
+
+    /// What is said of each kind that there is.
+    pub fn words(self) -> Vec<String> {
+        let kinds = [
+            (self.elsewhere, "performed by other lanes"),
+            (self.joined, "joined to vectors"),
+            (self.overwritten, "left out, as others overwrite them"),
+        ];
+        let some = kinds.into_iter().filter(|(number, _)| *number > 0);
+        some.map(|(number, what)| {
+            format!("{number} store{} {what}", if number == 1 { "" } else { "s" })
+        })
+        .collect()
+    }
 }
 
 /// A sentence about loads that says so of the stores, too.
-fn with_stores(sentence: String, stores: usize) -> String {
-    match elsewhere(stores) {
-        Some(stores) => format!("{sentence}; {stores}"),
-        None => sentence,
-    }
+fn with_stores(sentence: String, stores: Stores) -> String {
+    [vec![sentence], stores.words()].concat().join("; ")
 }
 
 /// A sentence that says, too, which arrays in shared memory are or could be laid out anew.
@@ -169,8 +200,8 @@ pub struct KernelReport {
     pub skipped: Option<String>,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
-    /// Every store that is a part of a struct of which all words are stored, in source order, where strategy
-    /// `aos` was allowed; `register` is the address as written.
+    /// Stores in source order: where strategy `aos` was allowed those that are part of a struct of which all words are
+    /// stored, where `wide` was allowed those of consecutive bytes; `register` is the address as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<LoadReport>,
     /// Every array in shared memory that the kernel declares, and those at module level that it names.
@@ -201,14 +232,22 @@ impl KernelReport {
         self.arrays.iter().filter(|array| array.layout.is_some()).count()
     }
 
-    /// Stores that other lanes perform.
-    pub fn stored_elsewhere(&self) -> usize {
-        self.stores.iter().filter(|store| store.decision != Decision::Keep).count()
+    /// Stores that are not performed as they stand.
+    pub fn replaced_stores(&self) -> Stores {
+        let count = |name: StrategyName| {
+            self.stores.iter().filter(|store| store.decision == Decision::By(name)).count()
+        };
+        Stores {
+            elsewhere: count(StrategyName::Aos),
+            joined: count(StrategyName::Wide),
+            overwritten: count(StrategyName::Promote),
+        }
     }
 
     /// Loads and stores that are not performed as they stand, and arrays that are laid out anew.
     pub fn changes(&self) -> usize {
-        self.replaced() + self.stored_elsewhere() + self.laid_out()
+        let Stores { elsewhere, joined, overwritten } = self.replaced_stores();
+        self.replaced() + elsewhere + joined + overwritten + self.laid_out()
     }
 
     /// Whether the kernel's text was changed.
@@ -219,7 +258,7 @@ impl KernelReport {
     /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
         let loads = sentence::sentence(self.loads.iter(), self.cost());
-        with_arrays(with_stores(loads, self.stored_elsewhere()), self.arrays.iter())
+        with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter())
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.

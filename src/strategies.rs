@@ -21,6 +21,8 @@ pub enum StrategyName {
     Aos,
     /// Arrays in shared memory laid out anew, with fewer bank conflicts.
     Bank,
+    /// One store for several to the same bytes, whose value stays in a register until then.
+    Promote,
 }
 
 /// What is said of a strategy, on the command line, in reports and on pages.
@@ -36,6 +38,8 @@ pub struct Facts {
     pub origin: &'static str,
     /// The name of the remark about an access that it replaces.
     pub remark: &'static str,
+    /// The same for a store, where it has a name of its own.
+    pub store_remark: Option<&'static str>,
     /// What the page says of an access that it replaces: where a value comes from, if no distance in lanes says it.
     pub served: Option<&'static str>,
     /// The word in front of the line of the access that is named as its source.
@@ -53,6 +57,7 @@ impl StrategyName {
             in_auto: true,
             origin: "could come from other lanes",
             remark: "",
+            store_remark: None,
             served: None,
             named: "from",
             whole_cost: false,
@@ -70,6 +75,7 @@ impl StrategyName {
                 decision: "wide",
                 origin: "could be joined to vectors",
                 remark: "LoadJoinedToVector",
+                store_remark: Some("StoreJoinedToVector"),
                 served: Some("in a vector"),
                 whole_cost: true,
                 ..other
@@ -93,6 +99,14 @@ impl StrategyName {
                 remark: "StructTransposed",
                 served: Some("with all structs of the warp"),
                 named: "as in",
+                ..other
+            },
+            StrategyName::Promote => Facts {
+                word: "promote",
+                decision: "promote",
+                remark: "StoreOverwritten",
+                named: "overwritten by",
+                whole_cost: true,
                 ..other
             },
             StrategyName::Bank => Facts {
@@ -262,7 +276,9 @@ mod tests {
     crate::unit_tests!(words_and_lists_are_read_and_shown, other_words_are_refused_by_name);
 
     fn words_and_lists_are_read_and_shown() {
-        for text in ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank"] {
+        for text in
+            ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank,promote"]
+        {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }
         let listed: Strategies = "wide, reuse".parse().unwrap();

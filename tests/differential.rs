@@ -283,9 +283,13 @@ fn rewritten(name: &str, text: &str) -> String {
 
 /// The cases of strategies with planted mistakes.
 static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let names = ["wide", "carried", "carried_further", "carried_stores", "bank", "bank_dynamic"];
+    let loads = ["wide", "carried", "carried_further", "carried_stores"];
+    let stores = ["wide_stored", "wide_stored_between", "wide_stored_guards", "wide_stored_values"];
+    let names =
+        [&loads[..], &stores, &["promote", "promote_loop", "bank", "bank_dynamic"]].concat();
     let folders = ["accept", "refuse"].into_par_iter();
-    folders.flat_map(|folder| names.map(|name| Subject::new(&format!("{folder}/{name}")))).collect()
+    let subject = |folder: &str, name: &&str| Subject::new(&format!("{folder}/{name}"));
+    folders.flat_map_iter(|folder| names.iter().map(move |name| subject(folder, name))).collect()
 });
 
 /// The text of each kernel, by its name.

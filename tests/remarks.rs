@@ -366,16 +366,18 @@ ret;
         let mut options = Options { all_bodies: true, ..Options::default() };
         options.select.strategies = strategies.parse().expect("a strategy");
         let report = rewrite(&source, &options).expect("a kernel that parses").report;
-        let stores = report.kernels[0].stored_elsewhere();
+        let stores = report.kernels[0].replaced_stores();
         (stores, report.kernels[0].stores.len(), remarks::yaml(&source, &report))
     };
     let (stored, found, remarks) = told("aos");
-    assert_eq!((stored, found), (4, 4), "{remarks}");
+    assert_eq!((stored.elsewhere, stored.joined, found), (4, 0, 4), "{remarks}");
     assert!(remarks.contains("'store to '") && remarks.contains("'[%rd3+8]'"), "{remarks}");
     assert!(remarks.contains("StructTransposed"), "{remarks}");
     let (stored, found, remarks) = told("auto");
-    assert_eq!((stored, found), (0, 4), "{remarks}");
-    assert!(remarks.contains("ByNameOnly") || remarks.contains("DoesNotPay"), "{remarks}");
+    assert_eq!((stored.elsewhere, stored.joined, found), (0, 4, 4), "{remarks}");
+    assert!(remarks.contains("StoreJoinedToVector"), "{remarks}");
+    let (stored, found, remarks) = told("none");
+    assert_eq!((stored.elsewhere, stored.joined, found), (0, 0, 0), "{remarks}");
 }
 
 /// `candidates` shows the line of the sources, and its JSON the file, line and column.

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Decision, KernelReport, LoadReport, Origin, Report, Wavefronts};
+use crate::report::{Decision, KernelReport, LoadReport, Origin, Report, Stores, Wavefronts};
 use crate::rewrite::Mode;
 use crate::strategies::StrategyName;
 
@@ -71,12 +71,16 @@ fn render_kernel(kernel: &KernelReport) -> String {
     if kernel.laid_out() > 0 {
         out += &format!(", {} of {} arrays laid out anew", kernel.laid_out(), kernel.arrays.len());
     }
-    if kernel.stored_elsewhere() > 0 {
-        out += &format!(
-            ", {} of {} stores of structs performed by other lanes",
-            kernel.stored_elsewhere(),
-            kernel.stores.len()
-        );
+    let Stores { elsewhere, joined, overwritten } = kernel.replaced_stores();
+    let stores = kernel.stores.len();
+    if elsewhere > 0 {
+        out += &format!(", {elsewhere} of {stores} stores of structs performed by other lanes");
+    }
+    if joined > 0 {
+        out += &format!(", {joined} of {stores} stores joined to vectors");
+    }
+    if overwritten > 0 {
+        out += &format!(", {overwritten} of {stores} stores left out, as others overwrite them");
     }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());

@@ -137,7 +137,7 @@ pub struct Covering {
     #[arg(long, value_enum, default_value_t)]
     pub select: Selection,
     /// Which strategies may be used: `auto` (those that pay), `none`, or some of `reuse`, `wide`,
-    /// `window`, `paper`, `aos`, `bank`, joined by commas (those that are proved, whether they pay or not)
+    /// `window`, `paper`, `aos`, `bank`, `promote`, joined by commas (those that are proved, whether they pay or not)
     #[arg(long, value_name = "NAME,...", default_value_t)]
     pub strategy: Strategies,
     /// The architecture by whose costs it is decided what pays, such as `sm_90` [default: the file's,

@@ -185,7 +185,7 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
                 (arrays(report))
             }
             @if let Some(report) = kernel.report.filter(|report| !report.stores.is_empty()) {
-                h3 { "Stores of structs" }
+                h3 { "Stores" }
                 (accesses(&report.stores, "address"))
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }

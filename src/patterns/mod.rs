@@ -12,9 +12,11 @@ mod layout;
 mod options;
 mod pair;
 mod pattern;
+mod promote;
 mod text;
 mod transpose;
 mod vector;
+mod vector_stores;
 mod window;
 
 use crate::rewrite::Planner;
@@ -25,9 +27,9 @@ pub use options::{MAX_REPLACED, Options};
 pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
-/// in them, and other rows behind; what is left is replaced load by load; an array is laid out anew where no other
-/// group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 8] = [
+/// in them, and other rows behind; what is left is replaced load by load. Vectors of stores keep away from the code that loads
+/// got; an array is laid out anew where no other group has added code to blocks.
+pub const SEARCHED: [&dyn Pattern; 10] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -35,18 +37,22 @@ pub const SEARCHED: [&dyn Pattern; 8] = [
     &vector::Vector,
     &window::Window { broad: false },
     &pair::Pair,
+    &vector_stores::VectorStores,
+    &promote::Promote,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 7] = [
+pub const WRITTEN: [&dyn Pattern; 9] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
     &transpose::Loads,
     &transpose::Stores,
     &carry::Carry,
+    &vector_stores::VectorStores,
+    &promote::Promote,
     &layout::Layout,
 ];
 

@@ -38,7 +38,10 @@ pub(super) fn decided(
     for group in &decided.choice.groups {
         group.shape.list(group, &places, &mut report);
     }
-    report.stores.sort_by_key(|store| store.line);
+    // Of several patterns' words about a store, those of the one that replaces it.
+    let kept = |store: &LoadReport| store.decision == Decision::Keep;
+    report.stores.sort_by_key(|store| (store.line, kept(store)));
+    report.stores.dedup_by(|a, b| (a.line, &a.register) == (b.line, &b.register));
     report
 }
 

@@ -19,6 +19,9 @@ use crate::source::Span;
 /// How many global loads make a body worth parsing: a source and a destination.
 const LOADS_OF_A_PAIR: usize = 2;
 
+/// How many stores make a body worth parsing: the fewest that a vector stands for.
+const STORES_OF_A_VECTOR: usize = 2;
+
 /// How many chunks of a body are parsed side by side before their statements are moved to the tree;
 /// this bounds how much is in memory twice.
 const CHUNKS_AT_ONCE: usize = 64;
@@ -76,6 +79,20 @@ fn declares_shared(body: &str) -> bool {
     })
 }
 
+/// Whether a body seems to have two stores outside of shared, local and parameter memory, which a vector may stand for.
+/// (In a comment they may stand as well, but then the body is parsed for nothing.)
+fn stores_twice(body: &str) -> bool {
+    let spaces: [&[u8]; 3] = [b"shared", b"local", b"param"];
+    let stores = memchr::memmem::find_iter(body.as_bytes(), "st.").filter(|at| {
+        let (before, behind) = body.as_bytes().split_at(*at);
+        let begins = before.last().is_none_or(|byte| {
+            byte.is_ascii_whitespace() || matches!(byte, b';' | b'{' | b'}' | b':' | b'/')
+        });
+        begins && !spaces.iter().any(|space| behind[3..].starts_with(space))
+    });
+    stores.take(STORES_OF_A_VECTOR).count() == STORES_OF_A_VECTOR
+}
+
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
@@ -99,7 +116,9 @@ fn parse_piece<'s>(
         Some(Item::Function(function)) => {
             let &ScannedBody { span, global_loads, .. } = scanned;
             function.span.end = span.end;
-            let worth = global_loads >= LOADS_OF_A_PAIR || declares_shared(&text[span.range()]);
+            let body = &text[span.range()];
+            let worth =
+                global_loads >= LOADS_OF_A_PAIR || declares_shared(body) || stores_twice(body);
             function.body = if depth == Depth::All || worth {
                 parse_body(scanned)?
             } else {

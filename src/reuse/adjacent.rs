@@ -44,14 +44,15 @@ type FxIndexMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 const MAX_KINDS: usize = 8;
 
 /// Two loads of a run are at most so many bytes apart.
-const MAX_APART: i64 = 1 << 20;
+pub(super) const MAX_APART: i64 = 1 << 20;
 
 impl Opportunities<'_, '_, '_> {
     /// The groups that some loads, in program order, fall into. A load is in one group at most.
     pub fn adjacent(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Adjacent> {
         let mut runs: FxIndexMap<Key, Vec<Run>> = FxIndexMap::default();
         for load in loads {
-            if !self.is_simple(load) {
+            // (Stores of an earlier rewrite stood between loads in front of its test.)
+            if !self.is_simple(load) || self.leads_to_version(trace.accesses[load.access].block) {
                 continue;
             }
             trace.arena.charge(4);
@@ -112,6 +113,17 @@ impl Opportunities<'_, '_, '_> {
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let EdgeCondition::Predicate(register, _) = edge.condition else { return false };
         flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+    }
+
+    /// Whether a block ends with the test of an earlier rewrite.
+    fn leads_to_version(&self, block: BlockId) -> bool {
+        let flow = self.flow();
+        flow.block(block).successors.iter().any(|edge| match edge.condition {
+            EdgeCondition::Predicate(register, _) => {
+                flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+            }
+            _ => false,
+        })
     }
 
     /// Whether two loads have the same modifiers but for the vector and the type, and elements of one

@@ -9,6 +9,7 @@
 //! Beside loads, [`shared`] has the arrays in shared memory, and where else their bytes may be.
 
 mod adjacent;
+mod adjacent_stores;
 mod alignment;
 mod alike;
 mod availability;
@@ -21,6 +22,7 @@ mod function;
 mod gathered;
 mod opportunities;
 mod opportunity;
+mod overwritten;
 mod pieces;
 mod prove;
 mod quiet;
@@ -41,6 +43,7 @@ mod under;
 mod whole;
 
 pub use adjacent::Adjacent;
+pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
 pub use alike::LaneClaim;
 pub use availability::StoreApart;
@@ -51,6 +54,7 @@ pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use function::lane_stride;
 pub use opportunities::Opportunities;
 pub use opportunity::{Guards, Opportunity, Options};
+pub use overwritten::{AddressStep, Overwritten, TestedLoad};
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use quiet::Quiet;

@@ -15,6 +15,10 @@ pub enum Refusal {
     StructNotWhole(u32, u32, u32),
     /// This instruction, on this line, separates the loads of a struct's words and must not be duplicated.
     StructApart(String, u32),
+    /// This instruction, on this line, separates stores of consecutive bytes: it may notice their order.
+    StoresParted(String, u32),
+    /// No test of parameters shows that the address of a vector store of so many bytes is aligned.
+    NotAligned(u32),
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
     /// `.reqntid` fixes a block in which neighbouring lanes are not neighbours in `tid.x`.
@@ -199,6 +203,8 @@ impl Refusal {
             Refusal::NoPartner => "no-partner",
             Refusal::StructNotWhole(..) => "struct-not-whole",
             Refusal::StructApart(..) => "struct-apart",
+            Refusal::StoresParted(..) => "stores-parted",
+            Refusal::NotAligned(_) => "not-aligned",
             Refusal::Strong(_) => "strong-load",
             Refusal::BlockShape => "block-shape",
             Refusal::NarrowBlock => "narrow-block",
@@ -258,6 +264,14 @@ impl fmt::Display for Refusal {
             Refusal::StructApart(opcode, line) => write!(
                 f,
                 "`{opcode}` at line {line} stands between the loads of a struct, which `aos` takes together"
+            ),
+            Refusal::StoresParted(opcode, line) => write!(
+                f,
+                "`{opcode}` at line {line} stands between these stores and may see or order what they write"
+            ),
+            Refusal::NotAligned(bytes) => write!(
+                f,
+                "no test of parameters shows that the address of a vector store is a multiple of {bytes}"
             ),
             Refusal::AssemblerDoesIt(line) => write!(
                 f,

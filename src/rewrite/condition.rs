@@ -14,6 +14,8 @@ pub struct Version {
     pub behind: usize,
     /// The test for the rewritten version.
     pub condition: Condition,
+    /// What the other version consists of, if it is not the statements as they stand.
+    pub untouched: Option<String>,
 }
 
 /// The test in front of statements that stand twice.
@@ -23,6 +25,13 @@ pub enum Condition {
     Multiples(Vec<Multiple>),
     /// The lanes of a warp are there, and no index wraps around.
     Warp(WarpTest),
+    /// Each lane's accesses are apart.
+    Apart {
+        /// The code of the test.
+        setup: String,
+        /// The predicate that holds where they are.
+        holds: String,
+    },
 }
 
 /// The test of a warp in front of rewritten statements.

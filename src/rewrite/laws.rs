@@ -455,3 +455,47 @@
 //! `tests/cases/refuse/aos_stored_between.ptx`, `tests/cases/refuse/aos_stored_fields.ptx`,
 //! `tests/cases/refuse/aos_stored_masked.ptx`, `tests/cases/refuse/aos_stored_kinds.ptx`; mistakes `StoreOverLoads`,
 //! `StoreUnordered`, `StorePartial`, `StoreLane`, `StoreTurn`, `StoreField`, `StoreWraps`, `StoreNotGlobal`.
+//!
+//! # Stores of consecutive bytes
+//!
+//! **37. A vector store writes the bytes of its elements' stores, no byte more, and each with its own value.** All stand
+//! in one block under one guard predicate, none is left out, and no bytes lie between theirs. What a store would write
+//! is copied where it stood if its register is written before the vector. The address is aligned in every lane, by proof or by a test
+//! of the parameters at the head of the kernel, with the stores themselves on the other side.
+//!
+//! ```text
+//! st [a], f1;  @p st [a+4], f2          // where p is false, the word at a+4 is another lane's
+//! st [a], f1;  add f1, f1, f2;  st [a+4], f1     // the vector needs both values of f1
+//! ```
+//!
+//! Rule `not-aligned`. `tests/cases/refuse/wide_stored.ptx`, `tests/cases/refuse/wide_stored_guards.ptx`,
+//! `tests/cases/refuse/wide_stored_values.ptx`, `tests/cases/refuse/wide_stored_loop.ptx`,
+//! `tests/cases/refuse/wide_stored_activemask.ptx`; mistakes `StoredFurther`, `StoredExchanged`, `StoredLate`,
+//! `StoreForgotten`, `StoredUnguarded`, `StoredHalfAligned`.
+//!
+//! **38. Nothing between the first store and the vector notices.** The vector stands in the place of the last store, and
+//! in between are only arithmetic and loads of other bytes, at a constant distance or from memory that nobody writes. A load that
+//! a vector of loads performs earlier is asked about where it stood.
+//!
+//! ```text
+//! st [a], f1;  membar.gl;  st [a+4], f2     // the second word is a flag: whoever sees it may read the first
+//! ```
+//!
+//! Rule `stores-parted`. `tests/cases/refuse/wide_stored_between.ptx`, `tests/cases/refuse/wide_stored_call.ptx`;
+//! mistakes `StoresOverLoads`, `StoresOverFences`.
+//!
+//! # Stores to the same bytes
+//!
+//! **39. A store may be left out only if another one of the same block overwrites all its bytes, under the same guard
+//! predicate, and nothing in between has read them.** In between are only arithmetic and loads: no other store, and nothing
+//! that orders or publishes. Every such load is proved to read other bytes, or its address is compared with the store's where the first store stands, as
+//! a distance of 64 bits in which both widths count; where they meet, everything stands as it was. Each lane asks for itself.
+//!
+//! ```text
+//! st [p], f1;  ld f2, [q];  add f1, f1, f2;  st [p], f1     // q is p in one launch: f2 is f1
+//! st.f32 [p], f1;  st.u16 [p], h1                           // two bytes of f1 last
+//! ```
+//!
+//! Rule `stores-parted`, guard `stores-apart`. `tests/cases/refuse/promote.ptx`, `tests/cases/refuse/promote_loop.ptx`,
+//! `tests/cases/refuse/promote_call.ptx`, `tests/cases/refuse/promote_activemask.ptx`; mistakes `OverwrittenFirst`,
+//! `OverwrittenRead`, `OverwrittenUntested`, `OverwrittenByteLess`, `OverwrittenInPart`.

@@ -152,7 +152,7 @@ impl KernelPlan<'_> {
     pub fn checks(&self, mode: Mode) -> Checks<'_, '_> {
         let tests = self.versions.iter().filter_map(|version| match &version.condition {
             Condition::Warp(test) => Some((test.block, &test.no_wrap[..])),
-            Condition::Multiples(_) => None,
+            Condition::Multiples(_) | Condition::Apart { .. } => None,
         });
         let parts = self.parts.iter().flat_map(|part| part.no_wrap(mode));
         let no_wraps: Vec<_> = parts.chain(tests).collect();
@@ -227,11 +227,21 @@ impl Planner<'_, '_, '_, '_> {
 
     /// Plans that some instructions of one block are executed as they were if a test fails.
     pub fn add_version(&mut self, range: Range<u32>, condition: Condition) {
+        self.push_version(range, condition, None);
+    }
+
+    /// Plans that other code is executed in the place of an instruction if a test fails.
+    pub fn add_version_of(&mut self, inst: u32, condition: Condition, untouched: String) {
+        self.push_version(inst..inst + 1, condition, Some(untouched));
+    }
+
+    fn push_version(&mut self, range: Range<u32>, condition: Condition, untouched: Option<String>) {
         let end = self.span(range.end - 1).end;
         self.plan.versions.push(Version {
             range: self.span(range.start).start..end,
             behind: line_end(self.source.text(), end),
             condition,
+            untouched,
         });
     }
 

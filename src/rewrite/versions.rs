@@ -1,7 +1,8 @@
 //! Code that stands twice: statements as rewritten where a test holds, and as they were where it fails.
 //!
 //! The alignment of parameters is tested once for each set of conditions, at the head of the kernel; the test of a warp
-//! stands in front of the statements. Either has the same outcome in all threads that meet there.
+//! stands in front of the statements. Either has the same outcome in all threads that meet there. Whether accesses are apart
+//! each lane asks for itself.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,6 +23,7 @@ pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec
             Condition::Multiples(multiples) => {
                 (String::new(), tests.test(multiples, &mut checks.fresh))
             }
+            Condition::Apart { setup, holds } => (setup.clone(), holds.clone()),
             Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
             Condition::Warp(test) if planted!(Bug::NoAlignmentTest) => warp(test, None, checks),
             Condition::Warp(test) => {
@@ -32,11 +34,11 @@ pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec
         let [old, join] = checks.fresh.labels();
         let wait = match &version.condition {
             Condition::Warp(test) => wait(test, plan, checks),
-            Condition::Multiples(_) => String::new(),
+            Condition::Multiples(_) | Condition::Apart { .. } => String::new(),
         };
         let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
         edits.push(Draft::insert(version.range.start, branch));
-        let untouched = with_copies(plan, version);
+        let untouched = version.untouched.clone().unwrap_or_else(|| with_copies(plan, version));
         let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Draft::insert(version.behind, behind));
     }

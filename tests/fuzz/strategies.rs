@@ -33,8 +33,15 @@ const UNPROVED: usize = 3;
 const REDUCED: usize = 4;
 
 /// The strategies, and the least share of the kernels, in percent, that each is to change.
-const STRATEGIES: [(&str, usize); 6] =
-    [("reuse", 33), ("wide", 20), ("window", 33), ("paper", 33), ("aos", 5), ("auto", 33)];
+const STRATEGIES: [(&str, usize); 7] = [
+    ("reuse", 33),
+    ("wide", 20),
+    ("window", 33),
+    ("paper", 33),
+    ("aos", 5),
+    ("promote", 5),
+    ("auto", 33),
+];
 
 fn options(strategies: &str) -> Options {
     let strategies: Strategies = strategies.parse().expect("a strategy");

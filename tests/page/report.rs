@@ -136,7 +136,7 @@ fn stores_of_structs_are_on_the_page() {
             kernels.iter().filter_map(|kernel| kernel["stores"].as_array()).map(Vec::len).sum();
         let html = page(&folder);
         assert_eq!(html.contains("; 3 stores performed by other lanes"), stores > 0, "{strategy}");
-        let tables = html.split("<h3>Stores of structs</h3>").skip(1);
+        let tables = html.split("<h3>Stores</h3>").skip(1);
         let tables = tables.map(|behind| behind.split("</table>").next().expect("a table"));
         let rows: usize = tables.map(|table| count(table, "\"badge replaced\"")).sum();
         (stores, rows)

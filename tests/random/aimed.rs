@@ -54,7 +54,52 @@ pub fn aimed(seed: u64) -> Kernel {
     if seed.is_multiple_of(3) {
         add_structs(&mut kernel);
     }
+    if seed % 4 == 1 {
+        add_sums(&mut kernel);
+    }
     kernel
+}
+
+/// Adds stores to one word somewhere, each of which overwrites the one before, with loads between them; with a generator
+/// of its own, so that all else is as it would be without.
+fn add_sums(kernel: &mut Kernel) {
+    let mut rng = Rng::with_seed(kernel.seed ^ 0x50_3a7e);
+    let (words, ..) = kernel.structs();
+    let copy = kernel.clone();
+    let mut generator = Generator { rng: &mut rng, kernel: &copy, budget: 4 };
+    let guard = if generator.one_in(6) { Some(generator.steady()) } else { None };
+    let word = generator.rng.u32(0..words);
+    let stored = Field { word, count: 1, stored: true, guard };
+    let mut list = vec![Stmt::Fields(vec![stored])];
+    for _ in 0..generator.rng.u32(1..=3) {
+        match generator.rng.u8(..8) {
+            // The word itself, or another one of the lane's.
+            0 | 1 => {
+                let word = generator.rng.u32(0..words);
+                list.push(Stmt::Fields(vec![Field { word, stored: false, guard: None, ..stored }]));
+            }
+            2 => {}
+            _ => {
+                let array = generator.pick(&[Array::A, Array::B, Array::Own]);
+                list.push(Stmt::Load(generator.plain(array, vec![(1, Var::X)])));
+            }
+        }
+        list.push(Stmt::Fields(vec![stored]));
+    }
+    let list = match generator.rng.u8(..4) {
+        0 => vec![Stmt::Loop(Loop {
+            trips: generator.pick(&[Trips::N, Trips::Constant(1), Trips::Of(Var::TidX)]),
+            step: 1,
+            bottom: generator.rng.bool(),
+            entered: None,
+            carried_from_tid: false,
+            moving: None,
+            body: list,
+        })],
+        _ => list,
+    };
+    let at = generator.rng.usize(0..=kernel.body.len());
+    kernel.body.splice(at..at, list);
 }
 
 /// Adds stores of structs somewhere, between other statements or in a branch or loop; with a generator of its own,

@@ -8,7 +8,7 @@ use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::planted;
 use ptxasw::ptx::{self, Depth, Module};
-use ptxasw::report::Decision;
+use ptxasw::report::{Decision, Stores};
 use ptxasw::source::SourceFile;
 use ptxasw::verify;
 
@@ -279,9 +279,16 @@ fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
             *replaced.entry(load.decision.word()).or_default() += 1;
         }
     }
-    let stored: usize = kernels.iter().map(|kernel| kernel.stored_elsewhere()).sum();
-    if stored > 0 {
-        replaced.insert("stored", stored);
+    let stores = kernels.iter().map(|kernel| kernel.replaced_stores());
+    let stores = stores.fold(Stores::default(), Stores::and);
+    for (word, number) in [
+        ("stored", stores.elsewhere),
+        ("joined", stores.joined),
+        ("overwritten", stores.overwritten),
+    ] {
+        if number > 0 {
+            replaced.insert(word, number);
+        }
     }
     Verdict::Fine(Rewrite {
         replaced,

@@ -34,7 +34,9 @@ impl Comparison<'_, '_> {
         let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
         let splits = self.splits;
         for (event, open) in self.before.events.iter().zip(&mut open) {
-            *open &= !splits.iter().any(|split| split.has(event.inst, false));
+            // (A copy of a part is the part's partner.)
+            let is_whole = |split: &Split| split.copies.is_empty() && split.has(event.inst, false);
+            *open &= !splits.iter().any(is_whole);
         }
         let exchanged = |inst: u32| {
             self.warp.exchanges.iter().any(|one| one.stores.contains(&inst))
@@ -81,8 +83,8 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Checks that the original has a group of stores behind its event `last`; returns the group's last event. (What
-    /// the group stores is compared separately.)
+    /// Checks that the original has a group of stores behind its event `last`; returns the group's last event, or its
+    /// first if copies of the stores follow. (What the group stores is compared separately.)
     fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
         let of_group = |one: &Event| split.has(one.inst, false);
         let first = self.before.events.iter().position(of_group).unwrap_or(last);
@@ -92,7 +94,7 @@ impl Comparison<'_, '_> {
             let reason = "the order of what both do differs".to_owned();
             self.unknown(event.inst, Some(original), reason);
         }
-        end
+        if split.copies.is_empty() || first < last { end } else { first }
     }
 
     fn event(&mut self, before: &Event, after: &Event) {
@@ -142,7 +144,13 @@ impl Comparison<'_, '_> {
     /// The condition under which the lane itself has to perform an event of the original.
     fn left(&mut self, event: &Event) -> TermId {
         let exchange = self.warp.exchanges.iter().find(|one| one.replaced.contains(&event.inst));
-        let Some(instead) = exchange.and_then(|one| self.after.path[one.block.index()]) else {
+        let version = self
+            .splits
+            .iter()
+            .find(|split| !split.copies.is_empty() && split.parts.contains(&event.inst))
+            .and_then(|split| self.after.events.iter().find(|one| one.inst == split.vector));
+        let block = exchange.map(|one| one.block).or(version.map(|vector| vector.block));
+        let Some(instead) = block.and_then(|block| self.after.path[block.index()]) else {
             return event.condition;
         };
         let not = self.terms.arena.not(instead);

@@ -69,15 +69,20 @@ pub(super) fn compare<'s>(
                 Some(&*pairs)
             }
         };
-        let alignment = match (pairs, by_place) {
+        let mut alignment = match (pairs, by_place) {
             (Some(_), false) => by_events(original, rewritten),
             (None, false) => align(original, rewritten),
             (_, true) => one_to_one(rewritten),
         };
-        let splits = split::find(original, rewritten, &alignment);
-        // Stores of other lanes' values are vectors as well, and no groups: the first attempt is without groups.
+        let splits = split::find(original, rewritten, &mut alignment);
+        // Stores of other lanes' values are vectors as well, and no groups: the first attempt is without groups, unless
+        // a vector has copies of its parts beside it.
         let paths = if splits.is_empty() { 1 } else { 2 };
-        for splits in [&[][..], &splits].into_iter().take(paths) {
+        let mut attempts = [&[][..], &splits];
+        if splits.iter().any(|split| !split.copies.is_empty()) {
+            attempts.reverse();
+        }
+        for splits in attempts.into_iter().take(paths) {
             let matching = Matching { alignment: &alignment, splits, paired: pairs };
             let attempt =
                 within(|| attempt(original, rewritten, &matching, modules, resized, options));

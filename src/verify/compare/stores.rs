@@ -1,6 +1,8 @@
-//! Proves that a vector store does what the stores of its elements do (`split`).
+//! Proves that a vector store does what the stores of its elements do, and one store what several to the same bytes
+//! do (`split`).
 
 use super::comparison::Comparison;
+use crate::expr::TermId;
 use crate::verify::program::split::Split;
 use crate::verify::proof::{Claim, Proof};
 use crate::verify::record::{Event, Load};
@@ -32,6 +34,9 @@ impl Comparison<'_, '_> {
             }
             return;
         };
+        if split.overwritten {
+            return self.overwritten(split, vector, &parts);
+        }
         let insts = match split.joined {
             true => &self.rewritten.flow.insts,
             false => &self.original.flow.insts,
@@ -39,25 +44,41 @@ impl Comparison<'_, '_> {
         let form = &insts[split.vector as usize].ast.form;
         let element = form.types().last().map_or(0, |ty| ty.bits() / 8);
         let space = form.space();
-        let mut free: Vec<usize> = (0..parts.len()).collect();
+        let count = vector.operands.len() - 1;
+        let mut free: Vec<usize> = (0..count).collect();
         for part in parts {
             let pair = |of_part, of_vector| match split.joined {
                 true => (of_part, of_vector),
                 false => (of_vector, of_part),
             };
             let events = if split.joined { (part, vector) } else { (vector, part) };
-            let Some(at) = self.element(events, (part, vector), element, &free) else {
-                self.unlike("the address", events);
-                return;
+            let others = match split.joined {
+                true => &self.original.flow.insts,
+                false => &self.rewritten.flow.insts,
             };
-            free.retain(|one| *one != at);
-            let holds = self.both_happen(events)
-                && self.is_same(events, pair(part.operands[1], vector.operands[1 + at]));
-            if !holds {
+            let own = others[part.inst as usize].ast.form.types().last();
+            if own.map_or(0, |ty| ty.bits() / 8) != element {
+                return self.unlike("the width", events);
+            }
+            if !self.both_happen(events, !split.copies.is_empty()) {
                 return;
             }
+            for (number, &value) in part.operands[1..].iter().enumerate() {
+                let skipped = number as u64 * u64::from(element);
+                let own = self.terms.arena.add_constant(part.operands[0], skipped);
+                let Some(at) = self.element(events, (own, vector), element, &free) else {
+                    return self.unlike("the address", events);
+                };
+                free.retain(|one| *one != at);
+                if !self.is_same(events, pair(value, vector.operands[1 + at])) {
+                    return;
+                }
+            }
         }
-        let bytes = element * split.parts.len() as u32;
+        if !free.is_empty() {
+            return self.missing_part(split);
+        }
+        let bytes = element * count as u32;
         let whole = Load {
             inst: vector.inst,
             block: vector.block,
@@ -75,16 +96,45 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Which element of a vector store a store of one element is, among those that are left.
+    /// Proves that a store does what several do that write the same bytes, one after the other. (Nothing that others
+    /// notice is between these, and what the lane itself loads is compared.)
+    fn overwritten(&mut self, split: &Split, last: &Event, parts: &[&Event]) {
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        let own = words(self.rewritten.flow.insts[last.inst as usize].ast.opcode.text);
+        let place = self.place(last.block);
+        for (number, part) in (1..).zip(parts) {
+            let events = (*part, last);
+            let places = (self.original.loop_of(part.block), self.rewritten.loop_of(last.block));
+            let opcode = words(self.original.flow.insts[part.inst as usize].ast.opcode.text);
+            if opcode != own || places.0 != places.1 || part.operands.len() != last.operands.len() {
+                return self.missing_part(split);
+            }
+            if !self.both_happen(events, !split.copies.is_empty()) {
+                return;
+            }
+            let (a, b) = (part.operands[0], last.operands[0]);
+            if self.prove(&place, a, b, &[last.condition]) != Proof::Equal {
+                return self.unlike("the address", events);
+            }
+            let values = part.operands[1..].iter().zip(&last.operands[1..]);
+            if number == parts.len()
+                && !values.into_iter().all(|(&a, &b)| self.is_same(events, (a, b)))
+            {
+                return;
+            }
+        }
+    }
+
+    /// Which element of a vector store, among those that are left, is stored at an address.
     fn element(
         &mut self,
         (old, new): (&Event, &Event),
-        (part, vector): (&Event, &Event),
+        (own, vector): (TermId, &Event),
         bytes: u32,
         free: &[usize],
     ) -> Option<usize> {
         let places = (self.original.loop_of(old.block), self.rewritten.loop_of(new.block));
-        let (&own, &base) = (part.operands.first()?, vector.operands.first()?);
+        let &base = vector.operands.first()?;
         if places.0 != places.1 || self.terms.arena.width(own) != self.terms.arena.width(base) {
             return None;
         }
@@ -101,10 +151,13 @@ impl Comparison<'_, '_> {
         })
     }
 
-    /// Proves that two stores happen under the same condition.
-    fn both_happen(&mut self, (old, new): (&Event, &Event)) -> bool {
+    /// Proves that two stores happen under the same condition; of a `version` only where its block is reached.
+    fn both_happen(&mut self, (old, new): (&Event, &Event), version: bool) -> bool {
         let place = self.place(new.block);
-        let (a, b) = (old.condition, new.condition);
+        let (mut a, b) = (old.condition, new.condition);
+        if let Some(path) = self.after.path[new.block.index()].filter(|_| version) {
+            a = self.terms.arena.and(a, path);
+        }
         let iteration = self.iteration(self.rewritten.loop_of(new.block));
         let same = self.prove(&place, a, b, &[]) == Proof::Equal
             && self.prove(&iteration, a, b, &[a]) == Proof::Equal;

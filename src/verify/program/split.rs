@@ -1,16 +1,20 @@
-//! Vector stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
-//! or the reverse.
+//! Stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
+//! or the reverse; and one store for several to the same bytes.
 //!
 //! In: two programs with the instructions that are matched already. Out: groups, each one vector store and the
 //! stores with its elements. This is only a guess by the texts; `stores` proves it: each element is stored at the
 //! same address, under the same condition and with the same value. The order within a group does not matter,
-//! since the elements do not overlap, and no other event is between the parts in either program.
+//! since the elements do not overlap, and no other event is between the parts in either program. The rewritten program
+//! may perform the parts themselves where it does not perform the vector: then copies of the parts stand next to the
+//! vector, in another block.
+
+use rustc_hash::FxHashMap;
 
 use super::align::Alignment;
 use super::instructions::{Role, role};
 use super::prepared::Program;
 use crate::cfg::BlockId;
-use crate::isa::Words;
+use crate::isa::{Modifier, Words};
 
 /// One vector store and the stores that it replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,8 +22,13 @@ pub(in crate::verify) struct Split {
     /// Whether the vector store is in the rewritten program.
     pub joined: bool,
     pub vector: u32,
-    /// The other program's stores of one element each, in the order of its text.
+    /// The other program's stores with the elements, in the order of its text.
     pub parts: Vec<u32>,
+    /// The rewritten program's own stores that are matched with the parts, if it has any: it performs either the
+    /// vector or these.
+    pub copies: Vec<u32>,
+    /// Whether each part writes the same bytes as the next one: then `vector` stands for the last.
+    pub overwritten: bool,
 }
 
 impl Split {
@@ -30,7 +39,8 @@ impl Split {
         Some(if self.joined { (self.vector, last) } else { (last, self.vector) })
     }
 
-    /// Whether an instruction of the rewritten program, or of the original, belongs to the group.
+    /// Whether an instruction of the rewritten program, or of the original, belongs to the group. (Copies of the parts
+    /// are compared with these as other events are.)
     pub fn has(&self, inst: u32, of_rewritten: bool) -> bool {
         match of_rewritten == self.joined {
             true => inst == self.vector,
@@ -44,7 +54,7 @@ struct One<'s> {
     inst: u32,
     block: BlockId,
     matched: bool,
-    /// The words of a store's opcode without `.vN`, and N; `None` for other events and guarded stores.
+    /// The words of a store's opcode without `.vN`, and N; `None` for other events.
     store: Option<(Vec<&'s str>, usize)>,
 }
 
@@ -58,9 +68,12 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(u32) -> bool) -> Vec<O
             if matches!(kind, Role::Pure | Role::Load | Role::Branch) {
                 continue;
             }
-            let store = (kind == Role::Store && inst.guard.is_none()).then(|| {
+            let store = (kind == Role::Store).then(|| {
                 let words = Words::of(inst.ast.opcode.text);
-                let words = words.filter(|word| !matches!(*word, "v2" | "v4" | "v8")).collect();
+                let words = words
+                    .filter(|word| !matches!(Modifier::of(word), Modifier::Type(_)))
+                    .filter(|word| !matches!(*word, "v2" | "v4" | "v8"))
+                    .collect();
                 (words, usize::from(inst.ast.form.elements().unwrap_or(1)))
             });
             found.push(One { inst: at as u32, block, matched: matched(at as u32), store });
@@ -73,7 +86,7 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(u32) -> bool) -> Vec<O
 pub(in crate::verify) fn find(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
-    alignment: &Alignment,
+    alignment: &mut Alignment,
 ) -> Vec<Split> {
     if original.irreducible || rewritten.irreducible {
         return Vec::new();
@@ -84,9 +97,175 @@ pub(in crate::verify) fn find(
     }
     let old = events(original, |at| has_partner[at as usize]);
     let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
-    let mut found = groups(&new, &old, true);
+    let mut found = versions(rewritten, (&new, &old), alignment);
+    found.extend(overwritten((original, &old), (rewritten, &new), alignment));
+    let (mut new, mut old) = (new, old);
+    for split in &found {
+        let of_new = new
+            .iter_mut()
+            .filter(|one| one.inst == split.vector || split.copies.contains(&one.inst));
+        let of_old = old.iter_mut().filter(|one| split.parts.contains(&one.inst));
+        of_new.chain(of_old).for_each(|one| one.matched = true);
+    }
+    found.extend(groups(&new, &old, true));
     found.extend(groups(&old, &new, false));
     found
+}
+
+/// The vector stores of the rewritten program beside which the stores stand, in another block, that the vector
+/// replaces. These copies are matched with the original's stores.
+fn versions(
+    rewritten: &Program<'_, '_>,
+    (new, old): (&[One<'_>], &[One<'_>]),
+    alignment: &mut Alignment,
+) -> Vec<Split> {
+    let mut partners: FxHashMap<u32, u32> = FxHashMap::default();
+    for (copy, part) in (0..).zip(&alignment.matched) {
+        partners.extend(part.map(|part| (part, copy)));
+    }
+    let (mut found, mut next) = (Vec::new(), 0);
+    for (at, vector) in new.iter().enumerate().filter(|(_, one)| !one.matched) {
+        let Some(copies) = copies(rewritten, at, new) else { continue };
+        let is_part = |(part, copy): (&One<'_>, &One<'_>)| {
+            part.store == copy.store && partners.get(&part.inst).is_none_or(|one| *one == copy.inst)
+        };
+        let is_run = |from: &usize| {
+            let run = old.get(*from..from + copies.len());
+            run.is_some_and(|run| {
+                run.iter().all(|one| one.block == run[0].block)
+                    && run.iter().zip(copies).all(is_part)
+            })
+        };
+        let Some(from) = (next..old.len()).find(is_run) else { continue };
+        next = from + copies.len();
+        let parts: Vec<u32> = old[from..next].iter().map(|one| one.inst).collect();
+        let copies: Vec<u32> = copies.iter().map(|one| one.inst).collect();
+        for (&part, &copy) in parts.iter().zip(&copies) {
+            alignment.matched[copy as usize] = Some(part);
+            alignment.gaps[copy as usize] = part..part + 1;
+        }
+        found.push(Split { joined: true, vector: vector.inst, parts, copies, overwritten: false });
+    }
+    found
+}
+
+/// A store as text: its opcode and address, and all of it.
+fn texts(program: &Program<'_, '_>, one: &One<'_>) -> Option<(String, String)> {
+    one.store.as_ref()?;
+    let text = program.text(&program.flow.insts[one.inst as usize]);
+    let (address, _) = text.split_once(',')?;
+    Some((address.to_owned(), text.clone()))
+}
+
+/// How many of some events in a row are stores of one block with the same opcode and address as the first.
+fn same_bytes(program: &Program<'_, '_>, events: &[One<'_>]) -> usize {
+    let Some((address, _)) = events.first().and_then(|one| texts(program, one)) else { return 0 };
+    let alike = |one: &&One<'_>| {
+        one.block == events[0].block
+            && texts(program, one).is_some_and(|(other, _)| other == address)
+    };
+    events.iter().take_while(alike).count()
+}
+
+/// The runs of the original's stores to the same bytes of which the rewritten program performs only the last one; or
+/// that one in one block, and all of them, the copies, in a block next to it.
+fn overwritten(
+    (original, old): (&Program<'_, '_>, &[One<'_>]),
+    (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
+    alignment: &mut Alignment,
+) -> Vec<Split> {
+    let (mut found, mut from, mut next): (Vec<Split>, usize, usize) = (Vec::new(), 0, 0);
+    while from < old.len() {
+        let count = same_bytes(original, &old[from..]);
+        let run = &old[from..from + count.max(1)];
+        from += count.max(1);
+        if count < 2 {
+            continue;
+        }
+        let parts: Vec<String> =
+            run.iter().filter_map(|one| Some(texts(original, one)?.1)).collect();
+        let of_new = |at: usize| new.get(at).and_then(|one| texts(rewritten, one));
+        let is_last = |at: &usize| of_new(*at).is_some_and(|(_, text)| Some(&text) == parts.last());
+        let copied = |at: usize| {
+            (0..count)
+                .all(|number| of_new(at + number).is_some_and(|(_, text)| text == parts[number]))
+                && same_bytes(rewritten, new.get(at..at + count).unwrap_or_default()) == count
+        };
+        // The last store alone, in front of the copies or behind them.
+        let apart = |at: usize, copies: usize| {
+            is_last(&at)
+                && copied(copies)
+                && are_versions(rewritten, new[at].block, new[copies].block)
+        };
+        let version = (next..new.len()).find_map(|at| match () {
+            () if apart(at, at + 1) => Some((at, Some(at + 1), at + 1 + count)),
+            () if apart(at + count, at) => Some((at + count, Some(at), at + 1 + count)),
+            () => None,
+        });
+        let alone = || {
+            let last = run.last().map(|one| one.inst);
+            let is_alone = |at: &usize| {
+                last.is_some() && alignment.matched[new[*at].inst as usize] == last && is_last(at)
+            };
+            let missing = |one: &One<'_>| !alignment.matched.contains(&Some(one.inst));
+            let at = (0..new.len()).find(is_alone);
+            at.filter(|_| run[..count - 1].iter().all(missing)).map(|at| (at, None, next))
+        };
+        let Some((at, copies, end)) = version.or_else(alone) else { continue };
+        next = end;
+        let parts: Vec<u32> = run.iter().map(|one| one.inst).collect();
+        let copies = copies.map_or(&[][..], |copies| &new[copies..copies + count]);
+        let copies: Vec<u32> = copies.iter().map(|one| one.inst).collect();
+        for matched in &mut alignment.matched {
+            *matched = matched.filter(|part| !parts.contains(part));
+        }
+        for (&part, &copy) in parts.iter().zip(&copies) {
+            alignment.matched[copy as usize] = Some(part);
+            alignment.gaps[copy as usize] = part..part + 1;
+        }
+        let vector = new[at].inst;
+        found.push(Split { joined: true, vector, parts, copies, overwritten: true });
+    }
+    found
+}
+
+/// Whether two blocks are those that one branch leads to.
+fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
+    let from = |block: BlockId| match program.flow.block(block).predecessors[..] {
+        [edge] => Some(edge.from),
+        _ => None,
+    };
+    a != b && from(a).is_some() && from(a) == from(b)
+}
+
+/// The stores next to a vector store in the order of the blocks, in the block that the same branch leads to, that store
+/// as many elements together.
+fn copies<'o, 's>(
+    rewritten: &Program<'_, '_>,
+    at: usize,
+    events: &'o [One<'s>],
+) -> Option<&'o [One<'s>]> {
+    let vector = &events[at];
+    let (words, count) = vector.store.as_ref().filter(|(_, count)| *count > 1)?;
+    let elements = |one: &One<'s>, block: BlockId| {
+        let (own, elements) = one.store.as_ref()?;
+        (own == words && one.block == block && are_versions(rewritten, block, vector.block))
+            .then_some(*elements)
+    };
+    let length = |side: &mut dyn Iterator<Item = &'o One<'s>>| {
+        let (mut block, mut sum) = (None, 0);
+        for (number, one) in (1..).zip(side) {
+            sum += elements(one, *block.get_or_insert(one.block))?;
+            if sum >= *count {
+                return (sum == *count && number > 1).then_some(number);
+            }
+        }
+        None
+    };
+    let (before, behind) = (&events[..at], &events[at + 1..]);
+    let found = length(&mut behind.iter()).map(|number: usize| &behind[..number]);
+    let other = || length(&mut before.iter().rev()).map(|number: usize| &before[at - number..]);
+    found.or_else(other)
 }
 
 /// Pairs each vector store among `vectors` with the first run of `parts` that is left.
@@ -98,16 +277,33 @@ fn groups(vectors: &[One<'_>], parts: &[One<'_>], joined: bool) -> Vec<Split> {
         };
         let fits = |one: &One<'_>| {
             let store = one.store.as_ref();
-            !one.matched && store.is_some_and(|(own, elements)| *elements == 1 && own == words)
+            !one.matched && store.is_some_and(|(own, elements)| elements < count && own == words)
         };
-        let run = (next..parts.len()).find(|&from| {
-            let run = parts.get(from..from + count);
-            run.is_some_and(|run| run.iter().all(|one| fits(one) && one.block == run[0].block))
-        });
-        let Some(from) = run else { continue };
-        next = from + count;
+        // The number of parts from one on that have so many elements together.
+        let length = |from: usize| {
+            let mut elements = 0;
+            for (number, one) in (1..).zip(&parts[from..]) {
+                if !fits(one) || one.block != parts[from].block {
+                    return None;
+                }
+                elements += one.store.as_ref().map_or(0, |(_, own)| *own);
+                if elements >= *count {
+                    return (elements == *count).then_some(number);
+                }
+            }
+            None
+        };
+        let run = (next..parts.len()).find_map(|from| Some((from, length(from)?)));
+        let Some((from, length)) = run else { continue };
+        next = from + length;
         let parts = parts[from..next].iter().map(|one| one.inst).collect();
-        found.push(Split { joined, vector: vector.inst, parts });
+        found.push(Split {
+            joined,
+            vector: vector.inst,
+            parts,
+            copies: Vec::new(),
+            overwritten: false,
+        });
     }
     found
 }

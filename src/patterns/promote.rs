@@ -1,0 +1,256 @@
+//! One store for several stores of a block to the same bytes (strategy `promote`): the value stays in its register until
+//! the last of them.
+//!
+//! Where a load between the stores may read their bytes, addresses are compared in front of the first store, once for
+//! each base of loads: either all stores but the last are left out, or everything stands as it was.
+
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use super::finder::{Finder, Weighed};
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
+use crate::cfg::{Arg, Base, RegisterId};
+use crate::cost::Request;
+use crate::emulate::{KernelTrace, definitions};
+use crate::report::{Decision, KernelReport};
+use crate::reuse::{Overwritten, Refusal, Unpaid};
+use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::strategies::StrategyName;
+
+/// Instructions of the branch on a test and of the one behind the rewritten version.
+const BRANCHES: u32 = 2;
+
+/// Instructions of a comparison of two addresses of 64 bits: three, each in two halves.
+const COMPARISON: u32 = 6;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Promote;
+
+impl Pattern for Promote {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Promote
+    }
+
+    /// Claims the stores that pay, and lists those that stay; none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Promote) {
+            return;
+        }
+        for found in finder.opportunities.overwritten(trace) {
+            if is_taken(finder, &found) {
+                continue;
+            }
+            let (price, refusal) = match &found.refusal {
+                Some(refusal) => (None, Some(refusal.clone())),
+                None if !finder.has_room(found.stores.len()) => {
+                    (None, Some(Refusal::Crowded(finder.options.most)))
+                }
+                None => match weigh(finder, trace, &found) {
+                    Ok(price) => (price, None),
+                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                },
+            };
+            let stores = &found.stores[..found.stores.len() - 1];
+            let members = stores.iter().map(|store| store.access.inst).collect();
+            let tested = refusal.is_none() && !found.tested.is_empty();
+            finder.claim(Group {
+                accesses: Accesses::Stores,
+                blocks: if tested { vec![found.block] } else { Vec::new() },
+                duplicates: tested,
+                price,
+                refusal,
+                ..Group::of_loads(StrategyName::Promote, members, found)
+            });
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&Overwritten> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for group in groups {
+            planner.promote(group, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether another pattern has put code into the block, or replaces an access between the stores.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Overwritten) -> bool {
+    let first = found.stores.first().map_or(0, |store| store.access.inst);
+    let last = found.stores.last().map_or(0, |store| store.access.inst);
+    let block = finder.opportunities.flow().block(found.block).instructions();
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let within = |inst: &u32| match found.tested.is_empty() {
+            true => (first..=last).contains(inst),
+            false => block.contains(&(*inst as usize)),
+        };
+        group.blocks.contains(&found.block) || group.members.iter().any(within)
+    })
+}
+
+/// Whether the last store and the test take fewer cycles than all stores. (All go on to the second-level cache.)
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &Overwritten,
+) -> Result<Option<Price>, Unpaid> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let access = &group.stores[0].access;
+    let stride = finder.opportunities.lane_stride(trace, access);
+    let costs = &finder.options.costs;
+    let request = Request { stride, bytes: access.bytes as u32, lanes: 32, past_l1: true };
+    let one = costs.load(&request) + costs.instructions(1);
+    let kept = group.stores.len() as f64 * one;
+    let test = match bases(finder, group) {
+        0 => 0.0,
+        bases => {
+            let steps = 2 * group.steps.len() as u32;
+            costs.instructions(COMPARISON * bases + steps + BRANCHES) + costs.version_cycles
+        }
+    };
+    let weighed = Weighed::new(one + test, kept).of(&request);
+    let loads = group.stores.len() as u32;
+    let paid = finder.pays(StrategyName::Promote, weighed);
+    paid.map(Some).map_err(|unpaid| Unpaid { loads, ..unpaid })
+}
+
+/// How many bases of loads are compared with the stores'.
+fn bases(finder: &Finder<'_, '_, '_, '_>, group: &Overwritten) -> u32 {
+    let insts = &finder.opportunities.flow().insts;
+    let base = |inst: u32| match insts[inst as usize].args.get(1) {
+        Some(Arg::Memory { base: Base::Register(base), .. }) => Some(*base),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for load in &group.tested {
+        let key = (load.base, load.base.is_none().then(|| base(load.inst)).flatten());
+        if !found.contains(&key) {
+            found.push(key);
+        }
+    }
+    found.len() as u32
+}
+
+impl Shape for Overwritten {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let last = self.stores.last().map_or(0, |store| places.line(store.access.inst));
+        for member in &self.stores[..self.stores.len() - 1] {
+            let mut store = places.report_of(member.access.inst);
+            store.bytes = member.access.bytes as u32;
+            match &group.refusal {
+                Some(refusal) => places.keep(&mut store, refusal),
+                None => {
+                    let tested = (!self.tested.is_empty()).then(|| "stores-apart".to_owned());
+                    store.decision = Decision::By(group.strategy);
+                    store.source_line = Some(last);
+                    store.guards = Some(tested.into_iter().collect());
+                    store.cost = group.price.map(Price::cost);
+                }
+            }
+            report.stores.push(store);
+        }
+    }
+}
+
+/// Loads from one base that are compared with the stores together.
+struct Row {
+    base: String,
+    /// The bytes that they read, from the base on.
+    read: (i64, i64),
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Adds the code for a group.
+    fn promote(&mut self, group: &Overwritten, prepared: &mut Prepared) {
+        let Some(last) = group.stores.len().checked_sub(1) else { return };
+        for (index, store) in group.stores.iter().enumerate() {
+            let kept = if planted!(Bug::OverwrittenFirst) { 0 } else { last };
+            if index != kept {
+                let range = self.span(store.access.inst);
+                prepared.drafts.push(Draft { range, code: String::new() });
+            }
+        }
+        if group.tested.is_empty() || planted!(Bug::OverwrittenUntested) {
+            return;
+        }
+        let mut setup = String::new();
+        let results = self.address_steps(group, &mut setup);
+        let mut rows: Vec<Row> = Vec::new();
+        for load in &group.tested {
+            let (own, offset) = self.address(load.inst);
+            let base = load.base.map_or(own, |step| results[step].clone());
+            let end = offset + load.bytes;
+            match rows.iter_mut().find(|row| row.base == base) {
+                Some(row) => row.read = (row.read.0.min(offset), row.read.1.max(end)),
+                None => rows.push(Row { base, read: (offset, end) }),
+            }
+        }
+        let mut known: Option<String> = None;
+        for row in &rows {
+            known = Some(self.compared(group, row, known, &mut setup));
+        }
+        let (first, last) = (group.stores[0].access.inst, group.stores[last].access.inst);
+        if let Some(holds) = known {
+            self.add_version(first..last + 1, Condition::Apart { setup, holds });
+        }
+    }
+
+    /// Copies of the instructions that compute addresses; gives the register with each one's result.
+    fn address_steps(&mut self, group: &Overwritten, setup: &mut String) -> Vec<String> {
+        let mut results: Vec<String> = Vec::new();
+        for step in &group.steps {
+            let inst = &self.flow.insts[step.inst as usize];
+            let written = definitions(inst)[0];
+            let fresh = self.plan.fresh.bits(self.flow.registers[written.0 as usize].ty.bits());
+            let named = |(register, step): &(RegisterId, usize)| {
+                (self.flow.registers[register.0 as usize].name, results[*step].clone())
+            };
+            let names: FxHashMap<&str, String> = step.uses.iter().map(named).collect();
+            let (destination, sources) = inst.ast.operands.split_at(1);
+            let start = destination[0].span().end as usize;
+            let end = sources.last().map_or(start, |operand| operand.span().end as usize);
+            let rest = self.plan.copied_with(start..end, |name| names.get(name).cloned());
+            let _ = write!(setup, "{} {fresh}{rest};\n\t", inst.ast.opcode.text);
+            results.push(fresh);
+        }
+        results
+    }
+
+    /// The test that loads read none of the bytes that are stored, and what is known already: from the last byte that
+    /// would be stored in front of what they read, it is as far to the store as both are long.
+    fn compared(
+        &mut self,
+        group: &Overwritten,
+        row: &Row,
+        known: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let store = &group.stores[0].access;
+        let (base, offset) = self.address(store.inst);
+        let fresh = &mut self.plan.fresh;
+        let (ahead, holds) = (fresh.bits(64), fresh.predicate());
+        let less = i64::from(planted!(Bug::OverwrittenByteLess));
+        let both = store.bytes + row.read.1 - row.read.0 - 1 - less;
+        let more = offset - row.read.0 + store.bytes - 1;
+        let _ = write!(
+            setup,
+            "sub.s64 {ahead}, {base}, {};\n\tadd.s64 {ahead}, {ahead}, {more};\n\t",
+            row.base
+        );
+        let _ = match known {
+            Some(known) => write!(setup, "setp.ge.and.u64 {holds}, {ahead}, {both}, {known};\n\t"),
+            None => write!(setup, "setp.ge.u64 {holds}, {ahead}, {both};\n\t"),
+        };
+        holds
+    }
+}

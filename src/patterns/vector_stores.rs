@@ -1,0 +1,314 @@
+//! One vector store for several stores of consecutive bytes (strategy `wide`).
+//!
+//! The vector stands in the place of the last store. If alignment is not proved, the same test of the parameters that
+//! vector loads ask, at the head of the kernel, decides there between it and the stores, one by one.
+
+use super::finder::{Finder, Weighed};
+use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use super::pattern::Pattern;
+use super::text::without_type;
+use crate::cost::Request;
+use crate::emulate::KernelTrace;
+use crate::report::{Decision, KernelReport};
+use crate::reuse::{
+    AdjacentStores, Assumed, Guards, Opportunity, PlainStore, Refusal, StoredElement, StoredValue,
+    Unpaid,
+};
+use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::strategies::StrategyName;
+
+/// Instructions of a branch on a test of alignment, and of the one behind the vector.
+const TEST: u32 = 2;
+
+/// The least and the largest constant of an address operand (PTX ISA, "Addresses as Operands").
+const OFFSETS: std::ops::RangeInclusive<i64> = -(1 << 31)..=(1 << 31) - 1;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct VectorStores;
+
+impl Pattern for VectorStores {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Wide
+    }
+
+    /// Claims the stores that pay, and lists those that stay.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Wide) {
+            return;
+        }
+        let moved: Vec<Vec<u32>> = finder
+            .groups()
+            .iter()
+            .filter(|group| group.serves_loads())
+            .map(|group| group.members.clone())
+            .collect();
+        let alone = |inst: u32| vec![inst];
+        let together = |inst: u32| {
+            Some(moved.iter().find(|of| of.contains(&inst)).cloned().unwrap_or_else(|| alone(inst)))
+        };
+        for found in finder.opportunities.adjacent_stores(trace, &together) {
+            let tested = !found.multiples.is_empty();
+            if found.refusal.is_none()
+                && (is_taken(finder, trace, &found) || !has_place(finder, &found))
+            {
+                continue;
+            }
+            let (price, refusal) = match &found.refusal {
+                Some(refusal) => (None, Some(refusal.clone())),
+                None if !finder.has_room(found.members.len()) => {
+                    (None, Some(Refusal::Crowded(finder.options.most)))
+                }
+                None => match weigh(finder, trace, &found) {
+                    Ok(price) => (price, None),
+                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                },
+            };
+            let members = found.members.iter().map(|store| store.access.inst).collect();
+            let chosen = refusal.is_none() && tested;
+            finder.claim(Group {
+                accesses: Accesses::Stores,
+                blocks: if chosen { vec![found.block] } else { Vec::new() },
+                duplicates: chosen,
+                price,
+                refusal,
+                ..Group::of_loads(StrategyName::Wide, members, found)
+            });
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&AdjacentStores> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for group in groups {
+            planner.store_vector(group, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether another pattern has put code into the block that a branch more would be in the way of: values that go round
+/// a loop, or checks of the warp that are made once for a block; or takes one of the stores.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
+    let tested = !found.multiples.is_empty();
+    let insts: Vec<u32> = found.members.iter().map(|store| store.access.inst).collect();
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    let in_block = |inst: u32| {
+        let mut accesses = trace.accesses.iter();
+        accesses.any(|access| access.inst == inst && access.block == found.block)
+    };
+    chosen.any(|group| {
+        let stored = group.accesses == Accesses::Stores
+            && group.members.iter().any(|inst| insts.contains(inst));
+        let goes_round = group.strategy != StrategyName::Wide
+            && !group.duplicates
+            && group.blocks.contains(&found.block);
+        let checked = tested
+            && group.shape::<Opportunity>().is_some_and(|pair| {
+                pair.guards != Guards::default()
+                    && (group.members.iter().any(|inst| in_block(*inst)) || in_block(pair.source))
+            });
+        stored || goes_round || checked
+    })
+}
+
+/// Whether the constants of all addresses can be written.
+fn has_place(finder: &Finder<'_, '_, '_, '_>, found: &AdjacentStores) -> bool {
+    let insts = &finder.opportunities.flow().insts;
+    let Some(last) = found.members.last() else { return false };
+    let memory = insts[last.access.inst as usize].args.iter().find_map(|arg| match arg {
+        crate::cfg::Arg::Memory { offset, .. } => Some(*offset),
+        _ => None,
+    });
+    let mut all = found.distances.iter().chain([&found.offset]);
+    memory.is_some_and(|own| all.all(|more| OFFSETS.contains(&own.saturating_add(*more))))
+}
+
+/// Whether a vector store takes fewer cycles than the stores that it stands for. (All stores go on to the second-level
+/// cache.)
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &AdjacentStores,
+) -> Result<Option<Price>, Unpaid> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let stride = finder.opportunities.lane_stride(trace, &group.members[0].access);
+    let costs = &finder.options.costs;
+    let request = |bytes: i64| Request {
+        // Lanes whose vectors do not overlap are at least a vector apart.
+        stride: stride.or(Some(group.bytes)),
+        bytes: bytes as u32,
+        lanes: 32,
+        past_l1: true,
+    };
+    let each = |bytes: i64| costs.load(&request(bytes)) + costs.instructions(1);
+    let kept: f64 = group.members.iter().map(|store| each(store.access.bytes)).sum();
+    let moves = group.elements.iter().filter(|element| element.overwritten).count() as u32;
+    let test = if group.multiples.is_empty() { 0 } else { TEST };
+    let instead = each(group.bytes) + costs.instructions(moves + test);
+    let assumed = stride.is_none().then_some(Assumed::VectorApart);
+    let weighed = Weighed { assumed, ..Weighed::new(instead, kept) };
+    let paid = finder.pays(StrategyName::Wide, weighed);
+    paid.map(Some).map_err(|unpaid| Unpaid { loads: group.members.len() as u32, ..unpaid })
+}
+
+impl Shape for AdjacentStores {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let last = self.members.last().map_or(0, |store| places.line(store.access.inst));
+        for member in &self.members {
+            let mut store = places.report_of(member.access.inst);
+            store.bytes = member.access.bytes as u32;
+            match &group.refusal {
+                Some(refusal) => places.keep(&mut store, refusal),
+                None => {
+                    store.decision = Decision::By(group.strategy);
+                    store.source_line = Some(last).filter(|last| *last != store.line);
+                    store.guards = Some(self.multiples.iter().map(alignment).collect());
+                    store.cost = group.price.map(Price::cost);
+                }
+            }
+            report.stores.push(store);
+        }
+    }
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Adds the code of a vector store.
+    fn store_vector(&mut self, group: &AdjacentStores, prepared: &mut Prepared) {
+        let Some(last) = group.members.last() else { return };
+        let mut kept: Vec<String> = vec![String::new(); group.members.len()];
+        let mut setup = String::new();
+        let mut values: Vec<String> = group
+            .elements
+            .iter()
+            .map(|element| self.stored_operand(group, element, &mut kept, &mut setup))
+            .collect();
+        let untouched = self.one_by_one(group, &values);
+        if planted!(Bug::StoredExchanged) {
+            values.swap(0, 1);
+        }
+        let guard = self.guard_before(last);
+        let further = i64::from(planted!(Bug::StoredFurther)) * group.bytes / values.len() as i64;
+        let code = format!(
+            "{setup}{}{}.v{}{} {}, {{{}}};",
+            if planted!(Bug::StoredUnguarded) { String::new() } else { guard },
+            self.opcode_without_type(last),
+            values.len(),
+            element_type(group),
+            self.place_of(last, group.offset + further),
+            values.join(", "),
+        );
+        let number = group.members.len();
+        for (index, (member, copies)) in group.members.iter().zip(kept).enumerate() {
+            let range = self.span(member.access.inst);
+            let code = if index + 1 == number { code.clone() } else { copies };
+            prepared.drafts.push(Draft { range, code });
+        }
+        if !group.multiples.is_empty() {
+            let mut multiples = group.multiples.to_vec();
+            if planted!(Bug::StoredHalfAligned) {
+                multiples.iter_mut().for_each(|multiple| multiple.of /= 2);
+            }
+            let condition = Condition::Multiples(multiples);
+            self.add_version_of(last.access.inst, condition, setup + &untouched);
+        }
+    }
+
+    /// What a vector store names for an element: the register itself; a copy, made where the element was stored, if
+    /// the register is written in between; a new register for a constant.
+    fn stored_operand(
+        &mut self,
+        group: &AdjacentStores,
+        element: &StoredElement,
+        kept: &mut [String],
+        setup: &mut String,
+    ) -> String {
+        match element.value {
+            StoredValue::Bits(bits) => {
+                let width = group.register_bits;
+                let fresh = self.plan.fresh.bits(width);
+                setup.push_str(&format!("mov.b{width} {fresh}, {bits:#x};\n\t"));
+                fresh
+            }
+            StoredValue::Register(register) => {
+                let name = self.name(register);
+                if !element.overwritten || planted!(Bug::StoredLate) {
+                    return name;
+                }
+                let bits = self.flow.registers[register.0 as usize].ty.bits();
+                let fresh = self.plan.fresh.bits(bits);
+                let at = group.members.iter().position(|one| one.access.inst == element.inst);
+                if let Some(code) = at.and_then(|at| kept.get_mut(at)) {
+                    if !code.is_empty() {
+                        code.push_str("\n\t");
+                    }
+                    code.push_str(&format!("mov.b{bits} {fresh}, {name};"));
+                }
+                fresh
+            }
+        }
+    }
+
+    /// The stores one by one, at the place of the last.
+    fn one_by_one(&self, group: &AdjacentStores, values: &[String]) -> String {
+        let mut stores = Vec::new();
+        for (member, distance) in group.members.iter().zip(&group.distances) {
+            let own = |element: &StoredElement| element.inst == member.access.inst;
+            let own: Vec<&str> = group
+                .elements
+                .iter()
+                .zip(values)
+                .filter(|(element, _)| own(element))
+                .map(|(_, value)| value.as_str())
+                .collect();
+            let stored = match own[..] {
+                [single] => single.to_owned(),
+                _ => format!("{{{}}}", own.join(", ")),
+            };
+            let inst = &self.flow.insts[member.access.inst as usize];
+            let last = group.members.last().unwrap_or(member);
+            stores.push(format!(
+                "{}{} {}, {stored};",
+                self.guard_before(member),
+                inst.ast.opcode.text,
+                self.place_of(last, *distance)
+            ));
+        }
+        if planted!(Bug::StoreForgotten) {
+            stores.pop();
+        }
+        stores.join("\n\t")
+    }
+
+    fn opcode_without_type(&self, store: &PlainStore) -> String {
+        without_type(self.flow.insts[store.access.inst as usize].ast.opcode.text)
+    }
+
+    fn guard_before(&self, store: &PlainStore) -> String {
+        store.access.guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default()
+    }
+
+    /// The address operand of a store with so many bytes added.
+    fn place_of(&self, store: &PlainStore, more: i64) -> String {
+        let (base, offset) = self.address(store.access.inst);
+        match offset + more {
+            0 => format!("[{base}]"),
+            offset => format!("[{base}+{offset}]"),
+        }
+    }
+}
+
+/// The type of a vector's elements: the type that all stores have, or untyped bits of their size.
+fn element_type(group: &AdjacentStores) -> String {
+    let first = group.members[0].ty;
+    match group.members.iter().all(|store| store.ty == first) {
+        true => first.to_string(),
+        false => format!(".b{}", first.bits()),
+    }
+}

@@ -1,0 +1,223 @@
+//! Stores of one block to the same bytes, of which only the last one lasts.
+//!
+//! In: the trace of one function. Out: [`Overwritten`] groups. All stores of a group write the same bytes under one
+//! guard predicate, and between the first and the last there are only arithmetic and loads. So the last one alone leaves
+//! the same memory behind, if no load in between reads what an earlier one writes. Where that is not proved of a load,
+//! its address is compared with the stores' in front of the first store, with the untouched statements on the other
+//! side.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::adjacent_stores::{PlainStore, is_apart};
+use super::eligible::Load;
+use super::opportunities::Opportunities;
+use super::refusal::Refusal;
+use crate::cfg::{Arg, Base, BlockId, Inst, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::ptx::StateSpace;
+
+/// The most instructions that compute the addresses that are compared.
+const MAX_STEPS: usize = 16;
+
+/// The most loads that are compared.
+const MAX_TESTED: usize = 32;
+
+/// Stores of which only the last one lasts.
+#[derive(Clone, Debug)]
+pub struct Overwritten {
+    /// The stores in program order.
+    pub stores: Vec<PlainStore>,
+    /// The block that they stand in.
+    pub block: BlockId,
+    /// What computes the bases of the addresses that are compared, in front of the first store.
+    pub steps: Vec<AddressStep>,
+    /// The loads that must read none of the stores' bytes.
+    pub tested: Vec<TestedLoad>,
+    /// Why the stores stay, if they have to.
+    pub refusal: Option<Refusal>,
+}
+
+/// An instruction whose copy is a part of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressStep {
+    /// The instruction.
+    pub inst: u32,
+    /// The registers that it reads and that another step computes, each with that step.
+    pub uses: SmallVec<[(RegisterId, usize); 2]>,
+}
+
+/// A load whose address is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestedLoad {
+    /// The instruction.
+    pub inst: u32,
+    /// The step that computes the base of its address; `None` if the register holds it in front of the first store.
+    pub base: Option<usize>,
+    /// The bytes that it reads.
+    pub bytes: i64,
+}
+
+impl Opportunities<'_, '_, '_> {
+    /// The groups that the function's stores fall into, in program order.
+    pub fn overwritten(&mut self, trace: &mut KernelTrace) -> Vec<Overwritten> {
+        if self.options.strict || self.observes_lanes || self.is_irreducible() {
+            return Vec::new();
+        }
+        let mut runs: Vec<Vec<PlainStore>> = Vec::new();
+        for store in self.plain_stores(trace) {
+            if trace.arena.is_nearly_spent() {
+                break;
+            }
+            trace.arena.charge(8);
+            match runs.last_mut().filter(|run| self.overwrites(trace, run, &store)) {
+                Some(run) => run.push(store),
+                None => runs.push(vec![store]),
+            }
+        }
+        let at: FxHashMap<u32, usize> =
+            trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
+        let runs = runs.into_iter().filter(|run| run.len() > 1);
+        runs.map(|stores| self.as_group(trace, stores, &at)).collect()
+    }
+
+    /// Whether a store overwrites all bytes of the last store of a run, with nothing in between but arithmetic and
+    /// loads.
+    fn overwrites(&self, trace: &mut KernelTrace, run: &[PlainStore], store: &PlainStore) -> bool {
+        let Some(last) = run.last() else { return false };
+        let block = |one: &PlainStore| trace.accesses[one.access.access].block;
+        block(last) == block(store)
+            && last.is_followed_by(store)
+            && (last.ty.bits() == store.ty.bits() || planted!(Bug::OverwrittenInPart))
+            && last.values.len() == store.values.len()
+            && last.access.guard == store.access.guard
+            && self.same_modifiers(&last.access, &store.access)
+            && self.same_place(last.access.inst, store.access.inst)
+            && trace.arena.constant_difference(store.access.address, last.access.address) == Some(0)
+            && self.parts(trace, last.access.inst, store).is_none()
+    }
+
+    /// Whether two stores name one base and offset, and nothing between them writes the base.
+    fn same_place(&self, from: u32, to: u32) -> bool {
+        let insts = &self.flow().insts;
+        let place = |inst: u32| match insts[inst as usize].args.first() {
+            Some(Arg::Memory { base: Base::Register(base), offset, .. }) => Some((*base, *offset)),
+            _ => None,
+        };
+        let between = &insts[from as usize + 1..to as usize];
+        place(from).is_some_and(|(base, _)| {
+            place(from) == place(to)
+                && !between.iter().any(|inst| definitions(inst).contains(&base))
+        })
+    }
+
+    fn as_group(
+        &self,
+        trace: &mut KernelTrace,
+        stores: Vec<PlainStore>,
+        at: &FxHashMap<u32, usize>,
+    ) -> Overwritten {
+        let block = trace.accesses[stores[0].access.access].block;
+        let mut group =
+            Overwritten { stores, block, steps: Vec::new(), tested: Vec::new(), refusal: None };
+        group.refusal = self.test_loads(trace, &mut group, at).err();
+        group
+    }
+
+    /// Finds the loads between the stores, and what compares their addresses.
+    fn test_loads(
+        &self,
+        trace: &mut KernelTrace,
+        group: &mut Overwritten,
+        at: &FxHashMap<u32, usize>,
+    ) -> Result<(), Refusal> {
+        let flow = self.flow();
+        let first = group.stores[0].access.clone();
+        let last = group.stores.last().map_or(first.inst, |store| store.access.inst);
+        trace.arena.charge(u64::from(last - first.inst));
+        for inst in first.inst + 1..last {
+            if effect(&flow.insts[inst as usize]) != Effect::Load {
+                continue;
+            }
+            let parted = || self.parted(&flow.insts[inst as usize]);
+            let index = at.get(&inst).copied().ok_or_else(parted)?;
+            if is_apart(trace, index, &first) {
+                continue;
+            }
+            let load = &trace.accesses[index];
+            let (bytes, address) = (i64::from(load.bytes()), load.address.ok_or_else(parted)?);
+            let comparable = load.strong.is_none()
+                && !first.generic
+                && load.space == StateSpace::Global
+                && bytes > 0
+                && trace.arena.width(address) == 64
+                && group.tested.len() < MAX_TESTED;
+            if !comparable {
+                return Err(parted());
+            }
+            // A load that certainly reads what is stored needs the store.
+            if trace.arena.constant_difference(address, first.address).is_some() {
+                if planted!(Bug::OverwrittenRead) {
+                    continue;
+                }
+                return Err(parted());
+            }
+            let base = match flow.insts[inst as usize].args.get(1) {
+                Some(Arg::Memory { base: Base::Register(base), rest, .. }) if rest.is_empty() => {
+                    *base
+                }
+                _ => return Err(parted()),
+            };
+            let base = self.step(group, &first, base, inst).ok_or_else(parted)?;
+            group.tested.push(TestedLoad { inst, base, bytes });
+        }
+        Ok(())
+    }
+
+    /// The step that computes what a register holds at an instruction behind the first store; `Some(None)` if it
+    /// holds that in front of the first store already, `None` if it cannot be computed there.
+    fn step(
+        &self,
+        group: &mut Overwritten,
+        first: &Load,
+        register: RegisterId,
+        behind: u32,
+    ) -> Option<Option<usize>> {
+        let insts = &self.flow().insts;
+        let writes = |at: &u32| definitions(&insts[*at as usize]).contains(&register);
+        let Some(at) = (first.inst + 1..behind).rev().find(writes) else { return Some(None) };
+        if let Some(known) = group.steps.iter().position(|step| step.inst == at) {
+            return Some(Some(known));
+        }
+        let inst = &insts[at as usize];
+        if group.steps.len() >= MAX_STEPS || !is_simple(inst) {
+            return None;
+        }
+        let mut uses = SmallVec::new();
+        for read in mentions(inst) {
+            let is_source =
+                inst.args[1..].iter().any(|arg| matches!(arg, Arg::Register(one) if *one == read));
+            if !is_source {
+                continue;
+            }
+            if let Some(step) = self.step(group, first, read, at)? {
+                uses.push((read, step));
+            }
+        }
+        group.steps.push(AddressStep { inst: at, uses });
+        Some(Some(group.steps.len() - 1))
+    }
+}
+
+/// Whether an instruction is arithmetic with one result whose operands are registers and constants.
+fn is_simple(inst: &Inst<'_, '_>) -> bool {
+    let plain = |arg: &Arg<'_>| matches!(arg, Arg::Register(_) | Arg::Constant(_));
+    effect(inst) == Effect::Pure
+        && inst.guard.is_none()
+        && !inst.pragma
+        && definitions(inst).len() == 1
+        && inst.args.len() > 1
+        && inst.args.len() == inst.ast.operands.len()
+        && matches!(inst.args[0], Arg::Register(_))
+        && inst.args.iter().all(plain)
+}
