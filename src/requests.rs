@@ -33,6 +33,9 @@ const LANES: u32 = 32;
 /// Bytes of a sector of the caches.
 const SECTOR: i64 = 32;
 
+/// Sectors of a line.
+const SECTORS_IN_LINE: f64 = 4.0;
+
 /// A distance between lanes beyond all that share sectors.
 const FAR: i64 = 1 << 32;
 
@@ -177,8 +180,11 @@ fn cycles(access: &AccessTraffic, costs: &Costs) -> f64 {
             past_l1: false,
         });
     }
-    let (least, most) = span.map_or((1, LANES), |span| span.lines);
-    let lines = f64::from(least.max(1) + most.max(1)) / 2.0;
+    // Sectors beyond those that the bytes need lie in lines of their own.
+    let lines = span.map_or(f64::from(LANES), |span| {
+        let (sectors, ideal) = (f64::from(span.min + span.max) / 2.0, f64::from(span.ideal));
+        sectors.min(ideal) / SECTORS_IN_LINE + (sectors - ideal).max(0.0)
+    });
     let passes = f64::from(access.bytes.div_ceil(4));
     passes.max(lines / costs.lines_in_cycle)
 }
