@@ -2,10 +2,16 @@
 //! do (`split`).
 
 use super::comparison::Comparison;
+use crate::cfg::Inst;
 use crate::expr::TermId;
 use crate::verify::program::split::Split;
 use crate::verify::proof::{Claim, Proof};
 use crate::verify::record::{Event, Load};
+
+/// Bytes of an element that a store writes.
+fn element_bytes(inst: &Inst<'_, '_>) -> u32 {
+    inst.ast.form.types().last().map_or(0, |ty| ty.bits() / 8)
+}
 
 impl Comparison<'_, '_> {
     /// Proves each group of stores.
@@ -41,9 +47,8 @@ impl Comparison<'_, '_> {
             true => &self.rewritten.flow.insts,
             false => &self.original.flow.insts,
         };
-        let form = &insts[split.vector as usize].ast.form;
-        let element = form.types().last().map_or(0, |ty| ty.bits() / 8);
-        let space = form.space();
+        let inst = &insts[split.vector as usize];
+        let (element, space) = (element_bytes(inst), inst.ast.form.space());
         let count = vector.operands.len() - 1;
         let mut free: Vec<usize> = (0..count).collect();
         for part in parts {
@@ -56,8 +61,7 @@ impl Comparison<'_, '_> {
                 true => &self.original.flow.insts,
                 false => &self.rewritten.flow.insts,
             };
-            let own = others[part.inst as usize].ast.form.types().last();
-            if own.map_or(0, |ty| ty.bits() / 8) != element {
+            if element_bytes(&others[part.inst as usize]) != element {
                 return self.unlike("the width", events);
             }
             if !self.both_happen(events, !split.copies.is_empty()) {
