@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 38] = [
+const ORDER: [&str; 39] = [
     "source",
     "float",
     "isa",
