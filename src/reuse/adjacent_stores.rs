@@ -96,7 +96,8 @@ impl Opportunities<'_, '_, '_> {
             return Vec::new();
         }
         let (mut runs, mut parted): (Vec<Run>, Vec<AdjacentStores>) = Default::default();
-        for store in self.plain_stores(trace) {
+        let stores = self.plain_stores(trace);
+        for store in stores.iter().cloned() {
             if trace.arena.is_nearly_spent() {
                 break;
             }
@@ -106,6 +107,11 @@ impl Opportunities<'_, '_, '_> {
         let at: FxHashMap<u32, usize> =
             trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
         for run in runs.iter().filter(|run| run.len() > 1) {
+            if let Some(other) = self.stored_again(trace, run, &stores) {
+                let refusal = self.parted(&self.flow().insts[other as usize]);
+                found.push(refused(trace, run.clone(), refusal));
+                continue;
+            }
             self.split_stores(trace, run, (&at, together), &mut found);
         }
         found.sort_by_key(|group| group.members[0].access.inst);
@@ -203,6 +209,37 @@ impl Opportunities<'_, '_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// A store of the block that writes bytes of a run, too. (Which of them a store of the other program stands for would
+    /// be open in a proof.)
+    fn stored_again(
+        &self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        stores: &[PlainStore],
+    ) -> Option<u32> {
+        let block = |trace: &KernelTrace, one: &PlainStore| trace.accesses[one.access.access].block;
+        let first = &run[0];
+        let of_run = run.iter().map(|one| one.access.inst);
+        let (start, end) = (of_run.clone().min()?, of_run.max()?);
+        for store in stores {
+            let inst = store.access.inst;
+            if block(trace, store) != block(trace, first) || (start..=end).contains(&inst) {
+                continue;
+            }
+            trace.arena.charge(4);
+            let (to, from) = (store.access.address, first.access.address);
+            let Some(ahead) = trace.arena.constant_difference(to, from) else { continue };
+            let meets = |one: &PlainStore| {
+                ahead < one.ahead.saturating_add(one.access.bytes)
+                    && one.ahead < ahead.saturating_add(store.access.bytes)
+            };
+            if run.iter().any(meets) {
+                return Some(inst);
+            }
+        }
+        None
     }
 
     /// Adds a store to the last run, or begins another one.
