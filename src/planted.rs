@@ -124,7 +124,7 @@ pub enum Bug {
     OverwrittenUntested,
     /// That check is too weak by one byte.
     OverwrittenByteLess,
-    /// A store is left out of which only some bytes are overwritten.
+    /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,

@@ -200,8 +200,8 @@ pub struct KernelReport {
     pub skipped: Option<String>,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
-    /// Stores in source order: where strategy `aos` was allowed those that are part of a struct of which all words are
-    /// stored, where `wide` was allowed those of consecutive bytes; `register` is the address as written.
+    /// Stores in source order: those of whole structs if strategy `aos` was allowed, those of consecutive bytes if `wide`
+    /// was; `register` is the address as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<LoadReport>,
     /// Every array in shared memory that the kernel declares, and those at module level that it names.

@@ -48,7 +48,7 @@ pub struct Known {
     executed: Histogram,
 }
 
-/// What the accesses of a function take. `original`: what is known of the function of which this one is a rewriting.
+/// What the accesses of a function take. `original`: the same of the function before it was rewritten.
 pub fn known(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,

@@ -29,8 +29,7 @@ pub struct Asm {
     /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
-    /// The PTX of which the input is a rewriting: of two versions of one piece of code, those are followed that
-    /// it does not have
+    /// The PTX before it was rewritten. Where the input has two versions of one piece of code, follow the new one
     #[arg(long, value_name = "FILE")]
     original: Option<PathBuf>,
     /// Show this kernel alone

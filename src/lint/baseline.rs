@@ -41,7 +41,7 @@ impl Baseline {
     /// Takes the findings from the JSON of one file or of several.
     ///
     /// # Errors
-    /// The text is no such JSON.
+    /// The text is not such JSON.
     pub fn read(text: &str) -> Result<Baseline, String> {
         let known: Known = serde_json::from_str(text).map_err(|error| {
             format!("this is no output of `ptxasw lint --format json`: {error}")

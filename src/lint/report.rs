@@ -65,9 +65,9 @@ pub struct AccessLint {
     pub space: &'static str,
     /// Bytes of each lane.
     pub bytes: u32,
-    /// Bytes from one lane's address to the next one's, where that is a number.
+    /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// The same as text, where it is no number.
+    /// The lane stride as text, if it is not constant.
     pub stride: Option<String>,
     /// Sectors of 32 bytes, for global and generic accesses.
     pub sectors: Option<Counts>,

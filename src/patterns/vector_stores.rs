@@ -294,7 +294,7 @@ impl Planner<'_, '_, '_, '_> {
         store.access.guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default()
     }
 
-    /// The address operand of a store with so many bytes added.
+    /// The address operand of a store, `more` bytes further.
     fn place_of(&self, store: &PlainStore, more: i64) -> String {
         let (base, offset) = self.address(store.access.inst);
         match offset + more {

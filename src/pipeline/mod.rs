@@ -248,7 +248,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
 }
 
 /// What is known of the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
-/// `original`: the same of the text of which this one is a rewriting.
+/// `original`: the same of the text before it was rewritten.
 ///
 /// # Errors
 /// A syntax error.

@@ -1,6 +1,6 @@
 //! The PTX texts in an object, library, executable or cubin, as NVIDIA's `cuobjdump` gives them.
 //!
-//! In: a file that is no text. Out: the texts with their names. The only use of `cuobjdump`: fat binaries may be compressed
+//! In: a file that is not text. Out: the texts with their names. The only use of `cuobjdump`: fat binaries may be compressed
 //! in forms that no document describes.
 
 use std::ffi::OsStr;

@@ -18,7 +18,7 @@ use super::stored::StoredValue;
 use crate::cfg::{Arg, Base, BlockId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier, Special};
-use crate::ptx::{ScalarType, StateSpace, Value};
+use crate::ptx::{ScalarType, StateSpace};
 
 /// One value that is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,26 +189,7 @@ impl Opportunities<'_, '_, '_> {
     /// Exceeding Instruction-Type Size").
     fn element_value(&self, value: &Arg<'_>, ty: ScalarType) -> Option<StoredValue> {
         let bits = ty.bits();
-        match value {
-            Arg::Register(register) => {
-                let described = &self.flow().registers[register.0 as usize];
-                let width = described.ty.bits();
-                let fits = described.component.is_none()
-                    && matches!(width, 16 | 32 | 64)
-                    && width >= bits
-                    && !described.name.starts_with(OWN_REGISTERS);
-                fits.then_some(StoredValue::Register(*register))
-            }
-            Arg::Constant(Value::F32(number)) if bits == 32 => {
-                Some(StoredValue::Bits((*number).into()))
-            }
-            Arg::Constant(Value::F64(number)) if bits == 64 => Some(StoredValue::Bits(*number)),
-            Arg::Constant(value) if !ty.is_float() => {
-                let all = u64::MAX >> (64 - bits);
-                Some(StoredValue::Bits(value.as_integer()? as u64 & all))
-            }
-            _ => None,
-        }
+        self.stored_value(value, ty, |width| matches!(width, 16 | 32 | 64) && width >= bits)
     }
 
     /// A store of the block that writes bytes of a run, too. (Which of them a store of the other program stands for would
@@ -368,7 +349,7 @@ impl Opportunities<'_, '_, '_> {
         }
     }
 
-    /// Takes the vectors of so many elements.
+    /// Takes the vectors of `count` elements.
     fn take_vectors(
         &mut self,
         trace: &mut KernelTrace,

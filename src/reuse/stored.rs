@@ -125,7 +125,8 @@ impl Opportunities<'_, '_, '_> {
             Arg::Vector(elements) => elements,
             _ => single,
         };
-        let values = stored.iter().map(|value| self.stored_value(value, ty));
+        let values =
+            stored.iter().map(|value| self.stored_value(value, ty, |width| width == ty.bits()));
         let access = Load {
             access: index,
             inst: access.inst,
@@ -138,16 +139,21 @@ impl Opportunities<'_, '_, '_> {
         Some(Store { access, ty, values: values.collect::<Option<_>>()? })
     }
 
-    /// The value of an operand that is stored as it is.
-    fn stored_value(&self, value: &Arg<'_>, ty: ScalarType) -> Option<StoredValue> {
+    /// The value of an operand, if it is a constant or a register with a width that `fits`.
+    pub(super) fn stored_value(
+        &self,
+        value: &Arg<'_>,
+        ty: ScalarType,
+        fits: impl Fn(u32) -> bool,
+    ) -> Option<StoredValue> {
         let bits = ty.bits();
         match value {
             Arg::Register(register) => {
                 let described = &self.flow().registers[register.0 as usize];
-                let fits = described.component.is_none()
-                    && described.ty.bits() == bits
+                let is_whole = described.component.is_none()
+                    && fits(described.ty.bits())
                     && !described.name.starts_with(OWN_REGISTERS);
-                fits.then_some(StoredValue::Register(*register))
+                is_whole.then_some(StoredValue::Register(*register))
             }
             Arg::Constant(Value::F32(number)) if bits == 32 => {
                 Some(StoredValue::Bits((*number).into()))

@@ -1,16 +1,16 @@
 //! How often the blocks of a kernel are executed, where only the machine code is known.
 //!
-//! In: the blocks, and what an execution of each takes. Out: executions for each execution of the kernel by a warp. One
-//! way from the entry to the end is followed. A loop is gone through [`LOOP_ITERATIONS`] times, along one way from its
-//! head back to it. Where a branch has two ways,
+//! In: the blocks, and what an execution of each takes. Out: executions for each execution of the kernel by a warp. The
+//! module follows one path from the entry to the end. A loop is executed [`LOOP_ITERATIONS`] times, along one path from
+//! its header back to it. At a branch with two sides,
 //!
-//! - one that goes on at once is passed over for the other, unless the other calls a function: ptxas leaves no calls but
-//!   those of rare cases, as in a division;
-//! - one that accesses no memory is passed over for one that does: it leaves early;
-//! - of two that do not do the same arithmetic, the longer one is followed;
-//! - two that do are taken for two versions of one piece of code. Where another kernel is given of which this one is a
-//!   rewriting, the one is followed with which the kernel differs more from that: the other is what has been kept of it.
-//!   Otherwise, and where both differ alike, the shorter one is followed.
+//! - a side with instructions is followed if the other side is empty, unless it calls a function: ptxas inlines all
+//!   calls but those of rare cases, such as the slow path of a division;
+//! - a side without memory accesses is an early exit, and the other side is followed;
+//! - if the sides do different arithmetic, the longer one is followed;
+//! - if they do the same arithmetic, they are two versions of one region. If the kernel is a rewriting of another one that
+//!   is given, the version is followed that makes it differ more from that one: the other version is the original's.
+//!   Otherwise, or if both differ alike, the shorter one is followed.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Iterations of a loop whose trip count is not known.
 pub const LOOP_ITERATIONS: f64 = 8.0;
 
-/// What an execution of a block takes, or of a way through several.
+/// What an execution of a block takes, or of a path through several.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Work {
     /// Cycles of a warp alone.
@@ -61,28 +61,28 @@ pub struct Blocks {
 /// Numbers of instructions, by kind.
 pub type Histogram = BTreeMap<u32, f64>;
 
-/// Forks of which both ways are tried.
-const MOST_FORKS: usize = 16;
+/// Forks at which both paths are tried.
+const MAX_FORKS: usize = 16;
 
-/// Executions of each block for each execution of the kernel by a warp. `original`: the instructions that a kernel
-/// executes of which this one is a rewriting.
+/// Executions of each block for each execution of the kernel by a warp. `original`: the instructions that the kernel
+/// executed before it was rewritten.
 pub fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
-    let mut ways = Ways { blocks, turned: FxHashSet::default() };
-    let (mut found, mut forks) = ways.all();
+    let mut paths = Paths { blocks, turned: FxHashSet::default() };
+    let (mut found, mut forks) = paths.all();
     let Some(original) = original else { return found };
     let mut distance = distance(&executed(blocks, &found), original);
     let mut tried = FxHashSet::default();
     while let Some(&fork) = forks.iter().find(|fork| !tried.contains(*fork))
-        && tried.len() < MOST_FORKS
+        && tried.len() < MAX_FORKS
     {
         tried.insert(fork);
-        ways.turned.insert(fork);
-        let (other, other_forks) = ways.all();
+        paths.turned.insert(fork);
+        let (other, other_forks) = paths.all();
         let new = self::distance(&executed(blocks, &other), original);
         if new > distance {
             (found, forks, distance) = (other, other_forks, new);
         } else {
-            ways.turned.remove(&fork);
+            paths.turned.remove(&fork);
         }
     }
     found
@@ -106,16 +106,16 @@ fn distance(a: &Histogram, b: &Histogram) -> f64 {
     a.keys().chain(only_b).map(|kind| (of(a, kind) - of(b, kind)).abs()).sum()
 }
 
-/// The ways through the blocks.
-struct Ways<'w> {
+/// The paths through the blocks.
+struct Paths<'w> {
     blocks: &'w Blocks,
     /// The forks at which the longer one of two versions is followed.
     turned: FxHashSet<usize>,
 }
 
-/// The way that is followed through a part of the code.
+/// The path that is followed through a part of the code.
 #[derive(Default)]
-struct Way {
+struct Path {
     /// The blocks on it behind which two versions of one piece of code stand.
     forks: Vec<usize>,
     /// What it takes.
@@ -124,23 +124,23 @@ struct Way {
     executions: Vec<(usize, f64)>,
 }
 
-/// A block, or a loop with all of its blocks, on the way to the end of a part of the code.
+/// A block, or a loop with all of its blocks, on the path to the end of a part of the code.
 struct Step {
-    /// The way through it.
-    own: Way,
+    /// The path through it.
+    own: Path,
     /// What it takes from its beginning to the end of the part.
     rest: Work,
     /// The step that follows; `None` at the end.
     next: Option<usize>,
     /// Whether two versions of one piece of code follow.
     is_fork: bool,
-    /// The nearest step that all ways from here to the end go through; `None` if that is the end.
+    /// The nearest step that all paths from here to the end go through; `None` if that is the end.
     join: Option<usize>,
     /// The number of steps of which each is the join of the one before.
     height: u32,
 }
 
-impl Ways<'_> {
+impl Paths<'_> {
     /// The executions of all blocks, and the forks that are met.
     fn all(&self) -> (Vec<f64>, Vec<usize>) {
         let Blocks { next, calls, .. } = self.blocks;
@@ -152,13 +152,13 @@ impl Ways<'_> {
             if entry >= next.len() || !entered.insert(entry) {
                 continue;
             }
-            let way = self.through(self.reached(entry), entry, false);
-            for (at, own) in way.executions {
+            let path = self.through(self.reached(entry), entry, false);
+            for (at, own) in path.executions {
                 found[at] += times * own;
                 let called = calls.iter().filter(|(from, _)| *from == at);
                 open.extend(called.map(|&(_, to)| (to, times * own)));
             }
-            forks.extend(way.forks);
+            forks.extend(path.forks);
         }
         (found, forks)
     }
@@ -174,8 +174,8 @@ impl Ways<'_> {
         found
     }
 
-    /// The way through some blocks from `entry`: to the end of the function or, in a loop, back to `entry`.
-    fn through(&self, members: FxHashSet<usize>, entry: usize, is_loop: bool) -> Way {
+    /// The path through some blocks from `entry`: to the end of the function or, in a loop, back to `entry`.
+    fn through(&self, members: FxHashSet<usize>, entry: usize, is_loop: bool) -> Path {
         let mut graph = DiGraphMap::<usize, ()>::new();
         let mut ordered: Vec<usize> = members.iter().copied().collect();
         ordered.sort_unstable();
@@ -213,26 +213,26 @@ impl Ways<'_> {
             let own = self.own(&graph, component);
             steps.push((!next.is_empty()).then(|| Step::new(own, &next, &steps, turned)));
         }
-        let mut way = Way::default();
+        let mut path = Path::default();
         let mut at = step_of.get(&entry).copied();
         while let Some(step) = at.and_then(|at| steps[at].as_mut()) {
             let own = std::mem::take(&mut step.own);
-            way.work = way.work.plus(own.work, 1.0);
-            way.forks.extend(own.forks);
+            path.work = path.work.plus(own.work, 1.0);
+            path.forks.extend(own.forks);
             let last = own.executions.last().filter(|_| step.is_fork);
-            way.forks.extend(last.map(|(at, _)| *at));
-            way.executions.extend(own.executions);
+            path.forks.extend(last.map(|(at, _)| *at));
+            path.executions.extend(own.executions);
             at = step.next;
         }
-        way
+        path
     }
 
-    /// The way through a block, or through all iterations of a loop.
-    fn own(&self, graph: &DiGraphMap<usize, ()>, component: Vec<usize>) -> Way {
+    /// The path through a block, or through all iterations of a loop.
+    fn own(&self, graph: &DiGraphMap<usize, ()>, component: Vec<usize>) -> Path {
         let first = component.iter().copied().min().unwrap_or_default();
         if component.len() == 1 && !graph.contains_edge(first, first) {
             let work = self.blocks.work[first];
-            return Way { work, executions: vec![(first, 1.0)], forks: Vec::new() };
+            return Path { work, executions: vec![(first, 1.0)], forks: Vec::new() };
         }
         let members: FxHashSet<usize> = component.iter().copied().collect();
         let enters = |at: &usize| {
@@ -250,7 +250,7 @@ impl Ways<'_> {
 impl Step {
     /// The step in front of others, of which `None` is the end. `turned`: whether the longer one of two versions is
     /// followed.
-    fn new(own: Way, next: &[Option<usize>], steps: &[Option<Step>], turned: bool) -> Step {
+    fn new(own: Path, next: &[Option<usize>], steps: &[Option<Step>], turned: bool) -> Step {
         let step = |at: usize| steps[at].as_ref();
         let height = |at: Option<usize>| at.and_then(step).map_or(0, |step| step.height);
         let joined = |at: Option<usize>| at.and_then(step).and_then(|step| step.join);
@@ -264,7 +264,7 @@ impl Step {
         };
         let join = next.iter().copied().reduce(meet).flatten();
         let rest = |at: Option<usize>| at.and_then(step).map_or(Work::default(), |step| step.rest);
-        // What a way takes until it meets the others.
+        // What a path takes until it meets the others.
         let until = |at: Option<usize>| rest(at).plus(rest(join), -1.0);
         let (mut chosen, mut is_fork): (Option<Option<usize>>, bool) = (None, false);
         for &at in next {

@@ -109,7 +109,7 @@ pub struct Beside {
     pub spills: BTreeMap<String, (u32, u32)>,
     /// What their accesses take.
     pub requests: BTreeMap<String, Requests>,
-    /// What the kernels execute of which they are rewritings.
+    /// What they executed before they were rewritten.
     pub originals: BTreeMap<String, Histogram>,
 }
 

@@ -99,8 +99,8 @@ impl Pending {
 }
 
 impl Schedule {
-    /// The schedule of a function. `original`: what a kernel [executes](Schedule::executed) of which this one is a
-    /// rewriting.
+    /// The schedule of a function. `original`: what the kernel [executed](Schedule::executed) before it was
+    /// rewritten.
     ///
     /// # Errors
     /// Why nothing can be said of it.
@@ -134,7 +134,7 @@ impl Schedule {
                         found.access(*instruction, opcode, &mut guarded);
                     }
                 }
-                found.settle(guarded);
+                found.count_guarded(guarded);
                 blocks.push(found);
                 for &to in &block.successors {
                     let entry = if to > at { &mut entries[to] } else { &mut backward[to] };
@@ -267,7 +267,7 @@ impl BlockSchedule {
     }
 
     /// Counts accesses under guards: of those of one predicate and of its opposite, the fewer ones.
-    fn settle(&mut self, guarded: Guarded) {
+    fn count_guarded(&mut self, guarded: Guarded) {
         for [positive, negative] in guarded.into_values() {
             let count = |accesses: &BTreeMap<Access, u32>| accesses.values().sum::<u32>();
             let (chosen, other) = match (count(&positive), count(&negative)) {

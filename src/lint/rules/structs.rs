@@ -69,7 +69,8 @@ pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
     found
 }
 
-/// Findings for groups: consecutive members that one vector access would move, and structs of which bytes are left out.
+/// Findings for groups: consecutive members that one vector access would move, and structs with bytes that no access
+/// uses.
 pub fn partial(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
     for group in groups {
