@@ -5,7 +5,7 @@
 //! followed alone along its blocks: an instruction is issued when the one before it has been issued for as many
 //! cycles as that one says, and when the scoreboards that it waits for have been released. What is still under way where
 //! blocks meet is the later of both; the blocks are gone through twice, so that a loop begins with what its last
-//! iteration has left. Each block counts as often as [`paths`](super::paths) says that it is executed.
+//! iteration has left. Each block counts as often as [`paths`] says that it is executed.
 //!
 //! This is a model of one warp's latency and of the issue slots of all: caches, bandwidths and conflicts are left out,
 //! and it predicts no time. It ranks versions of one piece of code.
