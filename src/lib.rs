@@ -32,6 +32,7 @@
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
 //! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
+//! - [`collective`]: what lanes compute together by shuffles, and which instructions may do it.
 //! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
@@ -78,6 +79,7 @@ pub mod planted;
 pub mod ab;
 pub mod cfg;
 pub mod cli;
+pub mod collective;
 pub mod cost;
 pub mod draft;
 pub mod emulate;

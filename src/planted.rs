@@ -126,6 +126,28 @@ pub enum Bug {
     OverwrittenByteLess,
     /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
+    /// A reduction over half of the warp's lanes counts as one over all.
+    CollectiveStep,
+    /// The member mask of the shuffles of a collective is not asked for.
+    CollectiveOfSome,
+    /// A result that some lanes hold in part is used by all of them.
+    CollectiveForAll,
+    /// Other lanes of the warp may be at another warp instruction.
+    CollectiveElsewhere,
+    /// A vote counts half of the lanes.
+    CollectiveHalf,
+    /// A prefix leaves out the own lane.
+    CollectiveExclusive,
+    /// A vote asks whether any lane holds instead of all, or all instead of any.
+    CollectiveAny,
+    /// A vote counts the lanes in which the predicate is false.
+    CollectiveNegated,
+    /// What is combined is read after its register was written again.
+    CollectiveStale,
+    /// The least or greatest is that of signed numbers for unsigned ones, or the other way about.
+    CollectiveUnsigned,
+    /// The run-time test that lanes are consecutive in `%tid.x` is left out.
+    CollectiveUntested,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -568,7 +590,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 30] = [
+    pub const STRATEGIES: [Bug; 41] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -593,6 +615,17 @@ impl Bug {
         Bug::OverwrittenUntested,
         Bug::OverwrittenByteLess,
         Bug::OverwrittenInPart,
+        Bug::CollectiveStep,
+        Bug::CollectiveOfSome,
+        Bug::CollectiveForAll,
+        Bug::CollectiveElsewhere,
+        Bug::CollectiveHalf,
+        Bug::CollectiveExclusive,
+        Bug::CollectiveAny,
+        Bug::CollectiveNegated,
+        Bug::CollectiveStale,
+        Bug::CollectiveUnsigned,
+        Bug::CollectiveUntested,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

@@ -95,7 +95,9 @@ impl Report {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
         let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
-        with_arrays(with_stores(sentence::sentence(loads, cost), self.stores()), arrays)
+        let collectives = self.kernels.iter().flat_map(|kernel| &kernel.collectives);
+        let sentence = with_stores(sentence::sentence(loads, cost), self.stores());
+        with_collectives(with_arrays(sentence, arrays), collectives)
     }
 
     /// The stores that are not performed as they stand.
@@ -110,7 +112,9 @@ impl Report {
         let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
         let stores = self.kernels.iter().flat_map(|kernel| &kernel.stores);
         let rules = rules.chain(arrays.filter_map(|array| array.rule.as_deref()));
+        let collectives = self.kernels.iter().flat_map(|kernel| &kernel.collectives);
         let rules = rules.chain(stores.filter_map(|store| store.rule.as_deref()));
+        let rules = rules.chain(collectives.filter_map(|one| one.rule.as_deref()));
         rules.collect::<BTreeSet<&str>>().into_iter().collect()
     }
 }
@@ -173,6 +177,24 @@ fn with_arrays<'r>(sentence: String, arrays: impl Iterator<Item = &'r ArrayRepor
     said.fold(sentence, |sentence, said| format!("{sentence}; {said}"))
 }
 
+/// A sentence that says, too, how many collectives other instructions compute.
+fn with_collectives<'r>(
+    sentence: String,
+    collectives: impl Iterator<Item = &'r CollectiveReport>,
+) -> String {
+    let replaced = collectives.filter(|one| one.decision != Decision::Keep);
+    let (mut count, mut shuffles) = (0, 0);
+    for one in replaced {
+        count += 1;
+        shuffles += one.shuffles;
+    }
+    match count {
+        0 => sentence,
+        1 => format!("{sentence}; 1 collective of {shuffles} shuffles is replaced (`collective`)"),
+        _ => format!("{sentence}; {count} collectives of {shuffles} shuffles are replaced (`collective`)"),
+    }
+}
+
 /// The rule of a load in a function that is left as it is as a whole.
 pub const FUNCTION_LEFT: &str = "function-left-as-it-is";
 
@@ -207,6 +229,9 @@ pub struct KernelReport {
     /// Every array in shared memory that the kernel declares, and those at module level that it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
+    /// What lanes compute together by shuffles, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveReport>,
     /// What ptxas made of the kernel, where it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesReport>,
@@ -232,6 +257,11 @@ impl KernelReport {
         self.arrays.iter().filter(|array| array.layout.is_some()).count()
     }
 
+    /// Collectives that other instructions compute.
+    pub fn replaced_collectives(&self) -> usize {
+        self.collectives.iter().filter(|one| one.decision != Decision::Keep).count()
+    }
+
     /// Stores that are not performed as they stand.
     pub fn replaced_stores(&self) -> Stores {
         let count = |name: StrategyName| {
@@ -247,7 +277,8 @@ impl KernelReport {
     /// Loads and stores that are not performed as they stand, and arrays that are laid out anew.
     pub fn changes(&self) -> usize {
         let Stores { elsewhere, joined, overwritten } = self.replaced_stores();
-        self.replaced() + elsewhere + joined + overwritten + self.laid_out()
+        let others = self.laid_out() + self.replaced_collectives();
+        self.replaced() + elsewhere + joined + overwritten + others
     }
 
     /// Whether the kernel's text was changed.
@@ -258,7 +289,8 @@ impl KernelReport {
     /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
         let loads = sentence::sentence(self.loads.iter(), self.cost());
-        with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter())
+        let sentence = with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter());
+        with_collectives(sentence, self.collectives.iter())
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.
@@ -346,6 +378,76 @@ impl LoadReport {
             rule: None,
             reason: None,
         }
+    }
+}
+
+/// What lanes compute together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveReport {
+    /// 1-based line of the instruction that writes the result.
+    pub line: u32,
+    /// 1-based lines of all its instructions.
+    pub lines: Vec<u32>,
+    /// The place in the sources that the result was compiled from, if a `.loc` names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Origin>,
+    /// The register of the result.
+    pub register: String,
+    /// The register that is combined or moved.
+    pub of: String,
+    /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
+    /// `broadcast`, `duplicate`.
+    pub computes: String,
+    /// The type of what is combined or moved; `pred` for predicates.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// How many lanes are combined.
+    pub lanes: u32,
+    /// How many shuffles do it.
+    pub shuffles: u32,
+    /// The decision.
+    pub decision: Decision,
+    /// The opcode that may take, or takes, the place of the shuffles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<String>,
+    /// The checks at run time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Vec<String>>,
+    /// The cycles of the replacement, and of what it stands for (`load`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// The name of the rule by which it stays as it is, words joined by dashes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why that rule holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl CollectiveReport {
+    /// The collective and what was decided, in one line.
+    pub fn sentence(&self) -> String {
+        let lanes = match self.lanes {
+            32 => "the warp".to_owned(),
+            lanes => format!("groups of {lanes} lanes"),
+        };
+        let s = if self.shuffles == 1 { "" } else { "s" };
+        let mut out = format!(
+            "{} of {} over {lanes}, {} shuffle{s}: ",
+            self.computes, self.of, self.shuffles
+        );
+        match (self.decision, &self.becomes, &self.reason) {
+            (Decision::By(name), Some(becomes), _) => out += &format!("{name}, {becomes}", name = name.word()),
+            (_, _, Some(reason)) => out += &format!("keep: {reason}"),
+            _ => out += "keep",
+        }
+        if let Some(cost) = self.cost.filter(|_| self.decision != Decision::Keep) {
+            out += &format!(": {cost}");
+        }
+        if let Some(guards) = &self.guards {
+            out += &format!(" [{}]", guards.join(", "));
+        }
+        out
     }
 }
 

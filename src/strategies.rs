@@ -23,6 +23,8 @@ pub enum StrategyName {
     Bank,
     /// One store for several to the same bytes, whose value stays in a register until then.
     Promote,
+    /// One instruction for what lanes compute together by shuffles.
+    Collective,
 }
 
 /// What is said of a strategy, on the command line, in reports and on pages.
@@ -109,6 +111,13 @@ impl StrategyName {
                 whole_cost: true,
                 ..other
             },
+            StrategyName::Collective => Facts {
+                word: "collective",
+                decision: "collective",
+                remark: "ShufflesReplaced",
+                whole_cost: true,
+                ..other
+            },
             StrategyName::Bank => Facts {
                 word: "bank",
                 decision: "bank",
@@ -173,7 +182,7 @@ impl<'de> Deserialize<'de> for Decision {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strategies {
     /// A bit for each strategy.
-    allowed: u8,
+    allowed: u16,
     /// Whether a strategy is used only if it pays by the costs.
     by_cost: bool,
 }
@@ -277,7 +286,13 @@ mod tests {
 
     fn words_and_lists_are_read_and_shown() {
         for text in
-            ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank,promote"]
+            [
+            "auto",
+            "none",
+            "paper",
+            "reuse,wide",
+            "reuse,wide,window,paper,aos,bank,promote,collective",
+        ]
         {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }

@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 40] = [
     "source",
     "float",
     "isa",
@@ -28,6 +28,7 @@ const ORDER: [&str; 39] = [
     "cost",
     "sass",
     "reuse",
+    "collective",
     "traffic",
     "requests",
     "rewrite",

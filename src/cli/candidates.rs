@@ -82,6 +82,10 @@ fn render_kernel(kernel: &KernelReport) -> String {
     if overwritten > 0 {
         out += &format!(", {overwritten} of {stores} stores left out, as others overwrite them");
     }
+    if kernel.replaced_collectives() > 0 {
+        let (replaced, all) = (kernel.replaced_collectives(), kernel.collectives.len());
+        out += &format!(", {replaced} of {all} collectives replaced");
+    }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
     }
@@ -96,6 +100,10 @@ fn render_kernel(kernel: &KernelReport) -> String {
     }
     for store in &kernel.stores {
         out += &render_access(store, &format!("store {} ", store.register));
+    }
+    for one in &kernel.collectives {
+        let origin = origin(one.source.as_ref());
+        out += &format!("  line {:>5}  {origin}{}\n", one.line, one.sentence());
     }
     for array in &kernel.arrays {
         out += &format!("  line {:>5}  shared {}\n", array.line, array.sentence());

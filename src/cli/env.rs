@@ -252,7 +252,7 @@ impl Taken {
 /// One line: why the file cannot be read, or what is wrong in it.
 pub fn read_costs(path: &str) -> Result<Costs, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    Costs::read(&text, path).map_err(|missing| missing.to_string())
+    Costs::read_of_user(&text, path).map_err(|missing| missing.to_string())
 }
 
 /// A profile from a file, to be obeyed on this machine.

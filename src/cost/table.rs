@@ -57,6 +57,12 @@ pub struct Costs {
     pub version_cycles: f64,
     /// Warp instructions that are issued in a cycle.
     pub instructions_in_cycle: f64,
+    /// Cycles that `redux.sync` takes for a warp.
+    pub redux_cycles: f64,
+    /// Cycles that a vote takes for a warp.
+    pub vote_cycles: f64,
+    /// Cycles that `popc` takes for a warp.
+    pub popc_cycles: f64,
     /// Bytes that arrive from the second-level cache in a cycle, all SMs taking part.
     pub l2_bytes_in_cycle: f64,
 }
@@ -95,12 +101,37 @@ impl Costs {
     /// The text is no such file, or one of its numbers is missing, unknown, without a source, or too
     /// small.
     pub fn read(text: &str, name: &str) -> Result<Costs, Missing> {
+        Costs::read_with(text, name, None)
+    }
+
+    /// The same for a file of the user, in which numbers that came later may be missing: those of the file's architecture
+    /// are taken.
+    ///
+    /// # Errors
+    /// As [`Costs::read`].
+    pub fn read_of_user(text: &str, name: &str) -> Result<Costs, Missing> {
+        let architecture = toml::from_str::<File>(text).map_or(0, |file| file.architecture);
+        Costs::read_with(text, name, Some(&Costs::of(architecture)))
+    }
+
+    fn read_with(text: &str, name: &str, known: Option<&Costs>) -> Result<Costs, Missing> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             let said = error.message().lines().next().unwrap_or("no table of costs").to_owned();
             Missing(format!("{name}:{line}: {said}"))
         })?;
         let mut numbers = file.numbers;
+        if let Some(known) = known {
+            let later = [
+                ("redux_cycles", known.redux_cycles),
+                ("vote_cycles", known.vote_cycles),
+                ("popc_cycles", known.popc_cycles),
+            ];
+            for (key, value) in later {
+                let source = "the architecture's own file".to_owned();
+                numbers.entry(key.to_owned()).or_insert(Number { value, source });
+            }
+        }
         let mut take = |key: &str, least: f64| -> Result<f64, Missing> {
             let wrong = |what: &str| Err(Missing(format!("{name}: the number `{key}` {what}")));
             match numbers.remove(key) {
@@ -121,6 +152,9 @@ impl Costs {
             shuffles_beside_l1: take("shuffles_beside_l1", 0.0)?,
             version_cycles: take("version_cycles", 0.0)?,
             instructions_in_cycle: take("instructions_in_cycle", 0.1)?,
+            redux_cycles: take("redux_cycles", 0.0)?,
+            vote_cycles: take("vote_cycles", 0.0)?,
+            popc_cycles: take("popc_cycles", 0.0)?,
             l2_bytes_in_cycle: take("l2_bytes_in_cycle", 0.1)?,
         };
         match numbers.keys().next() {
@@ -142,6 +176,9 @@ impl Costs {
             shuffles_beside_l1: 0.0,
             version_cycles: 32.0,
             instructions_in_cycle: 1.0,
+            redux_cycles: 32.0,
+            vote_cycles: 32.0,
+            popc_cycles: 32.0,
             l2_bytes_in_cycle: 128.0,
         }
     }

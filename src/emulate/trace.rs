@@ -1,14 +1,14 @@
 //! The result of an emulation: every memory access with its address term, the conditions under
 //! which each block runs, and what the symbols mean.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::effects::Effect;
 use super::symbols::{SymbolKind, Symbols};
 use super::uniform::{self, Uniformity};
 use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
-use crate::expr::{Arena, SymbolId, TermId};
+use crate::expr::{Arena, Node, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// An instruction that reads, writes or orders memory.
@@ -135,6 +135,27 @@ impl KernelTrace {
         varies: impl Fn(&SymbolKind) -> bool,
     ) -> Uniformity {
         uniform::solve(&self.arena, &self.symbols, flow, &self.branches, varies)
+    }
+
+    /// Whether a term has one value for all lanes of a warp that have met in a block within the given loop.
+    pub fn is_uniform_term(
+        &self,
+        loops: &crate::cfg::LoopForest,
+        term: TermId,
+        place: Option<LoopId>,
+    ) -> bool {
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            self.arena.charge(1);
+            match self.arena.node(next) {
+                Node::Symbol(symbol) if !self.is_uniform_at(loops, *symbol, place) => return false,
+                _ => work.extend(self.arena.operands(next)),
+            }
+        }
+        true
     }
 
     /// Whether a symbol has one value for all lanes of a warp that have met in a block within the

@@ -61,15 +61,22 @@ impl Substitution {
             }
             stack.pop();
             let changed = operands.iter().any(|t| self.done[t] != *t);
-            let rebuilt = if changed { self.rebuild(arena, next) } else { next };
+            let rebuilt = match changed {
+                true => arena.rebuilt(next, &|operand| self.done[&operand]),
+                false => next,
+            };
             self.done.insert(next, rebuilt);
         }
         self.done[&term]
     }
+}
 
-    fn rebuild(&self, arena: &mut Arena, term: TermId) -> TermId {
+impl Arena {
+    /// A term with `of(operand)` in the place of each of its operands.
+    pub fn rebuilt(&mut self, term: TermId, of: &dyn Fn(TermId) -> TermId) -> TermId {
+        let arena = self;
         let width = arena.width(term);
-        let of = |t: &TermId| self.done[t];
+        let of = |t: &TermId| of(*t);
         match arena.node(term).clone() {
             Node::Constant(_) | Node::Symbol(_) => term,
             Node::Sum { constant, addends } => {

@@ -175,7 +175,8 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// Adds a group; if it is chosen, its members are replaced.
     pub fn claim(&mut self, group: Group) {
-        if group.is_chosen() && group.accesses != Accesses::Shared {
+        let is_access = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
+        if group.is_chosen() && is_access {
             self.replaced += group.members.len();
         }
         if group.is_chosen() && group.accesses == Accesses::Loads {

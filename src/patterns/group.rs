@@ -37,6 +37,8 @@ pub enum Accesses {
     Stores,
     /// Accesses to arrays in shared memory.
     Shared,
+    /// Shuffles, and what combines the values that they bring.
+    Exchanges,
 }
 
 /// Accesses that are replaced together or not at all.

@@ -6,6 +6,7 @@
 //! [`crate::strategies`]. No pattern uses another one.
 
 mod carry;
+mod collective;
 mod finder;
 mod group;
 mod layout;
@@ -23,13 +24,13 @@ use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found};
 pub use group::{Accesses, Group, Places, Price, Shape, operand_text};
-pub use options::{MAX_REPLACED, Options};
+pub use options::{MAX_REPLACED, Options, Redux};
 pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; what is left is replaced load by load. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 10] = [
+pub const SEARCHED: [&dyn Pattern; 11] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -39,12 +40,13 @@ pub const SEARCHED: [&dyn Pattern; 10] = [
     &pair::Pair,
     &vector_stores::VectorStores,
     &promote::Promote,
+    &collective::Collectives,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 9] = [
+pub const WRITTEN: [&dyn Pattern; 10] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -53,6 +55,7 @@ pub const WRITTEN: [&dyn Pattern; 9] = [
     &carry::Carry,
     &vector_stores::VectorStores,
     &promote::Promote,
+    &collective::Collectives,
     &layout::Layout,
 ];
 

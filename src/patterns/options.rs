@@ -8,6 +8,18 @@ use crate::strategies::Strategies;
 /// registers, predicates and branches.
 pub const MAX_REPLACED: usize = 256;
 
+/// What the target has of `redux.sync` (PTX ISA, "redux.sync").
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Redux {
+    /// Not there: before sm_80 or PTX ISA 7.0.
+    #[default]
+    Absent,
+    /// For integers of 32 bits.
+    Integers,
+    /// For numbers of single precision, too: sm_100a, sm_103a and their families.
+    Numbers,
+}
+
 /// What the user may choose about the selection.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -19,6 +31,8 @@ pub struct Options {
     pub max_delta: u32,
     /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
     pub most: usize,
+    /// What the target has of `redux.sync`.
+    pub redux: Redux,
 }
 
 impl Default for Options {
@@ -28,6 +42,7 @@ impl Default for Options {
             costs: Costs::of(crate::cost::DEFAULT_ARCHITECTURE),
             max_delta: 31,
             most: MAX_REPLACED,
+            redux: Redux::Absent,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cost::{self, Costs};
 use crate::emulate::Limits;
+use crate::patterns::Redux;
 use crate::profile::Consulted;
 use crate::ptx::{Function, Module};
 use crate::reuse;
@@ -60,12 +61,26 @@ impl Options {
         let architecture =
             self.architecture.or_else(|| target(module)).unwrap_or(cost::DEFAULT_ARCHITECTURE);
         options.architecture = Some(architecture);
+        options.select.redux = redux(module);
         options.select.costs = self.costs.clone().unwrap_or_else(|| Costs::of(architecture));
         options
     }
 
     pub(super) fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<&String> {
         self.left_out.iter().find(|(name, _)| name == function.name.text).map(|(_, reason)| reason)
+    }
+}
+
+/// What a module's target has of `redux.sync`.
+fn redux(module: &Module<'_>) -> Redux {
+    const WITH_NUMBERS: [&str; 4] = ["sm_100a", "sm_100f", "sm_103a", "sm_103f"];
+    let (version, target) = (module.version.unwrap_or_default(), target(module).unwrap_or(0));
+    if version >= (8, 6) && module.target.iter().any(|word| WITH_NUMBERS.contains(&&**word)) {
+        Redux::Numbers
+    } else if version >= (7, 0) && target >= 80 {
+        Redux::Integers
+    } else {
+        Redux::Absent
     }
 }
 

@@ -36,7 +36,7 @@ pub enum Depth {
     /// Every body.
     All,
     /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
-    /// in shared memory: no other body can be rewritten.
+    /// in shared memory, or have shuffles: no other body can be rewritten.
     Rewritable,
 }
 

@@ -93,6 +93,11 @@ fn stores_twice(body: &str) -> bool {
     stores.take(STORES_OF_A_VECTOR).count() == STORES_OF_A_VECTOR
 }
 
+/// Whether a body seems to have a shuffle for all lanes that it names.
+fn has_shuffles(body: &str) -> bool {
+    memchr::memmem::find(body.as_bytes(), b"shfl.sync").is_some()
+}
+
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
@@ -117,8 +122,10 @@ fn parse_piece<'s>(
             let &ScannedBody { span, global_loads, .. } = scanned;
             function.span.end = span.end;
             let body = &text[span.range()];
-            let worth =
-                global_loads >= LOADS_OF_A_PAIR || declares_shared(body) || stores_twice(body);
+            let worth = global_loads >= LOADS_OF_A_PAIR
+                || declares_shared(body)
+                || stores_twice(body)
+                || has_shuffles(body);
             function.body = if depth == Depth::All || worth {
                 parse_body(scanned)?
             } else {

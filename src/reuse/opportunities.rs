@@ -182,6 +182,22 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     }
 
     /// Which parts of the function may stand twice.
+    /// Whether nothing but blanks, comments and `.loc` stands between two instructions of straight code and those in
+    /// between, and whether a branch may be added there at all.
+    pub fn may_be_two_versions(&self, from: u32, to: u32, trace: &KernelTrace) -> bool {
+        !self.observes_lanes && !self.is_irreducible() && self.quiet(trace).in_one_piece(from, to)
+    }
+
+    /// The 1-based line of an instruction.
+    pub fn line(&self, inst: u32) -> u32 {
+        self.availability.line(inst)
+    }
+
+    /// Whether the lanes of each warp are consecutive in `%tid.x`, if `.reqntid` says so.
+    pub fn lanes_are_consecutive(&self) -> Option<bool> {
+        self.linear
+    }
+
     pub(super) fn quiet(&self, trace: &KernelTrace) -> &Quiet {
         self.quiet.get_or_init(|| {
             let flow = self.prover.flow;

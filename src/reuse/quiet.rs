@@ -52,6 +52,11 @@ impl Quiet {
         self.holds(&self.beyond_stores, from, to)
     }
 
+    /// Whether no label, scope or directive stands between two instructions.
+    pub fn in_one_piece(&self, from: u32, to: u32) -> bool {
+        self.gaps[from as usize] == self.gaps[to as usize]
+    }
+
     fn holds(&self, counted: &[u32], from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
         from >= to || counted[from + 1] == counted[to] && self.gaps[from] == self.gaps[to]

@@ -90,6 +90,10 @@ pub enum Refusal {
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
     ByNameOnly(Unpaid),
+    /// Something of the collective itself keeps it.
+    Collective,
+    /// A legal replacement by this strategy was not asked for.
+    NotAskedFor(&'static str),
     /// The assembler takes the value of the load on this line itself.
     AssemblerDoesIt(u32),
     /// A legal replacement takes no fewer cycles than the load.
@@ -238,6 +242,8 @@ impl Refusal {
             Refusal::ArrayOfModule => "array-of-module",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::ByNameOnly(_) => "by-name-only",
+            Refusal::Collective => "collective",
+            Refusal::NotAskedFor(_) => "not-asked-for",
             Refusal::AssemblerDoesIt(_) => "assembler-does-it",
             Refusal::DoesNotPay(_) => "does-not-pay",
         }
@@ -273,6 +279,8 @@ impl fmt::Display for Refusal {
                 f,
                 "no test of parameters shows that the address of a vector store is a multiple of {bytes}"
             ),
+            Refusal::Collective => write!(f, "the collective stays as it is"),
+            Refusal::NotAskedFor(strategy) => write!(f, "`{strategy}` was not asked for"),
             Refusal::AssemblerDoesIt(line) => write!(
                 f,
                 "the assembler takes the value of the load at line {line} itself, which stands in the same block"

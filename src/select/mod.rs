@@ -58,7 +58,8 @@ impl Choice {
     /// The groups that are chosen; without those of arrays in shared memory if `loads_only` holds.
     pub fn chosen(&self, loads_only: bool) -> Vec<&Group> {
         let is_wanted = |group: &&Group| {
-            group.is_chosen() && !(loads_only && group.accesses == Accesses::Shared)
+            let of_loads = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
+            group.is_chosen() && (of_loads || !loads_only)
         };
         self.groups.iter().filter(is_wanted).collect()
     }
@@ -74,7 +75,8 @@ impl Choice {
             }
         }
         for group in &mut self.groups {
-            if group.accesses == Accesses::Stores && group.is_chosen() && !keep() {
+            let is_counted = matches!(group.accesses, Accesses::Stores | Accesses::Exchanges);
+            if is_counted && group.is_chosen() && !keep() {
                 group.refusal = Some(Refusal::NotSelected);
                 group.price = None;
             }

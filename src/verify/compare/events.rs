@@ -32,6 +32,7 @@ impl Comparison<'_, '_> {
             })
             .collect();
         let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
+        let exchanges = &self.warp.prover.exchanges;
         let splits = self.splits;
         for (event, open) in self.before.events.iter().zip(&mut open) {
             // (A copy of a part is the part's partner.)
@@ -44,7 +45,8 @@ impl Comparison<'_, '_> {
         };
         let alone = self.after.events.iter().zip(&self.partners);
         let alone = alone.filter(|(event, p)| p.is_none() && !exchanged(event.inst));
-        let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
+        let missing = self.before.events.iter().zip(&open);
+        let missing = missing.filter(|(event, open)| **open && !exchanges.has(event.inst));
         let unpaired = alone.map(|(event, _)| event).filter(acts).count()
             + missing.map(|(event, _)| event).filter(acts).count();
         let both = self.before.events.iter().chain(&self.after.events);
@@ -114,7 +116,15 @@ impl Comparison<'_, '_> {
             return self.unknown(after.inst, Some(before.inst), reason);
         }
         let place = self.place(after.block);
-        let (a, b) = (self.left(before), after.condition);
+        let exchanges = &self.warp.prover.exchanges;
+        // An exchange of a whole warp is missed by nobody: what uses its result is compared.
+        let a = match exchanges.has(before.inst)
+            && exchanges.is_under_uniform(self.terms, before.condition, after.condition)
+        {
+            true => after.condition,
+            false => self.left(before),
+        };
+        let b = after.condition;
         let what = || format!("the condition of `{}`", old.ast.opcode.text);
         let there = self.prove(&place, a, b, &[]);
         let happens = there == Proof::Equal;
@@ -172,6 +182,9 @@ impl Comparison<'_, '_> {
             Opcode::PmEvent,
             Opcode::ApplyPriority,
         ];
+        if !in_rewritten && self.warp.prover.exchanges.has(event.inst) {
+            return;
+        }
         if event.role == Role::Observe
             && (!in_rewritten || harmless.contains(&inst.ast.form.opcode))
         {

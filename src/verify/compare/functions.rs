@@ -23,7 +23,7 @@ use crate::verify::program::split::Split;
 use crate::verify::program::{
     Alignment, Both, Program, align, by_events, new_divergence, one_to_one, split,
 };
-use crate::verify::proof::{Claims, Flags, Lanes, Prover};
+use crate::verify::proof::{Claims, Exchanges, Flags, Lanes, Prover};
 use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{HeaderRegister, Reference, layouts};
 use crate::verify::terms::{Terms, TextNames};
@@ -144,7 +144,8 @@ fn attempt<'s>(
         };
         let lanes =
             Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
-        let prover = Prover::new(claims, &mut terms, &execution);
+        let mut prover = Prover::new(claims, &mut terms, &execution);
+        prover.exchanges = Exchanges::of_original(original, &execution, &mut terms);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
         let result = evaluate(rewritten, &mut terms, Some(&reference), layouts, Some(&mut warp));

@@ -105,7 +105,8 @@ impl<'s> Warp<'_, 's> {
                 Some(smallvec![(&inst.args[0], mask)])
             }
             Opcode::Shfl => self.shuffle(here, inst),
-            Opcode::Vote => self.vote(here, inst),
+            Opcode::Vote => self.vote(here, inst).or_else(|| self.exchange(here, inst)),
+            Opcode::Redux => self.exchange(here, inst),
             // It orders memory, so that there are fewer races than without it: nothing else changes.
             Opcode::Bar if inst.ast.form.has(Qualifier::Warp) => {
                 let whole = self.whole(here, inst.args.first()?)?;
@@ -122,6 +123,27 @@ impl<'s> Warp<'_, 's> {
             }
             _ => None,
         }
+    }
+
+    /// `redux.sync` and `vote.sync` of all lanes, where in the original all lanes of a warp exchange something: whoever
+    /// comes by comes with the whole warp.
+    fn exchange<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+    ) -> Option<Results<'i, 's>> {
+        let [result @ Arg::Register(register), value, mask] = &inst.args[..] else { return None };
+        let path = here.path()?;
+        if !self.prover.exchanges.all_come(here.terms, path, here.here()) {
+            self.hints.push((here.at, "some lanes of a warp may not come here"));
+            return None;
+        }
+        let bits = if inst.ast.form.opcode == Opcode::Vote { 1 } else { 32 };
+        let operands = [here.operand(value, bits)?, here.operand(mask, 32)?];
+        let kind = Kind::RewrittenOnly(here.at, smallvec![0]);
+        let symbol = here.terms.symbol(kind, here.width(*register), here.here());
+        self.prover.exchanges.add(here.terms, inst, &operands, symbol)?;
+        Some(smallvec![(result, symbol)])
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same block:

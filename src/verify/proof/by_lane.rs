@@ -35,6 +35,11 @@ impl InLane {
         }
     }
 
+    /// `%tid.x` in the lane of a number, where its five low bits are that number.
+    pub fn numbered(arena: &mut Arena, thread: TermId, number: u32) -> TermId {
+        with_low_bits(arena, thread, number)
+    }
+
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.
     pub fn of(&mut self, arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
         let thread = self.thread;

@@ -11,6 +11,7 @@
 //! - `remainder`: the low bits of loop-carried values
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver
 //! - `load_congruence`: when two loads deliver the same value
@@ -19,6 +20,7 @@
 
 pub(in crate::verify) mod by_lane;
 mod claims;
+mod exchange;
 mod facts;
 mod flags;
 mod induction;
@@ -33,6 +35,7 @@ mod remainder;
 mod shifted;
 
 pub(in crate::verify) use claims::Claims;
+pub(in crate::verify) use exchange::Exchanges;
 pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
 pub(in crate::verify) use flags::Flags;
 pub(in crate::verify) use lanes::Lanes;

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::by_lane::ByLane;
 use super::claims::Claims;
+use super::exchange::Exchanges;
 use super::facts::{
     SHAPES, abstracted, assumptions, facts_of_other_lanes, in_shape, with_divisions,
 };
@@ -48,6 +49,8 @@ pub(in crate::verify) struct Prover {
     pub low_bits: LowBits,
     /// What shuffles have delivered to lanes one by one.
     pub by_lane: ByLane,
+    /// What whole warps exchange.
+    pub exchanges: Exchanges,
     /// What the rewritten program's flags say; none while it is being evaluated.
     pub flags: Flags,
     pub cases: u32,
@@ -69,6 +72,7 @@ impl Prover {
             induction,
             low_bits: LowBits::new(terms, &[original], &[]),
             by_lane: ByLane::default(),
+            exchanges: Exchanges::default(),
             flags: Flags::default(),
             cases: 0,
             crossings: 0,

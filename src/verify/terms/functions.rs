@@ -26,6 +26,26 @@ pub(in crate::verify) enum Function {
     /// That lane reads there what any lane would read that has stored nothing, since its own stores leave the bytes
     /// alone that this lane reads too: they would race with it.
     OtherLanesMemory,
+    /// Operands combined by a lattice operator: sorted, each once.
+    Lattice(Lattice),
+    /// The exclusive or of its operands: sorted, each once.
+    Exclusive,
+    /// A word with a bit for each lane's predicate, the lowest lane's first.
+    Ballot,
+}
+
+/// An operator that is associative, commutative and idempotent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(in crate::verify) enum Lattice {
+    /// The least number.
+    Min { signed: bool },
+    /// The greatest number.
+    Max { signed: bool },
+    And,
+    Or,
+    /// The least or greatest number of single precision. It is idempotent on its own results: these are neither NaNs of
+    /// other bits nor, with `.ftz`, subnormal.
+    Extremum { greatest: bool, propagates_nan: bool, flushes: bool },
 }
 
 /// What a load is, but for its operands.
@@ -162,7 +182,12 @@ impl Function {
         match self {
             Function::Load(_) | Function::IsGlobal | Function::OtherLanesMemory => true,
             Function::Opcode(operation, _) => operation.form.opcode == Opcode::Isspacep,
-            Function::Compare(_) | Function::Branch(_) | Function::OfLane(_) => false,
+            Function::Compare(_)
+            | Function::Branch(_)
+            | Function::OfLane(_)
+            | Function::Lattice(_)
+            | Function::Exclusive
+            | Function::Ballot => false,
         }
     }
 
@@ -218,6 +243,9 @@ impl fmt::Display for Function {
             }
             Function::OfLane(register) => register.fmt(f),
             Function::OtherLanesMemory => f.write_str("elsewhere"),
+            Function::Lattice(lattice) => write!(f, "{lattice:?}"),
+            Function::Exclusive => f.write_str("xor"),
+            Function::Ballot => f.write_str("ballot"),
         }
     }
 }

@@ -23,7 +23,9 @@ mod symbols;
 mod truth;
 pub(in crate::verify) mod wrap;
 
-pub(in crate::verify) use functions::{BranchTarget, FloatComparison, Function, Operation, Output};
+pub(in crate::verify) use functions::{
+    BranchTarget, FloatComparison, Function, Lattice, Operation, Output,
+};
 pub(in crate::verify) use layout::{Extent, Layout};
 pub(in crate::verify) use parts::{contradictory, halves, only_difference, same_shape};
 pub(in crate::verify) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};

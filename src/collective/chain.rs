@@ -1,0 +1,253 @@
+//! Straight lines of code, evaluated lane by lane.
+//!
+//! In: the control flow of a function. Out: for each [`Chain`] of blocks that are executed one behind the other without
+//! a branch, the table of each result, and the instruction that each operand comes from. What is computed in front of
+//! the chain is followed where it is a function of the lane's number alone.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::evaluate::{Operands, Results};
+use super::uses::reads;
+use super::value::{LANES, Table, ValueId, Values};
+use crate::cfg::{BlockId, EdgeCondition, Flow, RegisterId};
+use crate::emulate::definitions;
+use crate::isa::Opcode;
+
+/// How deep what is computed in front of a chain is followed.
+const MAX_DEPTH: u32 = 16;
+
+/// The most values of one function.
+const MAX_VALUES: usize = 1 << 17;
+
+/// An instruction of a chain that was evaluated.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The registers read, each with the instruction of the chain that has written it.
+    pub reads: SmallVec<[(RegisterId, Option<u32>); 4]>,
+    /// The tables of the results, the guard respected.
+    pub results: Vec<(RegisterId, Rc<Table>)>,
+    /// Whether a value may have come from another lane.
+    pub crosses: bool,
+}
+
+/// A straight line of code.
+#[derive(Debug, Default)]
+pub struct Chain {
+    /// Its blocks in order.
+    pub blocks: Vec<BlockId>,
+    /// Its instructions in order.
+    pub insts: Vec<u32>,
+    /// What each instruction computes.
+    pub steps: FxHashMap<u32, Step>,
+    /// The last instruction of the chain that writes a register, and the register's table then.
+    pub written: FxHashMap<RegisterId, (u32, Rc<Table>)>,
+    /// The tables of registers that were written in front of the chain.
+    pub before: FxHashMap<RegisterId, Rc<Table>>,
+}
+
+impl Chain {
+    /// The last instruction in front of another one that writes a register.
+    pub fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
+        let before = self.insts.iter().rev().filter(|inst| **inst < at);
+        before.copied().find(|inst| self.steps[inst].results.iter().any(|(one, _)| *one == register))
+    }
+}
+
+/// Evaluates the chains of one function.
+pub struct Chains<'f, 'm, 's> {
+    /// The function.
+    pub flow: &'f Flow<'m, 's>,
+    /// All values.
+    pub values: Values,
+    /// The base of `%tid.x`, if lanes are taken to be consecutive in it.
+    thread: Option<ValueId>,
+    /// The only instruction that writes a register.
+    single: FxHashMap<RegisterId, u32>,
+    /// What is known of registers wherever they are read.
+    invariants: FxHashMap<RegisterId, Option<Table>>,
+}
+
+impl<'f, 'm, 's> Chains<'f, 'm, 's> {
+    /// For a function; `consecutive` says that lanes are taken to be consecutive in `%tid.x`.
+    pub fn new(flow: &'f Flow<'m, 's>, consecutive: bool) -> Self {
+        let mut single = FxHashMap::default();
+        let mut several = FxHashSet::default();
+        for (index, inst) in flow.insts.iter().enumerate() {
+            for register in definitions(inst) {
+                if single.insert(register, index as u32).is_some() {
+                    several.insert(register);
+                }
+            }
+        }
+        single.retain(|register, _| !several.contains(register));
+        let mut values = Values::default();
+        let thread = consecutive.then(|| values.fresh_uniform());
+        Chains { flow, values, thread, single, invariants: FxHashMap::default() }
+    }
+
+    /// The only instruction that writes a register.
+    pub fn single(&self, register: RegisterId) -> Option<u32> {
+        self.single.get(&register).copied()
+    }
+
+    /// The chains in which there are shuffles.
+    pub fn with_shuffles(&mut self) -> Vec<Chain> {
+        let mut found = Vec::new();
+        for block in self.flow.block_ids() {
+            if self.continues(block) || self.values.len() > MAX_VALUES {
+                continue;
+            }
+            let blocks = self.blocks(block);
+            let insts = || blocks.iter().flat_map(|block| self.flow.block(*block).instructions());
+            if insts().any(|inst| self.flow.insts[inst].ast.form.opcode == Opcode::Shfl) {
+                let insts: Vec<u32> = insts().map(|inst| inst as u32).collect();
+                found.push(self.evaluate(blocks, insts));
+            }
+        }
+        found
+    }
+
+    /// Whether a block is always executed behind another one that leads nowhere else.
+    fn continues(&self, block: BlockId) -> bool {
+        let [edge] = self.flow.block(block).predecessors[..] else { return false };
+        edge.condition == EdgeCondition::Always
+            && edge.from != block
+            && block.0 != 0
+            && self.flow.block(edge.from).successors.len() == 1
+            && !self.flow.block(edge.from).leaves
+    }
+
+    fn blocks(&self, first: BlockId) -> Vec<BlockId> {
+        let mut blocks = vec![first];
+        loop {
+            let last = self.flow.block(blocks[blocks.len() - 1]);
+            match last.successors[..] {
+                [edge] if edge.to > edge.from && self.continues(edge.to) => blocks.push(edge.to),
+                _ => return blocks,
+            }
+        }
+    }
+
+    fn evaluate(&mut self, blocks: Vec<BlockId>, insts: Vec<u32>) -> Chain {
+        let mut chain = Chain { blocks, ..Chain::default() };
+        for &at in &insts {
+            if self.values.len() > MAX_VALUES {
+                break;
+            }
+            let step = self.step(&mut chain, at);
+            for (register, table) in &step.results {
+                chain.written.insert(*register, (at, Rc::clone(table)));
+            }
+            chain.steps.insert(at, step);
+            chain.insts.push(at);
+        }
+        chain
+    }
+
+    fn step(&mut self, chain: &mut Chain, at: u32) -> Step {
+        let inst = &self.flow.insts[at as usize];
+        let reads = reads(inst);
+        let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
+        let reads: SmallVec<[_; 4]> = reads.iter().map(|register| (*register, from(register))).collect();
+        let crosses = inst.ast.form.opcode == Opcode::Shfl
+            || reads.iter().any(|(_, from)| from.is_some_and(|from| chain.steps[&from].crosses));
+        let mut tables = FxHashMap::default();
+        for &(register, _) in &reads {
+            let table = self.of(chain, register);
+            tables.insert(register, table);
+        }
+        let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
+        let mut operands = Operands {
+            values: &mut self.values,
+            thread: self.thread,
+            register: &mut |values, register| match tables.get(&register) {
+                Some(table) => **table,
+                None => values.fresh(),
+            },
+        };
+        let found = operands.results(inst).unwrap_or_default();
+        let mut results = Vec::new();
+        for register in definitions(inst) {
+            let known = found.iter().find(|(known, _)| *known == register).map(|(_, table)| *table);
+            let mut table = known.unwrap_or_else(|| self.values.fresh());
+            if let Some((predicate, negated)) = guard {
+                let old = self.of(chain, register);
+                for lane in 0..LANES {
+                    let (a, b) = if negated { (old[lane], table[lane]) } else { (table[lane], old[lane]) };
+                    table[lane] = self.values.choice(predicate[lane], a, b);
+                }
+            }
+            results.push((register, Rc::new(table)));
+        }
+        Step { reads, results, crosses }
+    }
+
+    /// The table of a register at the end of what of the chain has been evaluated.
+    pub fn of(&mut self, chain: &mut Chain, register: RegisterId) -> Rc<Table> {
+        if let Some((_, table)) = chain.written.get(&register) {
+            return Rc::clone(table);
+        }
+        if let Some(table) = chain.before.get(&register) {
+            return Rc::clone(table);
+        }
+        let table = self.invariant(register).unwrap_or_else(|| self.values.fresh());
+        let table = Rc::new(table);
+        chain.before.insert(register, Rc::clone(&table));
+        table
+    }
+
+    /// The table of a register that is the same wherever the register is read: it is a function of the lane's number.
+    pub fn invariant(&mut self, register: RegisterId) -> Option<Table> {
+        self.invariant_within(register, MAX_DEPTH)
+    }
+
+    fn invariant_within(&mut self, register: RegisterId, depth: u32) -> Option<Table> {
+        if let Some(known) = self.invariants.get(&register) {
+            return *known;
+        }
+        let found = self.computed(register, depth);
+        self.invariants.insert(register, found);
+        found
+    }
+
+    fn computed(&mut self, register: RegisterId, depth: u32) -> Option<Table> {
+        let inst = &self.flow.insts[self.single(register)? as usize];
+        if depth == 0 || inst.guard.is_some() || inst.ast.form.opcode == Opcode::Shfl {
+            return None;
+        }
+        let mut tables = FxHashMap::default();
+        for read in reads(inst) {
+            let table = self.invariant_within(read, depth - 1);
+            let table = table.unwrap_or_else(|| self.values.fresh());
+            tables.insert(read, table);
+        }
+        let mut operands = Operands {
+            values: &mut self.values,
+            thread: self.thread,
+            register: &mut |values, register| tables.get(&register).copied().unwrap_or_else(|| values.fresh()),
+        };
+        let results: Results = operands.results(inst)?;
+        let (_, table) = results.into_iter().find(|(result, _)| *result == register)?;
+        let of_lane = |value: &ValueId| {
+            self.values.constant_of(*value).is_some() || self.thread.is_some_and(|base| self.is_beside(*value, base))
+        };
+        // (Of a comparison each lane counts that is decided.)
+        let decided = table.iter().filter(|value| of_lane(value)).count();
+        let is_predicate = inst.ast.form.opcode == Opcode::Setp;
+        (decided == LANES || is_predicate && decided > 0).then_some(table)
+    }
+
+    fn is_beside(&self, value: ValueId, base: ValueId) -> bool {
+        use super::value::{Operator, Value};
+        match self.values.get(value) {
+            _ if value == base => true,
+            Value::Fold(Operator::Sum, parts) => parts
+                .iter()
+                .all(|&(part, _)| part == base || self.values.constant_of(part).is_some()),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Recognises collectives: which results are a reduction, a prefix, a broadcast of what lanes hold.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::chain::{Chain, Chains};
+use super::evaluate;
+use super::legal::{self, Form, Place};
+use super::obstacle::Obstacle;
+use super::value::{LANES, Operator, Order, Table, Value, Values};
+use crate::cfg::{Arg, Flow, RegisterId};
+use crate::isa::Opcode;
+
+/// What a collective computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Computes {
+    /// All lanes of a group combined.
+    Reduction(Operator),
+    /// In each lane the lanes up to it combined, itself included.
+    Prefix(Operator),
+    /// One lane's value.
+    Broadcast,
+    /// What a register holds already.
+    Duplicate,
+}
+
+/// What lanes compute together.
+#[derive(Clone, Debug)]
+pub struct Collective {
+    /// What it computes.
+    pub computes: Computes,
+    /// How many lanes are combined: 32, or those of a group.
+    pub lanes: u32,
+    /// The register that is combined.
+    pub source: RegisterId,
+    /// The instruction that writes the result.
+    pub result: u32,
+    /// The register of the result.
+    pub register: RegisterId,
+    /// All instructions of the network in program order, the last one included.
+    pub network: Vec<u32>,
+    /// The lanes that hold the result, by bits.
+    pub exact: u32,
+    /// Whether what is combined is 0 or 1 in each lane, by a predicate.
+    pub of_predicates: bool,
+    /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
+    /// not known from the kernel's directives.
+    pub needs_consecutive: bool,
+    /// What may compute it with fewer instructions.
+    pub form: Result<Form, Obstacle>,
+    /// The instructions that would be left out.
+    pub removed: Vec<u32>,
+}
+
+/// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
+/// `%tid.x` and begin with a multiple of 32, where that is known.
+pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<Collective> {
+    let mut found = search(place, consecutive == Some(true));
+    if consecutive.is_some() {
+        return found;
+    }
+    // What holds of lanes that are consecutive only is tested at run time.
+    for one in search(place, true) {
+        let one = Collective { needs_consecutive: true, ..one };
+        match found.iter_mut().find(|known| known.result == one.result) {
+            Some(known) if matches!(known.form, Err(Obstacle::Lanes(_))) && one.form != known.form => *known = one,
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found.sort_by_key(|one| one.result);
+    found
+}
+
+fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
+    let mut chains = Chains::new(place.flow, consecutive);
+    let mut found = Vec::new();
+    for mut chain in chains.with_shuffles() {
+        let mut here: Vec<Collective> = Vec::new();
+        for index in 0..chain.insts.len() {
+            let at = chain.insts[index];
+            if let Some(one) = recognise(place.flow, &mut chains, &chain, at) {
+                here.push(one);
+            }
+        }
+        let whole = maximal(here);
+        for mut one in whole {
+            legal::decide(place, &mut chains, &mut chain, &mut one);
+            found.push(one);
+        }
+    }
+    found.sort_by_key(|one| one.result);
+    found
+}
+
+/// Those that are no step of a larger one.
+fn maximal(found: Vec<Collective>) -> Vec<Collective> {
+    let is_step = |one: &Collective| {
+        found.iter().any(|other| {
+            let same = match (one.computes, other.computes) {
+                // A broadcast of a reduction is the reduction.
+                (Computes::Reduction(a), Computes::Reduction(b)) => a == b,
+                (Computes::Prefix(a), Computes::Prefix(b)) => a == b,
+                (Computes::Reduction(a), Computes::Prefix(b)) => a == b && one.lanes < 32,
+                (Computes::Broadcast, Computes::Reduction(_)) => true,
+                (Computes::Broadcast | Computes::Duplicate, _) => false,
+                _ => false,
+            };
+            same && other.result != one.result && other.network.contains(&one.result)
+        })
+    };
+    let kept: Vec<bool> = found.iter().map(|one| !is_step(one)).collect();
+    found.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(one, _)| one).collect()
+}
+
+/// The collective whose result an instruction writes.
+fn recognise(
+    flow: &Flow<'_, '_>,
+    chains: &mut Chains<'_, '_, '_>,
+    chain: &Chain,
+    at: u32,
+) -> Option<Collective> {
+    let step = chain.steps.get(&at).filter(|step| step.crosses)?;
+    let form = &flow.insts[at as usize].ast.form;
+    let is_shuffle = form.opcode == Opcode::Shfl;
+    if !is_shuffle && evaluate::operator(form).is_none() {
+        return None;
+    }
+    let (register, table) = step.results.first().cloned()?;
+    let network = network_of(chain, at);
+    let (source, combined) = source(flow, chain, &network)?;
+    let (computes, lanes, exact) = match is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten() {
+        Some(_) => (Computes::Duplicate, 32, u32::MAX),
+        None => classify(chains, &combined, &table)?,
+    };
+    let of_predicates = combined.iter().all(|value| match chains.values.get(*value) {
+        Value::Choice(_, a, b) => {
+            let bit = |value| chains.values.constant_of(value).filter(|value| *value < 2);
+            matches!((bit(*a), bit(*b)), (Some(a), Some(b)) if a != b)
+        }
+        _ => false,
+    });
+    Some(Collective {
+        computes,
+        lanes,
+        source,
+        result: at,
+        register,
+        network,
+        exact,
+        of_predicates,
+        needs_consecutive: false,
+        form: Err(Obstacle::NoInstruction("it")),
+        removed: Vec::new(),
+    })
+}
+
+/// The instructions that a result depends on and whose values may come from other lanes, in program order.
+pub fn network_of(chain: &Chain, at: u32) -> Vec<u32> {
+    let mut found: FxHashSet<u32> = FxHashSet::default();
+    let mut work = vec![at];
+    while let Some(next) = work.pop() {
+        if !found.insert(next) {
+            continue;
+        }
+        let step = &chain.steps[&next];
+        for (_, from) in &step.reads {
+            let from = from.filter(|from| chain.steps.get(from).is_some_and(|step| step.crosses));
+            work.extend(from);
+        }
+    }
+    let mut found: Vec<u32> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// The register that the first shuffle of a network sends, and its table.
+fn source(flow: &Flow<'_, '_>, chain: &Chain, network: &[u32]) -> Option<(RegisterId, Rc<Table>)> {
+    let shuffle = network.iter().find(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl)?;
+    let Some(Arg::Register(register)) = flow.insts[*shuffle as usize].args.get(1) else { return None };
+    let (_, from) = chain.steps[shuffle].reads.iter().find(|(read, _)| read == register)?;
+    let table = match from {
+        Some(from) => {
+            let step = &chain.steps[from];
+            step.results.iter().find(|(result, _)| result == register).map(|(_, table)| Rc::clone(table))?
+        }
+        None => Rc::clone(chain.before.get(register)?),
+    };
+    Some((*register, table))
+}
+
+/// The earlier shuffle of the chain that has received the same values, if its register still holds them.
+pub fn repeated(flow: &Flow<'_, '_>, chain: &Chain, at: u32, table: &Table) -> Option<(u32, RegisterId)> {
+    let mut holds: FxHashMap<RegisterId, (u32, &Table)> = FxHashMap::default();
+    for &inst in chain.insts.iter().take_while(|inst| **inst != at) {
+        for (register, table) in &chain.steps[&inst].results {
+            holds.insert(*register, (inst, table));
+        }
+    }
+    let crosses = |inst: &u32| chain.steps[inst].crosses && flow.insts[*inst as usize].guard.is_none();
+    let mut same: Vec<(u32, RegisterId)> = holds
+        .iter()
+        .filter(|(_, (inst, known))| crosses(inst) && *known == table)
+        .map(|(register, (inst, _))| (*inst, *register))
+        .collect();
+    same.sort_unstable();
+    same.first().copied()
+}
+
+/// What the values of a table are, of those of another one: over how many lanes, and in which lanes that holds.
+fn classify(
+    chains: &mut Chains<'_, '_, '_>,
+    source: &Table,
+    table: &Table,
+) -> Option<(Computes, u32, u32)> {
+    if let Some(lane) = (0..LANES).find(|lane| table.iter().all(|value| *value == source[*lane]))
+        && source.iter().any(|value| *value != source[lane])
+    {
+        return Some((Computes::Broadcast, 32, u32::MAX));
+    }
+    let values = &mut chains.values;
+    let operators: Vec<Operator> = {
+        let mut operators: Vec<Operator> = Vec::new();
+        for value in table {
+            if let Value::Fold(operator, _) = values.get(*value)
+                && !operators.contains(operator)
+            {
+                operators.push(*operator);
+            }
+        }
+        operators
+    };
+    let mut partial = None;
+    for operator in operators {
+        let all = values.reduction(operator, source, 0..LANES);
+        let exact = (0..LANES).filter(|lane| table[*lane] == all);
+        let exact = exact.fold(0, |bits, lane| bits | 1u32 << lane);
+        if exact == u32::MAX {
+            return Some((Computes::Reduction(operator), 32, exact));
+        }
+        let up_to = |values: &mut Values, lane| values.reduction(operator, source, 0..lane + 1);
+        if (1..LANES).all(|lane| table[lane] == up_to(values, lane))
+            && (table[0] == source[0] || operator.is_float())
+        {
+            return Some((Computes::Prefix(operator), 32, u32::MAX));
+        }
+        for size in [16, 8, 4, 2] {
+            let group = |lane: usize| lane / size * size..lane / size * size + size;
+            let mut of_group = |lane: usize| values.reduction(operator, source, group(lane));
+            if (0..LANES).all(|lane| table[lane] == of_group(lane)) {
+                let lanes = if planted!(Bug::CollectiveStep) { 32 } else { size as u32 };
+                return Some((Computes::Reduction(operator), lanes, u32::MAX));
+            }
+        }
+        if exact != 0 {
+            partial.get_or_insert((Computes::Reduction(operator), 32, exact));
+        }
+    }
+    partial
+}
+
+impl Operator {
+    /// The operator's word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Operator::Sum | Operator::FloatSum => "sum",
+            Operator::Min(_) => "min",
+            Operator::Max(_) => "max",
+            Operator::And => "and",
+            Operator::Or => "or",
+            Operator::Xor => "xor",
+        }
+    }
+
+    /// The type of what is combined.
+    pub fn ty(self) -> &'static str {
+        match self {
+            Operator::Sum => "u32",
+            Operator::FloatSum => "f32",
+            Operator::Min(order) | Operator::Max(order) => match order {
+                Order::Signed => "s32",
+                Order::Unsigned => "u32",
+                Order::Float { .. } => "f32",
+            },
+            Operator::And | Operator::Or | Operator::Xor => "b32",
+        }
+    }
+}
+
+impl Collective {
+    /// What it computes, in one word.
+    pub fn word(&self) -> String {
+        let word = match (self.computes, self.of_predicates) {
+            (Computes::Reduction(Operator::Sum), true) => "count",
+            (Computes::Reduction(Operator::Or), true) => "any",
+            (Computes::Reduction(Operator::And), true) => "all",
+            (Computes::Reduction(operator), _) => operator.word(),
+            (Computes::Prefix(Operator::Sum), true) => "prefix-count",
+            (Computes::Prefix(operator), _) => return format!("prefix-{}", operator.word()),
+            (Computes::Broadcast, _) => "broadcast",
+            (Computes::Duplicate, _) => "duplicate",
+        };
+        word.to_owned()
+    }
+
+    /// The type of what is combined or moved.
+    pub fn ty(&self) -> &'static str {
+        match self.computes {
+            Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",
+            Computes::Reduction(operator) | Computes::Prefix(operator) => operator.ty(),
+            Computes::Broadcast | Computes::Duplicate => "b32",
+        }
+    }
+}

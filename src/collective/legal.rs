@@ -1,0 +1,283 @@
+//! Whether fewer instructions may compute a collective: its members, its users, and what is left out then.
+
+use rustc_hash::FxHashSet;
+
+use super::chain::{Chain, Chains};
+use super::find::{Collective, Computes, network_of, repeated};
+use super::lanes::Users;
+use super::obstacle::Obstacle;
+use super::uses::{readers, readers_before};
+use super::value::{LANES, Operator};
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::emulate::definitions;
+use crate::isa::{Opcode, Qualifier};
+
+/// A predicate of each lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Predicate {
+    /// The register.
+    pub register: RegisterId,
+    /// Whether the lane counts where the register is false.
+    pub negated: bool,
+}
+
+/// Instructions that compute a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `redux.sync`, from sm_80 on; of numbers of single precision from sm_100 on (PTX ISA, "redux.sync").
+    Redux(Operator),
+    /// `vote.sync.ballot`, and `popc` of all lanes.
+    Count(Predicate),
+    /// `vote.sync.ballot`, and `popc` of the lanes up to the own one.
+    PrefixCount(Predicate),
+    /// `vote.sync.any` or, if `all` holds, `vote.sync.all`.
+    Vote {
+        /// The predicate.
+        predicate: Predicate,
+        /// Whether it has to hold in all lanes.
+        all: bool,
+    },
+    /// `mov` from a register that holds the values.
+    Move(RegisterId),
+}
+
+/// The function, and what the analysis asks about it.
+pub struct Place<'p, 'm, 's> {
+    /// Its control flow.
+    pub flow: &'p Flow<'m, 's>,
+    /// Whether lanes that are together at a block's end take the same branch.
+    pub is_uniform: &'p dyn Fn(BlockId) -> bool,
+    /// The line of an instruction.
+    pub line: &'p dyn Fn(u32) -> u32,
+}
+
+/// Decides about a collective.
+pub fn decide(
+    place: &Place<'_, '_, '_>,
+    chains: &mut Chains<'_, '_, '_>,
+    chain: &mut Chain,
+    one: &mut Collective,
+) {
+    one.form = form(place, chains, chain, one);
+    if one.computes == Computes::Duplicate {
+        one.network = vec![one.result];
+    }
+    if one.form.is_ok() {
+        one.removed = removed(place.flow, one);
+    }
+}
+
+fn form(
+    place: &Place<'_, '_, '_>,
+    chains: &mut Chains<'_, '_, '_>,
+    chain: &mut Chain,
+    one: &Collective,
+) -> Result<Form, Obstacle> {
+    let found = instruction(place, chains, chain, one)?;
+    let insts = &place.flow.insts;
+    let is_read = |register: RegisterId| {
+        register != one.register
+            && readers(place.flow, one.result, register).is_none_or(|readers| !readers.is_empty())
+    };
+    if definitions(&insts[one.result as usize]).into_iter().any(is_read) {
+        return Err(Obstacle::NoInstruction("the predicate of a shuffle"));
+    }
+    let mut network = one.network.clone();
+    if let Form::Move(from) = found {
+        network.extend(chain.written_before(one.result, from).map(|at| network_of(chain, at)).unwrap_or_default());
+    }
+    for at in network.into_iter().filter(|at| insts[*at as usize].ast.form.opcode == Opcode::Shfl) {
+        if insts[at as usize].guard.is_some() {
+            return Err(Obstacle::Guarded((place.line)(at)));
+        }
+        if !has_all_members(chains, chain, place.flow, at) && !planted!(Bug::CollectiveOfSome) {
+            return Err(Obstacle::Mask((place.line)(at)));
+        }
+    }
+    if let Some(at) = elsewhere(place, chain).filter(|_| !planted!(Bug::CollectiveElsewhere)) {
+        return Err(Obstacle::Divergent((place.line)(at)));
+    }
+    if one.exact != u32::MAX && !planted!(Bug::CollectiveForAll) {
+        let mut users = Users { chains, chain };
+        let outside = users.outside(one.result, one.register, one.exact);
+        if let Ok(Some(reader)) | Err(reader) = outside {
+            return Err(Obstacle::Lanes((place.line)(reader)));
+        }
+    }
+    Ok(found)
+}
+
+/// The instructions that compute it, members and users left aside.
+fn instruction(
+    place: &Place<'_, '_, '_>,
+    chains: &Chains<'_, '_, '_>,
+    chain: &Chain,
+    one: &Collective,
+) -> Result<Form, Obstacle> {
+    let none = |what| Err(Obstacle::NoInstruction(what));
+    match one.computes {
+        Computes::Duplicate => {
+            let table = &chain.steps[&one.result].results[0].1;
+            match repeated(place.flow, chain, one.result, table) {
+                Some((_, from)) if place.flow.visible(from, one.result) => Ok(Form::Move(from)),
+                _ => none("a value whose register cannot be named here"),
+            }
+        }
+        Computes::Broadcast => none("a broadcast faster than a shuffle"),
+        Computes::Reduction(_) if one.lanes < LANES as u32 => Err(Obstacle::Group(one.lanes)),
+        Computes::Reduction(operator) if one.of_predicates => {
+            match (operator, predicate(place, chains, chain, one)) {
+                (Operator::Sum, Ok(predicate)) => Ok(Form::Count(predicate)),
+                (Operator::And, Ok(predicate)) => Ok(Form::Vote { predicate, all: true }),
+                (Operator::Or, Ok(predicate)) => Ok(Form::Vote { predicate, all: false }),
+                _ => Ok(Form::Redux(operator)),
+            }
+        }
+        Computes::Reduction(Operator::FloatSum) | Computes::Prefix(Operator::FloatSum) => Err(Obstacle::Rounding),
+        Computes::Reduction(operator) => Ok(Form::Redux(operator)),
+        Computes::Prefix(Operator::Sum) if one.of_predicates => {
+            predicate(place, chains, chain, one).map(Form::PrefixCount)
+        }
+        Computes::Prefix(_) => none("a prefix of numbers"),
+    }
+}
+
+/// The predicate that makes what is combined 0 or 1, if its register still says so where the result is.
+fn predicate(
+    place: &Place<'_, '_, '_>,
+    chains: &Chains<'_, '_, '_>,
+    chain: &Chain,
+    one: &Collective,
+) -> Result<Predicate, Obstacle> {
+    let shuffle = one.network.iter().find(|at| place.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
+    let step = shuffle.map(|shuffle| &chain.steps[shuffle]);
+    let from = step.and_then(|step| step.reads.iter().find(|(read, _)| *read == one.source));
+    let made = from.and_then(|(_, from)| from.or_else(|| chains.single(one.source)));
+    let none = Obstacle::NoInstruction("what is not made of one predicate by `selp`");
+    let Some(made) = made else { return Err(none) };
+    let inst = &place.flow.insts[made as usize];
+    let bit = |arg: &Arg<'_>| match arg {
+        Arg::Constant(value) => value.as_integer(),
+        _ => None,
+    };
+    let (Opcode::Selp, [_, a, b, Arg::Register(register)], None) =
+        (inst.ast.form.opcode, &inst.args[..], inst.guard)
+    else {
+        return Err(none);
+    };
+    let negated = match (bit(a), bit(b)) {
+        (Some(1), Some(0)) => false,
+        (Some(0), Some(1)) => true,
+        _ => return Err(none),
+    };
+    let is_written = |at: &&u32| {
+        **at > made && **at < one.result && definitions(&place.flow.insts[**at as usize]).contains(register)
+    };
+    let is_in_chain = chain.steps.contains_key(&made);
+    match chain.insts.iter().find(is_written) {
+        Some(&at) => Err(Obstacle::Overwritten((place.line)(at))),
+        None if !place.flow.visible(*register, one.result) => {
+            Err(Obstacle::NoInstruction("a predicate that cannot be named here"))
+        }
+        None if is_in_chain || chains.single(*register).is_some() => {
+            Ok(Predicate { register: *register, negated })
+        }
+        None => Err(Obstacle::Overwritten((place.line)(made))),
+    }
+}
+
+/// Whether the member mask of a shuffle is the constant of all lanes.
+fn has_all_members(chains: &Chains<'_, '_, '_>, chain: &Chain, flow: &Flow<'_, '_>, at: u32) -> bool {
+    match flow.insts[at as usize].args.last() {
+        Some(Arg::Constant(value)) => value.as_integer().is_some_and(|value| value as u32 == u32::MAX),
+        Some(Arg::Register(register)) => {
+            let from = chain.steps[&at].reads.iter().find(|(read, _)| read == register);
+            let table = match from {
+                Some((_, Some(from))) => {
+                    let results = &chain.steps[from].results;
+                    results.iter().find(|(result, _)| result == register).map(|(_, table)| table)
+                }
+                _ => chain.before.get(register),
+            };
+            let is_full = |value: &super::value::ValueId| chains.values.constant_of(*value) == Some(u64::from(u32::MAX));
+            table.is_some_and(|table| table.iter().all(is_full))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction is executed by the lanes of a warp together, whose number its mask says.
+fn is_of_warp(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    let is_block = matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has(Qualifier::Warp);
+    form.has(Qualifier::Sync) && !is_block
+}
+
+/// Whether all threads of the block wait for each other at an instruction.
+fn is_of_block(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive])
+}
+
+/// A warp instruction that lanes may execute while others of their warp execute the chain: lanes that have been together
+/// since the last warp instruction part at a branch, and those that do not come to the chain come to that instruction
+/// first. (A shuffle with the mask of all lanes waits for all: PTX ISA, "shfl.sync".)
+fn elsewhere(place: &Place<'_, '_, '_>, chain: &Chain) -> Option<u32> {
+    let flow = place.flow;
+    let own: FxHashSet<BlockId> = chain.blocks.iter().copied().collect();
+    let of_warp = |block: BlockId| {
+        flow.block(block).instructions().find(|at| is_of_warp(&flow.insts[*at])).map(|at| at as u32)
+    };
+    let of_block = |block: BlockId| flow.block(block).instructions().any(|at| is_of_block(&flow.insts[at]));
+    let mut above: FxHashSet<BlockId> = FxHashSet::default();
+    let first = chain.blocks[0];
+    let mut work: Vec<BlockId> = flow.block(first).predecessors.iter().map(|edge| edge.from).collect();
+    while let Some(block) = work.pop() {
+        if !above.insert(block) || own.contains(&block) || of_block(block) || of_warp(block).is_some() {
+            continue;
+        }
+        work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
+    }
+    let mut above: Vec<BlockId> = above.into_iter().collect();
+    above.sort_unstable();
+    let parts = |block: &BlockId| {
+        let successors = &flow.block(*block).successors;
+        let branches = successors.iter().any(|edge| edge.condition != EdgeCondition::Always);
+        successors.len() > 1 && branches && !(place.is_uniform)(*block)
+    };
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work: Vec<BlockId> = Vec::new();
+    for block in above.into_iter().filter(parts) {
+        work.extend(flow.block(block).successors.iter().map(|edge| edge.to));
+    }
+    while let Some(block) = work.pop() {
+        if own.contains(&block) || !seen.insert(block) {
+            continue;
+        }
+        if let Some(at) = of_warp(block) {
+            return Some(at);
+        }
+        if !of_block(block) {
+            work.extend(flow.block(block).successors.iter().map(|edge| edge.to));
+        }
+    }
+    None
+}
+
+/// The instructions of a network, its last one left aside, whose results nobody else reads.
+fn removed(flow: &Flow<'_, '_>, one: &Collective) -> Vec<u32> {
+    let mut removed: FxHashSet<u32> = FxHashSet::default();
+    for &at in one.network.iter().rev().filter(|at| **at != one.result) {
+        let is_unread = definitions(&flow.insts[at as usize]).into_iter().all(|register| {
+            readers_before(flow, at, register, Some(one.result)).is_some_and(|readers| {
+                readers.iter().all(|reader| *reader == one.result || removed.contains(reader))
+            })
+        });
+        if is_unread {
+            removed.insert(at);
+        }
+    }
+    let mut removed: Vec<u32> = removed.into_iter().collect();
+    removed.sort_unstable();
+    removed
+}

@@ -1,0 +1,104 @@
+//! Which instructions read what an instruction has written.
+//!
+//! In: the control flow of a function. Out: the readers of one result, along all paths up to where the register is
+//! written again.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::emulate::{Effect, definitions, effect};
+use crate::isa::Opcode;
+
+/// The most instructions that are looked at for one result.
+const MAX_LOOKED_AT: usize = 1 << 16;
+
+/// The registers that an instruction reads.
+pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
+    let mut found = SmallVec::new();
+    found.extend(inst.guard.map(|(register, _)| register));
+    let first_is_result = match effect(inst) {
+        Effect::Pure | Effect::Load | Effect::Observe => true,
+        Effect::Atomic => inst.ast.form.opcode != Opcode::Red,
+        _ => false,
+    };
+    for (index, arg) in inst.args.iter().enumerate() {
+        collect(arg, first_is_result && index == 0, &mut found);
+    }
+    // An element that is not written stays as it was.
+    if inst.guard.is_some() {
+        found.extend(definitions(inst));
+    }
+    found
+}
+
+fn collect(arg: &Arg<'_>, is_result: bool, found: &mut SmallVec<[RegisterId; 4]>) {
+    match arg {
+        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) | Arg::Sum(register, _) => {
+            if !is_result {
+                found.push(*register);
+            }
+        }
+        Arg::Vector(elements) => elements.iter().for_each(|one| collect(one, is_result, found)),
+        Arg::Pair(pair) => pair.iter().for_each(|one| collect(one, is_result, found)),
+        Arg::Memory { base, rest, .. } => {
+            if let Base::Register(register) = base {
+                found.push(*register);
+            }
+            rest.iter().for_each(|one| collect(one, false, found));
+        }
+        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => {}
+    }
+}
+
+/// The block that an instruction stands in, if it can be reached.
+pub fn block_of(flow: &Flow<'_, '_>, inst: u32) -> Option<BlockId> {
+    flow.block_ids().find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+}
+
+/// The instructions that may read what an instruction has written into a register; `None` if there are too many to look
+/// at, or one of them may do more with it than read.
+pub fn readers(flow: &Flow<'_, '_>, inst: u32, register: RegisterId) -> Option<Vec<u32>> {
+    readers_before(flow, inst, register, None)
+}
+
+/// The same, up to an instruction that writes the register whatever its guard says.
+pub fn readers_before(
+    flow: &Flow<'_, '_>,
+    inst: u32,
+    register: RegisterId,
+    writes: Option<u32>,
+) -> Option<Vec<u32>> {
+    let first = block_of(flow, inst)?;
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work = vec![(first, inst as usize + 1)];
+    while let Some((block, from)) = work.pop() {
+        let mut is_over = false;
+        for at in from..flow.block(block).end as usize {
+            let other = &flow.insts[at];
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT {
+                return None;
+            }
+            if reads(other).contains(&register) && !found.contains(&(at as u32)) {
+                found.push(at as u32);
+            }
+            let always = other.guard.is_none() || writes == Some(at as u32);
+            if definitions(other).contains(&register) && always {
+                is_over = true;
+                break;
+            }
+        }
+        if !is_over {
+            for edge in &flow.block(block).successors {
+                if seen.insert(edge.to) {
+                    work.push((edge.to, flow.block(edge.to).first as usize));
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    Some(found)
+}

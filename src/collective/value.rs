@@ -1,0 +1,307 @@
+//! Values of the lanes of a warp, in a normal form modulo the laws of the operators that combine them.
+//!
+//! In: what instructions compute in one lane. Out: a [`ValueId`] for each value. Two values with the same id are equal
+//! whatever the registers hold. Sums are kept modulo associativity and commutativity, with a factor for each addend
+//! modulo 2^32; the lattice operators modulo idempotence as well; `xor` modulo pairs that cancel. So a reduction has one
+//! id, whatever the order in which a network of shuffles has combined the lanes.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::isa::limits::WARP_SIZE;
+
+/// Lanes of a warp.
+pub const LANES: usize = WARP_SIZE as usize;
+
+/// A value of one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ValueId(u32);
+
+/// The values of a register in all lanes.
+pub type Table = [ValueId; LANES];
+
+/// How an operator orders its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Order {
+    /// As signed integers of 32 bits.
+    Signed,
+    /// As unsigned integers of 32 bits.
+    Unsigned,
+    /// As numbers of single precision (PTX ISA, "Floating Point Instructions: min, max").
+    Float {
+        /// Whether a NaN is the result if one is among the operands (`.NaN`); otherwise it is left out.
+        propagates_nan: bool,
+        /// Whether subnormal operands count as zero of their sign (`.ftz`).
+        flushes: bool,
+    },
+}
+
+/// An operator that is associative and commutative.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Operator {
+    /// The sum modulo 2^32.
+    Sum,
+    /// The sum of numbers of single precision, rounded in some order: sums with one normal form may differ in bits.
+    FloatSum,
+    /// The least operand.
+    Min(Order),
+    /// The greatest operand.
+    Max(Order),
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+impl Operator {
+    /// Whether operands are numbers of single precision.
+    pub fn is_float(self) -> bool {
+        match self {
+            Operator::FloatSum => true,
+            Operator::Min(order) | Operator::Max(order) => matches!(order, Order::Float { .. }),
+            _ => false,
+        }
+    }
+
+    /// The factor of an operand that occurs so often, in the normal form.
+    fn reduced(self, factor: u32) -> u32 {
+        match self {
+            Operator::Sum | Operator::FloatSum => factor,
+            Operator::Xor => factor & 1,
+            _ => factor.min(1),
+        }
+    }
+
+    /// Both constants combined; `None` where that is left to the hardware.
+    fn combined(self, a: u64, b: u64) -> Option<u64> {
+        let (low, high) = (a as u32, b as u32);
+        let value = match self {
+            Operator::Sum => low.wrapping_add(high),
+            Operator::And => low & high,
+            Operator::Or => low | high,
+            Operator::Xor => low ^ high,
+            Operator::Min(Order::Unsigned) => low.min(high),
+            Operator::Max(Order::Unsigned) => low.max(high),
+            Operator::Min(Order::Signed) => (low as i32).min(high as i32) as u32,
+            Operator::Max(Order::Signed) => (low as i32).max(high as i32) as u32,
+            Operator::FloatSum => return None,
+            Operator::Min(Order::Float { .. }) | Operator::Max(Order::Float { .. }) => return None,
+        };
+        Some(value.into())
+    }
+}
+
+/// A value in its normal form.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Value {
+    /// A constant of at most 32 bits.
+    Constant(u64),
+    /// What is not followed further: the value of a leaf in a lane.
+    Leaf(u32, u8),
+    /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
+    Fold(Operator, Box<[(ValueId, u32)]>),
+    /// `if predicate then a else b`
+    Choice(ValueId, ValueId, ValueId),
+}
+
+/// All values of one function.
+#[derive(Debug, Default)]
+pub struct Values {
+    values: Vec<Value>,
+    ids: FxHashMap<Value, ValueId>,
+    leaves: u32,
+}
+
+impl Values {
+    /// A value by its id.
+    pub fn get(&self, id: ValueId) -> &Value {
+        &self.values[id.0 as usize]
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The constant that a value is.
+    pub fn constant_of(&self, id: ValueId) -> Option<u64> {
+        match self.get(id) {
+            Value::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn id(&mut self, value: Value) -> ValueId {
+        if let Some(&known) = self.ids.get(&value) {
+            return known;
+        }
+        let id = ValueId(self.values.len() as u32);
+        self.values.push(value.clone());
+        self.ids.insert(value, id);
+        id
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, value: u64) -> ValueId {
+        self.id(Value::Constant(value))
+    }
+
+    /// The same constant in all lanes.
+    pub fn everywhere(&mut self, value: u64) -> Table {
+        [self.constant(value); LANES]
+    }
+
+    /// A constant for each lane.
+    pub fn by_lane(&mut self, value: impl Fn(u32) -> u64) -> Table {
+        std::array::from_fn(|lane| self.constant(value(lane as u32)))
+    }
+
+    /// What nothing is known of: another value in each lane.
+    pub fn fresh(&mut self) -> Table {
+        let leaf = self.fresh_leaf();
+        std::array::from_fn(|lane| self.id(Value::Leaf(leaf, lane as u8)))
+    }
+
+    /// What nothing is known of, but that it is the same in all lanes.
+    pub fn fresh_uniform(&mut self) -> ValueId {
+        let leaf = self.fresh_leaf();
+        self.id(Value::Leaf(leaf, 0))
+    }
+
+    fn fresh_leaf(&mut self) -> u32 {
+        self.leaves += 1;
+        self.leaves
+    }
+
+    /// `if predicate then a else b`
+    pub fn choice(&mut self, predicate: ValueId, a: ValueId, b: ValueId) -> ValueId {
+        match self.constant_of(predicate) {
+            Some(0) => b,
+            Some(_) => a,
+            None if a == b => a,
+            None => self.id(Value::Choice(predicate, a, b)),
+        }
+    }
+
+    /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
+    pub fn fold(&mut self, operator: Operator, operands: &[(ValueId, u32)]) -> ValueId {
+        let mut found: BTreeMap<ValueId, u32> = BTreeMap::new();
+        let mut constant: Option<u64> = None;
+        for &(operand, factor) in operands {
+            match self.get(operand).clone() {
+                Value::Fold(inner, parts) if inner == operator => {
+                    for &(part, times) in &parts {
+                        let constant_part = self.constant_of(part);
+                        self.add(operator, (part, times.wrapping_mul(factor)), constant_part, &mut found, &mut constant);
+                    }
+                }
+                Value::Constant(value) => {
+                    self.add(operator, (operand, factor), Some(value), &mut found, &mut constant);
+                }
+                _ => self.add(operator, (operand, factor), None, &mut found, &mut constant),
+            }
+        }
+        let neutral = match operator {
+            Operator::Sum | Operator::Or | Operator::Xor => Some(0),
+            Operator::And => Some(u64::from(u32::MAX)),
+            _ => None,
+        };
+        let constant = constant.filter(|value| Some(*value) != neutral);
+        let mut parts: Vec<(ValueId, u32)> = found.into_iter().filter(|(_, factor)| *factor != 0).collect();
+        if let Some(value) = constant {
+            parts.push((self.constant(value), 1));
+        }
+        match parts[..] {
+            [] => self.constant(neutral.unwrap_or(0)),
+            // A minimum of one number of single precision is not that number: it may be a NaN, or be flushed.
+            [(only, 1)] if !operator.is_float() => only,
+            _ => self.id(Value::Fold(operator, parts.into_boxed_slice())),
+        }
+    }
+
+    fn add(
+        &mut self,
+        operator: Operator,
+        (operand, factor): (ValueId, u32),
+        value: Option<u64>,
+        found: &mut BTreeMap<ValueId, u32>,
+        constant: &mut Option<u64>,
+    ) {
+        let value = value.map(|value| match operator {
+            Operator::Sum => u64::from((value as u32).wrapping_mul(factor)),
+            _ => value,
+        });
+        let both = value.and_then(|value| match *constant {
+            None if !operator.is_float() => Some(value),
+            None => None,
+            Some(known) => operator.combined(known, value),
+        });
+        if let Some(both) = both {
+            *constant = Some(both);
+            return;
+        }
+        let known = found.entry(operand).or_insert(0);
+        *known = operator.reduced(known.wrapping_add(factor));
+    }
+
+    /// Some lanes of a table combined.
+    pub fn reduction(
+        &mut self,
+        operator: Operator,
+        table: &Table,
+        lanes: impl Iterator<Item = usize>,
+    ) -> ValueId {
+        let operands: Vec<(ValueId, u32)> = lanes.map(|lane| (table[lane], 1)).collect();
+        self.fold(operator, &operands)
+    }
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(
+        the_order_of_operands_does_not_matter,
+        what_occurs_twice_counts_by_the_operator,
+        one_number_is_not_its_own_minimum
+    );
+
+    fn the_order_of_operands_does_not_matter() {
+        let mut values = Values::default();
+        let x = values.fresh();
+        for operator in [Operator::Sum, Operator::And, Operator::Max(Order::Signed)] {
+            let up = values.reduction(operator, &x, 0..LANES);
+            let down = values.reduction(operator, &x, (0..LANES).rev());
+            let halves = [values.reduction(operator, &x, 0..7), values.reduction(operator, &x, 7..LANES)];
+            let joined = values.fold(operator, &[(halves[1], 1), (halves[0], 1)]);
+            assert!(up == down && up == joined);
+            assert_ne!(up, values.reduction(operator, &x, 1..LANES));
+        }
+    }
+
+    fn what_occurs_twice_counts_by_the_operator() {
+        let mut values = Values::default();
+        let x = values.fresh();
+        let twice = |values: &mut Values, operator| values.reduction(operator, &x, [3, 3].into_iter());
+        assert_eq!(twice(&mut values, Operator::And), x[3]);
+        assert_eq!(twice(&mut values, Operator::Max(Order::Unsigned)), x[3]);
+        let zero = values.constant(0);
+        assert_eq!(twice(&mut values, Operator::Xor), zero);
+        assert_ne!(twice(&mut values, Operator::Sum), x[3]);
+        let none = values.fold(Operator::Sum, &[(x[3], 1), (x[3], u32::MAX)]);
+        assert_eq!(none, zero);
+    }
+
+    fn one_number_is_not_its_own_minimum() {
+        let mut values = Values::default();
+        let x = values.fresh();
+        let float = Order::Float { propagates_nan: false, flushes: false };
+        let one = values.reduction(Operator::Min(float), &x, [3, 3].into_iter());
+        assert_ne!(one, x[3]);
+        let again = values.fold(Operator::Min(float), &[(one, 1), (x[3], 1)]);
+        assert_eq!(one, again);
+    }
+}

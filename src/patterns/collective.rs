@@ -1,0 +1,373 @@
+//! What lanes compute together with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of
+//! shuffles, a move for values that a register holds already.
+//!
+//! The last instruction of a network is replaced; those whose results nobody else reads are left out. Where lanes use the
+//! result that hold it only if they are consecutive in `%tid.x`, that is tested in front of the network, with the
+//! network itself on the other side.
+
+use std::fmt::Write;
+
+use super::finder::{Finder, Weighed, hundredths};
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::options::Redux;
+use super::pattern::Pattern;
+use crate::cfg::{BlockId, Flow};
+use crate::collective::{
+    Collective, Form, Obstacle, Operator, Order, Place, Predicate, block_of, collectives,
+};
+use crate::cost::Costs;
+use crate::emulate::{Effect, KernelTrace, effect};
+use crate::isa::Opcode;
+use crate::report::{CollectiveReport, Decision, KernelReport};
+use crate::reuse::{Refusal, Unpaid};
+use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::strategies::StrategyName;
+
+/// Instructions of the test that lanes are consecutive in `%tid.x`, and of the branches on it.
+const TEST: u32 = 10;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Collectives;
+
+/// A collective, and the instructions that would take its place.
+#[derive(Debug)]
+struct Found {
+    collective: Collective,
+    /// Why it stays, if no refusal of the group says so.
+    obstacle: Option<Obstacle>,
+    /// The instructions that take its place.
+    becomes: Option<&'static str>,
+}
+
+impl Pattern for Collectives {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Collective
+    }
+
+    /// Lists every collective; claims those that pay, none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        let flow = finder.opportunities.flow();
+        if !flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Shfl) {
+            return;
+        }
+        let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
+        let line = |inst: u32| finder.opportunities.line(inst);
+        let place = Place { flow, is_uniform: &is_uniform, line: &line };
+        let found = collectives(&place, finder.opportunities.lanes_are_consecutive());
+        for collective in found {
+            let group = decide(finder, flow, trace, collective);
+            finder.claim(group);
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&Found> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for found in groups {
+            planner.collective(&found.collective, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether all lanes that are together at the end of a block take the same branch.
+fn is_uniform(trace: &KernelTrace, flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    let Some(condition) = trace.branches[block.index()] else { return false };
+    let place = flow.loops.innermost(block);
+    trace.is_uniform_term(&flow.loops, condition, place)
+}
+
+/// The group of a collective: chosen, or why not.
+fn decide(
+    finder: &Finder<'_, '_, '_, '_>,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    collective: Collective,
+) -> Group {
+    let mut obstacle = collective.form.clone().err();
+    if obstacle.is_none() {
+        obstacle = has_instruction(&collective, finder.options.redux);
+    }
+    let first = collective.network[0];
+    if obstacle.is_none() && collective.needs_consecutive {
+        let range = first..=collective.result;
+        let stays = range.clone().find(|at| !may_stand_twice(flow, &collective, *at));
+        let broken = !finder.opportunities.may_be_two_versions(first, collective.result, trace);
+        let line = |inst: u32| finder.opportunities.line(inst);
+        obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
+    }
+    let mut price = None;
+    let mut refusal = obstacle.as_ref().map(|_| Refusal::Collective);
+    if refusal.is_none() {
+        if !finder.allows(StrategyName::Collective) {
+            refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
+        } else if is_taken(finder, flow, &collective) {
+            refusal = Some(Refusal::ArrayBesideOthers);
+        } else {
+            match weigh(finder, flow, &collective) {
+                Ok(known) => price = known,
+                Err(unpaid) => refusal = Some(Refusal::DoesNotPay(unpaid)),
+            }
+        }
+    }
+    let becomes = collective.form.as_ref().ok().map(word);
+    let tested = refusal.is_none() && collective.needs_consecutive;
+    let blocks = match block_of(flow, first).filter(|_| tested) {
+        Some(block) => vec![block],
+        None => Vec::new(),
+    };
+    let members = vec![collective.result];
+    Group {
+        accesses: Accesses::Exchanges,
+        duplicates: tested,
+        blocks,
+        price,
+        refusal,
+        ..Group::of_loads(
+            StrategyName::Collective,
+            members,
+            Found { collective, obstacle, becomes },
+        )
+    }
+}
+
+/// What the target lacks.
+fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
+    match collective.form {
+        Ok(Form::Redux(operator)) => match (operator.is_float(), redux) {
+            (false, Redux::Integers | Redux::Numbers) | (true, Redux::Numbers) => None,
+            (false, Redux::Absent) => Some(Obstacle::Target(80)),
+            (true, _) => match operator {
+                Operator::Min(Order::Float { flushes: true, .. })
+                | Operator::Max(Order::Float { flushes: true, .. }) => {
+                    Some(Obstacle::NoInstruction("what flushes subnormal numbers"))
+                }
+                _ => Some(Obstacle::Target(100)),
+            },
+        },
+        _ => None,
+    }
+}
+
+/// Whether an instruction in front of the result may be executed in two versions.
+fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: u32) -> bool {
+    let inst = &flow.insts[at as usize];
+    collective.network.contains(&at)
+        || matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
+}
+
+/// Whether another pattern has put code into the blocks, or replaces an instruction of the network.
+fn is_taken(
+    finder: &Finder<'_, '_, '_, '_>,
+    flow: &Flow<'_, '_>,
+    collective: &Collective,
+) -> bool {
+    let range = collective.network[0]..=collective.result;
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let is_within = |block: &BlockId| {
+            let insts = flow.block(*block).instructions();
+            collective.network.iter().any(|at| insts.contains(&(*at as usize)))
+        };
+        let members = match group.shape::<Found>() {
+            Some(other) => other.collective.network.iter().any(|at| collective.removed.contains(at) || *at == collective.result),
+            None => group.members.iter().any(|inst| range.contains(inst)) && collective.needs_consecutive,
+        };
+        members || group.duplicates && group.blocks.iter().any(is_within)
+    })
+}
+
+/// Whether it takes fewer cycles than what is left out.
+fn weigh(
+    finder: &Finder<'_, '_, '_, '_>,
+    flow: &Flow<'_, '_>,
+    collective: &Collective,
+) -> Result<Option<Price>, Unpaid> {
+    let costs = &finder.options.costs;
+    let Ok(form) = collective.form else { return Ok(None) };
+    let removed = collective.removed.iter().chain([&collective.result]);
+    let kept: f64 = removed.map(|at| cycles(costs, flow, *at)).sum();
+    let test = match collective.needs_consecutive {
+        true => costs.instructions(TEST) + costs.version_cycles,
+        false => 0.0,
+    };
+    let instead = test
+        + match form {
+            Form::Redux(_) => costs.redux_cycles + costs.instructions(1),
+            Form::Count(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(2),
+            Form::PrefixCount(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(4),
+            Form::Vote { .. } => costs.vote_cycles + costs.instructions(2),
+            Form::Move(_) => costs.instructions(1),
+        };
+    if !finder.is_weighed() {
+        return Ok(Some(Price { instead: hundredths(instead), kept: hundredths(kept) }));
+    }
+    finder.pays(StrategyName::Collective, Weighed::new(instead, kept)).map(Some)
+}
+
+/// The cycles of an instruction of a network.
+fn cycles(costs: &Costs, flow: &Flow<'_, '_>, at: u32) -> f64 {
+    match flow.insts[at as usize].ast.form.opcode {
+        Opcode::Shfl => costs.shuffle_cycles + costs.instructions(1),
+        _ => costs.instructions(1),
+    }
+}
+
+/// The opcode that takes a network's place.
+fn word(form: &Form) -> &'static str {
+    match form {
+        Form::Redux(_) => "redux.sync",
+        Form::Count(_) | Form::PrefixCount(_) => "vote.sync.ballot",
+        Form::Vote { all: false, .. } => "vote.sync.any",
+        Form::Vote { all: true, .. } => "vote.sync.all",
+        Form::Move(_) => "mov",
+    }
+}
+
+impl Shape for Found {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let one = &self.collective;
+        let (rule, reason) = match (&self.obstacle, &group.refusal) {
+            (Some(obstacle), _) => (Some(obstacle.rule().to_owned()), Some(obstacle.to_string())),
+            (None, Some(refusal)) => (Some(refusal.rule().to_owned()), Some(refusal.to_string())),
+            (None, None) => (None, None),
+        };
+        let cost = match &group.refusal {
+            Some(Refusal::DoesNotPay(unpaid)) => Some(Price { instead: unpaid.cost, kept: unpaid.kept }),
+            _ => group.price,
+        };
+        let mut lines: Vec<u32> = one.network.iter().map(|at| places.line(*at)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        report.collectives.push(CollectiveReport {
+            line: places.line(one.result),
+            lines,
+            source: places.origin(one.result),
+            register: places.flow.registers[one.register.0 as usize].to_string(),
+            of: places.flow.registers[one.source.0 as usize].to_string(),
+            computes: one.word(),
+            ty: one.ty().to_owned(),
+            lanes: one.lanes,
+            shuffles: one.network.iter().filter(|at| {
+                places.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl
+            }).count() as u32,
+            decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
+            becomes: self.becomes.map(str::to_owned),
+            guards: (group.is_chosen() && one.needs_consecutive).then(|| vec!["linear-lanes".to_owned()]),
+            cost: cost.map(Price::cost),
+            rule,
+            reason,
+        });
+    }
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Adds the code for a collective.
+    fn collective(&mut self, one: &Collective, prepared: &mut Prepared) {
+        let Ok(form) = one.form else { return };
+        let first = one.network[0];
+        let result = self.name(one.register);
+        let code = match form {
+            Form::Move(from) => format!("mov.b32 {result}, {};", self.name(from)),
+            Form::Redux(operator) => {
+                let source = self.sent_to(one.source, one.result, first, prepared);
+                format!("redux.sync.{} {result}, {source}, -1;", modifiers(operator))
+            }
+            Form::Count(predicate) => {
+                let ballot = self.plan.fresh.word();
+                let members = if planted!(Bug::CollectiveHalf) { "0xffff" } else { "-1" };
+                format!(
+                    "vote.sync.ballot.b32 {ballot}, {}, {members};\n\tpopc.b32 {result}, {ballot};",
+                    self.counted(predicate)
+                )
+            }
+            Form::PrefixCount(predicate) => {
+                let (ballot, mask) = (self.plan.fresh.word(), self.plan.fresh.word());
+                let lanes = if planted!(Bug::CollectiveExclusive) { "lt" } else { "le" };
+                format!(
+                    "vote.sync.ballot.b32 {ballot}, {}, -1;\n\tmov.u32 {mask}, %lanemask_{lanes};\n\t\
+                     and.b32 {ballot}, {ballot}, {mask};\n\tpopc.b32 {result}, {ballot};",
+                    self.counted(predicate)
+                )
+            }
+            Form::Vote { predicate, all } => {
+                let voted = self.plan.fresh.predicate();
+                let all = all != planted!(Bug::CollectiveAny);
+                let word = if all { "all" } else { "any" };
+                format!(
+                    "vote.sync.{word}.pred {voted}, {}, -1;\n\tselp.u32 {result}, 1, 0, {voted};",
+                    self.counted(predicate)
+                )
+            }
+        };
+        for &at in &one.removed {
+            prepared.drafts.push(Draft { range: self.span(at), code: String::new() });
+        }
+        prepared.drafts.push(Draft { range: self.span(one.result), code });
+        if one.needs_consecutive && !planted!(Bug::CollectiveUntested) {
+            let (setup, holds) = self.consecutive();
+            self.add_version(first..one.result + 1, Condition::Apart { setup, holds });
+        }
+    }
+
+    /// The predicate that is counted, as operand.
+    fn counted(&self, predicate: Predicate) -> String {
+        let negated = predicate.negated != planted!(Bug::CollectiveNegated);
+        self.signed((predicate.register, negated))
+    }
+
+    /// The name of a register that is read where a network's result is: its own, or that of a copy made in front of the
+    /// network if by then it may hold something else or be called otherwise.
+    fn sent_to(
+        &mut self,
+        register: crate::cfg::RegisterId,
+        result: u32,
+        first: u32,
+        prepared: &mut Prepared,
+    ) -> String {
+        let stays = self.trace.definitions[register.0 as usize] <= 1 || planted!(Bug::CollectiveStale);
+        if stays && self.flow.visible(register, result) {
+            return self.name(register);
+        }
+        let copy = self.plan.fresh.word();
+        let code = format!("mov.b32 {copy}, {};\n\t", self.name(register));
+        let start = self.span(first).start;
+        prepared.drafts.push(Draft::insert(start, code));
+        copy
+    }
+
+    /// The test that the lanes of each warp are consecutive in `%tid.x` and begin with a multiple of 32: rows of whole
+    /// warps, or one row.
+    fn consecutive(&mut self) -> (String, String) {
+        let fresh = &mut self.plan.fresh;
+        let (x, y, z, holds) = (fresh.word(), fresh.word(), fresh.word(), fresh.predicate());
+        let mut setup = String::new();
+        let _ = write!(
+            setup,
+            "mov.u32 {x}, %ntid.x;\n\tand.b32 {x}, {x}, 31;\n\tmov.u32 {y}, %ntid.y;\n\t\
+             mov.u32 {z}, %ntid.z;\n\tmul.lo.u32 {y}, {y}, {z};\n\tsetp.eq.u32 {holds}, {y}, 1;\n\t\
+             setp.eq.or.u32 {holds}, {x}, 0, {holds};\n\t"
+        );
+        (setup, holds)
+    }
+}
+
+/// The modifiers of `redux.sync` for an operator.
+fn modifiers(operator: Operator) -> String {
+    let signed = |order: Order| matches!(order, Order::Signed) != planted!(Bug::CollectiveUnsigned);
+    match operator {
+        Operator::Sum | Operator::FloatSum => "add.u32".to_owned(),
+        Operator::And | Operator::Or | Operator::Xor => format!("{}.b32", operator.word()),
+        Operator::Min(order) | Operator::Max(order) => match order {
+            Order::Float { propagates_nan, .. } => {
+                format!("{}{}.f32", operator.word(), if propagates_nan { ".NaN" } else { "" })
+            }
+            order => format!("{}.{}", operator.word(), if signed(order) { "s32" } else { "u32" }),
+        },
+    }
+}

@@ -1,0 +1,737 @@
+//! What the lanes of a whole warp exchange and combine (`shfl.sync`, `vote.sync`, `redux.sync` with the constant mask of
+//! all lanes), as tables of lanes.
+//!
+//! In: the results of such instructions, in either program, each as a symbol. Out: whether two terms are equal in each
+//! of the 32 lanes, modulo the laws of sums and of the lattice operators (PTX ISA, "shfl.sync", "vote.sync",
+//! "redux.sync"). In one lane, what a shuffle delivers is the sent value in the source lane; a reduction is the normal
+//! form of all lanes' values. Other values stay symbols of their lane.
+//!
+//! An instruction with the mask of all lanes is executed by all lanes of a warp together: a lane that does not come is
+//! waited for, and what it would send is undefined (PTX ISA, "shfl.sync"). That lanes named by such a mask execute the
+//! same instruction is taken for granted (CUDA C++ Programming Guide, "Warp Shuffle Functions").
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::by_lane::{self, InLane};
+use crate::cfg::{Inst, LoopId};
+use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Axis, Form, Opcode, Qualifier, Special};
+use crate::ptx::{FunctionKind, ScalarType};
+use crate::verify::program::{Program, Role, placed_results};
+use crate::verify::record::Execution;
+use crate::verify::terms::{Function, Kind, Lattice, Terms, conditions, hardware};
+
+/// The bits of a lane's number.
+const LANE_BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
+
+/// The most terms of lanes that are made for one claim.
+const MAX_TERMS: usize = 1 << 17;
+
+/// What an instruction does with the lanes' values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// `shfl.sync`: the value sent, the lane or distance, clamp and segment.
+    Shuffle(Direction, [TermId; 3]),
+    /// Whether the source lane of such a shuffle is in range.
+    InRange(Direction, [TermId; 3]),
+    /// `redux.sync` of sums.
+    Sum(TermId),
+    /// `redux.sync` of a lattice operator.
+    Lattice(Lattice, TermId),
+    /// `redux.sync.xor`
+    Xor(TermId),
+    /// `vote.sync.ballot`
+    Ballot(TermId),
+    /// `vote.sync.any`, `vote.sync.all`
+    Vote(Lattice, TermId),
+}
+
+/// How a shuffle finds the source lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Direction {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// The exchanges of whole warps in both programs.
+#[derive(Default)]
+pub(in crate::verify) struct Exchanges {
+    /// By the symbol of a result.
+    known: FxHashMap<TermId, Way>,
+    /// The instructions of the original, each with its condition and the loop around it.
+    original: Vec<(u32, TermId, Option<LoopId>)>,
+    /// Terms without any such symbol.
+    without: FxHashSet<TermId>,
+    /// Whether lanes are consecutive in `%tid.x`, as a term.
+    consecutive: Option<TermId>,
+    /// `%tid.x`
+    thread: Option<TermId>,
+    /// The lane's number.
+    lane: Option<TermId>,
+    /// Whether parameters are the same in all lanes.
+    is_kernel: bool,
+}
+
+/// Terms of lanes, under one assumption about consecutive lanes.
+struct Tables<'t> {
+    exchanges: &'t Exchanges,
+    /// Whether lanes are consecutive.
+    consecutive: bool,
+    done: FxHashMap<(TermId, u32), TermId>,
+}
+
+impl Exchanges {
+    /// Those of the original, which has been evaluated.
+    pub fn of_original(
+        program: &Program<'_, '_>,
+        execution: &Execution,
+        terms: &mut Terms,
+    ) -> Exchanges {
+        let mut found = Exchanges {
+            is_kernel: program.function.kind == FunctionKind::Entry,
+            ..Exchanges::default()
+        };
+        for event in execution.events.iter().filter(|event| event.role == Role::Collective) {
+            let inst = &program.flow.insts[event.inst as usize];
+            if inst.guard.is_some() || !is_of_all(inst, &event.operands, terms) {
+                continue;
+            }
+            let around = program.loop_of(event.block);
+            found.original.push((event.inst, event.condition, around));
+            for (register, places) in placed_results(inst) {
+                let Some(way) = way(inst, &event.operands, places[..] == [1]) else { continue };
+                let width = program.flow.registers[register.0 as usize].ty.bits().min(64) as u8;
+                let kind = Kind::Event(event.inst, places);
+                let symbol = terms.symbol(kind, width, around);
+                found.known.insert(symbol, way);
+            }
+        }
+        if found.known.is_empty() {
+            return found;
+        }
+        let extent = |terms: &mut Terms, axis: Axis| match program.block {
+            Some(block) => terms.arena.constant(block[axis.index()], 32),
+            None => terms.symbol(Kind::Uniform(Special::Ntid(axis)), 32, None),
+        };
+        let extents = Axis::ALL.map(|axis| extent(terms, axis));
+        found.consecutive = Some(hardware::consecutive(&mut terms.arena, extents));
+        let find = |terms: &mut Terms, kind: Kind| {
+            let symbol = terms.symbols.find(&kind)?;
+            let width = terms.symbols.info(symbol).width;
+            Some(terms.arena.symbol(symbol, width))
+        };
+        found.thread = find(terms, Kind::Tid(Axis::X));
+        found.lane = find(terms, Kind::LaneId);
+        found
+    }
+
+    /// Adds one of the rewritten program; `operands` are those behind the result. `None` if it is not known what it
+    /// delivers.
+    pub fn add(
+        &mut self,
+        terms: &Terms,
+        inst: &Inst<'_, '_>,
+        operands: &[TermId],
+        symbol: TermId,
+    ) -> Option<()> {
+        if !is_of_all(inst, operands, terms) {
+            return None;
+        }
+        self.known.insert(symbol, way(inst, operands, false)?);
+        self.without.clear();
+        Some(())
+    }
+
+    /// Whether an instruction of the original is one.
+    pub fn has(&self, inst: u32) -> bool {
+        self.original.iter().any(|(known, ..)| *known == inst)
+    }
+
+    /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
+    /// something in the original, and the other conditions of the path have one value for the warp.
+    pub fn all_come(&self, terms: &Terms, path: TermId, place: Option<LoopId>) -> bool {
+        let mut there = self.original.iter().filter(|(_, _, around)| *around == place);
+        there.any(|(_, condition, _)| self.is_under_uniform(terms, *condition, path))
+    }
+
+    /// Whether literals are those of a condition, and others that have one value for the warp.
+    fn is_part(&self, terms: &Terms, condition: TermId, path: &[TermId]) -> bool {
+        let needed = conditions::conjuncts(&terms.arena, condition);
+        let needed: Vec<TermId> =
+            needed.into_iter().filter(|one| terms.arena.constant_value(*one) != Some(1)).collect();
+        needed.iter().all(|one| path.contains(one))
+            && path.iter().all(|one| needed.contains(one) || self.is_uniform(terms, *one))
+    }
+
+    /// Whether an event of the rewritten program is executed by all lanes of a warp or by none, among those that execute
+    /// the original's.
+    pub fn is_under_uniform(&self, terms: &Terms, before: TermId, after: TermId) -> bool {
+        let path = conditions::conjuncts(&terms.arena, after);
+        self.is_part(terms, before, &path)
+    }
+
+    fn is_uniform(&self, terms: &Terms, term: TermId) -> bool {
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            terms.arena.charge(1);
+            match *terms.arena.node(next) {
+                Node::Apply(..) => return false,
+                Node::Symbol(symbol) => match terms.symbols.info(symbol).kind {
+                    Kind::Uniform(_) | Kind::Address(_) => {}
+                    Kind::Parameter { .. } if self.is_kernel => {}
+                    _ => return false,
+                },
+                _ => work.extend(terms.arena.operands(next)),
+            }
+        }
+        true
+    }
+
+    /// Whether two terms are equal in each lane that the known conditions allow; they may not be if that is not shown.
+    pub fn are_equal(
+        &mut self,
+        terms: &mut Terms,
+        (original, rewritten): (TermId, TermId),
+        known: &[TermId],
+    ) -> bool {
+        if !self.is_in(terms, rewritten) && !self.is_in(terms, original) {
+            return false;
+        }
+        let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
+        let mut cases =
+            [true, false].into_iter().filter(|case| decided.is_none_or(|known| (known != 0) == *case));
+        cases.all(|consecutive| {
+            if self.are_same(terms, (original, rewritten), consecutive) {
+                return true;
+            }
+            let done = FxHashMap::default();
+            let mut tables = Tables { exchanges: self, consecutive, done };
+            by_lane::all().all(|lane| {
+                let mut is_impossible = |fact: &TermId| {
+                    let fact = tables.in_lane(terms, *fact, lane);
+                    fact.is_some_and(|fact| is_false(terms, fact))
+                };
+                known.iter().any(&mut is_impossible) || {
+                    let a = tables.in_lane(terms, original, lane);
+                    let b = tables.in_lane(terms, rewritten, lane);
+                    a.is_some() && a == b
+                }
+            })
+        })
+    }
+
+    /// Whether two terms are one where it is known whether lanes are consecutive.
+    fn are_same(&self, terms: &mut Terms, claim: (TermId, TermId), consecutive: bool) -> bool {
+        let mut known = Substitution::new();
+        let mut assumed = |term| {
+            known.transform(&mut terms.arena, term, &mut |arena, next| {
+                (Some(next) == self.consecutive).then(|| arena.boolean(consecutive))
+            })
+        };
+        assumed(claim.0) == assumed(claim.1)
+    }
+
+    /// Whether a term has something in it that was exchanged.
+    fn is_in(&mut self, terms: &Terms, term: TermId) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if self.known.contains_key(&next) {
+                return true;
+            }
+            if !self.without.contains(&next) && seen.insert(next) {
+                terms.arena.charge(1);
+                work.extend(terms.arena.operands(next));
+            }
+        }
+        self.without.extend(seen);
+        false
+    }
+}
+
+/// Whether a condition does not hold: numbers are equal whose low bits differ.
+fn is_false(terms: &mut Terms, condition: TermId) -> bool {
+    if let &Node::Compare(Comparison::Equal, a, b) = terms.arena.node(condition)
+        && terms.arena.width(a) > LANE_BITS
+    {
+        let low = [a, b].map(|one| terms.arena.extract(one, 0, LANE_BITS));
+        let [a, b] = low.map(|one| terms.arena.constant_value(one));
+        return a.is_some() && b.is_some() && a != b;
+    }
+    terms.arena.constant_value(condition) == Some(0)
+}
+
+/// Whether an instruction is executed by all lanes of the warp: its last operand is the constant of all bits.
+fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms) -> bool {
+    let form = &inst.ast.form;
+    matches!(form.opcode, Opcode::Shfl | Opcode::Vote | Opcode::Redux)
+        && form.has(Qualifier::Sync)
+        && operands.last().and_then(|mask| terms.arena.constant_value(*mask))
+            == Some(u64::from(u32::MAX))
+}
+
+/// What an instruction does with the operands behind its result; `second` asks about its second result.
+fn way(inst: &Inst<'_, '_>, operands: &[TermId], second: bool) -> Option<Way> {
+    let form = &inst.ast.form;
+    match (form.opcode, operands) {
+        (Opcode::Shfl, &[value, number, control, _]) => {
+            let directions = [
+                (Qualifier::Up, Direction::Up),
+                (Qualifier::Down, Direction::Down),
+                (Qualifier::Bfly, Direction::Butterfly),
+                (Qualifier::Idx, Direction::Index),
+            ];
+            let (_, direction) = directions.into_iter().find(|(word, _)| form.has(*word))?;
+            let operands = [value, number, control];
+            Some(match second {
+                false => Way::Shuffle(direction, operands),
+                true => Way::InRange(direction, operands),
+            })
+        }
+        (Opcode::Redux, &[value, _]) if !second => reduction(form, value),
+        (Opcode::Vote, &[predicate, _]) if !second => {
+            // (`.uni` is another question.)
+            let way = [
+                (Qualifier::Ballot, Way::Ballot(predicate)),
+                (Qualifier::Any, Way::Vote(Lattice::Or, predicate)),
+                (Qualifier::All, Way::Vote(Lattice::And, predicate)),
+            ];
+            way.into_iter().find(|(word, _)| form.has(*word)).map(|(_, way)| way)
+        }
+        _ => None,
+    }
+}
+
+/// The operator of `redux.sync`.
+fn reduction(form: &Form, value: TermId) -> Option<Way> {
+    let ty = form.last_type()?;
+    let words: Vec<Qualifier> = form.qualifiers().filter(|word| *word != Qualifier::Sync).collect();
+    let lattice = |lattice| Some(Way::Lattice(lattice, value));
+    match (ty, &words[..]) {
+        (ScalarType::U32 | ScalarType::S32, [Qualifier::Add]) => Some(Way::Sum(value)),
+        (ScalarType::U32, [Qualifier::Min]) => lattice(Lattice::Min { signed: false }),
+        (ScalarType::U32, [Qualifier::Max]) => lattice(Lattice::Max { signed: false }),
+        (ScalarType::S32, [Qualifier::Min]) => lattice(Lattice::Min { signed: true }),
+        (ScalarType::S32, [Qualifier::Max]) => lattice(Lattice::Max { signed: true }),
+        (ScalarType::B32, [Qualifier::And]) => lattice(Lattice::And),
+        (ScalarType::B32, [Qualifier::Or]) => lattice(Lattice::Or),
+        (ScalarType::B32, [Qualifier::Xor]) => Some(Way::Xor(value)),
+        (ScalarType::F32, words) => lattice(extremum(words)?),
+        _ => None,
+    }
+}
+
+/// The least or greatest of numbers of single precision, by its modifiers.
+fn extremum(words: &[Qualifier]) -> Option<Lattice> {
+    let known = [Qualifier::Min, Qualifier::Max, Qualifier::PropagateNan, Qualifier::Ftz];
+    let greatest = words.contains(&Qualifier::Max);
+    (words.iter().all(|word| known.contains(word)) && greatest != words.contains(&Qualifier::Min))
+        .then(|| Lattice::Extremum {
+            greatest,
+            propagates_nan: words.contains(&Qualifier::PropagateNan),
+            flushes: words.contains(&Qualifier::Ftz),
+        })
+}
+
+/// The source lane of a lane, and whether it is in range (PTX ISA, "shfl.sync").
+fn source_lane(direction: Direction, lane: u32, number: u64, control: u64) -> Option<(u32, bool)> {
+    let low = u64::from(WARP_SIZE - 1);
+    let (own, number) = (i64::from(lane), (number & low) as i64);
+    let (segment, clamp) = ((control >> 8 & low) as i64, (control & low) as i64);
+    let last = own & segment | clamp & !segment;
+    let (source, in_range) = match direction {
+        Direction::Up => (own - number, own - number >= last),
+        Direction::Down => (own + number, own + number <= last),
+        Direction::Butterfly => (own ^ number, own ^ number <= last),
+        Direction::Index => {
+            let source = own & segment | number & !segment;
+            (source, source <= last)
+        }
+    };
+    let source = if in_range { u32::try_from(source).ok()? } else { lane };
+    (source < WARP_SIZE).then_some((source, in_range))
+}
+
+impl Tables<'_> {
+    /// A term as a lane has it; `None` if that is not known, or takes too many terms.
+    fn in_lane(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
+        let mut stack = vec![(term, lane)];
+        while let Some(&(next, lane)) = stack.last() {
+            if self.done.contains_key(&(next, lane)) {
+                stack.pop();
+                continue;
+            }
+            if self.done.len() > MAX_TERMS {
+                return None;
+            }
+            terms.arena.charge(2);
+            let needed = self.needed(terms, next, lane)?;
+            let depth = stack.len();
+            stack.extend(needed.into_iter().filter(|one| !self.done.contains_key(one)));
+            if stack.len() > depth {
+                continue;
+            }
+            stack.pop();
+            let value = self.value(terms, next, lane)?;
+            self.done.insert((next, lane), value);
+        }
+        self.done.get(&(term, lane)).copied()
+    }
+
+    fn of(&self, term: TermId, lane: u32) -> Option<TermId> {
+        self.done.get(&(term, lane)).copied()
+    }
+
+    /// The source lane of a shuffle, once the operands that say so are known.
+    fn source(
+        &self,
+        terms: &Terms,
+        direction: Direction,
+        [_, number, control]: [TermId; 3],
+        lane: u32,
+    ) -> Option<(u32, bool)> {
+        let constant = |term| terms.arena.constant_value(self.of(term, lane)?);
+        source_lane(direction, lane, constant(number)?, constant(control)?)
+    }
+
+    /// The terms of lanes that a term of a lane is made of.
+    fn needed(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<(TermId, u32)>> {
+        let Some(way) = self.exchanges.known.get(&term) else {
+            return Some(terms.arena.operands(term).into_iter().map(|one| (one, lane)).collect());
+        };
+        Some(match *way {
+            Way::Shuffle(direction, operands) | Way::InRange(direction, operands) => {
+                let [value, number, control] = operands;
+                let mut needed = vec![(number, lane), (control, lane)];
+                if needed.iter().all(|one| self.done.contains_key(one)) {
+                    let (source, _) = self.source(terms, direction, operands, lane)?;
+                    needed.push((value, source));
+                }
+                needed
+            }
+            Way::Sum(value) | Way::Lattice(_, value) | Way::Xor(value) | Way::Ballot(value) | Way::Vote(_, value) => {
+                by_lane::all().map(|lane| (value, lane)).collect()
+            }
+        })
+    }
+
+    /// A term of a lane, made of those that it needs.
+    fn value(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
+        if Some(term) == self.exchanges.consecutive {
+            return Some(terms.arena.boolean(self.consecutive));
+        }
+        let Some(&way) = self.exchanges.known.get(&term) else {
+            return self.of_node(terms, term, lane);
+        };
+        let width = terms.arena.width(term);
+        let each = |value| by_lane::all().map(|lane| self.of(value, lane)).collect::<Option<Vec<_>>>();
+        Some(match way {
+            Way::Shuffle(direction, operands) => {
+                let (source, _) = self.source(terms, direction, operands, lane)?;
+                self.of(operands[0], source)?
+            }
+            Way::InRange(direction, operands) => {
+                let (_, in_range) = self.source(terms, direction, operands, lane)?;
+                terms.arena.boolean(in_range)
+            }
+            Way::Sum(value) => {
+                let each: Vec<_> = each(value)?.into_iter().map(|one| (one, 1)).collect();
+                sum(terms, 0, width, each)
+            }
+            Way::Lattice(lattice, value) | Way::Vote(lattice, value) => {
+                combined(terms, lattice, &each(value)?)
+            }
+            Way::Xor(value) => exclusive(terms, &each(value)?),
+            Way::Ballot(value) => terms.apply(Function::Ballot, &each(value)?, width),
+        })
+    }
+
+    /// A node that is no exchange.
+    fn of_node(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
+        if terms.arena.constant_value(term).is_some() {
+            return Some(term);
+        }
+        if terms.as_symbol(term).is_some() {
+            return Some(self.of_symbol(terms, term, lane));
+        }
+        if let Some((Function::OfLane(special), _)) = terms.applied(term) {
+            let width = terms.arena.width(term);
+            return Some(match lane_mask(*special, lane) {
+                Some(mask) => terms.arena.constant(mask, width),
+                None => terms.symbol(Kind::InLane(lane, term), width, None),
+            });
+        }
+        if let Some((lattice, [a, b])) = lattice_of(terms, term) {
+            let operands = [self.of(a, lane)?, self.of(b, lane)?];
+            return Some(combined(terms, lattice, &operands));
+        }
+        let width = terms.arena.width(term);
+        match terms.arena.node(term).clone() {
+            Node::Binary(BinaryOp::Xor, a, b) => {
+                return Some(exclusive(terms, &[self.of(a, lane)?, self.of(b, lane)?]));
+            }
+            Node::Binary(BinaryOp::Add, a, b) => {
+                let both = vec![(self.of(a, lane)?, 1), (self.of(b, lane)?, 1)];
+                return Some(sum(terms, 0, width, both));
+            }
+            Node::Sum { constant, addends } => {
+                let there = |&(one, factor): &(TermId, u64)| Some((self.of(one, lane)?, factor));
+                let addends = addends.iter().map(there).collect::<Option<Vec<_>>>()?;
+                return Some(sum(terms, constant, width, addends));
+            }
+            _ => {}
+        }
+        if let Some(counted) = counted(terms, term) {
+            return Some(match ballot(terms, self.of(counted, lane)?) {
+                Some(predicates) => count(terms, &predicates),
+                None => terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]),
+            });
+        }
+        Some(terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]))
+    }
+
+    fn of_symbol(&self, terms: &mut Terms, term: TermId, lane: u32) -> TermId {
+        let width = terms.arena.width(term);
+        if Some(term) == self.exchanges.lane {
+            return terms.arena.constant(lane.into(), width);
+        }
+        if Some(term) == self.exchanges.thread && self.consecutive {
+            return InLane::numbered(&mut terms.arena, term, lane);
+        }
+        let Some(symbol) = terms.as_symbol(term) else { return term };
+        match terms.symbols.info(symbol).kind {
+            Kind::Uniform(_) | Kind::Address(_) => term,
+            Kind::Parameter { .. } if self.exchanges.is_kernel => term,
+            _ => terms.symbol(Kind::InLane(lane, term), width, None),
+        }
+    }
+}
+
+/// The lattice operator of a node, and its operands: `min` and `max` are selections by a comparison.
+fn lattice_of(terms: &Terms, term: TermId) -> Option<(Lattice, [TermId; 2])> {
+    match *terms.arena.node(term) {
+        Node::Binary(BinaryOp::And, a, b) => Some((Lattice::And, [a, b])),
+        Node::Binary(BinaryOp::Or, a, b) => Some((Lattice::Or, [a, b])),
+        Node::IfThenElse(condition, a, b) => {
+            let Node::Compare(comparison, x, y) = *terms.arena.node(condition) else { return None };
+            let signed = match comparison {
+                Comparison::Equal => return None,
+                Comparison::SignedLess | Comparison::SignedLessEqual => true,
+                Comparison::UnsignedLess | Comparison::UnsignedLessEqual => false,
+            };
+            match ((x, y) == (a, b), (x, y) == (b, a)) {
+                (true, _) => Some((Lattice::Min { signed }, [a, b])),
+                (_, true) => Some((Lattice::Max { signed }, [a, b])),
+                _ => None,
+            }
+        }
+        Node::Apply(..) => {
+            let (Function::Opcode(operation, _), &[a, b]) = terms.applied(term)? else { return None };
+            let form = &operation.form;
+            let is_single = form.types()[..] == [ScalarType::F32] && operation.spelling.is_empty();
+            let word = match form.opcode {
+                Opcode::Min if is_single => Qualifier::Min,
+                Opcode::Max if is_single => Qualifier::Max,
+                _ => return None,
+            };
+            let words: Vec<Qualifier> = form.qualifiers().chain([word]).collect();
+            Some((extremum(&words)?, [a, b]))
+        }
+        _ => None,
+    }
+}
+
+/// Operands of a lattice operator in normal form: sorted, each once, those of the same operator inside joined.
+fn combined(terms: &mut Terms, lattice: Lattice, operands: &[TermId]) -> TermId {
+    let Some(&first) = operands.first() else { return terms.arena.boolean(false) };
+    let width = terms.arena.width(first);
+    if let Some(bits) = operands.iter().map(|one| as_bit(terms, *one)).collect::<Option<Vec<_>>>()
+        && width > 1
+        && matches!(lattice, Lattice::And | Lattice::Or)
+    {
+        let bit = combined(terms, lattice, &bits);
+        return bit_of(terms, bit, width);
+    }
+    if let (Lattice::And, [a, b]) = (lattice, operands)
+        && let Some(masked) = masked(terms, (*a, *b)).or_else(|| masked(terms, (*b, *a)))
+    {
+        return masked;
+    }
+    let mut parts: Vec<TermId> = Vec::new();
+    let mut constant: Option<TermId> = None;
+    for &operand in operands {
+        match terms.applied(operand) {
+            Some((Function::Lattice(inner), inside)) if *inner == lattice => parts.extend(inside),
+            _ => parts.push(operand),
+        }
+    }
+    if !matches!(lattice, Lattice::Extremum { .. }) {
+        let (constants, others) =
+            parts.iter().partition(|part| terms.arena.constant_value(**part).is_some());
+        let constants: Vec<TermId> = constants;
+        constant = constants.into_iter().reduce(|a, b| plain(terms, lattice, a, b));
+        parts = others;
+    }
+    parts.extend(constant);
+    parts.sort_unstable();
+    parts.dedup();
+    match (lattice, &parts[..]) {
+        // A number by itself may be a NaN, or be flushed: its extremum is not the number.
+        (Lattice::Extremum { .. }, _) => terms.apply(Function::Lattice(lattice), &parts, width),
+        (_, [only]) => *only,
+        // Where the simplifying constructors know better, as for a mask.
+        (Lattice::And | Lattice::Or, [a, b]) if constant.is_some() => plain(terms, lattice, *a, *b),
+        _ => terms.apply(Function::Lattice(lattice), &parts, width),
+    }
+}
+
+/// A sum in normal form, made at once: one of many addends depends on the order in which it is made.
+fn sum(terms: &mut Terms, mut constant: u64, width: u8, addends: Vec<(TermId, u64)>) -> TermId {
+    let (mut work, mut parts) = (addends, SmallVec::new());
+    while let Some((next, factor)) = work.pop() {
+        terms.arena.charge(1);
+        if let Some(value) = terms.arena.constant_value(next) {
+            constant = constant.wrapping_add(value.wrapping_mul(factor));
+            continue;
+        }
+        match terms.arena.node(next) {
+            Node::Binary(BinaryOp::Add, a, b) => work.extend([(*a, factor), (*b, factor)]),
+            Node::Sum { constant: inner, addends } => {
+                constant = constant.wrapping_add(inner.wrapping_mul(factor));
+                work.extend(addends.iter().map(|&(one, by)| (one, by.wrapping_mul(factor))));
+            }
+            _ => parts.push((next, factor)),
+        }
+    }
+    terms.arena.sum(width, constant, parts)
+}
+
+/// Two operands combined by the constructors of terms.
+fn plain(terms: &mut Terms, lattice: Lattice, a: TermId, b: TermId) -> TermId {
+    let arena = &mut terms.arena;
+    let mut least = |comparison, a, b| {
+        let less = arena.compare(comparison, a, b);
+        arena.if_then_else(less, a, b)
+    };
+    match lattice {
+        Lattice::Min { signed: true } => least(Comparison::SignedLess, a, b),
+        Lattice::Min { signed: false } => least(Comparison::UnsignedLess, a, b),
+        Lattice::Max { signed } => {
+            let comparison = if signed { Comparison::SignedLess } else { Comparison::UnsignedLess };
+            let less = arena.compare(comparison, a, b);
+            arena.if_then_else(less, b, a)
+        }
+        Lattice::And => arena.and(a, b),
+        Lattice::Or => arena.or(a, b),
+        Lattice::Extremum { .. } => a,
+    }
+}
+
+/// Operands of an exclusive or in normal form: sorted, pairs left out.
+fn exclusive(terms: &mut Terms, operands: &[TermId]) -> TermId {
+    let Some(&first) = operands.first() else { return terms.arena.boolean(false) };
+    let width = terms.arena.width(first);
+    let mut parts: Vec<TermId> = Vec::new();
+    for &operand in operands {
+        match terms.applied(operand) {
+            Some((Function::Exclusive, inside)) => parts.extend(inside),
+            _ => parts.push(operand),
+        }
+    }
+    parts.sort_unstable();
+    let mut odd: Vec<TermId> = Vec::new();
+    for part in parts {
+        match odd.last() == Some(&part) {
+            true => _ = odd.pop(),
+            false => odd.push(part),
+        }
+    }
+    match odd[..] {
+        [] => terms.arena.constant(0, width),
+        [only] => only,
+        _ => terms.apply(Function::Exclusive, &odd, width),
+    }
+}
+
+/// The predicate of a term that is 1 where it holds and 0 elsewhere.
+fn as_bit(terms: &mut Terms, term: TermId) -> Option<TermId> {
+    match *terms.arena.node(term) {
+        Node::ZeroExtend(inner) if terms.arena.width(inner) == 1 => Some(inner),
+        Node::IfThenElse(condition, a, b) => {
+            match (terms.arena.constant_value(a), terms.arena.constant_value(b)) {
+                (Some(1), Some(0)) => Some(condition),
+                (Some(0), Some(1)) => Some(terms.arena.not(condition)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// 1 where a predicate holds, and 0 elsewhere.
+fn bit_of(terms: &mut Terms, predicate: TermId, width: u8) -> TermId {
+    let (one, zero) = (terms.arena.constant(1, width), terms.arena.constant(0, width));
+    terms.arena.if_then_else(predicate, one, zero)
+}
+
+/// The predicates of a ballot, the lowest lane's first.
+fn ballot(terms: &Terms, term: TermId) -> Option<Vec<TermId>> {
+    match terms.applied(term) {
+        Some((Function::Ballot, predicates)) => Some(predicates.to_vec()),
+        _ => None,
+    }
+}
+
+/// A ballot of which a constant mask leaves some lanes.
+fn masked(terms: &mut Terms, (a, b): (TermId, TermId)) -> Option<TermId> {
+    let (predicates, mask) = (ballot(terms, a)?, terms.arena.constant_value(b)?);
+    let never = terms.arena.boolean(false);
+    let lanes = predicates.into_iter().enumerate();
+    let left: Vec<TermId> =
+        lanes.map(|(lane, one)| if mask >> lane & 1 == 1 { one } else { never }).collect();
+    Some(terms.apply(Function::Ballot, &left, 32))
+}
+
+/// The operand of `popc`.
+fn counted(terms: &Terms, term: TermId) -> Option<TermId> {
+    match terms.applied(term)? {
+        (Function::Opcode(operation, _), &[operand])
+            if operation.form.opcode == Opcode::Popc && operation.spelling.is_empty() =>
+        {
+            Some(operand)
+        }
+        _ => None,
+    }
+}
+
+/// How many predicates hold.
+fn count(terms: &mut Terms, predicates: &[TermId]) -> TermId {
+    let zero = terms.arena.constant(0, 32);
+    predicates.iter().fold(zero, |sum, predicate| {
+        let bit = bit_of(terms, *predicate, 32);
+        terms.arena.add(sum, bit)
+    })
+}
+
+/// A special register that names lanes by bits, in a lane.
+fn lane_mask(special: Special, lane: u32) -> Option<u64> {
+    let own = 1u64 << lane;
+    let above = u64::from(u32::MAX) & !(own - 1) & !own;
+    Some(match special {
+        Special::LanemaskEq => own,
+        Special::LanemaskLt => own - 1,
+        Special::LanemaskLe => own - 1 | own,
+        Special::LanemaskGt => above,
+        Special::LanemaskGe => above | own,
+        _ => return None,
+    })
+}
