@@ -146,6 +146,10 @@ pub enum Bug {
     CollectiveStale,
     /// The least or greatest is that of signed numbers for unsigned ones, or the other way about.
     CollectiveUnsigned,
+    /// A NaN is taken for a number in an order of integers.
+    CollectiveNan,
+    /// Subnormal numbers are not flushed in an order of integers.
+    CollectiveUnflushed,
     /// The run-time test that lanes are consecutive in `%tid.x` is left out.
     CollectiveUntested,
     /// One access to an array with a new layout keeps its old address.
@@ -590,7 +594,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 41] = [
+    pub const STRATEGIES: [Bug; 43] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -625,6 +629,8 @@ impl Bug {
         Bug::CollectiveNegated,
         Bug::CollectiveStale,
         Bug::CollectiveUnsigned,
+        Bug::CollectiveNan,
+        Bug::CollectiveUnflushed,
         Bug::CollectiveUntested,
         Bug::ArrayForgotten,
         Bug::ArrayBits,

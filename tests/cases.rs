@@ -65,7 +65,9 @@ fn decisions(report: &Report) -> BTreeMap<u32, Expectation> {
     let of_arrays = arrays.filter_map(|array| Some((array.line, Expectation::of_array(array)?)));
     let stores = report.kernels.iter().flat_map(|kernel| &kernel.stores);
     let of_stores = stores.map(|store| (store.line, Expectation::of(store, None)));
-    of_loads.chain(of_arrays).chain(of_stores).collect()
+    let collectives = report.kernels.iter().flat_map(|kernel| &kernel.collectives);
+    let of_collectives = collectives.map(|one| (one.line, Expectation::of_collective(one)));
+    of_loads.chain(of_arrays).chain(of_stores).chain(of_collectives).collect()
 }
 
 /// A file's expectations held against what was decided.
@@ -275,8 +277,11 @@ fn every_global_load_of_a_case_carries_an_expectation() {
             let shared = code.contains(".shared.");
             // Stores have one where strategy `aos` has found a struct.
             let store = code.contains("st.") && !code.contains(".shared") && expectation.is_some();
+            // That there is a collective where one is expected is another test's concern.
+            let collective = ["ld.", "st.", ".shared"].iter().all(|word| !code.contains(word));
             let loads = array
                 || store
+                || collective && expectation.is_some()
                 || !shared && opcodes.iter().chain(&generic).any(|opcode| code.contains(opcode));
             if loads != expectation.is_some() {
                 failures.push(format!("{}:{number}: {line}", file.display()));

@@ -52,6 +52,8 @@ const REWRITTEN: u64 = 20;
 struct Found {
     /// Launches that went through.
     completed: usize,
+    /// Launches in which lanes read what is not sent.
+    partial: usize,
     /// Those in which no threads race.
     free: usize,
     /// Those of them whose result does not depend on where lanes meet.
@@ -140,7 +142,7 @@ fn compare(file: &str, original: &str, result: &str, extent: Extent<'_>) -> Foun
             let place = format!("{file}: {} {block:?}", function.name.text);
             let (completed_before, mut faults) = (tally.completed, Vec::new());
             // Differences where threads race, and how many launches are free of races.
-            let (mut doubtful, mut free) = (Vec::new(), 0);
+            let (mut doubtful, mut free, mut unpredictable) = (Vec::new(), 0, 0);
             for count in COUNTS {
                 let Some(mut launch) = launch(&before, function, block, count) else { continue };
                 let mut expected = interp::run(&before_module, &launch);
@@ -152,6 +154,12 @@ fn compare(file: &str, original: &str, result: &str, extent: Extent<'_>) -> Foun
                 }
                 let expected = match expected {
                     Ok(expected) => expected,
+                    // So does a warp that is not whole, if lanes read what those would send that are not there.
+                    Err(fault) if fault.kind == FaultKind::Unpredictable => {
+                        tally.partial += 1;
+                        unpredictable += 1;
+                        continue;
+                    }
                     // A number that does not suit the kernel says nothing about its rewrite.
                     Err(fault) => {
                         faults.push(format!("{place}, n = {count}: {fault}"));
@@ -190,7 +198,7 @@ fn compare(file: &str, original: &str, result: &str, extent: Extent<'_>) -> Foun
             if free == 0 {
                 tally.differences.append(&mut doubtful);
             }
-            if tally.completed == completed_before {
+            if tally.completed == completed_before && unpredictable == 0 {
                 let none = || format!("{place}: its parameters are none that a launch is made for");
                 tally.differences.push(faults.pop().unwrap_or_else(none));
             }
@@ -223,13 +231,14 @@ fn rewritten_cases_compute_the_same() {
     let count = |of: fn(&Found) -> usize| results.iter().map(of).sum::<usize>();
     let (completed, steady) = (count(|found| found.completed), count(|found| found.steady));
     let schedules = count(|found| found.schedules);
-    let free = count(|found| found.free);
+    let (free, partial) = (count(|found| found.free), count(|found| found.partial));
     println!(
         "{completed} launches, {free} without races; {steady} of them do not depend on where lanes \
-         meet; {schedules} compared under another choice"
+         meet; {schedules} compared under another choice; in {partial} others lanes read what is not sent"
     );
     assert!(completed as u64 > share(5000), "only {completed} launches went through");
     assert!(20 * steady > 19 * free, "only {steady} of {free} do not depend on a choice");
+    assert!(4 * partial < completed, "in {partial} launches lanes read what is not sent");
     assert!(schedules as u64 > share(5000), "only {schedules} comparisons under another choice");
     let differences: Vec<String> =
         results.into_iter().flat_map(|found| found.differences).collect();
@@ -285,8 +294,17 @@ fn rewritten(name: &str, text: &str) -> String {
 static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let loads = ["wide", "carried", "carried_further", "carried_stores"];
     let stores = ["wide_stored", "wide_stored_between", "wide_stored_guards", "wide_stored_values"];
+    let collectives = [
+        "collective",
+        "collective_extrema",
+        "collective_lanes",
+        "collective_members",
+        "collective_moves",
+        "collective_votes",
+    ];
     let names =
-        [&loads[..], &stores, &["promote", "promote_loop", "bank", "bank_dynamic"]].concat();
+        [&loads[..], &stores, &collectives, &["promote", "promote_loop", "bank", "bank_dynamic"]];
+    let names = names.concat();
     let folders = ["accept", "refuse"].into_par_iter();
     let subject = |folder: &str, name: &&str| Subject::new(&format!("{folder}/{name}"));
     folders.flat_map_iter(|folder| names.iter().map(move |name| subject(folder, name))).collect()

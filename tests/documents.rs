@@ -238,10 +238,13 @@ fn laws_name_every_rule_and_every_mistake() {
     let laws = read(&root().join("src/rewrite/laws.rs"));
     let mut sources = Vec::new();
     below(&root().join("src"), &["rs"], &mut sources);
-    let rules = sources.iter().map(|path| read(path)).find(|text| text.contains("fn rule(&self)"));
-    let rules = rules.expect("a source file with the rules");
-    let rules = between(&rules, "fn rule(&self)", "\n    }\n").split("=> \"").skip(1);
-    let rules: Vec<_> = rules.filter_map(|rest| rest.split('"').next()).collect();
+    const RULES: &str = "fn rule(&self) -> &'static str";
+    let texts: Vec<String> = sources.iter().map(|path| read(path)).collect();
+    let texts = texts.iter().filter(|text| text.contains(RULES));
+    let rules: Vec<&str> = texts
+        .flat_map(|text| between(text, RULES, "\n    }\n").split("=> \"").skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
     // What is no decision of the analysis.
     let others = ["unreachable", "not-selected"];
     let planted = read(&root().join("src/planted.rs"));

@@ -12,12 +12,15 @@ use smallvec::SmallVec;
 use super::evaluate::{Operands, Results};
 use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
-use crate::cfg::{BlockId, EdgeCondition, Flow, RegisterId};
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::Opcode;
 
 /// How deep what is computed in front of a chain is followed.
 const MAX_DEPTH: u32 = 16;
+
+/// The most iterations of a loop that are followed: as many as a network has steps that visit each lane.
+const MAX_ITERATIONS: usize = LANES;
 
 /// The most values of one function.
 const MAX_VALUES: usize = 1 << 17;
@@ -93,8 +96,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         self.single.get(&register).copied()
     }
 
-    /// The chains in which there are shuffles.
-    pub fn with_shuffles(&mut self) -> Vec<Chain> {
+    /// The chains in which lanes exchange values.
+    pub fn with_exchanges(&mut self) -> Vec<Chain> {
         let mut found = Vec::new();
         for block in self.flow.block_ids() {
             if self.continues(block) || self.values.len() > MAX_VALUES {
@@ -102,12 +105,67 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             }
             let blocks = self.blocks(block);
             let insts = || blocks.iter().flat_map(|block| self.flow.block(*block).instructions());
-            if insts().any(|inst| self.flow.insts[inst].ast.form.opcode == Opcode::Shfl) {
+            if insts().any(|inst| is_exchange(&self.flow.insts[inst])) {
                 let insts: Vec<u32> = insts().map(|inst| inst as u32).collect();
                 found.push(self.evaluate(blocks, insts));
             }
         }
         found
+    }
+
+    /// The loops of straight code around shuffles whose number of iterations is known, each evaluated to its end, with the
+    /// table that the first shuffle of the first iteration has sent.
+    pub fn counted_loops(&mut self) -> Vec<(Chain, Rc<Table>)> {
+        let headers: Vec<BlockId> = self.flow.loops.loops.iter().map(|one| one.header).collect();
+        headers.into_iter().filter_map(|header| self.counted_loop(header)).collect()
+    }
+
+    fn counted_loop(&mut self, header: BlockId) -> Option<(Chain, Rc<Table>)> {
+        let flow = self.flow;
+        let body = self.blocks(header);
+        let insts: Vec<u32> = body.iter().flat_map(|one| flow.block(*one).instructions()).map(|at| at as u32).collect();
+        let is_shuffle = |at: &u32| flow.insts[*at as usize].ast.form.opcode == Opcode::Shfl;
+        let shuffle = insts.iter().copied().find(is_shuffle)?;
+        let latch = flow.block(*body.last()?);
+        let back = latch.successors.iter().find(|edge| edge.to == header)?;
+        let EdgeCondition::Predicate(predicate, again) = back.condition else { return None };
+        let [entry] = flow.block(header).predecessors.iter().filter(|edge| edge.from != back.from).collect::<SmallVec<[_; 2]>>()[..] else {
+            return None;
+        };
+        let mut first = entry.from;
+        while self.continues(first) {
+            first = flow.block(first).predecessors[0].from;
+        }
+        let before = self.blocks(first);
+        let before_insts = before.iter().flat_map(|one| flow.block(*one).instructions());
+        let before_insts: Vec<u32> = before_insts.map(|at| at as u32).collect();
+        let mut chain = self.evaluate(before, before_insts);
+        chain.insts.clear();
+        let mut sent = None;
+        for _ in 0..MAX_ITERATIONS {
+            for &at in &insts {
+                if self.values.len() > MAX_VALUES {
+                    return None;
+                }
+                if at == shuffle && sent.is_none() {
+                    let Some(Arg::Register(register)) = flow.insts[at as usize].args.get(1) else { return None };
+                    sent = Some(self.of(&mut chain, *register));
+                }
+                let step = self.step(&mut chain, at);
+                for (register, table) in &step.results {
+                    chain.written.insert(*register, (at, Rc::clone(table)));
+                }
+                chain.steps.insert(at, step);
+            }
+            let taken = self.of(&mut chain, predicate);
+            let decided = self.values.constant_of(taken[0]).filter(|_| taken.iter().all(|one| *one == taken[0]))?;
+            if (decided != 0) != again {
+                chain.blocks = body;
+                chain.insts = insts;
+                return sent.map(|sent| (chain, sent));
+            }
+        }
+        None
     }
 
     /// Whether a block is always executed behind another one that leads nowhere else.
@@ -152,7 +210,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let reads = reads(inst);
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
         let reads: SmallVec<[_; 4]> = reads.iter().map(|register| (*register, from(register))).collect();
-        let crosses = inst.ast.form.opcode == Opcode::Shfl
+        let crosses = is_exchange(inst)
             || reads.iter().any(|(_, from)| from.is_some_and(|from| chain.steps[&from].crosses));
         let mut tables = FxHashMap::default();
         for &(register, _) in &reads {
@@ -250,4 +308,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             _ => false,
         }
     }
+}
+
+/// Whether lanes exchange or combine values at an instruction.
+pub fn is_exchange(inst: &Inst<'_, '_>) -> bool {
+    matches!(inst.ast.form.opcode, Opcode::Shfl | Opcode::Redux)
 }

@@ -327,3 +327,21 @@ pub fn operator(form: &Form) -> Option<Operator> {
         _ => None,
     }
 }
+
+/// The operator of `redux.sync` (PTX ISA, "redux.sync").
+pub fn redux(form: &Form) -> Option<Operator> {
+    let order = match form.last_type()? {
+        ScalarType::S32 => Order::Signed,
+        ScalarType::F32 => Order::Float { propagates_nan: form.has(Qualifier::PropagateNan), flushes: false },
+        _ => Order::Unsigned,
+    };
+    let operators = [
+        (Qualifier::Add, Operator::Sum),
+        (Qualifier::Min, Operator::Min(order)),
+        (Qualifier::Max, Operator::Max(order)),
+        (Qualifier::And, Operator::And),
+        (Qualifier::Or, Operator::Or),
+        (Qualifier::Xor, Operator::Xor),
+    ];
+    operators.into_iter().find(|(word, _)| form.has(*word)).map(|(_, operator)| operator)
+}

@@ -76,7 +76,7 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
 fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
     let mut chains = Chains::new(place.flow, consecutive);
     let mut found = Vec::new();
-    for mut chain in chains.with_shuffles() {
+    for mut chain in chains.with_exchanges() {
         let mut here: Vec<Collective> = Vec::new();
         for index in 0..chain.insts.len() {
             let at = chain.insts[index];
@@ -90,8 +90,58 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
             found.push(one);
         }
     }
+    let loops = chains.counted_loops();
+    found.extend(loops.iter().flat_map(|(chain, sent)| in_loop(place.flow, &mut chains, chain, sent)));
     found.sort_by_key(|one| one.result);
     found
+}
+
+/// The collectives that a loop has computed when it ends.
+fn in_loop(
+    flow: &Flow<'_, '_>,
+    chains: &mut Chains<'_, '_, '_>,
+    chain: &Chain,
+    sent: &Table,
+) -> Vec<Collective> {
+    let shuffles = chain.insts.iter().find(|at| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
+    let Some(Arg::Register(source)) = shuffles.and_then(|at| flow.insts[*at as usize].args.get(1)) else {
+        return Vec::new();
+    };
+    let network: Vec<u32> = chain.insts.iter().copied().filter(|at| chain.steps[at].crosses).collect();
+    let mut found = Vec::new();
+    for &at in &network {
+        let Some((register, table)) = chain.steps[&at].results.first() else { continue };
+        let is_last = chain.written.get(register).is_some_and(|(last, _)| *last == at);
+        if !is_last || evaluate::operator(&flow.insts[at as usize].ast.form).is_none() {
+            continue;
+        }
+        let Some((computes, lanes, exact)) = classify(chains, sent, table) else { continue };
+        found.push(Collective {
+            computes,
+            lanes,
+            source: *source,
+            result: at,
+            register: *register,
+            network: network.clone(),
+            exact,
+            of_predicates: are_bits(chains, sent),
+            needs_consecutive: false,
+            form: Err(Obstacle::Loop),
+            removed: Vec::new(),
+        });
+    }
+    found
+}
+
+/// Whether each value of a table is 0 or 1 by a predicate.
+fn are_bits(chains: &Chains<'_, '_, '_>, table: &Table) -> bool {
+    table.iter().all(|value| match chains.values.get(*value) {
+        Value::Choice(_, a, b) => {
+            let bit = |value| chains.values.constant_of(value).filter(|value| *value < 2);
+            matches!((bit(*a), bit(*b)), (Some(a), Some(b)) if a != b)
+        }
+        _ => false,
+    })
 }
 
 /// Those that are no step of a larger one.
@@ -123,6 +173,9 @@ fn recognise(
 ) -> Option<Collective> {
     let step = chain.steps.get(&at).filter(|step| step.crosses)?;
     let form = &flow.insts[at as usize].ast.form;
+    if form.opcode == Opcode::Redux {
+        return one_instruction(flow, at);
+    }
     let is_shuffle = form.opcode == Opcode::Shfl;
     if !is_shuffle && evaluate::operator(form).is_none() {
         return None;
@@ -134,13 +187,6 @@ fn recognise(
         Some(_) => (Computes::Duplicate, 32, u32::MAX),
         None => classify(chains, &combined, &table)?,
     };
-    let of_predicates = combined.iter().all(|value| match chains.values.get(*value) {
-        Value::Choice(_, a, b) => {
-            let bit = |value| chains.values.constant_of(value).filter(|value| *value < 2);
-            matches!((bit(*a), bit(*b)), (Some(a), Some(b)) if a != b)
-        }
-        _ => false,
-    });
     Some(Collective {
         computes,
         lanes,
@@ -149,9 +195,32 @@ fn recognise(
         register,
         network,
         exact,
-        of_predicates,
+        of_predicates: are_bits(chains, &combined),
         needs_consecutive: false,
         form: Err(Obstacle::NoInstruction("it")),
+        removed: Vec::new(),
+    })
+}
+
+/// A reduction that is one instruction already.
+fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
+    let inst = &flow.insts[at as usize];
+    let [Arg::Register(register), Arg::Register(source), mask] = &inst.args[..] else { return None };
+    let lanes = match mask {
+        Arg::Constant(value) => value.as_integer().map_or(32, |mask| (mask as u32).count_ones()),
+        _ => 32,
+    };
+    Some(Collective {
+        computes: Computes::Reduction(evaluate::redux(&inst.ast.form)?),
+        lanes,
+        source: *source,
+        result: at,
+        register: *register,
+        network: vec![at],
+        exact: u32::MAX,
+        of_predicates: false,
+        needs_consecutive: false,
+        form: Err(Obstacle::OneInstruction),
         removed: Vec::new(),
     })
 }

@@ -26,6 +26,8 @@ pub struct Predicate {
 pub enum Form {
     /// `redux.sync`, from sm_80 on; of numbers of single precision from sm_100 on (PTX ISA, "redux.sync").
     Redux(Operator),
+    /// `redux.sync` of integers that are in the order of the numbers of single precision, from sm_80 on.
+    Ordered(Operator),
     /// `vote.sync.ballot`, and `popc` of all lanes.
     Count(Predicate),
     /// `vote.sync.ballot`, and `popc` of the lanes up to the own one.
@@ -58,7 +60,19 @@ pub fn decide(
     chain: &mut Chain,
     one: &mut Collective,
 ) {
+    if one.form == Err(Obstacle::OneInstruction) {
+        return;
+    }
     one.form = form(place, chains, chain, one);
+    // The last lane of a prefix holds all lanes combined.
+    if let (Computes::Prefix(operator), Err(Obstacle::NoInstruction(_))) = (one.computes, &one.form) {
+        let computes = Computes::Reduction(operator);
+        let last = Collective { computes, exact: 1 << (LANES - 1), ..one.clone() };
+        let form = form(place, chains, chain, &last);
+        if form.is_ok() {
+            *one = Collective { form, ..last };
+        }
+    }
     if one.computes == Computes::Duplicate {
         one.network = vec![one.result];
     }
@@ -94,7 +108,7 @@ fn form(
             return Err(Obstacle::Mask((place.line)(at)));
         }
     }
-    if let Some(at) = elsewhere(place, chain).filter(|_| !planted!(Bug::CollectiveElsewhere)) {
+    if let Some(at) = elsewhere(place, chains, chain, one.network[0]).filter(|_| !planted!(Bug::CollectiveElsewhere)) {
         return Err(Obstacle::Divergent((place.line)(at)));
     }
     if one.exact != u32::MAX && !planted!(Bug::CollectiveForAll) {
@@ -222,21 +236,38 @@ fn is_of_block(inst: &Inst<'_, '_>) -> bool {
 /// A warp instruction that lanes may execute while others of their warp execute the chain: lanes that have been together
 /// since the last warp instruction part at a branch, and those that do not come to the chain come to that instruction
 /// first. (A shuffle with the mask of all lanes waits for all: PTX ISA, "shfl.sync".)
-fn elsewhere(place: &Place<'_, '_, '_>, chain: &Chain) -> Option<u32> {
+fn elsewhere(
+    place: &Place<'_, '_, '_>,
+    chains: &Chains<'_, '_, '_>,
+    chain: &Chain,
+    first_of_network: u32,
+) -> Option<u32> {
     let flow = place.flow;
-    let own: FxHashSet<BlockId> = chain.blocks.iter().copied().collect();
-    let of_warp = |block: BlockId| {
-        flow.block(block).instructions().find(|at| is_of_warp(&flow.insts[*at])).map(|at| at as u32)
+    let waits_at = |at: u32| {
+        let inst = &flow.insts[at as usize];
+        let by_warp = is_of_warp(inst) && has_all_members(chains, chain, flow, at);
+        inst.guard.is_none() && (by_warp || is_of_block(inst))
     };
-    let of_block = |block: BlockId| flow.block(block).instructions().any(|at| is_of_block(&flow.insts[at]));
+    // Lanes that have waited for each other in the chain itself are together behind.
+    if chain.insts.iter().take_while(|at| **at < first_of_network).any(|at| waits_at(*at)) {
+        return None;
+    }
+    let own: FxHashSet<BlockId> = chain.blocks.iter().copied().collect();
+    // The first instruction of a block at which lanes wait, and whether only those of the warp do.
+    let waits = |block: BlockId| {
+        let mut insts = flow.block(block).instructions();
+        insts.find_map(|at| match &flow.insts[at] {
+            inst if is_of_block(inst) && inst.guard.is_none() => Some((at as u32, false)),
+            inst => is_of_warp(inst).then_some((at as u32, true)),
+        })
+    };
     let mut above: FxHashSet<BlockId> = FxHashSet::default();
     let first = chain.blocks[0];
     let mut work: Vec<BlockId> = flow.block(first).predecessors.iter().map(|edge| edge.from).collect();
     while let Some(block) = work.pop() {
-        if !above.insert(block) || own.contains(&block) || of_block(block) || of_warp(block).is_some() {
-            continue;
+        if above.insert(block) && !own.contains(&block) && waits(block).is_none() {
+            work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
         }
-        work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
     }
     let mut above: Vec<BlockId> = above.into_iter().collect();
     above.sort_unstable();
@@ -254,11 +285,10 @@ fn elsewhere(place: &Place<'_, '_, '_>, chain: &Chain) -> Option<u32> {
         if own.contains(&block) || !seen.insert(block) {
             continue;
         }
-        if let Some(at) = of_warp(block) {
-            return Some(at);
-        }
-        if !of_block(block) {
-            work.extend(flow.block(block).successors.iter().map(|edge| edge.to));
+        match waits(block) {
+            Some((at, true)) => return Some(at),
+            Some((_, false)) => {}
+            None => work.extend(flow.block(block).successors.iter().map(|edge| edge.to)),
         }
     }
     None

@@ -17,6 +17,7 @@ mod obstacle;
 mod uses;
 mod value;
 
+pub use chain::is_exchange;
 pub use find::{Collective, Computes, collectives};
 pub use legal::{Form, Place, Predicate};
 pub use obstacle::Obstacle;

@@ -7,6 +7,12 @@ use std::fmt;
 pub enum Obstacle {
     /// No instruction computes it: the operator, or what it is over.
     NoInstruction(&'static str),
+    /// What was chosen for other accesses or collectives changes the same code.
+    Beside,
+    /// It is one instruction.
+    OneInstruction,
+    /// The shuffles stand in a loop that the compiler has not unrolled.
+    Loop,
     /// Sums of floating-point numbers depend on the order.
     Rounding,
     /// The target has no instruction for it: the least compute capability that has one.
@@ -32,6 +38,9 @@ impl Obstacle {
     pub fn rule(&self) -> &'static str {
         match self {
             Obstacle::NoInstruction(_) => "no-instruction",
+            Obstacle::Beside => "beside-others",
+            Obstacle::OneInstruction => "one-instruction",
+            Obstacle::Loop => "counted-loop",
             Obstacle::Rounding => "rounding",
             Obstacle::Target(_) => "needs-newer-target",
             Obstacle::Mask(_) => "member-mask",
@@ -49,6 +58,9 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Obstacle::NoInstruction(what) => write!(f, "no instruction computes {what}"),
+            Obstacle::Beside => write!(f, "other rewritten code stands there"),
+            Obstacle::OneInstruction => write!(f, "one instruction computes it already"),
+            Obstacle::Loop => write!(f, "the shuffles stand in a loop that is not unrolled"),
             Obstacle::Rounding => write!(f, "another order of floating-point sums rounds otherwise"),
             Obstacle::Target(least) => write!(f, "an instruction for it needs sm_{least}"),
             Obstacle::Mask(line) => {

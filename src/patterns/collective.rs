@@ -14,6 +14,7 @@ use super::pattern::Pattern;
 use crate::cfg::{BlockId, Flow};
 use crate::collective::{
     Collective, Form, Obstacle, Operator, Order, Place, Predicate, block_of, collectives,
+    is_exchange,
 };
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
@@ -48,14 +49,28 @@ impl Pattern for Collectives {
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let flow = finder.opportunities.flow();
-        if !flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Shfl) {
+        if !flow.insts.iter().any(is_exchange) {
             return;
         }
         let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
         let line = |inst: u32| finder.opportunities.line(inst);
         let place = Place { flow, is_uniform: &is_uniform, line: &line };
-        let found = collectives(&place, finder.opportunities.lanes_are_consecutive());
+        let mut found = collectives(&place, finder.opportunities.lanes_are_consecutive());
+        // The largest networks come first: a step of one is not worth a group of its own.
+        found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
         for collective in found {
+            let is_step = |group: &Group| {
+                let shape = group.shape::<Found>().filter(|_| group.is_chosen());
+                shape.is_some_and(|other| other.collective.removed.contains(&collective.result))
+            };
+            if finder.groups().iter().any(is_step) {
+                continue;
+            }
+            // What an earlier rewrite has kept for lanes that are not consecutive stays.
+            let block = block_of(flow, collective.network[0]);
+            if block.is_some_and(|block| finder.opportunities.is_version(block)) {
+                continue;
+            }
             let group = decide(finder, flow, trace, collective);
             finder.claim(group);
         }
@@ -89,6 +104,10 @@ fn decide(
     trace: &KernelTrace,
     collective: Collective,
 ) -> Group {
+    let mut collective = collective;
+    if let (Ok(Form::Redux(operator)), true) = (&collective.form, has_no_numbers(&collective, finder)) {
+        collective.form = Ok(Form::Ordered(*operator));
+    }
     let mut obstacle = collective.form.clone().err();
     if obstacle.is_none() {
         obstacle = has_instruction(&collective, finder.options.redux);
@@ -107,7 +126,8 @@ fn decide(
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
         } else if is_taken(finder, flow, &collective) {
-            refusal = Some(Refusal::ArrayBesideOthers);
+            obstacle = Some(Obstacle::Beside);
+            refusal = Some(Refusal::Collective);
         } else {
             match weigh(finder, flow, &collective) {
                 Ok(known) => price = known,
@@ -136,20 +156,25 @@ fn decide(
     }
 }
 
+/// Whether `redux.sync` is there for integers, but not for the numbers that are combined.
+fn has_no_numbers(collective: &Collective, finder: &Finder<'_, '_, '_, '_>) -> bool {
+    let Ok(Form::Redux(operator)) = collective.form else { return false };
+    let flushes = matches!(
+        operator,
+        Operator::Min(Order::Float { flushes: true, .. })
+            | Operator::Max(Order::Float { flushes: true, .. })
+    );
+    match finder.options.redux {
+        Redux::Absent => false,
+        Redux::Integers => operator.is_float(),
+        Redux::Numbers => flushes,
+    }
+}
+
 /// What the target lacks.
 fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
     match collective.form {
-        Ok(Form::Redux(operator)) => match (operator.is_float(), redux) {
-            (false, Redux::Integers | Redux::Numbers) | (true, Redux::Numbers) => None,
-            (false, Redux::Absent) => Some(Obstacle::Target(80)),
-            (true, _) => match operator {
-                Operator::Min(Order::Float { flushes: true, .. })
-                | Operator::Max(Order::Float { flushes: true, .. }) => {
-                    Some(Obstacle::NoInstruction("what flushes subnormal numbers"))
-                }
-                _ => Some(Obstacle::Target(100)),
-            },
-        },
+        Ok(Form::Redux(_) | Form::Ordered(_)) if redux == Redux::Absent => Some(Obstacle::Target(80)),
         _ => None,
     }
 }
@@ -199,6 +224,9 @@ fn weigh(
     let instead = test
         + match form {
             Form::Redux(_) => costs.redux_cycles + costs.instructions(1),
+            Form::Ordered(operator) => {
+                costs.redux_cycles + costs.instructions(ordered(operator).instructions())
+            }
             Form::Count(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(2),
             Form::PrefixCount(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(4),
             Form::Vote { .. } => costs.vote_cycles + costs.instructions(2),
@@ -214,6 +242,8 @@ fn weigh(
 fn cycles(costs: &Costs, flow: &Flow<'_, '_>, at: u32) -> f64 {
     match flow.insts[at as usize].ast.form.opcode {
         Opcode::Shfl => costs.shuffle_cycles + costs.instructions(1),
+        // Between registers of one size the assembler leaves it out.
+        Opcode::Mov => 0.0,
         _ => costs.instructions(1),
     }
 }
@@ -221,7 +251,7 @@ fn cycles(costs: &Costs, flow: &Flow<'_, '_>, at: u32) -> f64 {
 /// The opcode that takes a network's place.
 fn word(form: &Form) -> &'static str {
     match form {
-        Form::Redux(_) => "redux.sync",
+        Form::Redux(_) | Form::Ordered(_) => "redux.sync",
         Form::Count(_) | Form::PrefixCount(_) => "vote.sync.ballot",
         Form::Vote { all: false, .. } => "vote.sync.any",
         Form::Vote { all: true, .. } => "vote.sync.all",
@@ -278,6 +308,10 @@ impl Planner<'_, '_, '_, '_> {
                 let source = self.sent_to(one.source, one.result, first, prepared);
                 format!("redux.sync.{} {result}, {source}, -1;", modifiers(operator))
             }
+            Form::Ordered(operator) => {
+                let source = self.sent_to(one.source, one.result, first, prepared);
+                self.ordered(&ordered(operator), &source, &result)
+            }
             Form::Count(predicate) => {
                 let ballot = self.plan.fresh.word();
                 let members = if planted!(Bug::CollectiveHalf) { "0xffff" } else { "-1" };
@@ -313,6 +347,44 @@ impl Planner<'_, '_, '_, '_> {
             let (setup, holds) = self.consecutive();
             self.add_version(first..one.result + 1, Condition::Apart { setup, holds });
         }
+    }
+
+    /// The least or greatest number, by integers in the order of the numbers: the bits of negative numbers but for the
+    /// sign are inverted. NaNs are beyond all numbers, on the side that does not win unless NaNs do.
+    fn ordered(&mut self, order: &Ordered, source: &str, result: &str) -> String {
+        let fresh = &mut self.plan.fresh;
+        let (key, part, nan) = (fresh.word(), fresh.word(), fresh.predicate());
+        let mut code = format!("mov.b32 {key}, {source};\n\t");
+        if order.flushes && !planted!(Bug::CollectiveUnflushed) {
+            let _ = write!(
+                code,
+                "and.b32 {part}, {key}, 0x7f800000;\n\tsetp.eq.u32 {nan}, {part}, 0;\n\t\
+                 and.b32 {part}, {key}, 0x80000000;\n\tselp.b32 {key}, {part}, {key}, {nan};\n\t"
+            );
+        }
+        let bound = if order.nan_is_least { "0x80000000" } else { "0x7fffffff" };
+        let _ = write!(
+            code,
+            "and.b32 {part}, {key}, 0x7fffffff;\n\tsetp.gt.u32 {nan}, {part}, 0x7f800000;\n\t\
+             shr.s32 {part}, {key}, 31;\n\tand.b32 {part}, {part}, 0x7fffffff;\n\t\
+             xor.b32 {key}, {key}, {part};\n\t"
+        );
+        if !planted!(Bug::CollectiveNan) {
+            let _ = write!(code, "selp.b32 {key}, {bound}, {key}, {nan};\n\t");
+        }
+        let word = if order.greatest { "max" } else { "min" };
+        let _ = write!(
+            code,
+            "redux.sync.{word}.s32 {key}, {key}, -1;\n\tshr.s32 {part}, {key}, 31;\n\t\
+             and.b32 {part}, {part}, 0x7fffffff;\n\txor.b32 {part}, {key}, {part};\n\t"
+        );
+        if order.nan_is_least {
+            let _ = write!(
+                code,
+                "setp.eq.s32 {nan}, {key}, {bound};\n\tselp.b32 {part}, 0x7fffffff, {part}, {nan};\n\t"
+            );
+        }
+        code + &format!("mov.b32 {result}, {part};")
     }
 
     /// The predicate that is counted, as operand.
@@ -355,6 +427,32 @@ impl Planner<'_, '_, '_, '_> {
         );
         (setup, holds)
     }
+}
+
+/// How integers stand for numbers of single precision.
+struct Ordered {
+    greatest: bool,
+    /// Whether a NaN is below all numbers, not above.
+    nan_is_least: bool,
+    flushes: bool,
+}
+
+impl Ordered {
+    /// The instructions but for the reduction, moves left aside; an `and` with an `xor` is one.
+    fn instructions(&self) -> u32 {
+        8 + 4 * u32::from(self.flushes) + 2 * u32::from(self.nan_is_least)
+    }
+}
+
+/// How integers stand for the numbers that an operator combines.
+fn ordered(operator: Operator) -> Ordered {
+    let greatest = matches!(operator, Operator::Max(_));
+    let (propagates_nan, flushes) = match operator {
+        Operator::Min(Order::Float { propagates_nan, flushes })
+        | Operator::Max(Order::Float { propagates_nan, flushes }) => (propagates_nan, flushes),
+        _ => (false, false),
+    };
+    Ordered { greatest, nan_is_least: greatest != propagates_nan, flushes }
 }
 
 /// The modifiers of `redux.sync` for an operator.

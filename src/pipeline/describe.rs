@@ -38,6 +38,7 @@ pub(super) fn decided(
     for group in &decided.choice.groups {
         group.shape.list(group, &places, &mut report);
     }
+    report.collectives.sort_by_key(|one| one.line);
     // Of several patterns' words about a store, those of the one that replaces it.
     let kept = |store: &LoadReport| store.decision == Decision::Keep;
     report.stores.sort_by_key(|store| (store.line, kept(store)));

@@ -108,7 +108,7 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Whether a block is a version of the code that an earlier rewrite has made.
-    pub(super) fn is_version(&self, block: BlockId) -> bool {
+    pub fn is_version(&self, block: BlockId) -> bool {
         let flow = self.flow();
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let EdgeCondition::Predicate(register, _) = edge.condition else { return false };

@@ -499,3 +499,54 @@
 //! Rule `stores-parted`, guard `stores-apart`. `tests/cases/refuse/promote.ptx`, `tests/cases/refuse/promote_loop.ptx`,
 //! `tests/cases/refuse/promote_call.ptx`, `tests/cases/refuse/promote_activemask.ptx`; mistakes `OverwrittenFirst`,
 //! `OverwrittenRead`, `OverwrittenUntested`, `OverwrittenByteLess`, `OverwrittenInPart`.
+//!
+//! # Collectives
+//!
+//! **40. One instruction may stand for a network of shuffles only where each lane that uses the result gets the same bits.**
+//! What the network computes is followed in all 32 lanes as a term over the lanes' values, modulo associativity,
+//! commutativity, and for lattice operators idempotence. Sums of floating-point numbers have no such law.
+//!
+//! ```text
+//! v += bfly(v, 16); v += bfly(v, 8); v += bfly(v, 4); v += bfly(v, 1)       // a step is missing
+//! v = popc(ballot(p) & lanemask_lt)       // for a prefix sum that has the lane itself in it
+//! v = redux.min.u32(x)                    // for the least signed number
+//! ```
+//!
+//! Rules `no-instruction`, `one-instruction`, `counted-loop`, `rounding`, `group-of-lanes`, `needs-newer-target`. `tests/cases/refuse/collective.ptx`,
+//! `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`, `CollectiveExclusive`, `CollectiveAny`,
+//! `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. Least and greatest numbers of single precision are those of
+//! integers in the order of the numbers, with NaNs beyond all of them: `tests/cases/refuse/collective_extrema.ptx`; mistakes
+//! `CollectiveNan`, `CollectiveUnflushed`.
+//!
+//! **41. All lanes of the warp execute the network together.** The member mask of each shuffle is the constant of all lanes,
+//! none stands under a predicate, and no lane of the warp may be at another warp instruction meanwhile: that would
+//! exchange values with this one. (A lane that never comes is waited for, and what it would send is undefined.)
+//!
+//! ```text
+//! if (x > 0) { v += bfly(v, 16); ... } else { w = max(w, bfly(w, 16)); ... }      // each side waits for the other
+//! ```
+//!
+//! Rules `member-mask`, `predicated-shuffle`, `divergent-shuffle`. `tests/cases/refuse/collective_members.ptx`; mistakes
+//! `CollectiveOfSome`, `CollectiveElsewhere`.
+//!
+//! **42. A lane that holds a part of the result does not get the whole.** Where only some lanes hold it, all readers of the
+//! result, and of what is computed from it, stand under predicates that are false in the other lanes. If that rests on
+//! `%tid.x`, lanes are consecutive in it by `.reqntid`, or a test in front of the network says so.
+//!
+//! ```text
+//! v += down(v, 16); ... v += down(v, 1);  if (lane == 1) out = v       // lane 1 holds the sum of 1 to 31 and its own twice
+//! v += down(v, 16); ...;  if (tid.x % 32 == 0) out = v                // rows of 48: also lane 16
+//! ```
+//!
+//! Rules `partial-result`, `not-in-one-piece`, `beside-others`, guard `linear-lanes`. `tests/cases/refuse/collective_lanes.ptx`; mistakes
+//! `CollectiveForAll`, `CollectiveUntested`.
+//!
+//! **43. What is combined, counted or moved is still in its register where the result is**, or in a copy made in front of the
+//! network. A shuffle whose predicate is read stays.
+//!
+//! ```text
+//! v = down(x, 1);  v = 7;  w = down(x, 1)        // w is not v
+//! ```
+//!
+//! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. `auto` is not asked for
+//! what is listed under rule `not-asked-for`, and rule `collective` stands for what one of these rules says.

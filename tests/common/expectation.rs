@@ -8,6 +8,7 @@
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 compared
 //! ld.global.f32 %f2, [%rd6+4];   // wide: %f1
 //! .shared .align 4 .b8 t[1024];   // bank: padding
+//! add.s32 %r20, %r18, %r19;   // collective: redux.sync
 //! ```
 //!
 //! The text behind `keep:` must occur in the reason. `from` names a register of the source load;
@@ -19,7 +20,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ptxasw::report::{ArrayReport, Decision, LoadReport};
+use ptxasw::report::{ArrayReport, CollectiveReport, Decision, LoadReport};
 use ptxasw::select::StrategyName;
 
 /// What is expected of one load, or what became of it.
@@ -64,8 +65,8 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
-        word @ ("reuse" | "wide" | "window" | "aos" | "bank" | "promote") => {
-            let known = ["reuse", "wide", "window", "aos", "bank", "promote"];
+        word @ ("reuse" | "wide" | "window" | "aos" | "bank" | "promote" | "collective") => {
+            let known = ["reuse", "wide", "window", "aos", "bank", "promote", "collective"];
             let by = known.into_iter().find(|name| *name == word);
             let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
             by.map(|by| Expectation::Served { by, from })
@@ -127,6 +128,18 @@ impl Expectation {
                 Some(Expectation::Served { by: "bank", from: Some(layout.clone()) })
             }
             (None, reason) => Some(Expectation::Keep { reason: reason.clone()? }),
+        }
+    }
+
+    /// What became of a collective.
+    pub fn of_collective(collective: &CollectiveReport) -> Expectation {
+        match collective.decision {
+            Decision::Keep => {
+                Expectation::Keep { reason: collective.reason.clone().unwrap_or_default() }
+            }
+            Decision::By(_) => {
+                Expectation::Served { by: "collective", from: collective.becomes.clone() }
+            }
         }
     }
 

@@ -69,7 +69,11 @@ fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
         let accesses = array.accesses.iter().map(|access| access.line);
         accesses.chain([array.line])
     });
-    let replaced = covered.map(|load| load.line).chain(of_arrays);
+    let collectives = result.report.kernels.iter().flat_map(|kernel| &kernel.collectives);
+    let of_collectives = collectives
+        .filter(|collective| collective.decision != Decision::Keep)
+        .flat_map(|collective| collective.lines.iter().copied());
+    let replaced = covered.map(|load| load.line).chain(of_arrays).chain(of_collectives);
     let replaced: BTreeSet<usize> = replaced.map(|line| line as usize).collect();
     let sources: BTreeSet<usize> =
         loads().filter_map(|load| load.source_line).map(|line| line as usize).collect();

@@ -7,13 +7,15 @@
 //! form of all lanes' values. Other values stay symbols of their lane.
 //!
 //! An instruction with the mask of all lanes is executed by all lanes of a warp together: a lane that does not come is
-//! waited for, and what it would send is undefined (PTX ISA, "shfl.sync"). That lanes named by such a mask execute the
-//! same instruction is taken for granted (CUDA C++ Programming Guide, "Warp Shuffle Functions").
+//! waited for, and what it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count at which no lane of
+//! the warp may be at another warp instruction meanwhile (`meeting`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::by_lane::{self, InLane};
+use super::extremum::{self, Lemma};
+use super::meeting;
 use crate::cfg::{Inst, LoopId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -95,9 +97,15 @@ impl Exchanges {
             is_kernel: program.function.kind == FunctionKind::Entry,
             ..Exchanges::default()
         };
-        for event in execution.events.iter().filter(|event| event.role == Role::Collective) {
+        let collectives = execution.events.iter().filter(|event| event.role == Role::Collective);
+        let mut alone = None;
+        for event in collectives {
             let inst = &program.flow.insts[event.inst as usize];
             if inst.guard.is_some() || !is_of_all(inst, &event.operands, terms) {
+                continue;
+            }
+            let alone = alone.get_or_insert_with(|| meeting::alone(program, execution, terms));
+            if !alone.contains(&event.inst) {
                 continue;
             }
             let around = program.loop_of(event.block);
@@ -175,39 +183,25 @@ impl Exchanges {
     }
 
     fn is_uniform(&self, terms: &Terms, term: TermId) -> bool {
-        let (mut work, mut seen) = (vec![term], FxHashSet::default());
-        while let Some(next) = work.pop() {
-            if !seen.insert(next) {
-                continue;
-            }
-            terms.arena.charge(1);
-            match *terms.arena.node(next) {
-                Node::Apply(..) => return false,
-                Node::Symbol(symbol) => match terms.symbols.info(symbol).kind {
-                    Kind::Uniform(_) | Kind::Address(_) => {}
-                    Kind::Parameter { .. } if self.is_kernel => {}
-                    _ => return false,
-                },
-                _ => work.extend(terms.arena.operands(next)),
-            }
-        }
-        true
+        meeting::is_uniform(terms, term, self.is_kernel)
     }
 
-    /// Whether two terms are equal in each lane that the known conditions allow; they may not be if that is not shown.
-    pub fn are_equal(
+    /// Whether two terms are equal in each lane that the known conditions allow, if some lemmas hold; `None` if that is not
+    /// shown.
+    pub fn equal_by(
         &mut self,
         terms: &mut Terms,
         (original, rewritten): (TermId, TermId),
         known: &[TermId],
-    ) -> bool {
+    ) -> Option<Vec<Lemma>> {
         if !self.is_in(terms, rewritten) && !self.is_in(terms, original) {
-            return false;
+            return None;
         }
+        let mut lemmas: Vec<Lemma> = Vec::new();
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases =
             [true, false].into_iter().filter(|case| decided.is_none_or(|known| (known != 0) == *case));
-        cases.all(|consecutive| {
+        let are_equal = cases.all(|consecutive| {
             if self.are_same(terms, (original, rewritten), consecutive) {
                 return true;
             }
@@ -221,10 +215,18 @@ impl Exchanges {
                 known.iter().any(&mut is_impossible) || {
                     let a = tables.in_lane(terms, original, lane);
                     let b = tables.in_lane(terms, rewritten, lane);
-                    a.is_some() && a == b
+                    let (Some(a), Some(b)) = (a, b) else { return false };
+                    if a != b {
+                        let Some(found) = extremum::lemmas(terms, a, b) else { return false };
+                        lemmas.extend(found);
+                    }
+                    true
                 }
             })
-        })
+        });
+        lemmas.sort_unstable();
+        lemmas.dedup();
+        are_equal.then_some(lemmas)
     }
 
     /// Whether two terms are one where it is known whether lanes are consecutive.
@@ -275,8 +277,9 @@ fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms) -> bool {
     let form = &inst.ast.form;
     matches!(form.opcode, Opcode::Shfl | Opcode::Vote | Opcode::Redux)
         && form.has(Qualifier::Sync)
+        // (A constant of the text has 64 bits.)
         && operands.last().and_then(|mask| terms.arena.constant_value(*mask))
-            == Some(u64::from(u32::MAX))
+            .is_some_and(|mask| mask as u32 == u32::MAX)
 }
 
 /// What an instruction does with the operands behind its result; `second` asks about its second result.
@@ -469,6 +472,15 @@ impl Tables<'_> {
                 Some(mask) => terms.arena.constant(mask, width),
                 None => terms.symbol(Kind::InLane(lane, term), width, None),
             });
+        }
+        if let Node::IfThenElse(condition, ..) = *terms.arena.node(term)
+            && let Some(predicate) = as_bit(terms, term)
+            && terms.arena.width(term) > 1
+        {
+            let there = self.of(condition, lane)?;
+            let there = if predicate == condition { there } else { terms.arena.not(there) };
+            let width = terms.arena.width(term);
+            return Some(bit_of(terms, there, width));
         }
         if let Some((lattice, [a, b])) = lattice_of(terms, term) {
             let operands = [self.of(a, lane)?, self.of(b, lane)?];
@@ -677,10 +689,14 @@ fn as_bit(terms: &mut Terms, term: TermId) -> Option<TermId> {
     }
 }
 
-/// 1 where a predicate holds, and 0 elsewhere.
+/// 1 where a predicate holds, and 0 elsewhere; the same for a predicate and the negation of its negation.
 fn bit_of(terms: &mut Terms, predicate: TermId, width: u8) -> TermId {
     let (one, zero) = (terms.arena.constant(1, width), terms.arena.constant(0, width));
-    terms.arena.if_then_else(predicate, one, zero)
+    let negated = terms.arena.not(predicate);
+    match negated < predicate {
+        true => terms.arena.if_then_else(negated, zero, one),
+        false => terms.arena.if_then_else(predicate, one, zero),
+    }
 }
 
 /// The predicates of a ballot, the lowest lane's first.

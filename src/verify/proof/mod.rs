@@ -11,6 +11,8 @@
 //! - `remainder`: the low bits of loop-carried values
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
+//! - `extremum`: extrema of numbers of single precision by an order of integers
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver
@@ -21,11 +23,13 @@
 pub(in crate::verify) mod by_lane;
 mod claims;
 mod exchange;
+mod extremum;
 mod facts;
 mod flags;
 mod induction;
 mod lanes;
 mod load_congruence;
+mod meeting;
 mod outcome;
 mod pinned;
 mod prove;

@@ -112,7 +112,10 @@ impl Prover {
         if a == b {
             return Proof::Equal;
         }
-        if self.cases < MAX_EXCHANGED && self.exchanges.are_equal(at.terms, (a, b), known) {
+        if self.cases < MAX_EXCHANGED
+            && let Some(lemmas) = self.exchanges.equal_by(at.terms, (a, b), known)
+            && lemmas.into_iter().all(|lemma| self.holds_always(at, lemma))
+        {
             return Proof::Equal;
         }
         self.cases += 1;
@@ -144,6 +147,19 @@ impl Prover {
                 addresses: false,
             })),
         }
+    }
+
+    /// Whether two terms are equal whatever their symbols are.
+    fn holds_always(&mut self, at: &mut Question<'_, '_, '_>, lemma: Claim) -> bool {
+        if lemma.0 == lemma.1 || self.lemmas.contains(&lemma) {
+            return true;
+        }
+        let anywhere = Place::default();
+        let holds = self.ask(&mut at.in_place(&anywhere, &[]), lemma) == Judgement::Proved;
+        if holds {
+            self.lemmas.insert(lemma);
+        }
+        holds
     }
 
     /// Both cases, if one of the two terms is a selection.

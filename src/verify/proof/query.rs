@@ -1,6 +1,6 @@
 //! Decides a claim: cheap rules first, then a search, then the solver, from abstract to exact queries.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::by_lane::ByLane;
 use super::claims::Claims;
@@ -51,6 +51,8 @@ pub(in crate::verify) struct Prover {
     pub by_lane: ByLane,
     /// What whole warps exchange.
     pub exchanges: Exchanges,
+    /// Pairs of terms that are proved to be equal whatever their symbols are.
+    pub lemmas: FxHashSet<Claim>,
     /// What the rewritten program's flags say; none while it is being evaluated.
     pub flags: Flags,
     pub cases: u32,
@@ -73,6 +75,7 @@ impl Prover {
             low_bits: LowBits::new(terms, &[original], &[]),
             by_lane: ByLane::default(),
             exchanges: Exchanges::default(),
+            lemmas: FxHashSet::default(),
             flags: Flags::default(),
             cases: 0,
             crossings: 0,

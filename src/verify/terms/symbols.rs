@@ -65,6 +65,8 @@ pub(in crate::verify) enum Kind {
     InLane(u32, TermId),
     /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
+    /// Any value, by a number: what holds of it holds of all.
+    Any(u32),
     /// The value of another symbol some lanes up.
     Shifted(SymbolId, i32),
 }

@@ -121,6 +121,7 @@ fn name(terms: &Terms, symbol: SymbolId) -> String {
             format!("the result of {}", symbols.inst(Side::Rewritten, *inst))
         }
         Kind::Carry(side, inst) => format!("the carry at {}", symbols.inst(*side, *inst)),
+        Kind::Any(number) => format!("any value {number}"),
         Kind::Abstract(term) => describe(terms, *term),
         Kind::Shifted(symbol, lanes) => format!("{}@lane{lanes:+}", name(terms, *symbol)),
     }
