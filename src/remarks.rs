@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::ptx::{self, Depth, Directive, Item, Location, Statement};
-use crate::report::{Cost, Decision, HoleReport, KernelReport, LoadReport, Report};
+use crate::report::{
+    CollectiveReport, Cost, Decision, HoleReport, KernelReport, LoadReport, Report,
+};
 use crate::source::SourceFile;
 use crate::strategies::StrategyName;
 
@@ -31,6 +33,9 @@ pub fn yaml(source: &SourceFile, report: &Report) -> String {
         }
         for store in &kernel.stores {
             about_access(&mut out, &places, kernel, (STORE, store));
+        }
+        for one in &kernel.collectives {
+            about_collective(&mut out, &places, kernel, one);
         }
         about_function(&mut out, &places, kernel);
     }
@@ -133,6 +138,44 @@ fn about_access(
     }
     argument(out, "String", " (PTX line ");
     argument(out, "PtxLine", &load.line.to_string());
+    argument(out, "String", ")");
+    out.push_str("...\n");
+}
+
+fn about_collective(
+    out: &mut String,
+    places: &Places<'_>,
+    kernel: &KernelReport,
+    one: &CollectiveReport,
+) {
+    let place = places.of_line(one.line);
+    match one.decision {
+        Decision::By(name) => head(out, "Passed", name.facts().remark, &place, &kernel.name),
+        Decision::Keep => {
+            let rule = one.rule.as_deref().unwrap_or("kept");
+            head(out, "Missed", &camel_case(rule), &place, &kernel.name);
+        }
+    }
+    argument(out, "Computes", &one.computes);
+    argument(out, "String", " of ");
+    argument(out, "Register", &one.of);
+    argument(out, "String", ", lanes combined: ");
+    argument(out, "Lanes", &one.lanes.to_string());
+    argument(out, "String", ", shuffles: ");
+    argument(out, "Shuffles", &one.shuffles.to_string());
+    match (&one.becomes, &one.reason) {
+        (Some(becomes), None) => {
+            argument(out, "String", ", replaced by ");
+            argument(out, "Opcode", becomes);
+        }
+        (_, Some(reason)) => {
+            argument(out, "String", ", kept: ");
+            argument(out, "Reason", reason);
+        }
+        _ => {}
+    }
+    argument(out, "String", " (PTX line ");
+    argument(out, "PtxLine", &one.line.to_string());
     argument(out, "String", ")");
     out.push_str("...\n");
 }

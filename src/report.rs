@@ -191,7 +191,9 @@ fn with_collectives<'r>(
     match count {
         0 => sentence,
         1 => format!("{sentence}; 1 collective of {shuffles} shuffles is replaced (`collective`)"),
-        _ => format!("{sentence}; {count} collectives of {shuffles} shuffles are replaced (`collective`)"),
+        _ => format!(
+            "{sentence}; {count} collectives of {shuffles} shuffles are replaced (`collective`)"
+        ),
     }
 }
 
@@ -432,15 +434,17 @@ impl CollectiveReport {
             lanes => format!("groups of {lanes} lanes"),
         };
         let s = if self.shuffles == 1 { "" } else { "s" };
-        let mut out = format!(
-            "{} of {} over {lanes}, {} shuffle{s}: ",
-            self.computes, self.of, self.shuffles
-        );
-        match (self.decision, &self.becomes, &self.reason) {
-            (Decision::By(name), Some(becomes), _) => out += &format!("{name}, {becomes}", name = name.word()),
-            (_, _, Some(reason)) => out += &format!("keep: {reason}"),
-            _ => out += "keep",
-        }
+        let (computes, of, shuffles) = (&self.computes, &self.of, self.shuffles);
+        format!("{computes} of {of} over {lanes}, {shuffles} shuffle{s}: {}", self.outcome())
+    }
+
+    /// What was decided, in one line.
+    pub fn outcome(&self) -> String {
+        let mut out = match (self.decision, &self.becomes, &self.reason) {
+            (Decision::By(name), Some(becomes), _) => format!("{}, {becomes}", name.word()),
+            (_, _, Some(reason)) => format!("keep: {reason}"),
+            _ => "keep".to_owned(),
+        };
         if let Some(cost) = self.cost.filter(|_| self.decision != Decision::Keep) {
             out += &format!(": {cost}");
         }

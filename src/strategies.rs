@@ -285,15 +285,13 @@ mod tests {
     crate::unit_tests!(words_and_lists_are_read_and_shown, other_words_are_refused_by_name);
 
     fn words_and_lists_are_read_and_shown() {
-        for text in
-            [
+        for text in [
             "auto",
             "none",
             "paper",
             "reuse,wide",
             "reuse,wide,window,paper,aos,bank,promote,collective",
-        ]
-        {
+        ] {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }
         let listed: Strategies = "wide, reuse".parse().unwrap();

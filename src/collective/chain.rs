@@ -55,7 +55,9 @@ impl Chain {
     /// The last instruction in front of another one that writes a register.
     pub fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
         let before = self.insts.iter().rev().filter(|inst| **inst < at);
-        before.copied().find(|inst| self.steps[inst].results.iter().any(|(one, _)| *one == register))
+        before
+            .copied()
+            .find(|inst| self.steps[inst].results.iter().any(|(one, _)| *one == register))
     }
 }
 
@@ -123,13 +125,23 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     fn counted_loop(&mut self, header: BlockId) -> Option<(Chain, Rc<Table>)> {
         let flow = self.flow;
         let body = self.blocks(header);
-        let insts: Vec<u32> = body.iter().flat_map(|one| flow.block(*one).instructions()).map(|at| at as u32).collect();
+        let insts: Vec<u32> = body
+            .iter()
+            .flat_map(|one| flow.block(*one).instructions())
+            .map(|at| at as u32)
+            .collect();
         let is_shuffle = |at: &u32| flow.insts[*at as usize].ast.form.opcode == Opcode::Shfl;
         let shuffle = insts.iter().copied().find(is_shuffle)?;
         let latch = flow.block(*body.last()?);
         let back = latch.successors.iter().find(|edge| edge.to == header)?;
         let EdgeCondition::Predicate(predicate, again) = back.condition else { return None };
-        let [entry] = flow.block(header).predecessors.iter().filter(|edge| edge.from != back.from).collect::<SmallVec<[_; 2]>>()[..] else {
+        let [entry] = flow
+            .block(header)
+            .predecessors
+            .iter()
+            .filter(|edge| edge.from != back.from)
+            .collect::<SmallVec<[_; 2]>>()[..]
+        else {
             return None;
         };
         let mut first = entry.from;
@@ -148,7 +160,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
                     return None;
                 }
                 if at == shuffle && sent.is_none() {
-                    let Some(Arg::Register(register)) = flow.insts[at as usize].args.get(1) else { return None };
+                    let Some(Arg::Register(register)) = flow.insts[at as usize].args.get(1) else {
+                        return None;
+                    };
                     sent = Some(self.of(&mut chain, *register));
                 }
                 let step = self.step(&mut chain, at);
@@ -158,7 +172,10 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
                 chain.steps.insert(at, step);
             }
             let taken = self.of(&mut chain, predicate);
-            let decided = self.values.constant_of(taken[0]).filter(|_| taken.iter().all(|one| *one == taken[0]))?;
+            let decided = self
+                .values
+                .constant_of(taken[0])
+                .filter(|_| taken.iter().all(|one| *one == taken[0]))?;
             if (decided != 0) != again {
                 chain.blocks = body;
                 chain.insts = insts;
@@ -209,7 +226,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let inst = &self.flow.insts[at as usize];
         let reads = reads(inst);
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
-        let reads: SmallVec<[_; 4]> = reads.iter().map(|register| (*register, from(register))).collect();
+        let reads: SmallVec<[_; 4]> =
+            reads.iter().map(|register| (*register, from(register))).collect();
         let crosses = is_exchange(inst)
             || reads.iter().any(|(_, from)| from.is_some_and(|from| chain.steps[&from].crosses));
         let mut tables = FxHashMap::default();
@@ -234,7 +252,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             if let Some((predicate, negated)) = guard {
                 let old = self.of(chain, register);
                 for lane in 0..LANES {
-                    let (a, b) = if negated { (old[lane], table[lane]) } else { (table[lane], old[lane]) };
+                    let (a, b) =
+                        if negated { (old[lane], table[lane]) } else { (table[lane], old[lane]) };
                     table[lane] = self.values.choice(predicate[lane], a, b);
                 }
             }
@@ -285,12 +304,15 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let mut operands = Operands {
             values: &mut self.values,
             thread: self.thread,
-            register: &mut |values, register| tables.get(&register).copied().unwrap_or_else(|| values.fresh()),
+            register: &mut |values, register| {
+                tables.get(&register).copied().unwrap_or_else(|| values.fresh())
+            },
         };
         let results: Results = operands.results(inst)?;
         let (_, table) = results.into_iter().find(|(result, _)| *result == register)?;
         let of_lane = |value: &ValueId| {
-            self.values.constant_of(*value).is_some() || self.thread.is_some_and(|base| self.is_beside(*value, base))
+            self.values.constant_of(*value).is_some()
+                || self.thread.is_some_and(|base| self.is_beside(*value, base))
         };
         // (Of a comparison each lane counts that is decided.)
         let decided = table.iter().filter(|value| of_lane(value)).count();

@@ -162,7 +162,8 @@ impl Operands<'_> {
         let unknown = self.values.fresh();
         let mut out = unknown;
         for lane in 0..LANES {
-            let decided = match (self.values.constant_of(a[lane]), self.values.constant_of(b[lane])) {
+            let decided = match (self.values.constant_of(a[lane]), self.values.constant_of(b[lane]))
+            {
                 (Some(a), Some(b)) => Some(compare(comparison, ty, a as u32, b as u32)),
                 // Numbers that differ modulo 32 differ.
                 _ => match (comparison, self.low_bits(a[lane]), self.low_bits(b[lane])) {
@@ -185,14 +186,19 @@ impl Operands<'_> {
         let ty = form.last_type()?;
         if let Some(operator) = operator(form) {
             let (a, b) = (self.table(a)?, self.table(b)?);
-            let known = |this: &Self, lane: usize| Some((this.low_bits(a[lane])?, this.values.constant_of(b[lane])?));
+            let known = |this: &Self, lane: usize| {
+                Some((this.low_bits(a[lane])?, this.values.constant_of(b[lane])?))
+            };
             return Some(std::array::from_fn(|lane| match (operator, known(self, lane)) {
                 // The lane's number of `%tid.x & 31`.
-                (Operator::And, Some((low, mask))) if mask <= LANE_BITS => self.values.constant(low & mask),
+                (Operator::And, Some((low, mask))) if mask <= LANE_BITS => {
+                    self.values.constant(low & mask)
+                }
                 _ => self.values.fold(operator, &[(a[lane], 1), (b[lane], 1)]),
             }));
         }
-        if ty.bits() != 32 || ty.is_float() || !form.qualifiers().all(|word| word == Qualifier::Lo) {
+        if ty.bits() != 32 || ty.is_float() || !form.qualifiers().all(|word| word == Qualifier::Lo)
+        {
             return None;
         }
         match form.opcode {
@@ -203,7 +209,8 @@ impl Operands<'_> {
                 }))
             }
             Opcode::Rem if !ty.is_signed() => {
-                let by = self.constant(b).filter(|by| by.is_power_of_two() && *by <= LANES as u64)?;
+                let by =
+                    self.constant(b).filter(|by| by.is_power_of_two() && *by <= LANES as u64)?;
                 let a = self.table(a)?;
                 let mut out = a;
                 for place in &mut out {
@@ -241,7 +248,8 @@ impl Operands<'_> {
         let (mut sources, mut in_range) = ([0; LANES], [true; LANES]);
         for lane in 0..LANES {
             let (own, b) = (lane as i64, (number[lane] & LANE_BITS) as i64);
-            let (segment, clamp) = ((control[lane] >> 8 & LANE_BITS) as i64, (control[lane] & LANE_BITS) as i64);
+            let (segment, clamp) =
+                ((control[lane] >> 8 & LANE_BITS) as i64, (control[lane] & LANE_BITS) as i64);
             let (greatest, least) = (own & segment | clamp & !segment, own & segment);
             let (source, is_in_range) = if form.has(Qualifier::Up) {
                 (own - b, own - b >= greatest)
@@ -314,7 +322,9 @@ pub fn operator(form: &Form) -> Option<Operator> {
     };
     let is_word = plain && ty == ScalarType::B32;
     match form.opcode {
-        Opcode::Add if plain && matches!(ty, ScalarType::S32 | ScalarType::U32) => Some(Operator::Sum),
+        Opcode::Add if plain && matches!(ty, ScalarType::S32 | ScalarType::U32) => {
+            Some(Operator::Sum)
+        }
         Opcode::Add if ty == ScalarType::F32 && form.types().len() == 1 => form
             .qualifiers()
             .all(|word| matches!(word, Qualifier::Ftz | Qualifier::Rn))
@@ -332,7 +342,9 @@ pub fn operator(form: &Form) -> Option<Operator> {
 pub fn redux(form: &Form) -> Option<Operator> {
     let order = match form.last_type()? {
         ScalarType::S32 => Order::Signed,
-        ScalarType::F32 => Order::Float { propagates_nan: form.has(Qualifier::PropagateNan), flushes: false },
+        ScalarType::F32 => {
+            Order::Float { propagates_nan: form.has(Qualifier::PropagateNan), flushes: false }
+        }
         _ => Order::Unsigned,
     };
     let operators = [

@@ -2,56 +2,14 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::chain::{Chain, Chains};
 use super::evaluate;
-use super::legal::{self, Form, Place};
+use super::legal::{self, Place};
+use super::network::{Collective, Computes, network_of, repeated};
 use super::obstacle::Obstacle;
-use super::value::{LANES, Operator, Order, Table, Value, Values};
+use super::value::{LANES, Operator, Table, Value, Values};
 use crate::cfg::{Arg, Flow, RegisterId};
 use crate::isa::Opcode;
-
-/// What a collective computes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Computes {
-    /// All lanes of a group combined.
-    Reduction(Operator),
-    /// In each lane the lanes up to it combined, itself included.
-    Prefix(Operator),
-    /// One lane's value.
-    Broadcast,
-    /// What a register holds already.
-    Duplicate,
-}
-
-/// What lanes compute together.
-#[derive(Clone, Debug)]
-pub struct Collective {
-    /// What it computes.
-    pub computes: Computes,
-    /// How many lanes are combined: 32, or those of a group.
-    pub lanes: u32,
-    /// The register that is combined.
-    pub source: RegisterId,
-    /// The instruction that writes the result.
-    pub result: u32,
-    /// The register of the result.
-    pub register: RegisterId,
-    /// All instructions of the network in program order, the last one included.
-    pub network: Vec<u32>,
-    /// The lanes that hold the result, by bits.
-    pub exact: u32,
-    /// Whether what is combined is 0 or 1 in each lane, by a predicate.
-    pub of_predicates: bool,
-    /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
-    /// not known from the kernel's directives.
-    pub needs_consecutive: bool,
-    /// What may compute it with fewer instructions.
-    pub form: Result<Form, Obstacle>,
-    /// The instructions that would be left out.
-    pub removed: Vec<u32>,
-}
 
 /// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
 /// `%tid.x` and begin with a multiple of 32, where that is known.
@@ -64,7 +22,11 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     for one in search(place, true) {
         let one = Collective { needs_consecutive: true, ..one };
         match found.iter_mut().find(|known| known.result == one.result) {
-            Some(known) if matches!(known.form, Err(Obstacle::Lanes(_))) && one.form != known.form => *known = one,
+            Some(known)
+                if matches!(known.form, Err(Obstacle::Lanes(_))) && one.form != known.form =>
+            {
+                *known = one
+            }
             Some(_) => {}
             None => found.push(one),
         }
@@ -91,7 +53,9 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
         }
     }
     let loops = chains.counted_loops();
-    found.extend(loops.iter().flat_map(|(chain, sent)| in_loop(place.flow, &mut chains, chain, sent)));
+    found.extend(
+        loops.iter().flat_map(|(chain, sent)| in_loop(place.flow, &mut chains, chain, sent)),
+    );
     found.sort_by_key(|one| one.result);
     found
 }
@@ -103,11 +67,14 @@ fn in_loop(
     chain: &Chain,
     sent: &Table,
 ) -> Vec<Collective> {
-    let shuffles = chain.insts.iter().find(|at| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
-    let Some(Arg::Register(source)) = shuffles.and_then(|at| flow.insts[*at as usize].args.get(1)) else {
+    let shuffles =
+        chain.insts.iter().find(|at| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
+    let Some(Arg::Register(source)) = shuffles.and_then(|at| flow.insts[*at as usize].args.get(1))
+    else {
         return Vec::new();
     };
-    let network: Vec<u32> = chain.insts.iter().copied().filter(|at| chain.steps[at].crosses).collect();
+    let network: Vec<u32> =
+        chain.insts.iter().copied().filter(|at| chain.steps[at].crosses).collect();
     let mut found = Vec::new();
     for &at in &network {
         let Some((register, table)) = chain.steps[&at].results.first() else { continue };
@@ -183,10 +150,11 @@ fn recognise(
     let (register, table) = step.results.first().cloned()?;
     let network = network_of(chain, at);
     let (source, combined) = source(flow, chain, &network)?;
-    let (computes, lanes, exact) = match is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten() {
-        Some(_) => (Computes::Duplicate, 32, u32::MAX),
-        None => classify(chains, &combined, &table)?,
-    };
+    let (computes, lanes, exact) =
+        match is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten() {
+            Some(_) => (Computes::Duplicate, 32, u32::MAX),
+            None => classify(chains, &combined, &table)?,
+        };
     Some(Collective {
         computes,
         lanes,
@@ -205,7 +173,9 @@ fn recognise(
 /// A reduction that is one instruction already.
 fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
     let inst = &flow.insts[at as usize];
-    let [Arg::Register(register), Arg::Register(source), mask] = &inst.args[..] else { return None };
+    let [Arg::Register(register), Arg::Register(source), mask] = &inst.args[..] else {
+        return None;
+    };
     let lanes = match mask {
         Arg::Constant(value) => value.as_integer().map_or(32, |mask| (mask as u32).count_ones()),
         _ => 32,
@@ -225,56 +195,25 @@ fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
     })
 }
 
-/// The instructions that a result depends on and whose values may come from other lanes, in program order.
-pub fn network_of(chain: &Chain, at: u32) -> Vec<u32> {
-    let mut found: FxHashSet<u32> = FxHashSet::default();
-    let mut work = vec![at];
-    while let Some(next) = work.pop() {
-        if !found.insert(next) {
-            continue;
-        }
-        let step = &chain.steps[&next];
-        for (_, from) in &step.reads {
-            let from = from.filter(|from| chain.steps.get(from).is_some_and(|step| step.crosses));
-            work.extend(from);
-        }
-    }
-    let mut found: Vec<u32> = found.into_iter().collect();
-    found.sort_unstable();
-    found
-}
-
 /// The register that the first shuffle of a network sends, and its table.
 fn source(flow: &Flow<'_, '_>, chain: &Chain, network: &[u32]) -> Option<(RegisterId, Rc<Table>)> {
-    let shuffle = network.iter().find(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl)?;
-    let Some(Arg::Register(register)) = flow.insts[*shuffle as usize].args.get(1) else { return None };
+    let shuffle =
+        network.iter().find(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl)?;
+    let Some(Arg::Register(register)) = flow.insts[*shuffle as usize].args.get(1) else {
+        return None;
+    };
     let (_, from) = chain.steps[shuffle].reads.iter().find(|(read, _)| read == register)?;
     let table = match from {
         Some(from) => {
             let step = &chain.steps[from];
-            step.results.iter().find(|(result, _)| result == register).map(|(_, table)| Rc::clone(table))?
+            step.results
+                .iter()
+                .find(|(result, _)| result == register)
+                .map(|(_, table)| Rc::clone(table))?
         }
         None => Rc::clone(chain.before.get(register)?),
     };
     Some((*register, table))
-}
-
-/// The earlier shuffle of the chain that has received the same values, if its register still holds them.
-pub fn repeated(flow: &Flow<'_, '_>, chain: &Chain, at: u32, table: &Table) -> Option<(u32, RegisterId)> {
-    let mut holds: FxHashMap<RegisterId, (u32, &Table)> = FxHashMap::default();
-    for &inst in chain.insts.iter().take_while(|inst| **inst != at) {
-        for (register, table) in &chain.steps[&inst].results {
-            holds.insert(*register, (inst, table));
-        }
-    }
-    let crosses = |inst: &u32| chain.steps[inst].crosses && flow.insts[*inst as usize].guard.is_none();
-    let mut same: Vec<(u32, RegisterId)> = holds
-        .iter()
-        .filter(|(_, (inst, known))| crosses(inst) && *known == table)
-        .map(|(register, (inst, _))| (*inst, *register))
-        .collect();
-    same.sort_unstable();
-    same.first().copied()
 }
 
 /// What the values of a table are, of those of another one: over how many lanes, and in which lanes that holds.
@@ -327,58 +266,4 @@ fn classify(
         }
     }
     partial
-}
-
-impl Operator {
-    /// The operator's word in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Operator::Sum | Operator::FloatSum => "sum",
-            Operator::Min(_) => "min",
-            Operator::Max(_) => "max",
-            Operator::And => "and",
-            Operator::Or => "or",
-            Operator::Xor => "xor",
-        }
-    }
-
-    /// The type of what is combined.
-    pub fn ty(self) -> &'static str {
-        match self {
-            Operator::Sum => "u32",
-            Operator::FloatSum => "f32",
-            Operator::Min(order) | Operator::Max(order) => match order {
-                Order::Signed => "s32",
-                Order::Unsigned => "u32",
-                Order::Float { .. } => "f32",
-            },
-            Operator::And | Operator::Or | Operator::Xor => "b32",
-        }
-    }
-}
-
-impl Collective {
-    /// What it computes, in one word.
-    pub fn word(&self) -> String {
-        let word = match (self.computes, self.of_predicates) {
-            (Computes::Reduction(Operator::Sum), true) => "count",
-            (Computes::Reduction(Operator::Or), true) => "any",
-            (Computes::Reduction(Operator::And), true) => "all",
-            (Computes::Reduction(operator), _) => operator.word(),
-            (Computes::Prefix(Operator::Sum), true) => "prefix-count",
-            (Computes::Prefix(operator), _) => return format!("prefix-{}", operator.word()),
-            (Computes::Broadcast, _) => "broadcast",
-            (Computes::Duplicate, _) => "duplicate",
-        };
-        word.to_owned()
-    }
-
-    /// The type of what is combined or moved.
-    pub fn ty(&self) -> &'static str {
-        match self.computes {
-            Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",
-            Computes::Reduction(operator) | Computes::Prefix(operator) => operator.ty(),
-            Computes::Broadcast | Computes::Duplicate => "b32",
-        }
-    }
 }

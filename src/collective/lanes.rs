@@ -22,7 +22,12 @@ pub struct Users<'u, 'f, 'm, 's> {
 impl Users<'_, '_, '_, '_> {
     /// A reader of a result, or of what is computed from it, that lanes outside of `exact` may execute; `Err` if it is not
     /// known who reads the result.
-    pub fn outside(&mut self, inst: u32, register: RegisterId, exact: u32) -> Result<Option<u32>, u32> {
+    pub fn outside(
+        &mut self,
+        inst: u32,
+        register: RegisterId,
+        exact: u32,
+    ) -> Result<Option<u32>, u32> {
         let mut seen: FxHashSet<(u32, RegisterId)> = FxHashSet::default();
         let mut work = vec![(inst, register)];
         while let Some((inst, register)) = work.pop() {
@@ -37,7 +42,9 @@ impl Users<'_, '_, '_, '_> {
                     continue;
                 }
                 let other = &self.chains.flow.insts[reader as usize];
-                if effect(other) != Effect::Pure || other.guard.is_some_and(|(guard, _)| guard == register) {
+                if effect(other) != Effect::Pure
+                    || other.guard.is_some_and(|(guard, _)| guard == register)
+                {
                     return Ok(Some(reader));
                 }
                 work.extend(definitions(other).into_iter().map(|result| (reader, result)));

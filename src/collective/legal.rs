@@ -3,45 +3,15 @@
 use rustc_hash::FxHashSet;
 
 use super::chain::{Chain, Chains};
-use super::find::{Collective, Computes, network_of, repeated};
+use super::form::{Form, Predicate};
 use super::lanes::Users;
+use super::network::{Collective, Computes, network_of, repeated};
 use super::obstacle::Obstacle;
 use super::uses::{readers, readers_before};
 use super::value::{LANES, Operator};
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Opcode, Qualifier};
-
-/// A predicate of each lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Predicate {
-    /// The register.
-    pub register: RegisterId,
-    /// Whether the lane counts where the register is false.
-    pub negated: bool,
-}
-
-/// Instructions that compute a collective.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// `redux.sync`, from sm_80 on; of numbers of single precision from sm_100 on (PTX ISA, "redux.sync").
-    Redux(Operator),
-    /// `redux.sync` of integers that are in the order of the numbers of single precision, from sm_80 on.
-    Ordered(Operator),
-    /// `vote.sync.ballot`, and `popc` of all lanes.
-    Count(Predicate),
-    /// `vote.sync.ballot`, and `popc` of the lanes up to the own one.
-    PrefixCount(Predicate),
-    /// `vote.sync.any` or, if `all` holds, `vote.sync.all`.
-    Vote {
-        /// The predicate.
-        predicate: Predicate,
-        /// Whether it has to hold in all lanes.
-        all: bool,
-    },
-    /// `mov` from a register that holds the values.
-    Move(RegisterId),
-}
 
 /// The function, and what the analysis asks about it.
 pub struct Place<'p, 'm, 's> {
@@ -65,7 +35,8 @@ pub fn decide(
     }
     one.form = form(place, chains, chain, one);
     // The last lane of a prefix holds all lanes combined.
-    if let (Computes::Prefix(operator), Err(Obstacle::NoInstruction(_))) = (one.computes, &one.form) {
+    if let (Computes::Prefix(operator), Err(Obstacle::NoInstruction(_))) = (one.computes, &one.form)
+    {
         let computes = Computes::Reduction(operator);
         let last = Collective { computes, exact: 1 << (LANES - 1), ..one.clone() };
         let form = form(place, chains, chain, &last);
@@ -98,7 +69,12 @@ fn form(
     }
     let mut network = one.network.clone();
     if let Form::Move(from) = found {
-        network.extend(chain.written_before(one.result, from).map(|at| network_of(chain, at)).unwrap_or_default());
+        network.extend(
+            chain
+                .written_before(one.result, from)
+                .map(|at| network_of(chain, at))
+                .unwrap_or_default(),
+        );
     }
     for at in network.into_iter().filter(|at| insts[*at as usize].ast.form.opcode == Opcode::Shfl) {
         if insts[at as usize].guard.is_some() {
@@ -108,7 +84,9 @@ fn form(
             return Err(Obstacle::Mask((place.line)(at)));
         }
     }
-    if let Some(at) = elsewhere(place, chains, chain, one.network[0]).filter(|_| !planted!(Bug::CollectiveElsewhere)) {
+    if let Some(at) = elsewhere(place, chains, chain, one.network[0])
+        .filter(|_| !planted!(Bug::CollectiveElsewhere))
+    {
         return Err(Obstacle::Divergent((place.line)(at)));
     }
     if one.exact != u32::MAX && !planted!(Bug::CollectiveForAll) {
@@ -147,7 +125,9 @@ fn instruction(
                 _ => Ok(Form::Redux(operator)),
             }
         }
-        Computes::Reduction(Operator::FloatSum) | Computes::Prefix(Operator::FloatSum) => Err(Obstacle::Rounding),
+        Computes::Reduction(Operator::FloatSum) | Computes::Prefix(Operator::FloatSum) => {
+            Err(Obstacle::Rounding)
+        }
         Computes::Reduction(operator) => Ok(Form::Redux(operator)),
         Computes::Prefix(Operator::Sum) if one.of_predicates => {
             predicate(place, chains, chain, one).map(Form::PrefixCount)
@@ -163,7 +143,10 @@ fn predicate(
     chain: &Chain,
     one: &Collective,
 ) -> Result<Predicate, Obstacle> {
-    let shuffle = one.network.iter().find(|at| place.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
+    let shuffle = one
+        .network
+        .iter()
+        .find(|at| place.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
     let step = shuffle.map(|shuffle| &chain.steps[shuffle]);
     let from = step.and_then(|step| step.reads.iter().find(|(read, _)| *read == one.source));
     let made = from.and_then(|(_, from)| from.or_else(|| chains.single(one.source)));
@@ -185,7 +168,9 @@ fn predicate(
         _ => return Err(none),
     };
     let is_written = |at: &&u32| {
-        **at > made && **at < one.result && definitions(&place.flow.insts[**at as usize]).contains(register)
+        **at > made
+            && **at < one.result
+            && definitions(&place.flow.insts[**at as usize]).contains(register)
     };
     let is_in_chain = chain.steps.contains_key(&made);
     match chain.insts.iter().find(is_written) {
@@ -201,9 +186,16 @@ fn predicate(
 }
 
 /// Whether the member mask of a shuffle is the constant of all lanes.
-fn has_all_members(chains: &Chains<'_, '_, '_>, chain: &Chain, flow: &Flow<'_, '_>, at: u32) -> bool {
+fn has_all_members(
+    chains: &Chains<'_, '_, '_>,
+    chain: &Chain,
+    flow: &Flow<'_, '_>,
+    at: u32,
+) -> bool {
     match flow.insts[at as usize].args.last() {
-        Some(Arg::Constant(value)) => value.as_integer().is_some_and(|value| value as u32 == u32::MAX),
+        Some(Arg::Constant(value)) => {
+            value.as_integer().is_some_and(|value| value as u32 == u32::MAX)
+        }
         Some(Arg::Register(register)) => {
             let from = chain.steps[&at].reads.iter().find(|(read, _)| read == register);
             let table = match from {
@@ -213,7 +205,9 @@ fn has_all_members(chains: &Chains<'_, '_, '_>, chain: &Chain, flow: &Flow<'_, '
                 }
                 _ => chain.before.get(register),
             };
-            let is_full = |value: &super::value::ValueId| chains.values.constant_of(*value) == Some(u64::from(u32::MAX));
+            let is_full = |value: &super::value::ValueId| {
+                chains.values.constant_of(*value) == Some(u64::from(u32::MAX))
+            };
             table.is_some_and(|table| table.iter().all(is_full))
         }
         _ => false,
@@ -223,14 +217,16 @@ fn has_all_members(chains: &Chains<'_, '_, '_>, chain: &Chain, flow: &Flow<'_, '
 /// Whether an instruction is executed by the lanes of a warp together, whose number its mask says.
 fn is_of_warp(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
-    let is_block = matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has(Qualifier::Warp);
+    let is_block =
+        matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has(Qualifier::Warp);
     form.has(Qualifier::Sync) && !is_block
 }
 
 /// Whether all threads of the block wait for each other at an instruction.
 fn is_of_block(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
-    matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive])
+    matches!(form.opcode, Opcode::Bar | Opcode::Barrier)
+        && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive])
 }
 
 /// A warp instruction that lanes may execute while others of their warp execute the chain: lanes that have been together
@@ -263,7 +259,8 @@ fn elsewhere(
     };
     let mut above: FxHashSet<BlockId> = FxHashSet::default();
     let first = chain.blocks[0];
-    let mut work: Vec<BlockId> = flow.block(first).predecessors.iter().map(|edge| edge.from).collect();
+    let mut work: Vec<BlockId> =
+        flow.block(first).predecessors.iter().map(|edge| edge.from).collect();
     while let Some(block) = work.pop() {
         if above.insert(block) && !own.contains(&block) && waits(block).is_none() {
             work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));

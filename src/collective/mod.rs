@@ -11,15 +11,19 @@
 mod chain;
 mod evaluate;
 mod find;
+mod form;
 mod lanes;
 mod legal;
+mod network;
 mod obstacle;
 mod uses;
 mod value;
 
 pub use chain::is_exchange;
-pub use find::{Collective, Computes, collectives};
-pub use legal::{Form, Place, Predicate};
+pub use find::collectives;
+pub use form::{Form, Predicate};
+pub use legal::Place;
+pub use network::{Collective, Computes};
 pub use obstacle::Obstacle;
 pub use uses::block_of;
 pub use value::{Operator, Order};

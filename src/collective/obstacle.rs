@@ -61,7 +61,9 @@ impl fmt::Display for Obstacle {
             Obstacle::Beside => write!(f, "other rewritten code stands there"),
             Obstacle::OneInstruction => write!(f, "one instruction computes it already"),
             Obstacle::Loop => write!(f, "the shuffles stand in a loop that is not unrolled"),
-            Obstacle::Rounding => write!(f, "another order of floating-point sums rounds otherwise"),
+            Obstacle::Rounding => {
+                write!(f, "another order of floating-point sums rounds otherwise")
+            }
             Obstacle::Target(least) => write!(f, "an instruction for it needs sm_{least}"),
             Obstacle::Mask(line) => {
                 write!(f, "the member mask at line {line} is not the constant of all lanes")
@@ -79,7 +81,10 @@ impl fmt::Display for Obstacle {
                 write!(f, "the predicate that is counted is written again at line {line}")
             }
             Obstacle::Between(line) => {
-                write!(f, "line {line} stands between the shuffles and may not be executed in two versions")
+                write!(
+                    f,
+                    "line {line} stands between the shuffles and may not be executed in two versions"
+                )
             }
             Obstacle::Group(lanes) => {
                 write!(f, "groups of {lanes} lanes would take one instruction each")

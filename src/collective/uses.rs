@@ -34,7 +34,10 @@ pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
 
 fn collect(arg: &Arg<'_>, is_result: bool, found: &mut SmallVec<[RegisterId; 4]>) {
     match arg {
-        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) | Arg::Sum(register, _) => {
+        Arg::Register(register)
+        | Arg::Not(register)
+        | Arg::Modified(register)
+        | Arg::Sum(register, _) => {
             if !is_result {
                 found.push(*register);
             }

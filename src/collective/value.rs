@@ -195,7 +195,13 @@ impl Values {
                 Value::Fold(inner, parts) if inner == operator => {
                     for &(part, times) in &parts {
                         let constant_part = self.constant_of(part);
-                        self.add(operator, (part, times.wrapping_mul(factor)), constant_part, &mut found, &mut constant);
+                        self.add(
+                            operator,
+                            (part, times.wrapping_mul(factor)),
+                            constant_part,
+                            &mut found,
+                            &mut constant,
+                        );
                     }
                 }
                 Value::Constant(value) => {
@@ -210,7 +216,8 @@ impl Values {
             _ => None,
         };
         let constant = constant.filter(|value| Some(*value) != neutral);
-        let mut parts: Vec<(ValueId, u32)> = found.into_iter().filter(|(_, factor)| *factor != 0).collect();
+        let mut parts: Vec<(ValueId, u32)> =
+            found.into_iter().filter(|(_, factor)| *factor != 0).collect();
         if let Some(value) = constant {
             parts.push((self.constant(value), 1));
         }
@@ -275,7 +282,8 @@ mod tests {
         for operator in [Operator::Sum, Operator::And, Operator::Max(Order::Signed)] {
             let up = values.reduction(operator, &x, 0..LANES);
             let down = values.reduction(operator, &x, (0..LANES).rev());
-            let halves = [values.reduction(operator, &x, 0..7), values.reduction(operator, &x, 7..LANES)];
+            let halves =
+                [values.reduction(operator, &x, 0..7), values.reduction(operator, &x, 7..LANES)];
             let joined = values.fold(operator, &[(halves[1], 1), (halves[0], 1)]);
             assert!(up == down && up == joined);
             assert_ne!(up, values.reduction(operator, &x, 1..LANES));
@@ -285,7 +293,8 @@ mod tests {
     fn what_occurs_twice_counts_by_the_operator() {
         let mut values = Values::default();
         let x = values.fresh();
-        let twice = |values: &mut Values, operator| values.reduction(operator, &x, [3, 3].into_iter());
+        let twice =
+            |values: &mut Values, operator| values.reduction(operator, &x, [3, 3].into_iter());
         assert_eq!(twice(&mut values, Operator::And), x[3]);
         assert_eq!(twice(&mut values, Operator::Max(Order::Unsigned)), x[3]);
         let zero = values.constant(0);

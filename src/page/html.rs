@@ -181,6 +181,9 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             } @else if let Some(report) = kernel.report {
                 p { (with_code(&report.sentence())) }
             }
+            @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {
+                (collectives(report))
+            }
             @if let Some(report) = kernel.report.filter(|report| !report.arrays.is_empty()) {
                 (arrays(report))
             }
@@ -198,6 +201,33 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             } @else if !kernel.loads().is_empty() {
                 h3 { "Loads" }
                 (accesses(kernel.loads(), "register"))
+            }
+        }
+    }
+}
+
+/// What lanes compute together, each with the lines of its instructions.
+fn collectives(report: &KernelReport) -> Markup {
+    html! {
+        h3 { "Collectives" }
+        div.wide {
+            table {
+                thead { tr {
+                    th.number { "line" } th { "computes" } th { "of" } th.number { "lanes" }
+                    th.number { "shuffles" } th { "decision" }
+                } }
+                tbody {
+                    @for one in &report.collectives {
+                        tr {
+                            td.number { (one.line) }
+                            td { (one.computes) }
+                            td { code { (one.of) } }
+                            td.number { (one.lanes) }
+                            td.number { (one.shuffles) }
+                            td { (with_code(&one.outcome())) }
+                        }
+                    }
+                }
             }
         }
     }

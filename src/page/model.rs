@@ -84,7 +84,9 @@ pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
         }
     }
     found.retain(|kernel| {
-        let arrays = kernel.report.is_some_and(|report| !report.arrays.is_empty());
+        let arrays = kernel
+            .report
+            .is_some_and(|report| !report.arrays.is_empty() || !report.collectives.is_empty());
         !kernel.loads().is_empty() || !kernel.measurements.is_empty() || arrays
     });
     found

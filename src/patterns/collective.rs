@@ -105,7 +105,9 @@ fn decide(
     collective: Collective,
 ) -> Group {
     let mut collective = collective;
-    if let (Ok(Form::Redux(operator)), true) = (&collective.form, has_no_numbers(&collective, finder)) {
+    if let (Ok(Form::Redux(operator)), true) =
+        (&collective.form, has_no_numbers(&collective, finder))
+    {
         collective.form = Ok(Form::Ordered(*operator));
     }
     let mut obstacle = collective.form.clone().err();
@@ -174,7 +176,9 @@ fn has_no_numbers(collective: &Collective, finder: &Finder<'_, '_, '_, '_>) -> b
 /// What the target lacks.
 fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
     match collective.form {
-        Ok(Form::Redux(_) | Form::Ordered(_)) if redux == Redux::Absent => Some(Obstacle::Target(80)),
+        Ok(Form::Redux(_) | Form::Ordered(_)) if redux == Redux::Absent => {
+            Some(Obstacle::Target(80))
+        }
         _ => None,
     }
 }
@@ -187,11 +191,7 @@ fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: u32) -> boo
 }
 
 /// Whether another pattern has put code into the blocks, or replaces an instruction of the network.
-fn is_taken(
-    finder: &Finder<'_, '_, '_, '_>,
-    flow: &Flow<'_, '_>,
-    collective: &Collective,
-) -> bool {
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &Collective) -> bool {
     let range = collective.network[0]..=collective.result;
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
@@ -200,8 +200,15 @@ fn is_taken(
             collective.network.iter().any(|at| insts.contains(&(*at as usize)))
         };
         let members = match group.shape::<Found>() {
-            Some(other) => other.collective.network.iter().any(|at| collective.removed.contains(at) || *at == collective.result),
-            None => group.members.iter().any(|inst| range.contains(inst)) && collective.needs_consecutive,
+            Some(other) => other
+                .collective
+                .network
+                .iter()
+                .any(|at| collective.removed.contains(at) || *at == collective.result),
+            None => {
+                group.members.iter().any(|inst| range.contains(inst))
+                    && collective.needs_consecutive
+            }
         };
         members || group.duplicates && group.blocks.iter().any(is_within)
     })
@@ -268,7 +275,9 @@ impl Shape for Found {
             (None, None) => (None, None),
         };
         let cost = match &group.refusal {
-            Some(Refusal::DoesNotPay(unpaid)) => Some(Price { instead: unpaid.cost, kept: unpaid.kept }),
+            Some(Refusal::DoesNotPay(unpaid)) => {
+                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
+            }
             _ => group.price,
         };
         let mut lines: Vec<u32> = one.network.iter().map(|at| places.line(*at)).collect();
@@ -283,12 +292,15 @@ impl Shape for Found {
             computes: one.word(),
             ty: one.ty().to_owned(),
             lanes: one.lanes,
-            shuffles: one.network.iter().filter(|at| {
-                places.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl
-            }).count() as u32,
+            shuffles: one
+                .network
+                .iter()
+                .filter(|at| places.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl)
+                .count() as u32,
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: self.becomes.map(str::to_owned),
-            guards: (group.is_chosen() && one.needs_consecutive).then(|| vec!["linear-lanes".to_owned()]),
+            guards: (group.is_chosen() && one.needs_consecutive)
+                .then(|| vec!["linear-lanes".to_owned()]),
             cost: cost.map(Price::cost),
             rule,
             reason,
@@ -402,7 +414,8 @@ impl Planner<'_, '_, '_, '_> {
         first: u32,
         prepared: &mut Prepared,
     ) -> String {
-        let stays = self.trace.definitions[register.0 as usize] <= 1 || planted!(Bug::CollectiveStale);
+        let stays =
+            self.trace.definitions[register.0 as usize] <= 1 || planted!(Bug::CollectiveStale);
         if stays && self.flow.visible(register, result) {
             return self.name(register);
         }

@@ -199,8 +199,9 @@ impl Exchanges {
         }
         let mut lemmas: Vec<Lemma> = Vec::new();
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
-        let mut cases =
-            [true, false].into_iter().filter(|case| decided.is_none_or(|known| (known != 0) == *case));
+        let mut cases = [true, false]
+            .into_iter()
+            .filter(|case| decided.is_none_or(|known| (known != 0) == *case));
         let are_equal = cases.all(|consecutive| {
             if self.are_same(terms, (original, rewritten), consecutive) {
                 return true;
@@ -421,9 +422,11 @@ impl Tables<'_> {
                 }
                 needed
             }
-            Way::Sum(value) | Way::Lattice(_, value) | Way::Xor(value) | Way::Ballot(value) | Way::Vote(_, value) => {
-                by_lane::all().map(|lane| (value, lane)).collect()
-            }
+            Way::Sum(value)
+            | Way::Lattice(_, value)
+            | Way::Xor(value)
+            | Way::Ballot(value)
+            | Way::Vote(_, value) => by_lane::all().map(|lane| (value, lane)).collect(),
         })
     }
 
@@ -436,7 +439,8 @@ impl Tables<'_> {
             return self.of_node(terms, term, lane);
         };
         let width = terms.arena.width(term);
-        let each = |value| by_lane::all().map(|lane| self.of(value, lane)).collect::<Option<Vec<_>>>();
+        let each =
+            |value| by_lane::all().map(|lane| self.of(value, lane)).collect::<Option<Vec<_>>>();
         Some(match way {
             Way::Shuffle(direction, operands) => {
                 let (source, _) = self.source(terms, direction, operands, lane)?;
@@ -547,7 +551,9 @@ fn lattice_of(terms: &Terms, term: TermId) -> Option<(Lattice, [TermId; 2])> {
             }
         }
         Node::Apply(..) => {
-            let (Function::Opcode(operation, _), &[a, b]) = terms.applied(term)? else { return None };
+            let (Function::Opcode(operation, _), &[a, b]) = terms.applied(term)? else {
+                return None;
+            };
             let form = &operation.form;
             let is_single = form.types()[..] == [ScalarType::F32] && operation.spelling.is_empty();
             let word = match form.opcode {

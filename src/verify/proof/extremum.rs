@@ -59,7 +59,10 @@ fn integers(terms: &Terms, term: TermId) -> Option<(TermId, Vec<TermId>)> {
         }
         terms.arena.charge(1);
         match terms.applied(next) {
-            Some((Function::Lattice(Lattice::Min { signed: true } | Lattice::Max { signed: true }), keys)) => {
+            Some((
+                Function::Lattice(Lattice::Min { signed: true } | Lattice::Max { signed: true }),
+                keys,
+            )) => {
                 if found.replace((next, keys.to_vec())).is_some() {
                     return None;
                 }

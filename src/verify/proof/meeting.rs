@@ -35,9 +35,10 @@ pub(super) fn alone(
 ) -> FxHashSet<u32> {
     let is_kernel = program.function.kind == FunctionKind::Entry;
     let waits = |wanted: &dyn Fn(&crate::isa::Form, Role) -> bool| -> Vec<Wait> {
-        let events = execution.events.iter().filter(|event| {
-            wanted(&program.flow.insts[event.inst as usize].ast.form, event.role)
-        });
+        let events = execution
+            .events
+            .iter()
+            .filter(|event| wanted(&program.flow.insts[event.inst as usize].ast.form, event.role));
         let wait = |event: &crate::verify::record::Event| {
             let literals = conditions::conjuncts(&terms.arena, event.condition);
             let differs = |one: &TermId| !is_uniform(terms, *one, is_kernel);
@@ -62,17 +63,22 @@ pub(super) fn alone(
     let shared_loop = |a: &Wait, b: &Wait| -> Option<LoopId> {
         loops.around(a.around).find(|id| loops.nested(b.around, *id))
     };
-    let within = |one: &Wait, other: &Wait| one.literals.iter().all(|literal| other.literals.contains(literal));
+    let within = |one: &Wait, other: &Wait| {
+        one.literals.iter().all(|literal| other.literals.contains(literal))
+    };
     // Whether lanes at `second` know that no lane of their warp is at `first`, which is in front of it.
     let passed = |first: &Wait, second: &Wait| {
-        let mut between = of_block.iter().filter(|wait| first.inst < wait.inst && wait.inst < second.inst);
-        within(first, second) || between.any(|wait| within(wait, second) && wait.around == second.around)
+        let mut between =
+            of_block.iter().filter(|wait| first.inst < wait.inst && wait.inst < second.inst);
+        within(first, second)
+            || between.any(|wait| within(wait, second) && wait.around == second.around)
     };
     let comes_round = |first: &Wait, second: &Wait, id: LoopId| {
         let mut outside = of_block.iter().filter(|wait| {
             loops.nested(wait.around, id) && (wait.inst < first.inst || second.inst < wait.inst)
         });
-        within(second, first) || outside.any(|wait| within(wait, first) && wait.around == first.around)
+        within(second, first)
+            || outside.any(|wait| within(wait, first) && wait.around == first.around)
     };
     let are_apart = |a: &Wait, b: &Wait| {
         let (first, second) = if a.inst < b.inst { (a, b) } else { (b, a) };

@@ -38,14 +38,22 @@ pub(in crate::verify) enum Function {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) enum Lattice {
     /// The least number.
-    Min { signed: bool },
+    Min {
+        signed: bool,
+    },
     /// The greatest number.
-    Max { signed: bool },
+    Max {
+        signed: bool,
+    },
     And,
     Or,
     /// The least or greatest number of single precision. It is idempotent on its own results: these are neither NaNs of
     /// other bits nor, with `.ftz`, subnormal.
-    Extremum { greatest: bool, propagates_nan: bool, flushes: bool },
+    Extremum {
+        greatest: bool,
+        propagates_nan: bool,
+        flushes: bool,
+    },
 }
 
 /// What a load is, but for its operands.

@@ -1,0 +1,147 @@
+//! Networks: what lanes compute together, and by which instructions.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::chain::Chain;
+use super::form::Form;
+use super::obstacle::Obstacle;
+use super::value::{Operator, Order, Table};
+use crate::cfg::{Flow, RegisterId};
+
+/// What a collective computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Computes {
+    /// All lanes of a group combined.
+    Reduction(Operator),
+    /// In each lane the lanes up to it combined, itself included.
+    Prefix(Operator),
+    /// One lane's value.
+    Broadcast,
+    /// What a register holds already.
+    Duplicate,
+}
+
+/// What lanes compute together.
+#[derive(Clone, Debug)]
+pub struct Collective {
+    /// What it computes.
+    pub computes: Computes,
+    /// How many lanes are combined: 32, or those of a group.
+    pub lanes: u32,
+    /// The register that is combined.
+    pub source: RegisterId,
+    /// The instruction that writes the result.
+    pub result: u32,
+    /// The register of the result.
+    pub register: RegisterId,
+    /// All instructions of the network in program order, the last one included.
+    pub network: Vec<u32>,
+    /// The lanes that hold the result, by bits.
+    pub exact: u32,
+    /// Whether what is combined is 0 or 1 in each lane, by a predicate.
+    pub of_predicates: bool,
+    /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
+    /// not known from the kernel's directives.
+    pub needs_consecutive: bool,
+    /// What may compute it with fewer instructions.
+    pub form: Result<Form, Obstacle>,
+    /// The instructions that would be left out.
+    pub removed: Vec<u32>,
+}
+
+/// The instructions that a result depends on and whose values may come from other lanes, in program order.
+pub fn network_of(chain: &Chain, at: u32) -> Vec<u32> {
+    let mut found: FxHashSet<u32> = FxHashSet::default();
+    let mut work = vec![at];
+    while let Some(next) = work.pop() {
+        if !found.insert(next) {
+            continue;
+        }
+        let step = &chain.steps[&next];
+        for (_, from) in &step.reads {
+            let from = from.filter(|from| chain.steps.get(from).is_some_and(|step| step.crosses));
+            work.extend(from);
+        }
+    }
+    let mut found: Vec<u32> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// The earlier shuffle of the chain that has received the same values, if its register still holds them.
+pub fn repeated(
+    flow: &Flow<'_, '_>,
+    chain: &Chain,
+    at: u32,
+    table: &Table,
+) -> Option<(u32, RegisterId)> {
+    let mut holds: FxHashMap<RegisterId, (u32, &Table)> = FxHashMap::default();
+    for &inst in chain.insts.iter().take_while(|inst| **inst != at) {
+        for (register, table) in &chain.steps[&inst].results {
+            holds.insert(*register, (inst, table));
+        }
+    }
+    let crosses =
+        |inst: &u32| chain.steps[inst].crosses && flow.insts[*inst as usize].guard.is_none();
+    let mut same: Vec<(u32, RegisterId)> = holds
+        .iter()
+        .filter(|(_, (inst, known))| crosses(inst) && *known == table)
+        .map(|(register, (inst, _))| (*inst, *register))
+        .collect();
+    same.sort_unstable();
+    same.first().copied()
+}
+
+impl Operator {
+    /// The operator's word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Operator::Sum | Operator::FloatSum => "sum",
+            Operator::Min(_) => "min",
+            Operator::Max(_) => "max",
+            Operator::And => "and",
+            Operator::Or => "or",
+            Operator::Xor => "xor",
+        }
+    }
+
+    /// The type of what is combined.
+    pub fn ty(self) -> &'static str {
+        match self {
+            Operator::Sum => "u32",
+            Operator::FloatSum => "f32",
+            Operator::Min(order) | Operator::Max(order) => match order {
+                Order::Signed => "s32",
+                Order::Unsigned => "u32",
+                Order::Float { .. } => "f32",
+            },
+            Operator::And | Operator::Or | Operator::Xor => "b32",
+        }
+    }
+}
+
+impl Collective {
+    /// What it computes, in one word.
+    pub fn word(&self) -> String {
+        let word = match (self.computes, self.of_predicates) {
+            (Computes::Reduction(Operator::Sum), true) => "count",
+            (Computes::Reduction(Operator::Or), true) => "any",
+            (Computes::Reduction(Operator::And), true) => "all",
+            (Computes::Reduction(operator), _) => operator.word(),
+            (Computes::Prefix(Operator::Sum), true) => "prefix-count",
+            (Computes::Prefix(operator), _) => return format!("prefix-{}", operator.word()),
+            (Computes::Broadcast, _) => "broadcast",
+            (Computes::Duplicate, _) => "duplicate",
+        };
+        word.to_owned()
+    }
+
+    /// The type of what is combined or moved.
+    pub fn ty(&self) -> &'static str {
+        match self.computes {
+            Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",
+            Computes::Reduction(operator) | Computes::Prefix(operator) => operator.ty(),
+            Computes::Broadcast | Computes::Duplicate => "b32",
+        }
+    }
+}
