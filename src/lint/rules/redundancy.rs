@@ -1,0 +1,58 @@
+//! `redundant-load`: values that are in registers already, as the analysis that `candidates` shows has proved.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::report::{Decision, LoadReport};
+use crate::strategies::StrategyName;
+
+/// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
+/// its instruction.
+pub fn redundant(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (inst, load) in reusable {
+        let Some(from) = load.source_line.and_then(|line| subject.at_line(line)) else { continue };
+        let place = subject.place(from);
+        let guards = load.guards.as_deref().unwrap_or_default();
+        let (level, message, help) = match (load.decision, load.delta) {
+            // What holds under a check at run time alone is not certain.
+            (Decision::By(StrategyName::Reuse), _) if guards.is_empty() => match load.iterations {
+                Some(iterations) => (
+                    Level::Warning,
+                    format!(
+                        "this load reads what the load at {place} has read {iterations} iteration{} before",
+                        if iterations == 1 { "" } else { "s" }
+                    ),
+                    "keep the value in a local variable from one iteration to the next",
+                ),
+                None => (
+                    Level::Note,
+                    format!("this load reads what the load at {place} has read"),
+                    "keep the value in a local variable",
+                ),
+            },
+            (Decision::By(StrategyName::Paper), Some(delta)) => (
+                Level::Note,
+                format!(
+                    "this load reads what the load at {place} has read in the lane {} {}",
+                    delta.unsigned_abs(),
+                    if delta < 0 { "below" } else { "above" }
+                ),
+                "load a row of elements once into shared memory, or let lanes pass them on (`__shfl_sync`): \
+                 `ptxasw candidates --strategy paper,window` says what that costs",
+            ),
+            _ => continue,
+        };
+        let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == *inst);
+        let span = traffic.and_then(|traffic| traffic.spread.span());
+        found.push(Found {
+            rule: Rule::RedundantLoad,
+            level,
+            inst: *inst,
+            message,
+            label: None,
+            help: help.to_owned(),
+            waste: span.map_or(0, |span| span.max),
+        });
+    }
+    found
+}
