@@ -28,6 +28,8 @@ def text(kernel: Source) -> str:
         return of_numba(kernel)
     if isinstance(getattr(kernel, "code", None), str) and hasattr(kernel, "options"):
         return of_cupy(kernel)
+    if isinstance(getattr(kernel, "file_path", None), str):
+        return pathlib.Path(kernel.file_path).read_text()
     raise TypeError(f"PTX, a path or a compiled kernel is expected, not {type(kernel).__name__}; a kernel of Triton is "
                     "what a launch or `triton.compile` returns")
 

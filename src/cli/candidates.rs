@@ -32,13 +32,12 @@ impl Candidates {
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         self.decisions.kernel.check(&source)?;
-        let options =
-            Options {
-                mode: Mode::Original,
-                all_bodies: true,
-                count_sectors: true,
-                ..self.decisions.options()
-            };
+        let options = Options {
+            mode: Mode::Original,
+            all_bodies: true,
+            count_sectors: true,
+            ..self.decisions.options()
+        };
         let report = pipeline::rewrite(&source, &options)?.report;
         show_timings(&options);
         report.warnings.iter().for_each(|warning| warn(warning));

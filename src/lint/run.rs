@@ -116,12 +116,15 @@ fn of_function<'s>(
         findings.sort_by_key(|finding| {
             (std::cmp::Reverse(finding.weight()), std::cmp::Reverse(finding.level), finding.line)
         });
+        let mut accesses: Vec<AccessLint> =
+            traffic.all().map(|one| described(&subject, one)).collect();
+        accesses.sort_by_key(|access| access.line);
         KernelLint {
             name: function.name.text.to_owned(),
             demangled: demangled(function.name.text),
             block: shape(function, options),
             skipped: None,
-            accesses: traffic.accesses.iter().map(|one| described(&subject, one)).collect(),
+            accesses,
             findings,
         }
     })

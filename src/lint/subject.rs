@@ -10,7 +10,7 @@ use crate::expr::{Node, SymbolId, TermId};
 use crate::ptx::{Function, StateSpace};
 use crate::report::Origins;
 use crate::source::SourceFile;
-use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic, plain};
+use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
 
 /// A function with everything that is known of it.
 pub struct Subject<'a, 'm, 's> {
@@ -142,7 +142,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         let Some(Stride::Symbolic(parts)) = &traffic.stride else { return Vec::new() };
         let mut said = Vec::new();
         for &term in parts.iter().flat_map(|(_, factor)| factor) {
-            let Some(symbol) = self.symbol(plain(self.trace, term)) else { continue };
+            let Some(symbol) = self.symbol(self.trace.plain(term)) else { continue };
             let SymbolKind::Parameter { name, .. } = &self.trace.symbols.info(symbol).kind else {
                 continue;
             };

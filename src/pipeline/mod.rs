@@ -181,7 +181,15 @@ impl<'j> Job<'_, 'j> {
         let places = (self.source, &self.origins);
         let (report, edits) = match analysis {
             Ok(decided) => match self.edits(function, &decided) {
-                Ok(edits) => (describe::decided(places, function, &decided, &self.requests(function, &decided)), edits),
+                Ok(edits) => (
+                    describe::decided(
+                        places,
+                        function,
+                        &decided,
+                        &self.requests(function, &decided),
+                    ),
+                    edits,
+                ),
                 Err(reason) => (describe::left(places, function, &reason), Vec::new()),
             },
             Err(reason) => (describe::left(places, function, &reason), Vec::new()),
@@ -199,9 +207,10 @@ impl<'j> Job<'_, 'j> {
         Decided { flow, trace, .. }: &Decided<'_, '_>,
     ) -> FxHashMap<u32, Request> {
         let assumed = Assumed::default();
-        let counted = self.options.count_sectors.then(|| {
-            within(|| Traffic::of(self.module, function, flow, trace, &assumed)).ok()
-        });
+        let counted = self
+            .options
+            .count_sectors
+            .then(|| within(|| Traffic::of(self.module, function, flow, trace, &assumed)).ok());
         let accesses = counted.flatten().map_or_else(Vec::new, |traffic| traffic.accesses);
         let each = accesses.iter();
         each.map(|one| (one.inst, Request::of(function, flow, trace, one))).collect()

@@ -11,13 +11,12 @@ use super::evaluate::{Context, Value};
 use super::lane_sum::{Factor, LaneSum};
 use super::partial::{self, Partial};
 use super::races::{self, Race};
-use super::request::plain;
 use super::shape::{BlockShape, LANES, Warp};
 use super::warps::Warps;
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity};
 use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
-use crate::isa::{Axis, Opcode};
+use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
 
 /// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
@@ -150,6 +149,9 @@ pub struct Traffic {
     pub shape: BlockShape,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
+    /// Both sides of each `cp.async`, and the rows of `ldmatrix` and `stmatrix`; their index is that into
+    /// [`KernelTrace::moved`].
+    pub moved: Vec<AccessTraffic>,
     /// Branches that split every warp.
     pub splits: Vec<Split>,
     /// Barriers and shuffles that lanes of a warp go past.
@@ -159,6 +161,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// [`Traffic::accesses`] and [`Traffic::moved`].
+    pub fn all(&self) -> impl Iterator<Item = &AccessTraffic> {
+        self.accesses.iter().chain(&self.moved)
+    }
+
     /// Counts for all accesses of a function.
     pub fn of(
         module: &Module<'_>,
@@ -193,10 +200,12 @@ impl Traffic {
         let mut accesses: Vec<AccessTraffic> =
             each.filter_map(|(index, access)| counter.access(index, access)).collect();
         accesses.sort_by_key(|access| access.inst);
+        let each = trace.moved.iter().enumerate();
+        let moved = each.filter_map(|(index, access)| counter.access(index, access)).collect();
         let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
         let partial = partial::all(&mut counter.warps);
         let races = races::all(&mut counter.warps);
-        Traffic { shape, accesses, splits, partial, races }
+        Traffic { shape, accesses, moved, splits, partial, races }
     }
 }
 
@@ -251,6 +260,17 @@ impl Counter<'_, '_, '_> {
             lanes,
             base,
         })
+    }
+
+    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix.
+    fn lanes(&self, access: &Access) -> usize {
+        let form = &self.flow.insts[access.inst as usize].ast.form;
+        let all = self.context.shape.lanes();
+        match form.opcode {
+            Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X1) => all.min(8),
+            Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X2) => all.min(16),
+            _ => all,
+        }
     }
 
     /// The state space of an access; of a generic one that of the variable whose address is in its address.
@@ -322,7 +342,7 @@ impl Counter<'_, '_, '_> {
         facts: &Facts,
     ) -> (Spread, Option<Stride>) {
         let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
-        let any = Spread::Any(Span::of_any(counted, bytes, shape.lanes()));
+        let any = Spread::Any(Span::of_any(counted, bytes, self.lanes(access)));
         let mut warps = shape.warps();
         let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
@@ -360,7 +380,7 @@ impl Counter<'_, '_, '_> {
         facts: &Facts,
     ) -> Option<Spread> {
         let (varying, first) = sum.split();
-        let lanes = self.context.shape.lanes();
+        let lanes = self.lanes(access);
         let evaluator = self.warps.evaluator(warp, access.block);
         let known_bits = evaluator.alignments.of_sum(&first, true).min(7);
         let mut unknowns = Vec::new();
@@ -387,7 +407,7 @@ impl Counter<'_, '_, '_> {
     /// The least and the greatest value of a factor, read as signed where it may be.
     fn range(&self, factor: &Factor, facts: &Facts) -> (i64, i64) {
         let arena = &self.context.trace.arena;
-        let plain = |term: TermId| plain(self.context.trace, term);
+        let plain = |term: TermId| self.context.trace.plain(term);
         let [term] = factor[..] else { return (i64::MIN, i64::MAX) };
         let term = plain(term);
         let (range, width) = (arena.range(term), arena.width(term));

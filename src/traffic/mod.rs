@@ -36,5 +36,5 @@ pub use bounds::Span;
 pub use count::{SECTOR, holding, wavefronts};
 pub use partial::Partial;
 pub use races::{Place, Race};
-pub use request::{Counts, Request, plain, term};
+pub use request::{Counts, Request, term};
 pub use shape::{BlockShape, LANES};

@@ -51,7 +51,8 @@ struct Executed {
 /// The races of a function, at most one for each pair of accesses.
 pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Race> {
     let (flow, trace) = (warps.flow, warps.context.trace);
-    let mut accesses: Vec<&Access> = trace.accesses.iter().filter(|one| is_looked_at(one)).collect();
+    let mut accesses: Vec<&Access> =
+        trace.accesses.iter().filter(|one| is_looked_at(one)).collect();
     accesses.sort_by_key(|access| (access.block, access.inst));
     let mut found = Vec::new();
     for block in accesses.chunk_by(|a, b| a.block == b.block) {
@@ -134,12 +135,7 @@ fn is_of_variables(warps: &Warps<'_, '_, '_>, factor: &Factor) -> bool {
     })
 }
 
-fn is_known(
-    warps: &mut Warps<'_, '_, '_>,
-    warp: Warp,
-    block: BlockId,
-    term: TermId,
-) -> bool {
+fn is_known(warps: &mut Warps<'_, '_, '_>, warp: Warp, block: BlockId, term: TermId) -> bool {
     matches!(warps.value(warp, block, term), Value::Known(value) if value.known().is_some())
 }
 

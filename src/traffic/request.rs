@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::access::{AccessTraffic, Stride};
 use crate::cfg::Flow;
 use crate::emulate::{KernelTrace, Printer};
-use crate::expr::{Node, TermId};
+use crate::expr::TermId;
 use crate::ptx::{Function, StateSpace};
 
 /// Sectors or wavefronts of one full warp's request.
@@ -54,6 +54,11 @@ impl Request {
         }
     }
 
+    /// The sectors or wavefronts.
+    pub fn counts(&self) -> Option<Counts> {
+        self.sectors.or(self.wavefronts)
+    }
+
     /// The counts with their unit: `4 sectors`, `4 to 32 sectors, ideally 4`.
     pub fn sentence(&self) -> String {
         let (counts, unit) = match (self.sectors, self.wavefronts) {
@@ -70,8 +75,7 @@ impl Request {
 
     /// Whether a request may take twice the ideal number, or no number is known.
     pub fn is_wasteful(&self) -> bool {
-        let counts = self.sectors.or(self.wavefronts);
-        counts.is_none_or(|counts| counts.max >= 2 * counts.ideal)
+        self.counts().is_none_or(|counts| counts.max >= 2 * counts.ideal)
     }
 }
 
@@ -114,16 +118,6 @@ pub fn term(
     trace: &KernelTrace,
     term: TermId,
 ) -> String {
-    let text = Printer::new(&trace.arena, &trace.symbols, &flow.registers).print(plain(trace, term));
+    let text = Printer::new(&trace.arena, &trace.symbols, &flow.registers).print(trace.plain(term));
     text.replace(&format!("{}_param_", function.name.text), "param_")
-}
-
-/// A term without widening and narrowing around it.
-pub fn plain(trace: &KernelTrace, mut term: TermId) -> TermId {
-    while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
-        *trace.arena.node(term)
-    {
-        term = inner;
-    }
-    term
 }

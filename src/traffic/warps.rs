@@ -94,8 +94,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         let in_block = match known {
             Some(lanes) => lanes,
             None => {
-                let literals: Vec<Literal> =
-                    facts.literals(&self.context.trace.arena).collect();
+                let literals: Vec<Literal> = facts.literals(&self.context.trace.arena).collect();
                 let lanes = self.most(access.block, &literals);
                 self.together.insert(access.block, lanes);
                 lanes

@@ -335,9 +335,9 @@ fn what_cannot_be_used_has_status_2() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(part) && output.stdout.is_empty(), "{said}");
     };
-    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
+    fails("no JSON file of candidates, lint, trace, run --profile, ab or a simulator");
     write(&folder, "launch.json", r#"{"grid": [1], "block": [1]}"#);
-    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
+    fails("no JSON file of candidates, lint, trace, run --profile, ab or a simulator");
     write(&folder, "broken.json", "{");
     fails("broken.json: error: EOF");
     write(

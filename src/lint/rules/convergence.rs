@@ -20,7 +20,8 @@ pub fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             lanes(passing)
         ),
         label: Some("the condition around it differs between the lanes of a warp".to_owned()),
-        help: "move the barrier out of the branch, so that all threads of the block execute it".to_owned(),
+        help: "move the barrier out of the branch, so that all threads of the block execute it"
+            .to_owned(),
         waste: 0,
     });
     found.collect()
