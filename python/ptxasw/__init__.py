@@ -16,23 +16,23 @@ __all__ = [
     "asm", "candidates", "lint", "program", "rewrite", "run", "text", "trace", "verify"]
 
 
-def lint(kernel: Source, **options: Option) -> Lint:
+def lint(kernel: Source, /, **options: Option) -> Lint:
     """What each memory access costs, and findings with advice. Options: ``block="16x16"``, ``kernel=NAME``,
     ``level="warning"``, ``pointer_align=BYTES``."""
     return Lint(report("lint", kernel, options))
 
 
-def candidates(kernel: Source, **options: Option) -> Candidates:
+def candidates(kernel: Source, /, **options: Option) -> Candidates:
     """Every global load, what was decided, and why. Options: ``strategy="reuse,wide"``, ``arch="sm_90"``, ``kernel=NAME``."""
     return Candidates(report("candidates", kernel, options))
 
 
-def trace(kernel: Source, **options: Option) -> Trace:
+def trace(kernel: Source, /, **options: Option) -> Trace:
     """The symbolic memory trace. Option: ``kernel=NAME``."""
     return Trace(report("trace", kernel, options))
 
 
-def rewrite(kernel: Source, **options: Option) -> Rewritten:
+def rewrite(kernel: Source, /, **options: Option) -> Rewritten:
     """The rewritten text under ``"ptx"``, beside what ``candidates`` says. Options: those of ``candidates``."""
     import json
     import pathlib
@@ -47,14 +47,14 @@ def rewrite(kernel: Source, **options: Option) -> Rewritten:
         return Rewritten(json.loads(decided.read_text()), ptx=done.stdout.decode())
 
 
-def verify(original: Source, rewritten: Source, **options: Option) -> Verification:
+def verify(original: Source, rewritten: Source, /, **options: Option) -> Verification:
     """Whether the second program does what the first one does: ``"verdict"`` is ``"equal"``, ``"different"`` or
     ``"unknown"``. Options: ``block="128"``, ``kernel=NAME``, ``against=NAME``, ``launch=FILE``."""
     with written(original, to_file=True) as (first, _), written(rewritten, to_file=True) as (second, _):
         return Verification(report("verify", first, options, second))
 
 
-def asm(kernel: Source, **options: Option) -> Assembly:
+def asm(kernel: Source, /, **options: Option) -> Assembly:
     """Resources and the static schedule of the machine code. PTX is assembled by the real ptxas; of a kernel of Triton its
     machine code is read. Options: ``arch="sm_90"``, ``kernel=NAME``."""
     return Assembly(report("asm", kernel, options))

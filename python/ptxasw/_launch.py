@@ -66,15 +66,15 @@ def run(
 
 def shape(given: Shape) -> List[int]:
     """A shape as a launch file has it."""
-    return [int(extent) for extent in given] if isinstance(given, (list, tuple)) else [int(given)]
+    return [given] if isinstance(given, int) else [int(extent) for extent in given]
 
 
 def parameters_of(name: str, kernel: Optional[str]) -> List[Mapping[str, Any]]:
     """The parameters of a kernel: name, type, bytes."""
-    kernels = json.loads(call(["parse", name, "--format", "json"], {}).stdout)["kernels"]
+    kernels: List[Dict[str, Any]] = json.loads(call(["parse", name, "--format", "json"], {}).stdout)["kernels"]
     found = [one for one in kernels if kernel in (None, one["name"])]
     if len(found) == 1:
-        return found[0]["parameters"]
+        return list(found[0]["parameters"])
     names = ", ".join(one["name"] for one in kernels)
     raise Error(f"which kernel? There are {names}" if kernel is None else f"there is no kernel {kernel} among {names}")
 

@@ -23,7 +23,7 @@ def text(kernel: Source) -> str:
         return pathlib.Path(kernel).read_text()
     compiled = getattr(kernel, "asm", None)
     if isinstance(compiled, Mapping) and "ptx" in compiled:
-        return compiled["ptx"]
+        return str(compiled["ptx"])
     if callable(getattr(kernel, "inspect_asm", None)):
         return of_numba(kernel)
     if isinstance(getattr(kernel, "code", None), str) and hasattr(kernel, "options"):
@@ -48,12 +48,12 @@ def of_numba(kernel: Any) -> str:
         signatures = ", ".join(map(str, found)) or "none"
         raise Error(f"the kernel is compiled for {len(found)} signatures ({signatures}); "
                     "pass `kernel.inspect_asm(signature)`")
-    return next(iter(found.values()))
+    return str(next(iter(found.values())))
 
 
 def of_cupy(kernel: Any) -> str:
     """CuPy keeps the CUDA source of a raw kernel or module and no PTX: the text that NVRTC makes of it."""
-    from cupy.cuda import nvrtc  # type: ignore[import-not-found]
+    from cupy.cuda import nvrtc  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     options = list(kernel.options)
     if not any(option.startswith(("-arch", "--gpu-architecture")) for option in options):
@@ -72,7 +72,7 @@ def of_cupy(kernel: Any) -> str:
 @contextlib.contextmanager
 def written(kernel: Source, to_file: bool = False, machine_code: bool = False) -> Iterator[Tuple[str, Optional[bytes]]]:
     """The name by which the program reads a kernel, and what it is given as standard input."""
-    if isinstance(kernel, os.PathLike) or isinstance(kernel, str) and not is_text(kernel):
+    if isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and not is_text(kernel)):
         yield os.fspath(kernel), None
         return
     compiled = getattr(kernel, "asm", None)
