@@ -219,7 +219,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
                 (accesses(&report.stores, "address"))
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
-            @if let Some(listing) = listing::listing(kernel, &id) {
+            @if let Some(listing) = listing::listing(kernel, &id).filter(|_| kernel.has_decisions()) {
                 h3 { "Source" }
                 @if !kernel.names.is_empty() {
                     p.names { "In addresses (hover over a load): " (kernel.names.join("; ")) }

@@ -40,6 +40,11 @@ pub struct Kernel<'i> {
 }
 
 impl Kernel<'_> {
+    /// Whether something is known that the listing of the PTX shows.
+    pub fn has_decisions(&self) -> bool {
+        self.report.is_some() || !self.profile.is_empty() || !self.accesses.is_empty()
+    }
+
     /// The loads about which was decided.
     pub fn loads(&self) -> &[LoadReport] {
         self.report.map_or(&[], |report| &report.loads)

@@ -5,6 +5,10 @@ use super::super::subject::{Found, Subject};
 use crate::report::{Decision, LoadReport};
 use crate::strategies::StrategyName;
 
+/// The largest distance to another lane that is reported. A larger one serves less than half of a warp, and is mostly the
+/// width of blocks that are not whole warps.
+const MAX_DISTANCE: u32 = 15;
+
 /// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
 /// its instruction.
 pub fn redundant(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Found> {
@@ -30,16 +34,20 @@ pub fn redundant(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) 
                     "keep the value in a local variable",
                 ),
             },
-            (Decision::By(StrategyName::Paper), Some(delta)) => (
-                Level::Note,
-                format!(
-                    "this load reads what the load at {place} has read in the lane {} {}",
-                    delta.unsigned_abs(),
-                    if delta < 0 { "below" } else { "above" }
-                ),
-                "load a row of elements once into shared memory, or let lanes pass them on (`__shfl_sync`): \
+            (Decision::By(StrategyName::Paper), Some(delta))
+                if delta.unsigned_abs() <= MAX_DISTANCE =>
+            {
+                (
+                    Level::Note,
+                    format!(
+                        "this load reads what the load at {place} has read in the lane {} {}",
+                        delta.unsigned_abs(),
+                        if delta < 0 { "below" } else { "above" }
+                    ),
+                    "load a row of elements once into shared memory, or let lanes pass them on (`__shfl_sync`): \
                  `ptxasw candidates --strategy paper,window` says what that costs",
-            ),
+                )
+            }
             _ => continue,
         };
         let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == *inst);
