@@ -22,7 +22,7 @@ class Lint(Report):
         for kernel in kernels(self):
             rows = [[one["level"], one["rule"], place(one), one["message"], one.get("label"), one["help"], one["waste"]]
                     for one in kernel["findings"]]
-            title = f"{kernel['demangled']}: {len(rows)} findings for {len(kernel['accesses'])} accesses"
+            title = f"{kernel['demangled']}, {len(kernel['accesses'])} accesses, findings: {len(rows)}"
             if kernel.get("skipped"):
                 title = f"{kernel['demangled']}: {kernel['skipped']}"
             yield table(title, ["level", "rule", "place", "fact", "", "what to do", "waste"], rows)
@@ -33,10 +33,10 @@ class Candidates(Report):
 
     def _tables(self) -> Iterator[str]:
         for kernel in kernels(self):
-            rows = [[place(one), one["register"], one["bytes"], one["decision"], one.get("delta"), one.get("reason")]
-                    for one in kernel["loads"]]
-            title = f"{kernel['name']}: {kernel['global_loads']} global loads"
-            yield table(title, ["place", "register", "bytes", "decision", "delta", "reason"], rows)
+            rows = [[place(one), one["register"], one["bytes"], count(one), one["decision"], one.get("delta"),
+                     one.get("reason")] for one in kernel["loads"]]
+            title = f"{kernel['name']}, global loads: {kernel['global_loads']}"
+            yield table(title, ["place", "register", "bytes", "sectors", "decision", "delta", "reason"], rows)
 
 
 class Rewritten(Candidates):
@@ -101,14 +101,16 @@ def count(access: Mapping[str, Any]) -> Optional[str]:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table with a title; a column without a value is left out."""
+    """A table with a title; a column without a value is left out, a table without rows is its title."""
+    if not rows:
+        return f"<p>{html.escape(title)}</p>"
     kept = [at for at, _ in enumerate(columns) if any(row[at] is not None for row in rows)]
 
     def cells(tag: str, row: Sequence[Any]) -> str:
         return "".join(f"<{tag} style='text-align:left'>{shown(row[at])}</{tag}>" for at in kept)
 
     lines: List[str] = [f"<tr>{cells('th', columns)}</tr>", *(f"<tr>{cells('td', row)}</tr>" for row in rows)]
-    return f"<table><caption style='text-align:left'>{html.escape(title)}</caption>{''.join(lines if rows else [])}</table>"
+    return f"<table><caption style='text-align:left'>{html.escape(title)}</caption>{''.join(lines)}</table>"
 
 
 def shown(value: Any) -> str:

@@ -7,8 +7,9 @@ use super::alignment::Aligned;
 use super::evaluate::{Context, Evaluator, Value};
 use super::shape::{BlockShape, LANES, Warp};
 use crate::cfg::{BlockId, Flow, LoopId};
-use crate::emulate::Access;
+use crate::emulate::{Access, SymbolKind};
 use crate::expr::{Facts, TermId};
+use crate::isa::Axis;
 
 /// A predicate, and the value that it has.
 pub type Literal = (TermId, bool);
@@ -51,11 +52,17 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         self.shape().each_warp(self.most_threads)
     }
 
-    /// Those of [`Warps::each`] that every block has: the first alone where the number of threads is not known.
+    /// Those of [`Warps::each`] that every block has. Where the shape is not known, the first alone, and none if the block
+    /// has fewer threads or the function asks for the other dimensions: then a row may be shorter than a warp.
     pub fn certain(&self) -> Vec<Warp> {
         let mut warps = self.each();
         if self.shape() == BlockShape::Rows {
-            warps.truncate(1);
+            let symbols = &self.context.trace.symbols;
+            let is_flat = symbols
+                .iter()
+                .all(|(_, info)| !matches!(info.kind, SymbolKind::Tid(Axis::Y | Axis::Z)));
+            let is_whole = self.most_threads >= LANES as u64;
+            warps.truncate(usize::from(is_flat && is_whole));
         }
         warps
     }
