@@ -507,7 +507,7 @@ fn aligned(
 /// The parameters that are pointers: one that alone among parameters is a summand of some address.
 fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
     let mut found = FxHashSet::default();
-    for access in &trace.accesses {
+    for access in trace.accesses.iter().chain(&trace.moved) {
         let Some(address) = access.address else { continue };
         if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
             continue;
