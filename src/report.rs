@@ -14,6 +14,7 @@ use crate::sass::Resources;
 
 pub use crate::strategies::Decision;
 use crate::strategies::StrategyName;
+use crate::traffic::Request;
 pub use origins::{Call, Origin, Origins};
 
 /// The decisions for one file.
@@ -323,6 +324,9 @@ pub struct LoadReport {
     pub register: String,
     /// Bytes read by each lane.
     pub bytes: u32,
+    /// What a full warp's request costs, where it was counted.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
     /// The decision.
     pub decision: Decision,
     /// Line of the source load.
@@ -368,6 +372,7 @@ impl LoadReport {
             source: None,
             register,
             bytes: 0,
+            request: None,
             decision: Decision::Keep,
             source_line: None,
             delta: None,

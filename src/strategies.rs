@@ -217,7 +217,13 @@ impl Strategies {
 
     /// One strategy, wherever it is proved.
     pub fn only(name: StrategyName) -> Strategies {
-        Strategies { allowed: 1 << name as u8, by_cost: false }
+        Strategies::of(&[name])
+    }
+
+    /// Several strategies, wherever they are proved.
+    pub fn of(names: &[StrategyName]) -> Strategies {
+        let allowed = names.iter().fold(0, |allowed, name| allowed | 1 << *name as u8);
+        Strategies { allowed, by_cost: false }
     }
 
     /// Whether a strategy may be used.

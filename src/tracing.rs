@@ -5,6 +5,7 @@
 
 mod pattern;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};
 
@@ -15,6 +16,7 @@ use crate::ptx::Function;
 use crate::report::{Origin, Origins};
 use crate::reuse::{Strides, lane_stride};
 use crate::source::SourceFile;
+use crate::traffic::{AccessTraffic, Request, Traffic};
 
 /// Version of the JSON format; raised when a field changes its meaning.
 pub const FORMAT_VERSION: u32 = 1;
@@ -74,6 +76,9 @@ pub struct TraceAccess {
     /// What the lanes of a warp access together, in words: the stride, and what it costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+    /// What a full warp's request costs; none of barriers, calls, and accesses of other state spaces.
+    #[serde(flatten)]
+    pub request: Option<Request>,
     /// The predicate under which the access runs, if it is guarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
@@ -116,6 +121,8 @@ pub struct View<'a> {
     pub origins: Option<&'a Origins<'a, 'a>>,
     /// Whether large terms are given in full, with names for their parts, or cut.
     pub whole: bool,
+    /// What the accesses of the function cost.
+    pub traffic: Option<&'a Traffic>,
 }
 
 /// Describes a function's trace.
@@ -131,6 +138,9 @@ pub fn describe(
     let printer = Printer::new(&trace.arena, &trace.symbols, &flow.registers);
     let printer = if view.whole { printer.whole() } else { printer };
     let mut affine = Strides::new(&flow.loops, trace);
+    let costs = view.traffic.map_or(&[][..], |traffic| &traffic.accesses);
+    let costs: FxHashMap<usize, &AccessTraffic> =
+        costs.iter().map(|one| (one.index, one)).collect();
     let line = |inst: u32| match flow.insts.get(inst as usize) {
         Some(inst) => source.line(inst.ast.span.start),
         None => source.line(function.span.end),
@@ -152,6 +162,7 @@ pub fn describe(
                 bytes: access.bytes(),
                 address: access.address.map(|term| printer.print(term)),
                 lane_stride,
+                request: costs.get(&index).map(|one| Request::of(function, flow, trace, one)),
                 guard: access.guard.map(|term| printer.print(term)),
                 path: path(flow, trace, &printer, access.block),
                 loops: loops(flow, access.block),
@@ -248,6 +259,9 @@ impl fmt::Display for TraceReport {
             }
             if let Some(pattern) = &access.pattern {
                 let _ = write!(line, "  ({pattern})");
+            }
+            if let Some(request) = &access.request {
+                let _ = write!(line, "  {}", request.sentence());
             }
             writeln!(f, "{line}")?;
         }

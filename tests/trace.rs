@@ -38,58 +38,58 @@ fn kernel(body: &str) -> String {
 const PATTERNS: [(&str, &str); 14] = [
     (
         "mul.wide.s32 %d3, %r5, 4; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(+4 bytes per lane, coalesced)",
+        "(+4 bytes per lane, coalesced)  4 sectors",
     ),
     (
         "mul.wide.s32 %d3, %r5, 8; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(+8 bytes per lane: 2 lines of 128 bytes where 1 would do)",
+        "(+8 bytes per lane: 2 lines of 128 bytes where 1 would do)  8 sectors, ideally 4",
     ),
     (
         "mul.wide.s32 %d3, %r5, 128; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(+128 bytes per lane: a line per lane)",
+        "(+128 bytes per lane: a line per lane)  32 sectors, ideally 4",
     ),
     // A row for each thread.
     (
         "mul.lo.s32 %r8, %r5, %r1; mul.wide.s32 %d3, %r8, 4; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(+4*w bytes per lane: a line per lane unless w is small)",
+        "(+4*w bytes per lane: a line per lane unless w is small)  1 to 32 sectors, ideally 4",
     ),
     // The transposed store.
     (
         "mad.lo.s32 %r8, %r5, %r1, %r3; mul.wide.s32 %d3, %r8, 4; add.s64 %d3, %d3, %d2; st.global.f32 [%d3], 0f00000000;",
-        "(+4*w bytes per lane: a line per lane unless w is small)",
+        "(+4*w bytes per lane: a line per lane unless w is small)  1 to 32 sectors, ideally 4",
     ),
     // A row less in each next lane.
     (
         "sub.s32 %r8, %r1, %r5; mul.lo.s32 %r8, %r8, %r1; mul.wide.s32 %d3, %r8, 4; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(-4*w bytes per lane: a line per lane unless w is small)",
+        "(-4*w bytes per lane: a line per lane unless w is small)  1 to 32 sectors, ideally 4",
     ),
     // A gather.
     (
         "mul.wide.s32 %d4, %r5, 4; add.s64 %d4, %d4, %d1; ld.global.u32 %r8, [%d4]; mul.wide.s32 %d3, %r8, 4; \
          add.s64 %d3, %d3, %d2; ld.global.f32 %f1, [%d3];",
-        "(depends on loaded data)",
+        "(depends on loaded data)  irregular",
     ),
     (
         "and.b32 %r8, %r2, 7; mul.lo.s32 %r8, %r8, %r8; mul.wide.s32 %d3, %r8, 4; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
-        "(not affine in the lane)",
+        "(not affine in the lane)  6 sectors, ideally 1",
     ),
-    ("ld.global.f32 %f1, [%d1];", "(+0 bytes per lane, broadcast)"),
-    ("st.global.f32 [%d1], 0f00000000;", "(+0 bytes per lane, all lanes at one address)"),
+    ("ld.global.f32 %f1, [%d1];", "(+0 bytes per lane, broadcast)  1 sector"),
+    ("st.global.f32 [%d1], 0f00000000;", "(+0 bytes per lane, all lanes at one address)  1 sector"),
     (
         "shl.b32 %r7, %r2, 2; add.s32 %r7, %r7, %r6; ld.shared.f32 %f1, [%r7];",
-        "(+4 bytes per lane, no bank conflict)",
+        "(+4 bytes per lane, no bank conflict)  1 wavefront",
     ),
     (
         "shl.b32 %r7, %r2, 7; add.s32 %r7, %r7, %r6; ld.shared.f32 %f1, [%r7];",
-        "(+128 bytes per lane, 32-way bank conflict)",
+        "(+128 bytes per lane, 32-way bank conflict)  32 wavefronts, ideally 1",
     ),
     (
         "shl.b32 %r7, %r2, 4; add.s32 %r7, %r7, %r6; ld.shared.v2.f32 {%f1, %f2}, [%r7];",
-        "(+16 bytes per lane, 2-way bank conflict)",
+        "(+16 bytes per lane, 2-way bank conflict)  4 wavefronts, ideally 2",
     ),
     (
         "mul.lo.s32 %r7, %r2, %r1; shl.b32 %r7, %r7, 2; add.s32 %r7, %r7, %r6; ld.shared.f32 %f1, [%r7];",
-        "(+4*w bytes per lane: bank conflicts depend on w)",
+        "(+4*w bytes per lane: bank conflicts depend on w)  1 to 32 wavefronts, ideally 1",
     ),
 ];
 

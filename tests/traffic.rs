@@ -10,7 +10,7 @@ use ptxasw::draft::draft;
 use ptxasw::interp::{self, InstructionProfile};
 use ptxasw::launch::{Argument, Launch};
 use ptxasw::pipeline::{self, Options};
-use ptxasw::ptx::{self, Depth, Function, FunctionKind, Module};
+use ptxasw::ptx::{self, Depth, Function, FunctionKind, Module, StateSpace};
 use ptxasw::source::SourceFile;
 use ptxasw::traffic::{AccessTraffic, Assumed, Spread, Traffic};
 use rayon::prelude::*;
@@ -36,7 +36,8 @@ impl Tally {
     }
 
     fn compare(&mut self, name: &str, line: u32, access: &AccessTraffic, ran: &InstructionProfile) {
-        let full = ran.counters.full;
+        let of_copy = ran.counters.full_copies.requests > 0 && access.space == StateSpace::Shared;
+        let full = if of_copy { ran.counters.full_copies } else { ran.counters.full };
         if full.requests == 0 {
             return;
         }
@@ -81,7 +82,7 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
         for assumed in [known, rows].into_iter().take(if whole { 2 } else { 1 }) {
             let traffic = Traffic::of(module, function, &flow, &trace, &assumed);
             let title = format!("{} {name} {assumed:?}", source.name());
-            for access in &traffic.accesses {
+            for access in traffic.all() {
                 let span = flow.insts[access.inst as usize].ast.span;
                 if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
                     tally.compare(&title, source.line(span.start), access, ran);

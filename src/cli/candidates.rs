@@ -32,8 +32,12 @@ impl Candidates {
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         self.decisions.kernel.check(&source)?;
-        let options =
-            Options { mode: Mode::Original, all_bodies: true, ..self.decisions.options() };
+        let options = Options {
+            mode: Mode::Original,
+            all_bodies: true,
+            count_sectors: true,
+            ..self.decisions.options()
+        };
         let report = pipeline::rewrite(&source, &options)?.report;
         show_timings(&options);
         report.warnings.iter().for_each(|warning| warn(warning));
@@ -158,6 +162,9 @@ fn render_access(load: &LoadReport, named: &str) -> String {
     // The reason for a load that is kept has them.
     if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {
         out += &format!(": {cost}");
+    }
+    if let Some(request) = load.request.as_ref().filter(|request| request.is_wasteful()) {
+        out += &format!("; {}", request.sentence());
     }
     out.push('\n');
     out

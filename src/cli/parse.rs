@@ -4,8 +4,10 @@ use clap::Args;
 
 use super::exit::Failure;
 use super::io;
-use super::options::Input;
-use crate::ptx::{self, Depth};
+use super::options::{Format, Input, Shown};
+use crate::launch::bind;
+use crate::ptx::{self, Depth, Function, FunctionKind};
+use serde_json::{Value, json};
 
 /// `parse`
 #[derive(Debug, Args)]
@@ -16,6 +18,22 @@ pub struct Parse {
     /// Parse every body in full, not only those that may be rewritten
     #[arg(long)]
     all: bool,
+    /// How to show the counts.
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// A kernel with its parameters, for programs that launch it.
+fn kernel(function: &Function<'_>) -> Value {
+    let types = function.params.iter().flat_map(|variable| {
+        let ty = variable.ty.map(|ty| ty.name());
+        variable.names.iter().map(move |_| ty)
+    });
+    let parameters = bind::parameters(function).into_iter().zip(types);
+    let parameters: Vec<Value> = parameters
+        .map(|((name, bytes), ty)| json!({"name": name, "type": ty, "bytes": bytes}))
+        .collect();
+    json!({"name": function.name.text, "parameters": parameters})
 }
 
 impl Parse {
@@ -25,7 +43,19 @@ impl Parse {
     /// The input cannot be read or parsed.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        let stats = ptx::stats(&source, if self.all { Depth::All } else { Depth::Rewritable })?;
+        let depth = if self.all { Depth::All } else { Depth::Rewritable };
+        let stats = ptx::stats(&source, depth)?;
+        if self.shown.format == Format::Json {
+            let module = ptx::parse(&source, Depth::Rewritable)?;
+            let kernels = module.functions().filter(|one| one.kind == FunctionKind::Entry);
+            return io::print(&io::json(&json!({
+                "file": source.name(),
+                "functions": stats.functions,
+                "kernels": kernels.map(kernel).collect::<Vec<_>>(),
+                "instructions": stats.instructions,
+                "bytes": stats.bytes,
+            }))?);
+        }
         io::print(&format!(
             "{} functions, {} of them kernels\n{} bodies parsed, {} skipped\n{} instructions\n{} bytes\n",
             stats.functions,

@@ -13,7 +13,7 @@ use crate::source::SourceFile;
 /// `report`
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Folder with JSON of `candidates`, `trace`, `run --profile`, `ab` and a simulator, and with the PTX files
+    /// Folder with JSON of `candidates`, `lint`, `trace`, `run --profile`, `ab` and a simulator, and with the PTX files and sources
     folder: PathBuf,
     /// Where the page goes.
     #[command(flatten)]
@@ -56,18 +56,23 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
         let name = path.display().to_string();
         if !inputs.add(&name, &text).map_err(Failure::unusable)? {
             warnings.push(format!(
-                "{name} is no JSON of candidates, trace, run --profile, ab or a simulator"
+                "{name} is no JSON of candidates, lint, trace, run --profile, ab or a simulator"
             ));
         }
     }
     if inputs.is_empty() {
-        let why = "no JSON file of candidates, trace, run --profile, ab or a simulator";
+        let why = "no JSON file of candidates, lint, trace, run --profile, ab or a simulator";
         return Err(Failure::about(folder.display(), why));
     }
     for file in inputs.files_named() {
         match source(folder, &file) {
             Some(source) => inputs.add_source(&file, source),
             None => warnings.push(format!("{file} is not found: its text is not shown")),
+        }
+    }
+    for file in inputs.sources_named() {
+        if let Some(source) = source(folder, &file) {
+            inputs.add_source(&file, source);
         }
     }
     Ok(Made { html: page::page(&inputs), warnings })
@@ -91,7 +96,7 @@ fn cannot_read(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::about(path.display(), format!("cannot read the {what}: {error}"))
 }
 
-/// The PTX file called `name`: looked for in the folder, then at that path, then at that path from the
+/// The file called `name`: looked for in the folder, then at that path, then at that path from the
 /// folder.
 fn source(folder: &Path, name: &str) -> Option<SourceFile> {
     let path = Path::new(name);

@@ -12,6 +12,7 @@ use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
 use crate::report::Origins;
 use crate::tracing::{self, TraceFile, TraceReport, View};
+use crate::traffic::{Assumed, Traffic};
 
 /// `trace`
 #[derive(Debug, Args)]
@@ -42,12 +43,17 @@ impl Trace {
         let options = Options { kernel: kernel.clone(), ..Options::default() };
         let module = ptx::parse(&source, Depth::All)?;
         let origins = Origins::of(&source, &module);
-        let view = View { origins: Some(&origins), whole: self.shown.format == Format::Json };
+        let whole = self.shown.format == Format::Json;
         let mut kernels = Vec::new();
         let mut dots = String::new();
         pipeline::for_each_trace(&source, &options, &mut |function, traced| match traced {
             Ok((flow, trace)) => {
-                let described = within(|| tracing::describe(&view, &source, function, flow, trace));
+                let described = within(|| {
+                    let assumed = Assumed::default();
+                    let traffic = Traffic::of(&module, function, flow, trace, &assumed);
+                    let view = View { origins: Some(&origins), whole, traffic: Some(&traffic) };
+                    tracing::describe(&view, &source, function, flow, trace)
+                });
                 let Ok(report) = described else {
                     let reason = TooLarge::steps(&options.limits).0;
                     kernels.push(TraceReport::skipped(function, reason));

@@ -149,6 +149,7 @@ fn execute<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>) {
         return;
     }
     let guard = guard.filter(|&g| state.arena.constant_value(g).is_none());
+    memory::moved(state, inst, guard);
     match effect(inst) {
         Effect::Pure => compute(state, inst, guard),
         Effect::Load | Effect::Store | Effect::Atomic => memory::access(state, inst, guard),

@@ -11,7 +11,7 @@ use super::trace::Access;
 use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
-use crate::isa::{Opcode, Qualifier};
+use crate::isa::{Modifier, Opcode, Qualifier, Shape};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// Emulates a load, a store or an atomic.
@@ -87,6 +87,53 @@ pub(super) fn record<'s>(
     state.accesses.push(access);
     state.accesses.len() - 1
 }
+
+/// Adds what `cp.async`, `ldmatrix` and `stmatrix` access to [`KernelTrace::moved`](super::KernelTrace::moved).
+pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+    let form = &inst.ast.form;
+    let is_copy = form.opcode == Opcode::Cp
+        && form.has(Qualifier::Async)
+        && !form.has_any(&[Qualifier::Bulk, Qualifier::Mbarrier]);
+    let in_rows = form.modifiers().contains(&Modifier::Shape(Shape::M8n8))
+        && form.last_type() == Some(ScalarType::B16);
+    let bytes = match inst.args.get(2) {
+        Some(Arg::Constant(bytes)) => {
+            bytes.as_integer().and_then(|bytes| u32::try_from(bytes).ok())
+        }
+        _ => None,
+    };
+    let sides: &[(Effect, usize, StateSpace, u32)] = match (form.opcode, bytes) {
+        (Opcode::Cp, Some(bytes @ (4 | 8 | 16))) if is_copy => &[
+            (Effect::Store, 0, StateSpace::Shared, bytes),
+            (Effect::Load, 1, StateSpace::Global, bytes),
+        ],
+        (Opcode::Ldmatrix, _) if in_rows => &[(Effect::Load, 1, form.space(), ROW_BYTES)],
+        (Opcode::Stmatrix, _) if in_rows => &[(Effect::Store, 0, form.space(), ROW_BYTES)],
+        _ => return,
+    };
+    for &(effect, operand, space, bytes) in sides {
+        let Some(&Arg::Memory { base, offset, .. }) = inst.args.get(operand) else { continue };
+        let address = address_of(state, base, offset);
+        state.moved.push(Access {
+            inst: state.at,
+            block: state.block,
+            effect,
+            space,
+            address,
+            ty: Some(ScalarType::B32),
+            elements: (bytes / 4) as u8,
+            values: SmallVec::new(),
+            guard,
+            guard_settled: false,
+            read_only: false,
+            strong: None,
+            registers: SmallVec::new(),
+        });
+    }
+}
+
+/// Bytes of a row of a matrix of 8 x 8 elements of 16 bits (PTX ISA, "ldmatrix").
+const ROW_BYTES: u32 = 16;
 
 /// The address of a memory operand, as wide as the register it comes from.
 fn address_of<'s>(state: &mut State<'_, '_, 's>, base: Base<'s>, offset: i64) -> Option<TermId> {

@@ -52,11 +52,12 @@ pub(super) fn trace(
     branches: Branches,
     resolved: FxHashMap<SymbolId, TermId>,
 ) -> KernelTrace {
-    let State { flow, registers, mut accesses, mut widened, mut held, approximations, .. } = state;
+    let State { flow, registers, mut accesses, mut moved, .. } = state;
+    let (mut widened, mut held, approximations) = (state.widened, state.held, state.approximations);
     let (mut arena, mut symbols) = (state.arena, state.symbols);
     let Branches { mut assumptions, mut conditions, reachable, .. } = branches;
     let mut resolver = Resolver { resolved: &resolved, substitution: Substitution::new() };
-    for access in &mut accesses {
+    for access in accesses.iter_mut().chain(&mut moved) {
         resolver.resolve_all(&mut arena, &mut access.address);
         resolver.resolve_all(&mut arena, &mut access.guard);
         resolver.resolve_all(&mut arena, access.values.iter_mut().flatten());
@@ -70,6 +71,7 @@ pub(super) fn trace(
         arena,
         symbols,
         accesses,
+        moved,
         assumptions,
         branches: conditions,
         reachable,

@@ -40,6 +40,8 @@ pub(super) struct State<'a, 'm, 's> {
     /// Index of the instruction being emulated.
     pub at: u32,
     pub accesses: Vec<Access>,
+    /// What instructions that are not modelled access.
+    pub moved: Vec<Access>,
     pub widened: Vec<Widened>,
     pub held: Vec<Held>,
     pub approximations: Vec<(u32, String)>,
@@ -70,6 +72,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             block: BlockId(0),
             at: 0,
             accesses: Vec::new(),
+            moved: Vec::new(),
             widened: Vec::new(),
             held: Vec::new(),
             approximations: Vec::new(),

@@ -101,6 +101,9 @@ pub struct KernelTrace {
     pub symbols: Symbols,
     /// Accesses in the order of blocks.
     pub accesses: Vec<Access>,
+    /// Both sides of each `cp.async`, and the rows that lanes name for `ldmatrix` and `stmatrix`: addresses without
+    /// values. To everything but [`crate::traffic`] these instructions are not modelled.
+    pub moved: Vec<Access>,
     /// For each block, what is known to hold there beyond what holds in its immediate dominator.
     pub assumptions: Vec<Option<TermId>>,
     /// The condition by which each block branches, read at its end.
@@ -127,6 +130,16 @@ pub struct KernelTrace {
 }
 
 impl KernelTrace {
+    /// A term without widening and narrowing around it.
+    pub fn plain(&self, mut term: TermId) -> TermId {
+        while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
+            *self.arena.node(term)
+        {
+            term = inner;
+        }
+        term
+    }
+
     /// Which symbols are uniform if `varies` says of some kinds that they are not: of `%tid.y` in a block whose rows are
     /// shorter than a warp.
     pub fn uniformity(

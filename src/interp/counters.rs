@@ -64,6 +64,9 @@ pub struct Counters {
     /// Requests of full warps; only a profile tells them.
     #[serde(skip)]
     pub full: FullRequests,
+    /// The same for what `cp.async` writes to shared memory; [`Counters::full`] has what it reads.
+    #[serde(skip)]
+    pub full_copies: FullRequests,
 }
 
 /// Loads, stores and atomics in which all 32 lanes took part, each to one window: what they cost.
@@ -134,6 +137,7 @@ impl Counters {
             branches,
             divergent_branches,
             full,
+            full_copies,
         } = other;
         self.instructions += instructions;
         self.lane_instructions += lane_instructions;
@@ -154,5 +158,6 @@ impl Counters {
         self.branches += branches;
         self.divergent_branches += divergent_branches;
         self.full.add(full);
+        self.full_copies.add(full_copies);
     }
 }

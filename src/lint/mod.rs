@@ -24,7 +24,7 @@ pub use baseline::Baseline;
 pub use demangle::demangled;
 pub use excerpt::Sources;
 pub use github::github;
-pub use report::{AccessLint, Counts, FORMAT_VERSION, Finding, KernelLint, LintFile};
+pub use report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 pub use rule::{Level, Rule};
 pub use run::{Options, lint};
 pub use sarif::sarif;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::rule::{Level, Rule};
 use crate::report::Origin;
+use crate::traffic::Request;
 
 /// Version of the JSON; raised when a field changes its meaning.
 pub const FORMAT_VERSION: u32 = 1;
@@ -41,17 +42,6 @@ pub struct KernelLint {
     pub findings: Vec<Finding>,
 }
 
-/// Sectors or wavefronts of one full warp's request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// The least number.
-    pub min: u32,
-    /// The greatest number.
-    pub max: u32,
-    /// The number that would hold the same bytes.
-    pub ideal: u32,
-}
-
 /// One access.
 #[derive(Debug, Serialize)]
 pub struct AccessLint {
@@ -67,16 +57,11 @@ pub struct AccessLint {
     pub bytes: u32,
     /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// The lane stride as text, if it is not constant.
-    pub stride: Option<String>,
-    /// Sectors of 32 bytes, for global and generic accesses.
-    pub sectors: Option<Counts>,
-    /// Wavefronts, for shared accesses.
-    pub wavefronts: Option<Counts>,
+    /// What a full warp's request costs.
+    #[serde(flatten)]
+    pub request: Request,
     /// How many loops are around the access.
     pub loop_depth: usize,
-    /// Whether the address depends on data; then there are no counts.
-    pub irregular: bool,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
 }

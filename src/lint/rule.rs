@@ -54,6 +54,14 @@ pub enum Rule {
     AtomicHotSpot,
     /// The state space of an access is not known to the compiler.
     GenericAccess,
+    /// The value that a load reads is in a register already, of this thread or of another lane.
+    RedundantLoad,
+    /// Lanes of a warp go past a barrier that other lanes execute.
+    BarrierInDivergence,
+    /// The mask of a shuffle names lanes that do not execute it.
+    ShuffleFromInactiveLane,
+    /// Two threads access the same bytes, and nothing orders them.
+    Race,
 }
 
 impl Rule {

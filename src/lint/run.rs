@@ -3,15 +3,16 @@
 use std::panic::AssertUnwindSafe;
 
 use super::demangle::demangled;
-use super::report::{AccessLint, Counts, FORMAT_VERSION, Finding, KernelLint, LintFile};
+use super::report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 use super::rule::Level;
 use super::rules;
 use super::subject::{Subject, merged};
 use crate::expr::within;
 use crate::parallel;
 use crate::pipeline;
-use crate::ptx::{self, Body, Depth, Function, Module, StateSpace};
-use crate::report::Origins;
+use crate::ptx::{self, Body, Depth, Function, Module};
+use crate::report::{LoadReport, Origins};
+use crate::reuse::shared::Surroundings;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::traffic::{AccessTraffic, Assumed, BlockShape, Stride, Traffic};
 
@@ -46,10 +47,11 @@ pub fn lint(source: &SourceFile, options: &Options) -> Result<LintFile, Diagnost
     let origins = Origins::of(source, &module);
     let functions: Vec<&Function<'_>> =
         module.functions().filter(|function| options.wants(function)).collect();
+    let around = Surroundings::new(source, &module);
     let kernels = parallel::map(&functions, |function| {
         // A panic is a bug of ours, and costs the findings of one function.
         let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            of_function((source, &origins), &module, function, options)
+            of_function((source, &origins), (&module, &around), function, options)
         }));
         let found = attempt.unwrap_or_else(|_| Err("internal error".to_owned()));
         found.unwrap_or_else(|reason| skipped(function, options, reason))
@@ -97,34 +99,41 @@ fn skipped(function: &Function<'_>, options: &Options, reason: String) -> Kernel
 
 fn of_function<'s>(
     places: (&'s SourceFile, &Origins<'s, 's>),
-    module: &Module<'s>,
+    (module, around): (&Module<'s>, &Surroundings<'_, 's>),
     function: &Function<'s>,
     options: &Options,
 ) -> Result<KernelLint, String> {
     let traced = pipeline::Options::default();
-    let (flow, trace) = pipeline::emulated(places.0, function, &traced)?;
+    let (flow, mut trace) = pipeline::emulated(places.0, function, &traced)?;
+    let too_large = |_| "the function is too large".to_owned();
+    let traffic = within(|| Traffic::of(module, function, &flow, &trace, &options.assumed));
+    let traffic = traffic.map_err(too_large)?;
+    let reusable = pipeline::reusable(places, around, function, &flow, &mut trace);
     within(|| {
-        let traffic = Traffic::of(module, function, &flow, &trace, &options.assumed);
         let subject = Subject::new(places, function, &flow, (&trace, &traffic));
-        let mut findings = merged(findings(&subject));
+        let mut findings = merged(findings(&subject, &reusable));
         findings.retain(|finding| finding.level >= options.level);
         findings.sort_by_key(|finding| {
             (std::cmp::Reverse(finding.weight()), std::cmp::Reverse(finding.level), finding.line)
         });
+        let mut accesses: Vec<AccessLint> =
+            traffic.all().map(|one| described(&subject, one)).collect();
+        accesses.sort_by_key(|access| access.line);
         KernelLint {
             name: function.name.text.to_owned(),
             demangled: demangled(function.name.text),
             block: shape(function, options),
             skipped: None,
-            accesses: traffic.accesses.iter().map(|one| described(&subject, one)).collect(),
+            accesses,
             findings,
         }
     })
-    .map_err(|_| "the function is too large".to_owned())
+    .map_err(too_large)
 }
 
-fn findings(subject: &Subject<'_, '_, '_>) -> Vec<Finding> {
+fn findings(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Finding> {
     let mut found = rules::all(subject);
+    found.extend(rules::redundant(subject, reusable));
     found.sort_by_key(|found| (found.inst, found.rule));
     found
         .into_iter()
@@ -153,12 +162,6 @@ fn in_line(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
 }
 
 fn described(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> AccessLint {
-    let counts = traffic.spread.span().map(|span| Counts {
-        min: span.min,
-        max: span.max,
-        ideal: span.ideal,
-    });
-    let shared = traffic.space == StateSpace::Shared;
     AccessLint {
         line: subject.line(traffic.inst),
         source: subject.origins.at(subject.inst(traffic.inst).ast.span),
@@ -169,11 +172,8 @@ fn described(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> AccessLi
             Some(Stride::Constant(stride)) => Some(stride),
             _ => None,
         },
-        stride: subject.stride(traffic),
-        sectors: counts.filter(|_| !shared),
-        wavefronts: counts.filter(|_| shared),
+        request: subject.request(traffic),
         loop_depth: traffic.loop_depth,
-        irregular: counts.is_none(),
         lanes: traffic.lanes,
     }
 }

@@ -5,12 +5,12 @@ use rustc_hash::FxHashMap;
 use super::report::Finding;
 use super::rule::{Level, Rule};
 use crate::cfg::{Arg, BlockId, Flow, Inst, LoopId, RegisterId};
-use crate::emulate::{Access, Effect, KernelTrace, Printer, SymbolKind, definitions};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions};
 use crate::expr::{Node, SymbolId, TermId};
 use crate::ptx::{Function, StateSpace};
 use crate::report::Origins;
 use crate::source::SourceFile;
-use crate::traffic::{AccessTraffic, Stride, Traffic};
+use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
 
 /// A function with everything that is known of it.
 pub struct Subject<'a, 'm, 's> {
@@ -97,6 +97,11 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         self.source.line(self.inst(at).ast.span.start)
     }
 
+    /// The first instruction of a 1-based line.
+    pub fn at_line(&self, line: u32) -> Option<u32> {
+        (0..self.flow.insts.len() as u32).find(|&at| self.line(at) == line)
+    }
+
     /// Where an instruction is, for sentences: the source line where it is known, the PTX line otherwise.
     pub fn place(&self, at: u32) -> String {
         match self.origins.at(self.inst(at).ast.span) {
@@ -119,36 +124,17 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
 
     /// A term in infix, parameters by their short names.
     pub fn term(&self, term: TermId) -> String {
-        let text = Printer::new(&self.trace.arena, &self.trace.symbols, &self.flow.registers)
-            .print(plain(self.trace, term));
-        text.replace(&format!("{}_param_", self.function.name.text), "param_")
+        traffic::term(self.function, self.flow, self.trace, term)
     }
 
     /// A stride as text; none for a number.
     pub fn stride(&self, traffic: &AccessTraffic) -> Option<String> {
-        let Some(Stride::Symbolic(parts)) = &traffic.stride else { return None };
-        let mut text = String::new();
-        // Numbers last.
-        let (numbers, factors): (Vec<_>, Vec<_>) =
-            parts.iter().partition(|(_, factor)| factor.is_empty());
-        for (times, factor) in factors.into_iter().chain(numbers) {
-            text += match (text.is_empty(), *times < 0) {
-                (true, false) => "",
-                (true, true) => "-",
-                (false, false) => " + ",
-                (false, true) => " - ",
-            };
-            let mut words = Vec::new();
-            if times.unsigned_abs() != 1 || factor.is_empty() {
-                words.push(times.unsigned_abs().to_string());
-            }
-            words.extend(factor.iter().map(|&term| {
-                let name = self.term(term);
-                if name.contains(' ') { format!("({name})") } else { name }
-            }));
-            text += &words.join("*");
-        }
-        Some(text)
+        self.request(traffic).stride
+    }
+
+    /// The numbers of an access.
+    pub fn request(&self, traffic: &AccessTraffic) -> Request {
+        Request::of(self.function, self.flow, self.trace, traffic)
     }
 
     /// What the parameters in a stride are: "m is parameter 4".
@@ -156,7 +142,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         let Some(Stride::Symbolic(parts)) = &traffic.stride else { return Vec::new() };
         let mut said = Vec::new();
         for &term in parts.iter().flat_map(|(_, factor)| factor) {
-            let Some(symbol) = self.symbol(plain(self.trace, term)) else { continue };
+            let Some(symbol) = self.symbol(self.trace.plain(term)) else { continue };
             let SymbolKind::Parameter { name, .. } = &self.trace.symbols.info(symbol).kind else {
                 continue;
             };
@@ -203,16 +189,6 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     pub fn is_global(access: &Access) -> bool {
         matches!(access.space, StateSpace::Global | StateSpace::Generic)
     }
-}
-
-/// A term without widening and narrowing around it.
-pub fn plain(trace: &KernelTrace, mut term: TermId) -> TermId {
-    while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
-        *trace.arena.node(term)
-    {
-        term = inner;
-    }
-    term
 }
 
 /// Findings of one place that say the same, as one.

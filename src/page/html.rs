@@ -4,8 +4,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::input::Inputs;
 use super::listing::{self, Mark};
-use super::model::Kernel;
-use super::{bars, counted, lanes, simulated, steps};
+use super::model::{Kernel, last_part};
+use super::{bars, counted, lanes, simulated, steps, traffic};
 use crate::ab::measurement::Measurement;
 use crate::report::{KernelReport, LoadReport};
 
@@ -34,13 +34,13 @@ pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
-                header { h1 { "What ptxasw did" } @if !kernels.is_empty() { (summary(kernels)) } }
+                header { h1 { @if has_decisions(kernels) || kernels.is_empty() { "What ptxasw did" } @else { "What memory accesses cost" } } @if !kernels.is_empty() { (summary(kernels)) } }
                 main {
                     @if !kernels.is_empty() { (overview(kernels)) }
                     (times(inputs))
                     @for solved in &inputs.solutions { (steps::section(solved)) }
                     @for simulation in &inputs.simulations { (simulated::section(simulation)) }
-                    @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index)) }
+                    @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index, inputs)) }
                 }
             }
         }
@@ -54,15 +54,22 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
     let (shuffled, replaced) = (sum(Mark::Shuffled), sum(Mark::Replaced));
     let possible = sum(Mark::Possible);
     html! {
-        p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffled) " of them shuffled, " (replaced) " replaced otherwise, " (possible) " left alone since that does not pay." }
-        p.legend {
-            span.badge.shuffled { "shuffled" } " the value comes from another lane; "
-            span.badge.replaced { "replaced" } " it comes from a register of the same lane, or in a vector; "
-            span.badge.possible { "possible" } " it could be replaced, but that does not pay; "
-            span.badge.kept { "kept" } " no other lane has it, or others take it from here; "
-            span.badge.refused { "refused" } " a lane may have it, but a rule stands against it"
+        @if has_decisions(kernels) {
+            p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffled) " of them shuffled, " (replaced) " replaced otherwise, " (possible) " left alone since that does not pay." }
+            p.legend {
+                span.badge.shuffled { "shuffled" } " the value comes from another lane; "
+                span.badge.replaced { "replaced" } " it comes from a register of the same lane, or in a vector; "
+                span.badge.possible { "possible" } " it could be replaced, but that does not pay; "
+                span.badge.kept { "kept" } " no other lane has it, or others take it from here; "
+                span.badge.refused { "refused" } " a lane may have it, but a rule stands against it"
+            }
         }
     }
+}
+
+/// Whether something was decided about loads; else the page is about what accesses cost.
+fn has_decisions(kernels: &[Kernel<'_>]) -> bool {
+    kernels.iter().any(|kernel| kernel.report.is_some())
 }
 
 fn count(kernel: &Kernel<'_>, mark: Mark) -> usize {
@@ -75,28 +82,45 @@ fn anchor(index: usize) -> String {
 }
 
 fn overview(kernels: &[Kernel<'_>]) -> Markup {
+    let costs = kernels.iter().any(|kernel| kernel.lint.is_some());
+    let decisions = has_decisions(kernels);
+    let times = kernels.iter().any(|kernel| !kernel.measurements.is_empty());
     html! {
         section {
             h2 { "Kernels" }
             div.wide {
                 table {
                     thead { tr {
-                        th { "kernel" } th { "file" } th.number { "loads" } th.number { "shuffled" } th.number { "replaced" }
-                        th.number { "possible" } th.number { "refused" } th.number { "cycles" } th.number { "average |Δ|" } th { "full against original" }
+                        th { "kernel" } th { "file" }
+                        @if costs {
+                            th.number title="sectors and wavefronts too many in one request of each access, more in loops" { "waste" }
+                            th.number { "findings" }
+                        }
+                        @if decisions {
+                            th.number { "loads" } th.number { "shuffled" } th.number { "replaced" }
+                            th.number { "possible" } th.number { "refused" } th.number { "cycles" } th.number { "average |Δ|" }
+                        }
+                        @if times { th { "full against original" } }
                     } }
                     tbody {
                         @for (index, kernel) in kernels.iter().enumerate() {
                             tr {
-                                td.name { a href={ "#" (anchor(index)) } { (kernel.name) } }
-                                td.name { (kernel.file) }
-                                td.number { (kernel.loads().len()) }
-                                td.number { (count(kernel, Mark::Shuffled)) }
-                                td.number { (count(kernel, Mark::Replaced)) }
-                                td.number { (count(kernel, Mark::Possible)) }
-                                td.number { (count(kernel, Mark::Refused)) }
-                                td.number { (cycles(kernel)) }
-                                td.number { (average(kernel)) }
-                                td { (verdicts(kernel)) }
+                                td.name { a href={ "#" (anchor(index)) } { (shown_name(kernel)) } }
+                                td.name title=(kernel.file) { (last_part(&kernel.file)) }
+                                @if costs {
+                                    td.number { (kernel.lint.map_or_else(String::new, |lint| lint.waste().to_string())) }
+                                    td.number { (kernel.lint.map_or_else(String::new, |lint| lint.findings.len().to_string())) }
+                                }
+                                @if decisions {
+                                    td.number { (kernel.loads().len()) }
+                                    td.number { (count(kernel, Mark::Shuffled)) }
+                                    td.number { (count(kernel, Mark::Replaced)) }
+                                    td.number { (count(kernel, Mark::Possible)) }
+                                    td.number { (count(kernel, Mark::Refused)) }
+                                    td.number { (cycles(kernel)) }
+                                    td.number { (average(kernel)) }
+                                }
+                                @if times { td { (verdicts(kernel)) } }
                             }
                         }
                     }
@@ -104,6 +128,11 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
             }
         }
     }
+}
+
+/// The name in the source, where it is known.
+fn shown_name<'k>(kernel: &'k Kernel<'_>) -> &'k str {
+    kernel.lint.map_or(&kernel.name, |lint| &lint.demangled)
 }
 
 fn average(kernel: &Kernel<'_>) -> String {
@@ -171,11 +200,11 @@ fn warnings(measurement: &Measurement) -> Markup {
     }
 }
 
-fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
+fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
     let id = anchor(index);
     html! {
         section id=(id) {
-            h2 { (kernel.name) " " span.file { (kernel.file) } }
+            h2 { (shown_name(kernel)) " " span.file { (kernel.file) } }
             @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
                 p.warning { "Left as it is: " (skipped) }
             } @else if let Some(report) = kernel.report {
@@ -184,6 +213,7 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {
                 (collectives(report))
             }
+            @if let Some(costs) = traffic::section(kernel, &id, &inputs.sources) { (costs) }
             @if let Some(report) = kernel.report.filter(|report| !report.arrays.is_empty()) {
                 (arrays(report))
             }
@@ -192,7 +222,7 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
                 (accesses(&report.stores, "address"))
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
-            @if let Some(listing) = listing::listing(kernel, &id) {
+            @if let Some(listing) = listing::listing(kernel, &id).filter(|_| kernel.has_decisions()) {
                 h3 { "Source" }
                 @if !kernel.names.is_empty() {
                     p.names { "In addresses (hover over a load): " (kernel.names.join("; ")) }

@@ -2,14 +2,16 @@
 //!
 //! Only the fields that the page shows are read; other fields may come and go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ab::measurement::Measurement;
-use crate::report::Report;
+use crate::lint::Level;
+use crate::report::{Origin, Report};
 use crate::source::SourceFile;
+use crate::traffic::Request;
 
 /// All inputs of a page.
 #[derive(Debug, Default)]
@@ -18,6 +20,8 @@ pub struct Inputs {
     pub reports: Vec<Report>,
     /// The outputs of `trace`.
     pub traces: Vec<TraceFile>,
+    /// The outputs of `lint`.
+    pub lints: Vec<LintInput>,
     /// The outputs of `run --profile`.
     pub profiles: Vec<Profile>,
     /// The outputs of `ab`.
@@ -65,6 +69,79 @@ pub struct Access {
     pub address: Option<String>,
     /// Bytes from one lane's address to the next one's.
     pub lane_stride: Option<i64>,
+}
+
+/// The part of the output of `lint` that a page shows.
+#[derive(Debug, Deserialize)]
+pub struct LintInput {
+    /// The PTX file.
+    pub file: String,
+    /// Its functions.
+    pub kernels: Vec<LintKernel>,
+}
+
+/// What `lint` says of a function.
+#[derive(Debug, Deserialize)]
+pub struct LintKernel {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Its name in the source.
+    pub demangled: String,
+    /// Its accesses in program order.
+    pub accesses: Vec<LintAccess>,
+    /// The findings.
+    pub findings: Vec<LintFinding>,
+}
+
+impl LintKernel {
+    /// Sectors and wavefronts too many of one request of each access, times the loops around it and one.
+    pub fn waste(&self) -> u64 {
+        let of = |access: &LintAccess| {
+            let counts = access.request.counts();
+            let waste = counts.map_or(0, |counts| counts.max.saturating_sub(counts.ideal));
+            u64::from(waste) * (1 + access.loop_depth)
+        };
+        self.accesses.iter().map(of).sum()
+    }
+}
+
+/// An access of a function.
+#[derive(Debug, Deserialize)]
+pub struct LintAccess {
+    /// 1-based line of the PTX.
+    pub line: u32,
+    /// The place in the sources.
+    pub source: Option<Origin>,
+    /// `load`, `store`, ...
+    pub kind: String,
+    /// `global`, `generic`, `shared`.
+    pub space: String,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// What a full warp's request costs.
+    #[serde(flatten)]
+    pub request: Request,
+    /// How many loops are around it.
+    pub loop_depth: u64,
+}
+
+/// A finding.
+#[derive(Debug, Deserialize)]
+pub struct LintFinding {
+    /// The rule.
+    pub rule: String,
+    /// How much it matters.
+    pub level: Level,
+    /// 1-based line of the PTX.
+    pub line: u32,
+    /// The place in the sources.
+    pub source: Option<Origin>,
+    /// The fact.
+    pub message: String,
+    /// More about the place.
+    pub label: Option<String>,
+    /// What to do.
+    pub help: String,
 }
 
 /// The part of a run that a page shows.
@@ -226,6 +303,8 @@ impl Inputs {
             self.measurements.push(Measurement::deserialize(value)?);
         } else if has("profile") && has("kernel") {
             self.profiles.push(Profile::deserialize(value)?);
+        } else if has("file") && has("version") && entries_have("kernels", "findings") {
+            self.lints.push(LintInput::deserialize(value)?);
         } else if has("file") && has("version") && entries_have("kernels", "accesses") {
             self.traces.push(TraceFile::deserialize(value)?);
         } else if has("file") && entries_have("kernels", "loads") {
@@ -238,21 +317,32 @@ impl Inputs {
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        let Inputs { reports, traces, profiles, measurements, simulations, solutions, .. } = self;
+        let Inputs {
+            reports, traces, lints, profiles, measurements, simulations, solutions, ..
+        } = self;
         reports.is_empty()
             && traces.is_empty()
+            && lints.is_empty()
             && profiles.is_empty()
             && measurements.is_empty()
             && simulations.is_empty()
             && solutions.is_empty()
     }
 
+    /// The sources that findings name; the page does without those that are not found.
+    pub fn sources_named(&self) -> BTreeSet<String> {
+        let kernels = self.lints.iter().flat_map(|lint| &lint.kernels);
+        let origins = kernels.flat_map(|kernel| &kernel.accesses).map(|access| &access.source);
+        origins.flatten().map(|origin| origin.file.clone()).collect()
+    }
+
     /// The PTX files that the JSON names.
     pub fn files_named(&self) -> Vec<String> {
         let reports = self.reports.iter().map(|report| report.file.clone());
         let traces = self.traces.iter().map(|trace| trace.file.clone());
+        let lints = self.lints.iter().map(|lint| lint.file.clone());
         let profiles = self.profiles.iter().filter_map(|profile| profile.file.clone());
-        let mut names: Vec<String> = reports.chain(traces).chain(profiles).collect();
+        let mut names: Vec<String> = reports.chain(traces).chain(lints).chain(profiles).collect();
         names.sort();
         names.dedup();
         names

@@ -8,7 +8,7 @@
 //! - [`input`]: which file is of which kind; [`model`]: what belongs to one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
 //! - `lanes`, `bars`, `simulated`, `steps`: drawings of rows, of times, of a simulator's results and of the steps of
-//!   a solved sketch; `listing`: the source.
+//!   a solved sketch; `listing`: the source; `traffic`: what its accesses cost.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;
@@ -20,6 +20,7 @@ pub mod model;
 pub mod rows;
 mod simulated;
 mod steps;
+mod traffic;
 
 pub use input::Inputs;
 

@@ -3,10 +3,11 @@
 //! Files are joined by the last part of their names, so that inputs made in different folders meet; an
 //! input that names no file is joined by the name of the kernel alone.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::input::{Access, Inputs, LineProfile, Profile};
+use super::input::{Access, Inputs, LineProfile, LintKernel, Profile};
 use super::rows::{self, Row};
 use crate::ab::measurement::Measurement;
 use crate::ptx::{self, Depth};
@@ -28,6 +29,8 @@ pub struct Kernel<'i> {
     pub names: &'i [String],
     /// The loads from memory, by line.
     pub accesses: BTreeMap<u32, &'i Access>,
+    /// What its accesses cost.
+    pub lint: Option<&'i LintKernel>,
     /// The events of a run, by line.
     pub profile: BTreeMap<u32, &'i LineProfile>,
     /// Times.
@@ -37,14 +40,19 @@ pub struct Kernel<'i> {
 }
 
 impl Kernel<'_> {
+    /// Whether something is known that the listing of the PTX shows.
+    pub fn has_decisions(&self) -> bool {
+        self.report.is_some() || !self.profile.is_empty() || !self.accesses.is_empty()
+    }
+
     /// The loads about which was decided.
     pub fn loads(&self) -> &[LoadReport] {
         self.report.map_or(&[], |report| &report.loads)
     }
 }
 
-/// The kernels of all inputs, in the order of the files and of their contents; a kernel with neither
-/// loads nor arrays nor times is left away.
+/// The kernels of all inputs, those that waste most first, else in the order of the files and of their contents; a kernel
+/// with neither loads nor arrays nor times nor other accesses is left away.
 pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
     let mut found: Vec<Kernel<'_>> = Vec::new();
     for report in &inputs.reports {
@@ -59,6 +67,12 @@ pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
             found[at].names = &kernel.names;
             let loads = kernel.accesses.iter().filter(|access| access.kind == "load");
             found[at].accesses = loads.map(|access| (access.line, access)).collect();
+        }
+    }
+    for lint in &inputs.lints {
+        for kernel in &lint.kernels {
+            let at = place(&mut found, &lint.file, &kernel.name);
+            found[at].lint = Some(kernel);
         }
     }
     for profile in &inputs.profiles {
@@ -87,12 +101,15 @@ pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
         let arrays = kernel
             .report
             .is_some_and(|report| !report.arrays.is_empty() || !report.collectives.is_empty());
-        !kernel.loads().is_empty() || !kernel.measurements.is_empty() || arrays
+        let costs = kernel.lint.is_some_and(|lint| !lint.accesses.is_empty());
+        !kernel.loads().is_empty() || !kernel.measurements.is_empty() || arrays || costs
     });
+    found.sort_by_key(|kernel| Reverse(kernel.lint.map_or(0, LintKernel::waste)));
     found
 }
 
-fn last_part(file: &str) -> &str {
+/// A file's name without its folder.
+pub fn last_part(file: &str) -> &str {
     Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file)
 }
 
@@ -118,6 +135,7 @@ fn push(found: &mut Vec<Kernel<'_>>, file: &str, name: &str) -> usize {
         source: None,
         names: &[],
         accesses: BTreeMap::new(),
+        lint: None,
         profile: BTreeMap::new(),
         measurements: Vec::new(),
         rows: Vec::new(),

@@ -1,12 +1,15 @@
 //! The report of one function: its loads, the decision about each, and the reason.
 
+use rustc_hash::FxHashMap;
+
 use super::Decided;
 use crate::isa::Opcode;
 use crate::patterns::{Places, Price, operand_text};
 use crate::ptx::{Body, Function, StateSpace, Statement};
 use crate::report::{self, Decision, KernelReport, LoadReport, Origins};
-use crate::select::{Finding, Verdict};
+use crate::select::{Choice, Finding, Verdict};
 use crate::source::SourceFile;
+use crate::traffic::Request;
 
 /// The text, and where its instructions were compiled from.
 pub(super) type Text<'a> = (&'a SourceFile, &'a Origins<'a, 'a>);
@@ -16,13 +19,17 @@ pub(super) fn decided(
     (source, origins): Text<'_>,
     function: &Function<'_>,
     decided: &Decided<'_, '_>,
+    requests: &FxHashMap<u32, Request>,
 ) -> KernelReport {
     let places = Places { source, origins, flow: &decided.flow };
     let loads: Vec<LoadReport> = decided
         .choice
         .findings
         .iter()
-        .map(|finding| load_report(&places, decided, finding))
+        .map(|finding| LoadReport {
+            request: requests.get(&finding.inst).cloned(),
+            ..load_report(&places, &decided.choice, finding)
+        })
         .collect();
     let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
     let average_delta =
@@ -46,9 +53,9 @@ pub(super) fn decided(
     report
 }
 
-fn load_report(
+pub(super) fn load_report(
     places: &Places<'_, '_>,
-    decided: &Decided<'_, '_>,
+    choice: &Choice,
     finding: &Finding,
 ) -> LoadReport {
     let mut report = places.report_of(finding.inst);
@@ -56,7 +63,7 @@ fn load_report(
     match &finding.verdict {
         Verdict::Kept(refusal) => places.keep(&mut report, refusal),
         Verdict::Replaced(group) => {
-            let group = &decided.choice.groups[*group];
+            let group = &choice.groups[*group];
             report.decision = Decision::By(group.strategy);
             group.shape.account(finding.inst, places, &mut report);
             report.cost = group.price.map(Price::cost);

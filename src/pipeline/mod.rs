@@ -8,21 +8,23 @@ mod options;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
+use rustc_hash::FxHashMap;
+
 use crate::cfg::{self, Flow};
 use crate::emulate::{self, KernelTrace, TooLarge};
 use crate::expr::within;
 use crate::parallel;
-use crate::patterns;
+use crate::patterns::{self, Places};
 use crate::profile;
 use crate::ptx::{self, Body, Depth, Function, Module};
-use crate::report::{KernelReport, Origins, Report};
+use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::{self, Known};
-use crate::reuse::shared::Surroundings;
+use crate::reuse::{self, shared::Surroundings};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Planner};
 use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
-use crate::traffic::{Assumed, Traffic};
+use crate::traffic::{Assumed, Request, Traffic};
 use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
 use options::target;
@@ -77,6 +79,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let around = whole.as_ref().map_or(around, |whole| Surroundings::new(source, whole));
     let job = Job {
         source,
+        module: &module,
         around,
         origins: Origins::of(source, &module),
         options,
@@ -112,6 +115,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
 /// The data that all functions of a module share.
 struct Job<'a, 's> {
     source: &'a SourceFile,
+    module: &'a Module<'s>,
     /// Its variables in shared memory, and who uses them.
     around: Surroundings<'a, 's>,
     /// Where its instructions were compiled from.
@@ -177,7 +181,15 @@ impl<'j> Job<'_, 'j> {
         let places = (self.source, &self.origins);
         let (report, edits) = match analysis {
             Ok(decided) => match self.edits(function, &decided) {
-                Ok(edits) => (describe::decided(places, function, &decided), edits),
+                Ok(edits) => (
+                    describe::decided(
+                        places,
+                        function,
+                        &decided,
+                        &self.requests(function, &decided),
+                    ),
+                    edits,
+                ),
                 Err(reason) => (describe::left(places, function, &reason), Vec::new()),
             },
             Err(reason) => (describe::left(places, function, &reason), Vec::new()),
@@ -186,6 +198,22 @@ impl<'j> Job<'_, 'j> {
         let strategy = advice.map(|advice| profile::word_for(advice.strategies));
         let reason = advice.map(|advice| advice.reason.clone());
         Settled { report: KernelReport { strategy, reason, ..report }, edits }
+    }
+
+    /// What the requests of a function's accesses cost, by their instructions; empty where nobody asks.
+    fn requests(
+        &self,
+        function: &Function<'_>,
+        Decided { flow, trace, .. }: &Decided<'_, '_>,
+    ) -> FxHashMap<u32, Request> {
+        let assumed = Assumed::default();
+        let counted = self
+            .options
+            .count_sectors
+            .then(|| within(|| Traffic::of(self.module, function, flow, trace, &assumed)).ok());
+        let accesses = counted.flatten().map_or_else(Vec::new, |traffic| traffic.accesses);
+        let each = accesses.iter();
+        each.map(|one| (one.inst, Request::of(function, flow, trace, one))).collect()
     }
 
     /// The edits of a function, in whose code each name means what the plan means by it.
@@ -277,6 +305,26 @@ pub fn known(
         Some((function.name.text.to_owned(), attempt.ok()??))
     });
     Ok(found.into_iter().flatten().collect())
+}
+
+/// What may stand in the place of each global load of a function, by the load's instruction, whether it pays or not: a
+/// value of the same lane (`reuse`) or of another one (`paper`).
+pub fn reusable(
+    (source, origins): (&SourceFile, &Origins<'_, '_>),
+    around: &Surroundings<'_, '_>,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+) -> Vec<(u32, LoadReport)> {
+    let strategies = Strategies::of(&[StrategyName::Reuse, StrategyName::Paper]);
+    let select = select::Options { strategies, ..select::Options::default() };
+    let legal = reuse::Options::default();
+    let choice =
+        within(|| select::decide((source, around), function, flow, trace, &legal, &select));
+    let Ok(choice) = choice else { return Vec::new() };
+    let places = Places { source, origins, flow };
+    let each = choice.findings.iter();
+    each.map(|finding| (finding.inst, describe::load_report(&places, &choice, finding))).collect()
 }
 
 /// What the visitor of [`for_each_trace`] receives of a function: its control flow and trace, or why

@@ -29,6 +29,8 @@ pub struct Options {
     pub limits: Limits,
     /// Look into every body, also those with too few loads for an exchange, to report their loads.
     pub all_bodies: bool,
+    /// Count the sectors of each load, for the report.
+    pub count_sectors: bool,
     /// The only kernel to look at, if one is named.
     pub kernel: Option<String>,
     /// Adds up how long each stage takes, if given.

@@ -7,13 +7,16 @@ use smallvec::SmallVec;
 
 use super::alignment::Aligned;
 use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
-use super::evaluate::{Context, Evaluator, Value};
+use super::evaluate::{Context, Value};
 use super::lane_sum::{Factor, LaneSum};
+use super::partial::{self, Partial};
+use super::races::{self, Race};
 use super::shape::{BlockShape, LANES, Warp};
-use crate::cfg::{BlockId, Flow, LoopId};
+use super::warps::Warps;
+use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity};
 use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
-use crate::isa::{Axis, Opcode};
+use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
 
 /// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
@@ -146,11 +149,23 @@ pub struct Traffic {
     pub shape: BlockShape,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
+    /// Both sides of each `cp.async`, and the rows of `ldmatrix` and `stmatrix`; their index is that into
+    /// [`KernelTrace::moved`].
+    pub moved: Vec<AccessTraffic>,
     /// Branches that split every warp.
     pub splits: Vec<Split>,
+    /// Barriers and shuffles that lanes of a warp go past.
+    pub partial: Vec<Partial>,
+    /// Accesses of two threads to the same bytes of shared memory that nothing orders.
+    pub races: Vec<Race>,
 }
 
 impl Traffic {
+    /// [`Traffic::accesses`] and [`Traffic::moved`].
+    pub fn all(&self) -> impl Iterator<Item = &AccessTraffic> {
+        self.accesses.iter().chain(&self.moved)
+    }
+
     /// Counts for all accesses of a function.
     pub fn of(
         module: &Module<'_>,
@@ -172,22 +187,25 @@ impl Traffic {
         };
         let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
         let most_threads = function.most_threads().unwrap_or(1024).min(1024);
+        let warps = Warps::new(flow, context, &aligned, most_threads);
         let mut counter = Counter {
             flow,
             context,
             aligned: &aligned,
-            most_threads,
-            evaluators: FxHashMap::default(),
+            warps,
             spans: Spans::default(),
-            lanes: FxHashMap::default(),
             one_by_one: 0,
         };
         let each = trace.accesses.iter().enumerate();
         let mut accesses: Vec<AccessTraffic> =
             each.filter_map(|(index, access)| counter.access(index, access)).collect();
         accesses.sort_by_key(|access| access.inst);
+        let each = trace.moved.iter().enumerate();
+        let moved = each.filter_map(|(index, access)| counter.access(index, access)).collect();
         let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
-        Traffic { shape, accesses, splits }
+        let partial = partial::all(&mut counter.warps);
+        let races = races::all(&mut counter.warps);
+        Traffic { shape, accesses, moved, splits, partial, races }
     }
 }
 
@@ -196,15 +214,12 @@ struct Counter<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     context: Context<'a>,
     aligned: &'a Aligned,
-    most_threads: u64,
-    evaluators: FxHashMap<(Warp, Option<LoopId>), Evaluator<'a>>,
+    warps: Warps<'a, 'm, 's>,
     spans: Spans,
-    /// How many lanes may be together in a block.
-    lanes: FxHashMap<BlockId, u32>,
     one_by_one: usize,
 }
 
-impl<'a> Counter<'a, '_, '_> {
+impl Counter<'_, '_, '_> {
     fn access(&mut self, index: usize, access: &Access) -> Option<AccessTraffic> {
         let opcode = self.flow.insts[access.inst as usize].ast.form.opcode;
         let kind = match access.effect {
@@ -225,8 +240,8 @@ impl<'a> Counter<'a, '_, '_> {
         if bytes == 0 {
             return None;
         }
-        let facts = self.facts(access.block);
-        let lanes = self.lanes_together(access, &facts);
+        let facts = self.warps.facts(access.block);
+        let lanes = self.warps.together(access, &facts);
         let (spread, stride) = match access.address {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
@@ -245,6 +260,17 @@ impl<'a> Counter<'a, '_, '_> {
             lanes,
             base,
         })
+    }
+
+    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix.
+    fn lanes(&self, access: &Access) -> usize {
+        let form = &self.flow.insts[access.inst as usize].ast.form;
+        let all = self.context.shape.lanes();
+        match form.opcode {
+            Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X1) => all.min(8),
+            Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X2) => all.min(16),
+            _ => all,
+        }
     }
 
     /// The state space of an access; of a generic one that of the variable whose address is in its address.
@@ -275,92 +301,12 @@ impl<'a> Counter<'a, '_, '_> {
         StateSpace::Generic
     }
 
-    /// What holds in a block.
-    fn facts(&self, block: BlockId) -> Facts {
-        let arena = &self.context.trace.arena;
-        let mut facts = Facts::default();
-        for at in self.flow.dominators.chain(block) {
-            arena.charge(1);
-            if let Some(assumed) = self.context.trace.assumptions[at.index()] {
-                facts.add(arena, assumed);
-            }
-        }
-        facts
-    }
-
-    fn value(&mut self, warp: Warp, block: BlockId, term: TermId) -> Value {
-        self.evaluator(warp, block).value(term)
-    }
-
-    fn evaluator(&mut self, warp: Warp, block: BlockId) -> &mut Evaluator<'a> {
-        let place = self.flow.loops.innermost(block);
-        let (context, aligned) = (self.context, self.aligned);
-        self.evaluators
-            .entry((warp, place))
-            .or_insert_with(|| Evaluator::new(context, warp, place, aligned))
-    }
-
-    /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
-    /// lane, in the warp in which they are most.
-    fn lanes_together(&mut self, access: &Access, facts: &Facts) -> u32 {
-        let known = self.lanes.get(&access.block).copied();
-        let in_block = match known {
-            Some(lanes) => lanes,
-            None => {
-                let literals: Vec<(TermId, bool)> =
-                    facts.literals(&self.context.trace.arena).collect();
-                let lanes = self.most_lanes(access.block, &literals);
-                self.lanes.insert(access.block, lanes);
-                lanes
-            }
-        };
-        match access.guard {
-            Some(guard) if in_block > 1 => {
-                in_block.min(self.most_lanes(access.block, &[(guard, true)]))
-            }
-            _ => in_block,
-        }
-    }
-
-    fn most_lanes(&mut self, block: BlockId, literals: &[(TermId, bool)]) -> u32 {
-        let shape = self.context.shape;
-        let all = shape.lanes() as u32;
-        let mut open = Vec::new();
-        for &(term, holds) in literals {
-            let warp = shape.warps()[0];
-            match self.value(warp, block, term) {
-                Value::Known(value) if value.is_uniform() && value.known().is_none() => {}
-                Value::Data => {}
-                _ => open.push((term, holds)),
-            }
-        }
-        if open.is_empty() {
-            return all;
-        }
-        let mut most = 0;
-        for warp in shape.each_warp(self.most_threads) {
-            let mut together = [true; LANES];
-            for &(term, holds) in &open {
-                let Value::Known(value) = self.value(warp, block, term) else { continue };
-                let Some(lanes) = value.known() else { continue };
-                let each = together.iter_mut().zip(lanes);
-                each.for_each(|(together, one)| *together &= (one & 1 != 0) == holds);
-            }
-            let count = together[..shape.lanes()].iter().filter(|together| **together).count();
-            most = most.max(count as u32);
-            if most == all {
-                break;
-            }
-        }
-        most
-    }
-
     /// Low bits of lane 0's address that are known in all warps.
     fn base(&mut self, block: BlockId, address: TermId) -> Option<(u32, i64)> {
         let [warp] = self.context.shape.warps()[..] else { return None };
-        let Value::Known(sum) = self.value(warp, block, address) else { return None };
+        let Value::Known(sum) = self.warps.value(warp, block, address) else { return None };
         let (_, first) = sum.split();
-        let bits = self.evaluator(warp, block).alignments.of_sum(&first, true).min(7);
+        let bits = self.warps.evaluator(warp, block).alignments.of_sum(&first, true).min(7);
         Some((bits, first.numbers_only()[0].rem_euclid(1 << bits)))
     }
 
@@ -372,13 +318,13 @@ impl<'a> Counter<'a, '_, '_> {
         if self.flow.block(block).successors.len() < 2 || lanes < LANES {
             return None;
         }
-        let first = self.value(shape.warps()[0], block, condition);
+        let first = self.warps.value(shape.warps()[0], block, condition);
         if matches!(&first, Value::Known(value) if value.is_uniform()) || first == Value::Data {
             return None;
         }
         let mut taken = None;
-        for warp in shape.each_warp(self.most_threads) {
-            let Value::Known(value) = self.value(warp, block, condition) else { return None };
+        for warp in self.warps.each() {
+            let Value::Known(value) = self.warps.value(warp, block, condition) else { return None };
             let count = value.known()?.iter().filter(|&&one| one & 1 != 0).count();
             if count == 0 || count == lanes {
                 return None;
@@ -396,17 +342,17 @@ impl<'a> Counter<'a, '_, '_> {
         facts: &Facts,
     ) -> (Spread, Option<Stride>) {
         let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
-        let any = Spread::Any(Span::of_any(counted, bytes, shape.lanes()));
+        let any = Spread::Any(Span::of_any(counted, bytes, self.lanes(access)));
         let mut warps = shape.warps();
-        let first = self.value(warps[0], access.block, address);
+        let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
             self.one_by_one += 1;
-            warps = shape.each_warp(self.most_threads);
+            warps = self.warps.each();
         }
         let mut found: Option<Spread> = None;
         let mut strides: Vec<Option<Stride>> = Vec::new();
         for warp in warps {
-            let (spread, stride) = match self.value(warp, access.block, address) {
+            let (spread, stride) = match self.warps.value(warp, access.block, address) {
                 Value::Data => (Spread::Irregular, None),
                 Value::Unknown => (any, None),
                 Value::Known(sum) => {
@@ -434,8 +380,8 @@ impl<'a> Counter<'a, '_, '_> {
         facts: &Facts,
     ) -> Option<Spread> {
         let (varying, first) = sum.split();
-        let lanes = self.context.shape.lanes();
-        let evaluator = self.evaluator(warp, access.block);
+        let lanes = self.lanes(access);
+        let evaluator = self.warps.evaluator(warp, access.block);
         let known_bits = evaluator.alignments.of_sum(&first, true).min(7);
         let mut unknowns = Vec::new();
         for (factor, coefficients) in varying.parts().iter().filter(|(f, _)| !f.is_empty()) {
@@ -461,7 +407,7 @@ impl<'a> Counter<'a, '_, '_> {
     /// The least and the greatest value of a factor, read as signed where it may be.
     fn range(&self, factor: &Factor, facts: &Facts) -> (i64, i64) {
         let arena = &self.context.trace.arena;
-        let plain = |term: TermId| plain(self.context.trace, term);
+        let plain = |term: TermId| self.context.trace.plain(term);
         let [term] = factor[..] else { return (i64::MIN, i64::MAX) };
         let term = plain(term);
         let (range, width) = (arena.range(term), arena.width(term));
@@ -486,16 +432,6 @@ impl<'a> Counter<'a, '_, '_> {
         };
         (low, high)
     }
-}
-
-/// A term without widening and narrowing around it.
-fn plain(trace: &KernelTrace, mut term: TermId) -> TermId {
-    while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
-        *trace.arena.node(term)
-    {
-        term = inner;
-    }
-    term
 }
 
 /// The stride of addresses at equal distances.
@@ -571,7 +507,7 @@ fn aligned(
 /// The parameters that are pointers: one that alone among parameters is a summand of some address.
 fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
     let mut found = FxHashSet::default();
-    for access in &trace.accesses {
+    for access in trace.accesses.iter().chain(&trace.moved) {
         let Some(address) = access.address else { continue };
         if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
             continue;

@@ -15,7 +15,9 @@
 //!
 //! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
 //! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors and wavefronts of 32
-//! addresses; `bounds`: the least and greatest count of a pattern; `access`: all accesses of a function.
+//! addresses; `bounds`: the least and greatest count of a pattern; `warps`: the warps of a block;
+//! `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
+//! numbers for programs.
 
 mod access;
 mod alignment;
@@ -23,9 +25,16 @@ mod bounds;
 mod count;
 mod evaluate;
 mod lane_sum;
+mod partial;
+mod races;
+mod request;
 mod shape;
+mod warps;
 
 pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
 pub use bounds::Span;
 pub use count::{SECTOR, holding, wavefronts};
+pub use partial::Partial;
+pub use races::{Place, Race};
+pub use request::{Counts, Request, term};
 pub use shape::{BlockShape, LANES};

@@ -11,6 +11,7 @@ mod doctor;
 mod faults;
 mod folder;
 mod gcc;
+mod module;
 mod package;
 mod python;
 mod refusals;

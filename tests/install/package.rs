@@ -124,6 +124,8 @@ fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
     assert!(stdout(&ran(&program, &["--version"])).contains("\nz3 "));
     assert!(environment.join("share/man/man1/ptxasw.1.gz").exists());
 
+    module_in(&environment, &program);
+
     let nvidia = fs::read_dir(environment.join("lib")).unwrap().flatten();
     let nvidia = nvidia.map(|entry| entry.path().join("site-packages/nvidia"));
     let nvidia = nvidia.filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
@@ -164,6 +166,31 @@ fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
     behind_triton(&folder, &environment);
 }
 
+/// The Python module of the wheel: it calls the wheel's program, its types are declared, and what `lint` writes as SARIF
+/// is valid.
+fn module_in(environment: &Path, program: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = environment.join("bin/python");
+    let needed = ["install", "--quiet", "--retries", "1", "numpy", "jsonschema", "mypy"];
+    let got = ran(&environment.join("bin/pip"), &needed);
+    let found = "import ptxasw; print(ptxasw.program())";
+    let found = stdout(&ran(&python, &["-c", found]));
+    assert_eq!(fs::canonicalize(found.trim()).unwrap(), fs::canonicalize(program).unwrap());
+    let script = |name: &str| root.join("tests/install").join(name).display().to_string();
+    let repository = root.display().to_string();
+    let output = ran(&python, &[&script("module.py"), &repository]);
+    assert!(output.status.success(), "{output:?}");
+    if !got.status.success() {
+        eprintln!("numpy, jsonschema and mypy are left out, since no package index gives them out");
+        return;
+    }
+    assert!(stdout(&output).contains("with numpy"), "{output:?}");
+    let output = ran(&python, &[&script("sarif.py"), &repository]);
+    assert!(output.status.success(), "{output:?}");
+    let output = ran(&python, &["-m", "mypy", "--strict", "-p", "ptxasw"]);
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// In front of all that the environment's packages have brought; Triton compiles through it.
 fn behind_triton(folder: &Folder, environment: &Path) {
     let call = |program: &Path, arguments: &[&str]| {
@@ -181,7 +208,11 @@ fn behind_triton(folder: &Folder, environment: &Path) {
     assert!(said.contains("/triton/backends/nvidia/bin/ptxas is ptxasw now"), "{said}");
     assert!(said.contains("/nvidia/cu"), "{said}");
 
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install/kernel.py");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = root.join("docs/python.md");
+    let output = call(&environment.join("bin/python"), &["-m", "doctest", page.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    let script = root.join("tests/install/kernel.py");
     let output = call(&environment.join("bin/python"), &[script.to_str().unwrap()]);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stdout(&output).lines().count(), 2, "{output:?}");

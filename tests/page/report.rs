@@ -161,6 +161,41 @@ fn the_page_needs_nothing_else_and_is_the_same_each_time() {
     assert_eq!(links.count(), 0);
 }
 
+/// The output of `lint`: kernels by waste, the lines of the source that was found, bars and findings.
+#[test]
+fn what_accesses_cost_is_on_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
+    let lint = |name: &str, edit: &dyn Fn(String) -> String| {
+        let text = std::fs::read_to_string(kernels.join(name)).expect("reads");
+        write(&folder, name, edit(text));
+        let path = folder.path().join(name).display().to_string();
+        let output = ptxasw(&["lint", &path, "--format", "json"]);
+        write(&folder, &format!("{name}.json"), output.stdout);
+    };
+    lint("uncoalesced-load.good.ptx", &|text| text.replace("entry k(", "entry least("));
+    lint("bank-conflict.bad.ptx", &|text| text.replace("entry k(", "entry middle("));
+    lint("uncoalesced-load.bad.ptx", &|text| {
+        text.replace(".address_size 64\n", ".address_size 64\n.file 1 \"stats.cu\"\n")
+            .replace("LOOP:\n", "LOOP:\n.loc 1 3 8\n")
+            .replace("entry k(", "entry _Z6rowsumPKfPfii(")
+    });
+    let source = "\nfor (;;)\n  t += a[i*m + k] < b;\n\n\n\n\n\nunrelated\n";
+    write(&folder, "stats.cu", source);
+    let html = page(&folder);
+    assert!(html.contains("<h1>What memory accesses cost</h1>"), "{html}");
+    let place = |part: &str| html.find(part).unwrap_or_else(|| panic!("{part}\n{html}"));
+    assert!(place(">rowsum(float const*, float*, int, int)<") < place(">middle<"));
+    assert!(place(">middle<") < place(">least<"));
+    assert!(html.contains("<code>  t += a[i*m + k] &lt; b;</code>") && !html.contains("unrelated"));
+    // The load and the store, which is behind it in the text, need 4 sectors each; 28 are too many if m is large.
+    let bar = "<span class=\"used\" style=\"width:22.2%\"></span><span class=\"wasted\" style=\"width:0.0%\"></span>\
+               <span class=\"maybe\" style=\"width:77.8%\"></span></span><span class=\"count\">36 for 8</span>";
+    assert!(html.contains(bar), "{html}");
+    assert!(html.contains("32 for 1") && html.contains("32-way bank conflict"), "{html}");
+    assert_eq!(count(&html, ">uncoalesced-load</span>"), 1);
+}
+
 #[test]
 fn hundreds_of_loads_stay_readable() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -335,9 +370,9 @@ fn what_cannot_be_used_has_status_2() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(part) && output.stdout.is_empty(), "{said}");
     };
-    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
+    fails("no JSON file of candidates, lint, trace, run --profile, ab or a simulator");
     write(&folder, "launch.json", r#"{"grid": [1], "block": [1]}"#);
-    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
+    fails("no JSON file of candidates, lint, trace, run --profile, ab or a simulator");
     write(&folder, "broken.json", "{");
     fails("broken.json: error: EOF");
     write(

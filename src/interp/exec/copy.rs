@@ -7,7 +7,7 @@ use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
 use crate::interp::program::transaction::CopyGroup;
 use crate::interp::program::{CopyAsync, CopyLimit};
-use crate::interp::registers::{LANES, Mask, Registers, lanes};
+use crate::interp::registers::{FULL, LANES, Mask, Registers, lanes};
 use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
@@ -48,6 +48,10 @@ impl Spaces<'_> {
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
         counters.global_load_sectors += tally.sectors;
+        if sources == FULL && tally.global {
+            counters.full.note(tally.sectors);
+        }
+        let read = tally.banks;
         let to = self.addresses(registers, &copy.to);
         self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, home| {
             tally.add_banks(part, home, bytes);
@@ -66,6 +70,9 @@ impl Spaces<'_> {
             }
             Ok(())
         })?;
+        if mask == FULL {
+            counters.full_copies.note(tally.banks - read);
+        }
         counters.shared_requests += 1;
         counters.shared_wavefronts += tally.banks;
         Ok(())

@@ -45,7 +45,9 @@ impl Spaces<'_> {
                 // Rows of 16 bytes, as eight lanes each give them.
                 if index == 0 && home == StateSpace::Shared && fragment.stride.is_none() {
                     let givers = FULL >> (LANES - fragment.givers);
-                    counters.shared_wavefronts += wavefronts(&base.addresses, givers, 16);
+                    let cost = wavefronts(&base.addresses, givers, 16);
+                    counters.shared_wavefronts += cost;
+                    counters.full.note(cost);
                 }
                 if fragment.store {
                     let holds = |poison: &&Poison| poison.lanes((file, slot)) & part.lanes != 0;

@@ -2,14 +2,14 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::isa::Qualifier;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
 use crate::traffic::{LANES, Spread, Stride, wavefronts};
 
 /// Accesses to shared memory that take more wavefronts than their words need, whatever is not known.
 pub fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
-    for traffic in &subject.traffic.accesses {
+    for traffic in subject.traffic.all() {
         let Spread::Counted(span) = traffic.spread else { continue };
         let plain = traffic.space == StateSpace::Shared && !traffic.kind.is_atomic();
         if !plain || traffic.lanes as usize != LANES || span.min <= span.ideal {
@@ -19,6 +19,8 @@ pub fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             Some(Stride::Constant(stride)) => Some(stride),
             _ => None,
         };
+        let opcode = subject.inst(traffic.inst).ast.form.opcode;
+        let in_rows = matches!(opcode, Opcode::Ldmatrix | Opcode::Stmatrix);
         let count = if span.min < span.max { format!("{} to ", span.min) } else { String::new() };
         let ways = span.max.div_ceil(span.ideal.max(1));
         found.push(Found {
@@ -26,11 +28,14 @@ pub fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             level: Level::Warning,
             inst: traffic.inst,
             message: format!(
-                "a warp's request takes {count}{} wavefronts; {} would do: a {ways}-way bank conflict",
-                span.max, span.ideal
+                "a warp's request takes {count}{} wavefronts; {} would do: {} {ways}-way bank conflict",
+                span.max,
+                span.ideal,
+                if matches!(ways, 8 | 11 | 18) { "an" } else { "a" }
             ),
             label: stride.map(|stride| format!("lanes are {stride} bytes apart")),
             help: match stride.and_then(|stride| padding(stride, traffic.bytes, span.ideal)) {
+                _ if in_rows => "pad or swizzle the array's rows by 16 bytes, so that 8 rows lie in different banks".to_owned(),
                 Some(bytes) => format!(
                     "make the array's rows {bytes} bytes longer (`tile[32][33]` instead of `tile[32][32]`), or swizzle \
                      the column by the row; `ptxasw candidates --strategy bank` finds both"

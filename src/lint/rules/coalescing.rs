@@ -12,7 +12,7 @@ const LONGEST_STRIDE: usize = 60;
 /// Lanes whose bytes lie in more sectors than they need.
 pub fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
-    for traffic in &subject.traffic.accesses {
+    for traffic in subject.traffic.all() {
         let Some(span) = counted(traffic) else { continue };
         // (Members of structs have a rule of their own.)
         if groups.iter().any(|group| group.has(traffic.inst)) {

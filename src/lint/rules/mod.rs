@@ -1,13 +1,17 @@
 //! The rules, by what they are about. Each function takes a function of the input and gives what it has found.
 //!
-//! `requests`: what rules of global memory share; `coalescing`: sectors of global memory; `structs`: members of structs; `banks`: wavefronts of shared memory, and
-//! atomics; `reloads`: loads that a store forbids to keep; `spaces`: local and generic memory, irregular addresses;
-//! `arithmetic`: slow instructions; `divergence`: branches.
+//! `requests`: what rules of global memory share; `coalescing`: sectors of global memory; `structs`: members of structs;
+//! `banks`: wavefronts of shared memory, and atomics; `reloads`: loads that a store forbids to keep; `spaces`: local and generic memory, irregular addresses;
+//! `arithmetic`: slow instructions; `divergence`: branches; `convergence`: barriers and shuffles; `races`: missing barriers;
+//! `redundancy`: loads of values that are in registers.
 
 mod arithmetic;
 mod banks;
 mod coalescing;
+mod convergence;
 mod divergence;
+mod races;
+mod redundancy;
 mod reloads;
 mod requests;
 mod spaces;
@@ -15,7 +19,9 @@ mod structs;
 
 use super::subject::{Found, Subject};
 
-/// What all rules have found.
+pub use redundancy::redundant;
+
+/// What all rules have found but [`redundant`], which needs an analysis of its own.
 pub fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let groups = structs::groups(subject);
     let mut found = coalescing::uncoalesced(subject, &groups);
@@ -31,5 +37,8 @@ pub fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found.extend(arithmetic::promotions(subject));
     found.extend(arithmetic::divisions(subject));
     found.extend(divergence::branches(subject));
+    found.extend(convergence::barriers(subject));
+    found.extend(convergence::shuffles(subject));
+    found.extend(races::proved(subject));
     found
 }

@@ -1,0 +1,81 @@
+//! `barrier-in-divergence`, `shuffle-from-inactive-lane`: instructions that lanes of a warp have to execute together.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::cfg::Arg;
+use crate::isa::Opcode;
+use crate::traffic::Partial;
+
+/// Barriers that some lanes of a warp execute and others go past.
+pub fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let is_barrier = |inst: u32| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
+    let partial = subject.traffic.partial.iter().filter(|one| is_barrier(one.inst));
+    let found = partial.map(|&Partial { inst, executing, passing }| Found {
+        rule: Rule::BarrierInDivergence,
+        level: Level::Warning,
+        inst,
+        message: format!(
+            "{} of a warp execute this barrier and {} go past it: what happens is undefined",
+            lanes(executing),
+            lanes(passing)
+        ),
+        label: Some("the condition around it differs between the lanes of a warp".to_owned()),
+        help: "move the barrier out of the branch, so that all threads of the block execute it"
+            .to_owned(),
+        waste: 0,
+    });
+    found.collect()
+}
+
+/// Shuffles whose mask names lanes that go past them.
+pub fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for &Partial { inst, executing, passing } in &subject.traffic.partial {
+        let shuffle = subject.inst(inst);
+        let is_shuffle = shuffle.ast.form.opcode == Opcode::Shfl;
+        let named = shuffle.args.last().filter(|_| is_shuffle).and_then(|arg| bits(subject, arg));
+        let missing = named.unwrap_or(0) & passing;
+        if missing == 0 {
+            continue;
+        }
+        found.push(Found {
+            rule: Rule::ShuffleFromInactiveLane,
+            level: Level::Warning,
+            inst,
+            message: format!(
+                "the mask of this shuffle names {} that do not execute it: the result is undefined",
+                lanes(missing)
+            ),
+            label: Some(format!("executed by {}", lanes(executing))),
+            help: "move the shuffle out of the branch, or let the mask name the lanes of this side alone and read from \
+                   no other lane"
+                .to_owned(),
+            waste: 0,
+        });
+    }
+    found
+}
+
+/// The bits of an operand that is constant.
+fn bits(subject: &Subject<'_, '_, '_>, arg: &Arg<'_>) -> Option<u32> {
+    let constant = |arg: &Arg<'_>| match arg {
+        Arg::Constant(value) => value.as_integer().map(|value| value as u32),
+        _ => None,
+    };
+    constant(arg).or_else(|| {
+        let set = subject.inst(subject.definition_of(arg)?);
+        let is_move = set.ast.form.opcode == Opcode::Mov && set.guard.is_none();
+        is_move.then(|| constant(set.args.get(1)?)).flatten()
+    })
+}
+
+/// "lanes 0 to 15", "lane 3", "16 lanes".
+fn lanes(set: u32) -> String {
+    let (first, count) = (set.trailing_zeros(), set.count_ones());
+    let is_row = u64::from(set) >> first == (1 << count) - 1;
+    match count {
+        1 => format!("lane {first}"),
+        _ if is_row => format!("lanes {first} to {}", first + count - 1),
+        _ => format!("{count} lanes"),
+    }
+}

@@ -1,0 +1,106 @@
+//! `redundant-load`: values that are in registers already, as the analysis that `candidates` shows has proved.
+
+use std::collections::BTreeSet;
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::emulate::SymbolKind;
+use crate::expr::TermId;
+use crate::isa::{Axis, Special};
+use crate::report::{Decision, LoadReport};
+use crate::strategies::StrategyName;
+use crate::traffic::LANES;
+
+/// The largest distance to another lane that is reported. A larger one serves less than half of a warp, and is mostly the
+/// width of blocks that are not whole warps.
+const MAX_DISTANCE: u32 = 15;
+
+/// The most terms of an address that are looked at.
+const MAX_TERMS: usize = 200;
+
+/// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
+/// its instruction.
+pub fn redundant(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut addresses = subject.trace.accesses.iter().filter_map(|access| access.address);
+    let is_narrow = addresses.any(|address| has_narrow_blocks(subject, address));
+    for (inst, load) in reusable {
+        let Some(from) = load.source_line.and_then(|line| subject.at_line(line)) else { continue };
+        let place = subject.place(from);
+        let guards = load.guards.as_deref().unwrap_or_default();
+        let (level, message, help) = match (load.decision, load.delta) {
+            // What holds under a check at run time alone is not certain.
+            (Decision::By(StrategyName::Reuse), _) if guards.is_empty() => match load.iterations {
+                Some(iterations) => (
+                    Level::Warning,
+                    format!(
+                        "this load reads what the load at {place} has read {iterations} iteration{} before",
+                        if iterations == 1 { "" } else { "s" }
+                    ),
+                    "keep the value in a local variable from one iteration to the next",
+                ),
+                None => (
+                    Level::Note,
+                    format!("this load reads what the load at {place} has read"),
+                    "keep the value in a local variable",
+                ),
+            },
+            (Decision::By(StrategyName::Paper), Some(delta))
+                if delta.unsigned_abs() <= MAX_DISTANCE && !is_narrow =>
+            {
+                (
+                    Level::Note,
+                    format!(
+                        "this load reads what the load at {place} has read in the lane {} {}",
+                        delta.unsigned_abs(),
+                        if delta < 0 { "below" } else { "above" }
+                    ),
+                    "load a row of elements once into shared memory, or let lanes pass them on (`__shfl_sync`): \
+                 `ptxasw candidates --strategy paper,window` says what that costs",
+                )
+            }
+            _ => continue,
+        };
+        let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == *inst);
+        let span = traffic.and_then(|traffic| traffic.spread.span());
+        found.push(Found {
+            rule: Rule::RedundantLoad,
+            level,
+            inst: *inst,
+            message,
+            label: None,
+            help: help.to_owned(),
+            waste: span.map_or(0, |span| span.max),
+        });
+    }
+    found
+}
+
+/// Whether an index has a part `%ctaid.x * n + %tid.x` with n below 32: blocks are meant that have fewer threads than a warp,
+/// since the elements of larger ones would overlap.
+fn has_narrow_blocks(subject: &Subject<'_, '_, '_>, address: TermId) -> bool {
+    let arena = &subject.trace.arena;
+    let mut open = vec![address];
+    let mut seen = BTreeSet::new();
+    while let Some(term) = open.pop() {
+        if seen.len() > MAX_TERMS || !seen.insert(term) {
+            continue;
+        }
+        let (_, addends) = arena.linear_parts(term);
+        let times = |wanted: SymbolKind| {
+            let is_wanted = |symbol| subject.trace.symbols.info(symbol).kind == wanted;
+            let mut found =
+                addends.iter().filter(|(one, _)| subject.symbol(*one).is_some_and(is_wanted));
+            found.next().map(|(_, times)| *times)
+        };
+        let thread = times(SymbolKind::Tid(Axis::X));
+        let block = times(SymbolKind::WarpUniform(Special::Ctaid(Axis::X)));
+        if let (Some(thread), Some(block)) = (thread, block)
+            && block < thread.saturating_mul(LANES as u64)
+        {
+            return true;
+        }
+        open.extend(arena.operands(term));
+    }
+    false
+}

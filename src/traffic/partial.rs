@@ -1,0 +1,138 @@
+//! Barriers and shuffles that lanes of a warp go past.
+//!
+//! A lane that has left the function is not waited for, so conditions behind which it leaves do not count: `if (i >= n)
+//! return;` in front of a barrier is no finding.
+
+use rustc_hash::FxHashMap;
+
+use super::shape::Warp;
+use super::warps::{Lanes, Literal, Warps};
+use crate::cfg::{BlockId, Flow};
+use crate::expr::Facts;
+use crate::isa::{Opcode, Qualifier};
+
+/// A barrier or a shuffle that some lanes of a warp execute and others, which are still running, do not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Partial {
+    /// Index of the instruction.
+    pub inst: u32,
+    /// The lanes that execute it, a bit for each.
+    pub executing: u32,
+    /// The lanes that go past it, a bit for each.
+    pub passing: u32,
+}
+
+/// All barriers and shuffles of a function that lanes of a warp go past, where that is certain for a full warp.
+pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
+    let (flow, trace) = (warps.flow, warps.context.trace);
+    let mut known = FxHashMap::default();
+    let mut found = Vec::new();
+    for block in flow.block_ids() {
+        let mut conditions: Option<Conditions> = None;
+        for at in flow.block(block).instructions().filter(|&at| waits_for_warp(flow, at)) {
+            let mut own: Vec<Literal> = Vec::new();
+            if flow.insts[at].guard.is_some() {
+                // The trace has the guard of a barrier, and none of a shuffle.
+                let access = trace.accesses.iter().find(|one| one.inst as usize == at);
+                own.extend(access.and_then(|one| one.guard).map(|guard| (guard, true)));
+            }
+            let facts = warps.facts(block);
+            let every: Vec<Literal> = facts.literals(&trace.arena).chain(own.clone()).collect();
+            let certain = warps.certain();
+            let splits = |warp: &Warp, warps: &mut Warps<'_, '_, '_>| {
+                warps.holding(*warp, block, &every) != warps.holding(*warp, block, &[])
+            };
+            // Most barriers are executed by all lanes.
+            if !certain.iter().any(|warp| splits(warp, warps)) {
+                continue;
+            }
+            let Conditions { ended, parted } =
+                conditions.get_or_insert_with(|| Conditions::of(warps, block, &mut known));
+            let executed = [&ended[..], parted, &own].concat();
+            let partial = certain.into_iter().find_map(|warp| {
+                let running = bits(&warps.holding(warp, block, ended));
+                let executing = bits(&warps.holding(warp, block, &executed));
+                let passing = running & !executing;
+                let is_partial = executing != 0 && passing != 0;
+                is_partial.then_some(Partial { inst: at as u32, executing, passing })
+            });
+            found.extend(partial);
+        }
+    }
+    found
+}
+
+fn bits(lanes: &Lanes) -> u32 {
+    lanes.iter().rev().fold(0, |bits, &lane| bits << 1 | u32::from(lane))
+}
+
+/// Whether an instruction must be executed by all lanes of a warp together, or by those that its mask names.
+fn waits_for_warp(flow: &Flow<'_, '_>, at: usize) -> bool {
+    let form = &flow.insts[at].ast.form;
+    match form.opcode {
+        Opcode::Shfl => form.has(Qualifier::Sync),
+        Opcode::Bar => !form.has(Qualifier::Warp),
+        Opcode::Barrier => form.has(Qualifier::Aligned),
+        _ => false,
+    }
+}
+
+/// The literals that hold in a block.
+struct Conditions {
+    /// Those of lanes whose others have left the function.
+    ended: Vec<Literal>,
+    /// Those of lanes whose others are still running.
+    parted: Vec<Literal>,
+}
+
+impl Conditions {
+    /// `known`: of blocks, whether the lanes that do not come to them are still running.
+    fn of(
+        warps: &Warps<'_, '_, '_>,
+        block: BlockId,
+        known: &mut FxHashMap<BlockId, bool>,
+    ) -> Conditions {
+        let (flow, trace) = (warps.flow, warps.context.trace);
+        let (mut ended, mut parted) = (Facts::default(), Facts::default());
+        for at in flow.dominators.chain(block) {
+            let Some(assumed) = trace.assumptions[at.index()] else { continue };
+            let stay = *known.entry(at).or_insert_with(|| {
+                trace.arena.charge(flow.blocks.len() as u64);
+                others_stay(flow, at)
+            });
+            let facts = if stay { &mut parted } else { &mut ended };
+            facts.add(&trace.arena, assumed);
+        }
+        let literals = |facts: &Facts| facts.literals(&trace.arena).collect();
+        Conditions { ended: literals(&ended), parted: literals(&parted) }
+    }
+}
+
+/// Whether lanes that do not take the only edge into a block execute, later, code that those which take it execute, too.
+fn others_stay(flow: &Flow<'_, '_>, at: BlockId) -> bool {
+    let [edge] = flow.block(at).predecessors[..] else { return false };
+    let others = flow.block(edge.from).successors.iter().map(|other| other.to);
+    let others = reached(flow, others.filter(|&other| other != at).collect());
+    let own = reached(flow, vec![at]);
+    let is_shared = |block: BlockId| others[block.index()] && own[block.index()];
+    flow.block_ids().any(|block| is_shared(block) && !only_leaves(flow, block))
+}
+
+/// The blocks that some way leads to from others, with these.
+fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>) -> Vec<bool> {
+    let mut seen = vec![false; flow.blocks.len()];
+    while let Some(next) = open.pop() {
+        if !std::mem::replace(&mut seen[next.index()], true) {
+            open.extend(flow.block(next).successors.iter().map(|edge| edge.to));
+        }
+    }
+    seen
+}
+
+/// Whether a block does nothing but leave the function.
+fn only_leaves(flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    let leaves = |at: usize| {
+        matches!(flow.insts[at].ast.form.opcode, Opcode::Ret | Opcode::Exit | Opcode::Bra)
+    };
+    flow.block(block).instructions().all(leaves)
+}

@@ -1,0 +1,166 @@
+//! The warps of a block: values of terms in them, and the lanes that execute a place together as far as conditions on
+//! the lane say.
+
+use rustc_hash::FxHashMap;
+
+use super::alignment::Aligned;
+use super::evaluate::{Context, Evaluator, Value};
+use super::shape::{BlockShape, LANES, Warp};
+use crate::cfg::{BlockId, Flow, LoopId};
+use crate::emulate::{Access, SymbolKind};
+use crate::expr::{Facts, TermId};
+use crate::isa::Axis;
+
+/// A predicate, and the value that it has.
+pub type Literal = (TermId, bool);
+
+/// For each lane, whether it takes part.
+pub type Lanes = [bool; LANES];
+
+/// The full warps of a function's blocks.
+pub struct Warps<'a, 'm, 's> {
+    /// The function.
+    pub flow: &'a Flow<'m, 's>,
+    /// Its trace, and what is uniform in it.
+    pub context: Context<'a>,
+    aligned: &'a Aligned,
+    most_threads: u64,
+    evaluators: FxHashMap<(Warp, Option<LoopId>), Evaluator<'a>>,
+    /// How many lanes may be together in a block.
+    together: FxHashMap<BlockId, u32>,
+}
+
+impl<'a, 'm, 's> Warps<'a, 'm, 's> {
+    /// The warps of blocks of at most `most_threads` threads.
+    pub fn new(
+        flow: &'a Flow<'m, 's>,
+        context: Context<'a>,
+        aligned: &'a Aligned,
+        most_threads: u64,
+    ) -> Warps<'a, 'm, 's> {
+        let (evaluators, together) = (FxHashMap::default(), FxHashMap::default());
+        Warps { flow, context, aligned, most_threads, evaluators, together }
+    }
+
+    /// The shape of blocks.
+    pub fn shape(&self) -> BlockShape {
+        self.context.shape
+    }
+
+    /// All full warps one by one.
+    pub fn each(&self) -> Vec<Warp> {
+        self.shape().each_warp(self.most_threads)
+    }
+
+    /// Those of [`Warps::each`] that every block has. Where the shape is not known, the first alone, and none if the block
+    /// has fewer threads or the function asks for the other dimensions: then a row may be shorter than a warp.
+    pub fn certain(&self) -> Vec<Warp> {
+        let mut warps = self.each();
+        if self.shape() == BlockShape::Rows {
+            let symbols = &self.context.trace.symbols;
+            let is_flat = symbols
+                .iter()
+                .all(|(_, info)| !matches!(info.kind, SymbolKind::Tid(Axis::Y | Axis::Z)));
+            let is_whole = self.most_threads >= LANES as u64;
+            warps.truncate(usize::from(is_flat && is_whole));
+        }
+        warps
+    }
+
+    /// The value of a term in a warp.
+    pub fn value(&mut self, warp: Warp, block: BlockId, term: TermId) -> Value {
+        self.evaluator(warp, block).value(term)
+    }
+
+    /// What evaluates terms in a warp.
+    pub fn evaluator(&mut self, warp: Warp, block: BlockId) -> &mut Evaluator<'a> {
+        let place = self.flow.loops.innermost(block);
+        let (context, aligned) = (self.context, self.aligned);
+        self.evaluators
+            .entry((warp, place))
+            .or_insert_with(|| Evaluator::new(context, warp, place, aligned))
+    }
+
+    /// What holds in a block.
+    pub fn facts(&self, block: BlockId) -> Facts {
+        let arena = &self.context.trace.arena;
+        let mut facts = Facts::default();
+        for at in self.flow.dominators.chain(block) {
+            arena.charge(1);
+            if let Some(assumed) = self.context.trace.assumptions[at.index()] {
+                facts.add(arena, assumed);
+            }
+        }
+        facts
+    }
+
+    /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
+    /// lane, in the warp in which they are most.
+    pub fn together(&mut self, access: &Access, facts: &Facts) -> u32 {
+        let known = self.together.get(&access.block).copied();
+        let in_block = match known {
+            Some(lanes) => lanes,
+            None => {
+                let literals: Vec<Literal> = facts.literals(&self.context.trace.arena).collect();
+                let lanes = self.most(access.block, &literals);
+                self.together.insert(access.block, lanes);
+                lanes
+            }
+        };
+        match access.guard {
+            Some(guard) if in_block > 1 => in_block.min(self.most(access.block, &[(guard, true)])),
+            _ => in_block,
+        }
+    }
+
+    /// The literals that may differ between the lanes of a warp and do not depend on data.
+    fn differing(&mut self, block: BlockId, literals: &[Literal]) -> Vec<Literal> {
+        let warp = self.shape().warps()[0];
+        let differs = |value: &Value| match value {
+            Value::Known(value) => !value.is_uniform() || value.known().is_some(),
+            Value::Data => false,
+            Value::Unknown => true,
+        };
+        let literals = literals.iter().copied();
+        literals.filter(|&(term, _)| differs(&self.value(warp, block, term))).collect()
+    }
+
+    fn most(&mut self, block: BlockId, literals: &[Literal]) -> u32 {
+        let all = self.shape().lanes();
+        let open = self.differing(block, literals);
+        if open.is_empty() {
+            return all as u32;
+        }
+        let mut most = 0;
+        for warp in self.each() {
+            let lanes = self.holding(warp, block, &open);
+            most = most.max(lanes[..all].iter().filter(|lane| **lane).count());
+            if most == all {
+                break;
+            }
+        }
+        most as u32
+    }
+
+    /// The lanes of a warp for which literals hold, as far as they are known in each lane.
+    pub fn holding(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> Lanes {
+        let mut together = [true; LANES];
+        for &(term, holds) in literals {
+            let Value::Known(value) = self.value(warp, block, term) else { continue };
+            let Some(lanes) = value.known() else { continue };
+            let each = together.iter_mut().zip(lanes);
+            each.for_each(|(together, one)| *together &= (one & 1 != 0) == holds);
+        }
+        let size = self.shape().lanes();
+        together[size..].fill(false);
+        together
+    }
+
+    /// Whether literals are known in each lane of a warp, or have one value for the warp.
+    pub fn are_decided(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> bool {
+        literals.iter().all(|&(term, _)| match self.value(warp, block, term) {
+            Value::Known(value) => value.is_uniform() || value.known().is_some(),
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,124 @@
+"""The Python module: what its functions return for samples, how they fail, and that `run` changes arrays as the kernel does.
+
+    module.py FOLDER_OF_THE_REPOSITORY
+"""
+
+import os
+import pathlib
+import sys
+
+import ptxasw
+
+root = pathlib.Path(sys.argv[1])
+sample = root / "ptx-samples/jacobi/jacobi.sm_80.ptx"
+bad = root / "tests/lint/uncoalesced-load.bad.ptx"
+
+# A path, its text and its bytes say the same.
+reports = [ptxasw.lint(form) for form in (bad, str(bad), bad.read_text(), bad.read_bytes())]
+for report in reports:
+    finding = report["kernels"][0]["findings"][0]
+    assert (finding["rule"], finding["waste"]) == ("uncoalesced-load", 28), finding
+    assert "uncoalesced-load" in report._repr_html_() and "4*m" in report._repr_html_()
+assert isinstance(reports[0], dict) and reports[0]["file"] == str(bad)
+assert ptxasw.lint(bad, deny="all")["kernels"][0]["findings"]
+assert not ptxasw.lint(bad, deny="all", level="warning", kernel="k", pointer_align=256)["kernels"][0].get("skipped")
+
+
+class Compiled:
+    """As Triton has them."""
+
+    asm = {"ptx": sample.read_text()}
+
+
+class Dispatcher:
+    """As Numba has them."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def inspect_asm(self):
+        return dict(enumerate(self.texts))
+
+
+for kernel in (Compiled(), Dispatcher([sample.read_text()]), sample):
+    candidates = ptxasw.candidates(kernel, strategy="paper")
+    kernel = candidates["kernels"][0]
+    assert (kernel["name"], kernel["shuffles"]) == ("jacobi", 6), kernel
+    assert kernel["loads"][0]["sectors"]["ideal"] == 4, kernel["loads"][0]
+    assert "shuffle" in candidates._repr_html_()
+trace = ptxasw.trace(sample)
+assert any(access.get("sectors") for access in trace["kernels"][0]["accesses"])
+assert "jacobi_param_0" in trace._repr_html_()
+
+rewritten = ptxasw.rewrite(sample, strategy="paper")
+assert "shfl.sync" in rewritten["ptx"] and rewritten["kernels"][0]["shuffles"] == 6
+proved = ptxasw.verify(sample, rewritten["ptx"])
+assert proved["verdict"] == "equal" and "equal" in proved._repr_html_()
+wrong = rewritten["ptx"].replace("add.f32", "sub.f32", 1)
+assert ptxasw.verify(sample.read_text(), wrong, no_run=True)["verdict"] != "equal"
+
+
+def raises(kind, part, call):
+    try:
+        call()
+    except kind as error:
+        assert part in str(error), error
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+raises(ptxasw.Error, "none.ptx", lambda: ptxasw.lint("none.ptx"))
+raises(ptxasw.Error, "error", lambda: ptxasw.trace(".version nonsense"))
+raises(ptxasw.Error, "no function `other`", lambda: ptxasw.lint(bad, kernel="other"))
+raises(ptxasw.Error, "2 signatures", lambda: ptxasw.lint(Dispatcher(["", ""])))
+raises(TypeError, "not int", lambda: ptxasw.lint(3))
+
+if os.environ.get("PTXASW_PTXAS"):
+    assembled = ptxasw.asm(sample)
+    assert assembled["kernels"][0]["registers"] > 0 and "jacobi" in assembled._repr_html_()
+
+try:
+    import numpy
+except ImportError:
+    print("without numpy")
+    sys.exit()
+
+KERNEL = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .f32 by, .param .u32 n, .param .u64 bits)
+{
+    .reg .pred %p; .reg .f32 %f<4>; .reg .b32 %r<4>; .reg .b64 %d<6>;
+    ld.param.u64 %d1, [x]; ld.param.f32 %f1, [by]; ld.param.u32 %r1, [n]; ld.param.u64 %d4, [bits];
+    cvta.to.global.u64 %d1, %d1; cvta.to.global.u64 %d4, %d4;
+    mov.u32 %r2, %tid.x; setp.ge.u32 %p, %r2, %r1; @%p bra DONE;
+    mul.wide.u32 %d2, %r2, 4; add.s64 %d2, %d1, %d2; ld.global.f32 %f2, [%d2]; mul.f32 %f3, %f2, %f1; st.global.f32 [%d2], %f3;
+    mul.wide.u32 %d5, %r2, 8; add.s64 %d5, %d5, %d4; ld.global.u64 %d3, [%d5]; not.b64 %d3, %d3; st.global.u64 [%d5], %d3;
+DONE:
+    ret;
+}
+"""
+x = numpy.array([1.5, numpy.nan, numpy.inf, -0.0, 3.0], numpy.float32)
+# A signalling NaN with a payload, and bits that no double has.
+bits = numpy.array([0x7FF0000000000001, 2**63 + 1, 0, 7, 9], numpy.uint64)
+ran = ptxasw.run(KERNEL, "scale", 1, (32, 1, 1), [x, 2, 4, bits])
+assert x[0] == 3.0 and numpy.isnan(x[1]) and numpy.isinf(x[2]) and numpy.signbit(x[3]) and x[4] == 3.0, x
+assert list(bits) == [~0x7FF0000000000001 & 2**64 - 1, 2**63 - 2, 2**64 - 1, 2**64 - 8, 9], bits
+assert ran["counters"]["global_load_requests"] == 2 and "instructions" in ran._repr_html_()
+
+# A view is a pointer into its array; both arguments may be one array.
+whole = numpy.zeros((4, 6), numpy.float32, order="F")
+whole[:] = numpy.arange(24).reshape(4, 6)
+ptxasw.run(KERNEL, None, [1], 32, [whole.T[1:], numpy.float32(10), numpy.int32(3), numpy.zeros(3, numpy.int64)])
+assert whole[:, 1].tolist() == [10.0, 70.0, 130.0, 19.0] and whole[0, 0] == 0, whole
+frozen = numpy.ones(4, numpy.float32)
+frozen.flags.writeable = False
+raises(ptxasw.Error, "read-only", lambda: ptxasw.run(KERNEL, None, 1, 32, [frozen, 2.0, 4, bits]))
+short = numpy.zeros(2, numpy.uint64)
+fault = raises(ptxasw.Error, "", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 4, short]))
+assert fault.status == 3 and fault.report["fault"]["kind"] == "out-of-bounds", fault.report
+raises(TypeError, "integer", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 4.5, bits]))
+raises(ptxasw.Error, "does not fit", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 2**32, bits]))
+raises(ptxasw.Error, "4 parameters", lambda: ptxasw.run(KERNEL, None, 1, 32, [x]))
+raises(ptxasw.Error, "no kernel other", lambda: ptxasw.run(KERNEL, "other", 1, 32, [x]))
+print("with numpy")
