@@ -272,7 +272,8 @@ pub fn known(
             let traffic =
                 within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
             let original = original.and_then(|known| known.get(function.name.text));
-            Some(requests::known(&flow, &trace, &traffic.ok()?, architecture, original))
+            let traffic = traffic.ok()?;
+            within(|| requests::known(function, &flow, &trace, &traffic, architecture, original)).ok()
         }));
         Some((function.name.text.to_owned(), attempt.ok()??))
     });

@@ -1,9 +1,9 @@
 //! What a kernel takes of a multiprocessor, as one number for each number of resident warps, by which two versions of it
 //! are compared.
 //!
-//! In: the static schedule of a kernel, and what its accesses to memory take ([`Requests`]). Out: a [`Measure`]. Units of
-//! the multiprocessor are kept busy by what is executed; what a warp alone takes beyond that are latencies, which other
-//! warps fill ([`queue`]). It ranks versions of one piece of code and predicts no time: what the caches hold is not known.
+//! In: the static schedule of a kernel, and what its accesses to memory take ([`Requests`]). Out: a [`Measure`]: cycles of
+//! the multiprocessor on which warps execute the kernel beside each other ([`multiprocessor`]). It ranks versions of one
+//! piece of code and predicts no time.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,57 @@ use serde::Serialize;
 
 use super::code::{self, Function};
 use super::cubin;
+use super::multiprocessor::{self, Launch};
 use super::opcodes::Pipe;
 use super::paths::Histogram;
-use super::queue;
 use super::schedule::{Access, SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
 use crate::isa::multiprocessor::Multiprocessor;
 
-/// What one request of a warp takes.
+/// What the accesses of a kind take: means.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Request {
+    /// The share of warps that execute it: those of which some lane finds its guard true.
+    pub executed: f64,
     /// Cycles of the load/store unit.
     pub cycles: f64,
     /// Bytes between the multiprocessor and the second-level cache.
     pub from_l2: f64,
     /// Bytes of these that come from memory.
     pub from_memory: f64,
+    /// The share of accesses that get bytes from the second-level cache.
+    pub misses: f64,
+    /// The share of accesses that get bytes from memory.
+    pub memory_misses: f64,
 }
 
 impl Request {
-    /// Of lanes whose addresses are not known: one cycle.
-    pub const UNKNOWN: Request = Request { cycles: 1.0, from_l2: 0.0, from_memory: 0.0 };
+    /// Of lanes whose addresses are not known: one cycle; a load waits for memory.
+    pub const UNKNOWN: Request = Request {
+        executed: 1.0,
+        cycles: 1.0,
+        from_l2: 0.0,
+        from_memory: 0.0,
+        misses: 1.0,
+        memory_misses: 1.0,
+    };
 }
 
-/// What the requests of a kernel take, by their kind. Those that it lacks are [`Request::UNKNOWN`].
-pub type Requests = BTreeMap<Access, Request>;
+/// What the requests of a kernel take, by their kind.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Requests(pub BTreeMap<Access, Request>);
+
+impl Requests {
+    /// Those of a kind; of a kind that the text lacks, those with or without guards; otherwise [`Request::UNKNOWN`].
+    pub fn of(&self, access: Access) -> Request {
+        let other = Access { guarded: !access.guarded, ..access };
+        let found = self.0.get(&access).or_else(|| self.0.get(&other));
+        found.copied().unwrap_or(Request::UNKNOWN)
+    }
+}
+
+/// Warps of a launch that a multiprocessor executes: twice as many as fit on most.
+pub const LAUNCHED: u32 = 128;
 
 /// Cycles of one execution of a kernel by a warp.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -44,37 +70,62 @@ pub struct Measure {
     pub alone: f64,
     /// Cycles that it keeps each unit busy.
     pub busy: BTreeMap<&'static str, f64>,
+    /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
+    /// that fit, and all.
+    pub cycles_per_warp: BTreeMap<u32, f64>,
 }
 
 impl Measure {
-    /// The measure of a kernel.
-    pub fn new(schedule: &Schedule, timing: &Timing, requests: &Requests) -> Measure {
-        let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
-        busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
-        let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
-        for (access, count) in schedule.accesses() {
-            let request = requests.get(&access).copied().unwrap_or(Request::UNKNOWN);
-            queued += count * (request.cycles - 1.0).max(0.0);
-            from_l2 += count * request.from_l2;
-            from_memory += count * request.from_memory;
-        }
-        for (pipe, cycles) in schedule.pipes() {
-            *busy.entry(pipe.into()).or_default() += cycles;
-        }
-        *busy.entry(Pipe::Lsu.into()).or_default() += queued;
-        for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
-            let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
-            busy.insert(level.into(), cycles);
-        }
-        let alone = schedule.issue_cycles() + schedule.wait_cycles() + queued;
-        Measure { alone, busy }
+    /// The measure of a kernel; `None` if its path is too long. `block`: warps of a block.
+    pub fn new(
+        schedule: &Schedule,
+        architecture: u32,
+        requests: &Requests,
+        block: u32,
+    ) -> Option<Measure> {
+        let timing = Timing::of(architecture)?;
+        let steps = schedule.stream()?;
+        let launch = Launch { resident: 1, warps: 1, block: 1 };
+        let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
+        let with = |resident| {
+            (resident, cycles(Launch { resident, warps: launched(), block: block.min(resident) }))
+        };
+        Some(Measure {
+            alone: cycles(launch),
+            busy: busy(schedule, timing, requests),
+            cycles_per_warp: occupancies(architecture).map(with).collect(),
+        })
     }
+}
 
-    /// Cycles of the multiprocessor for each of `warps` resident warps.
-    pub fn cycles(&self, warps: u32) -> f64 {
-        let busy: Vec<f64> = self.busy.values().copied().collect();
-        queue::cycles_per_warp(&busy, self.alone, warps)
+fn launched() -> u32 {
+    std::env::var("LAUNCHED").ok().and_then(|x| x.parse().ok()).unwrap_or(LAUNCHED)
+}
+
+/// Cycles that a warp keeps each unit busy.
+fn busy(
+    schedule: &Schedule,
+    timing: &Timing,
+    requests: &Requests,
+) -> BTreeMap<&'static str, f64> {
+    let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
+    busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
+    let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
+    for (access, count) in schedule.accesses() {
+        let request = requests.of(access);
+        queued += count * (request.executed * request.cycles.max(1.0) - 1.0);
+        from_l2 += count * request.executed * request.from_l2;
+        from_memory += count * request.executed * request.from_memory;
     }
+    for (pipe, cycles) in schedule.pipes() {
+        *busy.entry(pipe.into()).or_default() += cycles;
+    }
+    *busy.entry(Pipe::Lsu.into()).or_default() += queued;
+    for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
+        let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
+        busy.insert(level.into(), cycles);
+    }
+    busy
 }
 
 /// The numbers of resident warps for which versions are compared: an eighth, a quarter and half of those that fit on a

@@ -15,10 +15,11 @@
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
 //! - [`compare`]: which kernels of two builds take more.
 //! - [`report`]: all of that for people and programs.
-//! - [`paths`]: how often each block is executed.
+//! - [`paths`]: the path that a warp is taken to follow.
 //! - [`schedule`]: issue cycles, waits and loads in flight of each block.
+//! - [`stream`]: the instructions along the path of a warp.
+//! - [`mod@multiprocessor`]: cycles of warps that execute them beside each other.
 //! - [`measure`]: one number for each number of resident warps, by which two versions are compared.
-//! - [`mod@queue`]: cycles of a warp beside others.
 
 pub mod code;
 pub mod compare;
@@ -27,12 +28,13 @@ pub mod encoding;
 pub mod graph;
 pub mod lines;
 pub mod measure;
+pub mod multiprocessor;
 pub mod opcodes;
 pub mod paths;
-pub mod queue;
 pub mod report;
 pub mod resources;
 pub mod schedule;
+pub mod stream;
 pub mod timing;
 
 pub use code::Function;

@@ -27,5 +27,5 @@ mod shape;
 
 pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
 pub use bounds::Span;
-pub use count::{SECTOR, holding, wavefronts};
+pub use count::{SECTOR, holding, passes, wavefronts};
 pub use shape::{BlockShape, LANES};

@@ -1,0 +1,349 @@
+//! What the accesses of a kernel take of a multiprocessor, by kind, for its measure by machine code.
+//!
+//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses, by what
+//! they do, where, with how many bytes, and whether under a guard, the mean over those that are executed ([`paths`]).
+//! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
+//! joined accesses; their kind it says.
+//!
+//! The lanes of a few warps are looked at ([`mod@sampled`]). A sector that a warp has loaded before comes from the
+//! first-level cache, unless the load goes past it. What is stored goes through. From memory come the sectors that are
+//! loaded, but of rows of one array whose length is a parameter, one: the others are those of other warps or other
+//! iterations; and none of what all blocks load. What is written may stay in the second-level cache.
+
+mod sampled;
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use sampled::{Lanes, WARPS, Warps};
+
+use crate::cfg::Flow;
+use crate::cost::{Costs, banks};
+use crate::emulate::{Effect, KernelTrace, SymbolKind};
+use crate::expr::{Node, TermId, Valuation};
+use crate::isa::{Axis, Form, Opcode, Qualifier, ScalarType, Special};
+use crate::ptx::{Function, StateSpace};
+use crate::sass::measure::{Request, Requests};
+use crate::sass::opcodes::Role;
+use crate::sass::paths::{self, Blocks, Histogram, Work};
+use crate::sass::schedule::Access;
+use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
+
+/// Bytes of a sector of the caches.
+const SECTOR: u64 = 32;
+
+/// What is known of the accesses of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What they take, by kind.
+    pub requests: Requests,
+    /// The instructions that the kernel executes, by kind.
+    executed: Histogram,
+}
+
+/// What the accesses of a function take. `original`: the same of the function before it was rewritten.
+pub fn known(
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    traffic: &Traffic,
+    architecture: u32,
+    original: Option<&Known>,
+) -> Known {
+    let costs = Costs::of(architecture);
+    let blocks = blocks(flow, traffic);
+    let path = paths::follow(&blocks, original.map(|known| &known.executed));
+    let executions = path.executions(blocks.next.len());
+    let executed = paths::executed(&blocks, &executions);
+    let known: Vec<(&AccessTraffic, Role)> = traffic
+        .accesses
+        .iter()
+        .filter_map(|access| Some((access, role(access)?)))
+        .collect();
+    let indices: Vec<usize> = known.iter().map(|(access, _)| access.index).collect();
+    let sampled = sampled::sampled(function, flow, trace, &indices);
+    let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
+    let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
+    let mut caches = Caches::new(flow, trace, &costs);
+    // First iterations come first, so that what later ones find there is there.
+    for is_first in [true, false] {
+        for (at, &(access, role)) in known.iter().enumerate() {
+            let warps = if is_first { Some(&sampled.first[at]) } else { sampled.next[at].as_ref() };
+            let Some(warps) = warps else { continue };
+            let recorded = &trace.accesses[access.index];
+            let times = executions[recorded.block.index()];
+            let request = caches.request(access, warps, times > 0.0);
+            let guarded = recorded.guard.is_some();
+            let kind = Access { role, bytes: access.bytes, guarded };
+            let each = f64::from(paths::LOOP_ITERATIONS);
+            let share = match (sampled.next[at].is_some(), is_first) {
+                (false, _) => 1.0,
+                (true, true) => 1.0 / each,
+                (true, false) => 1.0 - 1.0 / each,
+            };
+            match times > 0.0 {
+                true => on_way.entry(kind).or_default().add(request, share * times),
+                false => beside.entry(kind).or_default().add(request, share),
+            }
+        }
+    }
+    // What is executed decides; of kinds that are not, any may be met.
+    beside.extend(on_way);
+    let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
+    Known { requests: Requests(requests), executed }
+}
+
+/// A sum of requests.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    weight: f64,
+    executed: f64,
+    cycles: f64,
+    from_l2: f64,
+    from_memory: f64,
+    misses: f64,
+    memory_misses: f64,
+}
+
+impl Sum {
+    fn add(&mut self, request: Request, weight: f64) {
+        self.weight += weight;
+        let weight = weight * request.executed;
+        self.executed += weight;
+        self.cycles += weight * request.cycles;
+        self.from_l2 += weight * request.from_l2;
+        self.from_memory += weight * request.from_memory;
+        self.misses += weight * request.misses;
+        self.memory_misses += weight * request.memory_misses;
+    }
+
+    fn mean(self) -> Request {
+        let executed = self.executed.max(f64::MIN_POSITIVE);
+        Request {
+            executed: self.executed / self.weight,
+            cycles: self.cycles / executed,
+            from_l2: self.from_l2 / executed,
+            from_memory: self.from_memory / executed,
+            misses: self.misses / executed,
+            memory_misses: self.memory_misses / executed,
+        }
+    }
+}
+
+/// What is needed to follow the text.
+fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
+    let bytes: FxHashMap<u32, u32> =
+        traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();
+    let mut found = Blocks::default();
+    for id in flow.block_ids() {
+        let block = &flow.blocks[id.index()];
+        found.next.push(block.successors.iter().map(|edge| edge.to.index()).collect());
+        let mut work = Work { cycles: f64::from(block.end - block.first), ..Work::default() };
+        let mut kinds = Histogram::new();
+        for inst in block.first..block.end {
+            let form = &flow.insts[inst as usize].ast.form;
+            work.arithmetic += f64::from(u8::from(is_arithmetic(form)));
+            let access = bytes.get(&inst).copied().unwrap_or(0);
+            work.accesses += f64::from(u8::from(access > 0));
+            *kinds.entry(access << 16 | form.opcode as u32).or_default() += 1.0;
+        }
+        found.work.push(work);
+        found.kinds.push(kinds);
+    }
+    found
+}
+
+fn is_arithmetic(form: &Form) -> bool {
+    use Opcode::{Add, Div, Ex2, Fma, Mad, Mul, Rcp, Rsqrt, Sqrt, Sub};
+    let computes =
+        matches!(form.opcode, Add | Sub | Mul | Mad | Fma | Div | Rcp | Sqrt | Rsqrt | Ex2);
+    computes && form.types().into_iter().any(ScalarType::is_float)
+}
+
+/// What machine code calls an access.
+fn role(access: &AccessTraffic) -> Option<Role> {
+    Some(match (access.kind, access.space) {
+        (AccessKind::Load, StateSpace::Global) => Role::LoadGlobal,
+        (AccessKind::Load, StateSpace::Generic) => Role::LoadGeneric,
+        (AccessKind::Load, StateSpace::Shared) => Role::LoadShared,
+        (AccessKind::Store, StateSpace::Global) => Role::StoreGlobal,
+        (AccessKind::Store, StateSpace::Generic) => Role::StoreGeneric,
+        (AccessKind::Store, StateSpace::Shared) => Role::StoreShared,
+        (AccessKind::Atomic | AccessKind::Reduction, _) => Role::Atomic,
+        _ => return None,
+    })
+}
+
+fn goes_past_l1(flow: &Flow<'_, '_>, inst: u32) -> bool {
+    let form = &flow.insts[inst as usize].ast.form;
+    form.has(Qualifier::Cg) || form.has(Qualifier::Cv)
+}
+
+/// What addresses have in common whose sectors may be the same.
+#[derive(PartialEq, Eq, Hash)]
+enum Base {
+    /// All but their constants.
+    Addends(SmallVec<[(TermId, u64); 4]>),
+    /// The symbols that they depend on.
+    Symbols(SmallVec<[TermId; 6]>),
+}
+
+/// The sectors that the warps have loaded.
+struct Caches<'t, 'm, 's> {
+    flow: &'t Flow<'m, 's>,
+    trace: &'t KernelTrace,
+    costs: &'t Costs,
+    /// Of each warp, those in its first-level cache.
+    l1: [FxHashSet<u64>; WARPS],
+    /// Of each warp, those of rows that stand for all rows, by what their addresses have in common.
+    rows: [FxHashMap<Base, FxHashSet<i64>>; WARPS],
+    /// The axes along which blocks have a share of what the kernel writes.
+    axes: [bool; 3],
+}
+
+impl<'t, 'm, 's> Caches<'t, 'm, 's> {
+    fn new(
+        flow: &'t Flow<'m, 's>,
+        trace: &'t KernelTrace,
+        costs: &'t Costs,
+    ) -> Caches<'t, 'm, 's> {
+        let mut caches = Caches {
+            flow,
+            trace,
+            costs,
+            l1: Default::default(),
+            rows: Default::default(),
+            axes: [false; 3],
+        };
+        let written = trace.accesses.iter().filter(|access| access.effect == Effect::Store);
+        let written = written.filter(|access| access.space != StateSpace::Shared);
+        for address in written.filter_map(|access| access.address) {
+            let own = caches.axes_of(address);
+            caches.axes = [0, 1, 2].map(|axis| caches.axes[axis] || own[axis]);
+        }
+        caches
+    }
+
+    /// The axes whose block numbers an address depends on.
+    fn axes_of(&self, address: TermId) -> [bool; 3] {
+        let below = Valuation::new(&self.trace.arena, std::iter::once(address));
+        let kinds: Vec<&SymbolKind> =
+            below.symbols().map(|(_, symbol)| &self.trace.symbols.info(symbol).kind).collect();
+        Axis::ALL.map(|axis| kinds.contains(&&SymbolKind::WarpUniform(Special::Ctaid(axis))))
+    }
+
+    /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
+    fn request(&mut self, access: &AccessTraffic, warps: &Warps, is_executed: bool) -> Request {
+        let mut sum = Sum::default();
+        for (warp, lanes) in warps.iter().enumerate() {
+            let addresses: Vec<u64> = lanes.executing().collect();
+            let none = Request { executed: 0.0, ..Request::UNKNOWN };
+            let request = match addresses.is_empty() {
+                true => none,
+                false => self.of_warp(access, warp, lanes, &addresses, is_executed),
+            };
+            sum.add(request, 1.0);
+        }
+        sum.mean()
+    }
+
+    fn of_warp(
+        &mut self,
+        access: &AccessTraffic,
+        warp: usize,
+        lanes: &Lanes,
+        addresses: &[u64],
+        is_executed: bool,
+    ) -> Request {
+        let bytes = access.bytes;
+        let nothing = Request { misses: 0.0, memory_misses: 0.0, ..Request::UNKNOWN };
+        if access.space == StateSpace::Shared {
+            let cycles = match access.kind.is_atomic() {
+                true => f64::from(passes(&addresses.iter().map(|at| *at as i64).collect::<Vec<i64>>())),
+                false => f64::from(banks::wavefronts(addresses, lanes.mask, bytes.into())),
+            };
+            return Request { cycles, ..nothing };
+        }
+        let cycles = self.costs.pipe(addresses, bytes);
+        let mut sectors: Vec<u64> = Vec::new();
+        for &address in addresses {
+            let end = address.wrapping_add(u64::from(bytes) - 1);
+            sectors.extend(address / SECTOR..=end / SECTOR);
+        }
+        sectors.sort_unstable();
+        sectors.dedup();
+        let is_load = access.kind == AccessKind::Load;
+        let past_l1 = !is_load || goes_past_l1(self.flow, access.inst);
+        let l1 = &mut self.l1[warp];
+        let new = match past_l1 {
+            true => sectors.len(),
+            false => sectors.iter().filter(|sector| !l1.contains(*sector)).count(),
+        };
+        let first = sectors.iter().filter(|sector| !l1.contains(*sector)).count();
+        if is_load && is_executed {
+            l1.extend(&sectors);
+        }
+        let from_memory = match is_load {
+            true => self.from_memory(access, warp, &sectors, is_executed).min(first),
+            false => 0,
+        };
+        let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
+        Request {
+            cycles,
+            from_l2: in_bytes(new),
+            from_memory: in_bytes(from_memory),
+            misses: f64::from(u8::from(new > 0)),
+            memory_misses: f64::from(u8::from(from_memory > 0)),
+            ..nothing
+        }
+    }
+
+    /// The sectors of a load that come from memory.
+    fn from_memory(
+        &mut self,
+        access: &AccessTraffic,
+        warp: usize,
+        sectors: &[u64],
+        is_executed: bool,
+    ) -> usize {
+        let Some(address) = self.trace.accesses[access.index].address else { return sectors.len() };
+        let own = self.axes_of(address);
+        if (0..3).any(|axis| self.axes[axis] && !own[axis]) {
+            return 0;
+        }
+        let (constant, addends) = self.trace.arena.linear_parts(address);
+        let base = self.symbols_of_rows(address);
+        let base = base.unwrap_or_else(|| Base::Addends(addends.into_iter().collect()));
+        // Rows begin at multiples of their sectors.
+        let start = (constant as i64).div_euclid(SECTOR as i64);
+        let first = sectors.first().copied().unwrap_or(0);
+        let found = self.rows[warp].entry(base).or_default();
+        let places = sectors.iter().map(|sector| start + (sector - first) as i64);
+        let new: Vec<i64> = places.filter(|place| !found.contains(place)).collect();
+        if is_executed {
+            found.extend(&new);
+        }
+        new.len()
+    }
+
+    /// The symbols of an address with a row's length in it.
+    fn symbols_of_rows(&self, address: TermId) -> Option<Base> {
+        let arena = &self.trace.arena;
+        let below = Valuation::new(arena, std::iter::once(address));
+        let is_parameter = |mut term: TermId| {
+            while let Node::ZeroExtend(of) | Node::SignExtend(of) = arena.node(term) {
+                term = *of;
+            }
+            matches!(arena.node(term), Node::Symbol(symbol)
+                if matches!(self.trace.symbols.info(*symbol).kind, SymbolKind::Parameter { .. }))
+        };
+        let is_row = |term: &TermId| match arena.node(*term) {
+            Node::Product(factors) => factors.iter().any(|&(factor, _)| is_parameter(factor)),
+            _ => false,
+        };
+        let has_rows = below.terms().iter().any(is_row);
+        has_rows.then(|| Base::Symbols(below.symbols().map(|(term, _)| term).collect()))
+    }
+}
