@@ -82,10 +82,15 @@ impl Costs {
         if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
     }
 
-    /// Cycles of the pipe that a load or store takes of which the lanes have these addresses.
+    /// Cycles of the pipe that a load or store takes of which the lanes have these addresses. Where a pass serves whole
+    /// warps, different words of one bank conflict wherever their lanes are, and a word for all lanes is read once, as in
+    /// the model from which `lines_in_cycle` is taken.
     pub fn pipe(&self, addresses: &[u64], bytes: u32) -> f64 {
         let bytes = u64::from(bytes.max(1));
-        let in_pass = ((self.threads_in_pass as u64) * WORD as u64 / bytes).clamp(1, LANES as u64);
+        let in_pass = match self.threads_in_pass as usize >= LANES as usize {
+            true => LANES as usize,
+            false => ((self.threads_in_pass as u64) * WORD as u64 / bytes).max(1) as usize,
+        };
         let pieces = |lanes: &[u64], size: i64| {
             let size = size as u64;
             let of = |address: &u64| address / size..=(address + bytes - 1) / size;
@@ -99,7 +104,7 @@ impl Costs {
             pieces(lanes, WORD).iter().for_each(|word| banks[(word % LANES as u64) as usize] += 1);
             self.looked_up(pieces(lanes, LINE).len() as u32, banks)
         };
-        addresses.chunks(in_pass as usize).map(pass).sum()
+        addresses.chunks(in_pass).map(pass).sum()
     }
 
     /// One pass through the first-level cache: `max(1, ceil((lines + 2) / lines_in_cycle), conflicts)`,

@@ -5,24 +5,23 @@
 //! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
 //! joined accesses; their kind it says.
 //!
-//! The lanes of a few warps are looked at ([`mod@sampled`]). A sector that a warp has loaded before comes from the
-//! first-level cache, unless the load goes past it. What is stored goes through. From memory come the sectors that are
-//! loaded, but of rows of one array whose length is a parameter, one: the others are those of other warps or other
-//! iterations; and none of what all blocks load. What is written may stay in the second-level cache.
+//! The lanes of the warps of a block are looked at ([`mod@sampled`]). A sector that one has loaded before comes from the
+//! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
+//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
+//! is written may stay in the second-level cache.
 
 mod sampled;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
-use sampled::{Lanes, WARPS, Warps};
+use sampled::{ARRAY_BITS, WARPS, Warps};
 
 use crate::cfg::Flow;
 use crate::cost::{Costs, banks};
 use crate::emulate::{Effect, KernelTrace, SymbolKind};
-use crate::expr::{Node, TermId, Valuation};
+use crate::expr::{TermId, Valuation};
 use crate::isa::{Axis, Form, Opcode, Qualifier, ScalarType, Special};
 use crate::ptx::{Function, StateSpace};
 use crate::sass::measure::{Request, Requests};
@@ -67,32 +66,33 @@ pub fn known(
     let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
     let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
     let mut caches = Caches::new(flow, trace, &costs);
+    let mut bytes = 0.0;
     // First iterations come first, so that what later ones find there is there.
-    for is_first in [true, false] {
+    for iteration in 0..paths::LOOP_ITERATIONS as usize {
+        caches.from_memory.clear();
         for (at, &(access, role)) in known.iter().enumerate() {
-            let warps = if is_first { Some(&sampled.first[at]) } else { sampled.next[at].as_ref() };
+            let next = &sampled.next[at];
+            let warps = match iteration {
+                0 => Some(&sampled.first[at]),
+                later => next.get(later - 1),
+            };
             let Some(warps) = warps else { continue };
             let recorded = &trace.accesses[access.index];
-            let times = executions[recorded.block.index()];
-            let request = caches.request(access, warps, times > 0.0);
+            let times = executions[recorded.block.index()] / (1 + next.len()) as f64;
+            let request = caches.request(access, warps, sampled.steps[at], times > 0.0);
             let guarded = recorded.guard.is_some();
             let kind = Access { role, bytes: access.bytes, guarded };
-            let each = f64::from(paths::LOOP_ITERATIONS);
-            let share = match (sampled.next[at].is_some(), is_first) {
-                (false, _) => 1.0,
-                (true, true) => 1.0 / each,
-                (true, false) => 1.0 - 1.0 / each,
-            };
+            bytes += times * f64::from(access.bytes);
             match times > 0.0 {
-                true => on_way.entry(kind).or_default().add(request, share * times),
-                false => beside.entry(kind).or_default().add(request, share),
+                true => on_way.entry(kind).or_default().add(request, times),
+                false => beside.entry(kind).or_default().add(request, 1.0),
             }
         }
     }
     // What is executed decides; of kinds that are not, any may be met.
     beside.extend(on_way);
     let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
-    Known { requests: Requests(requests), executed }
+    Known { requests: Requests { by_kind: requests, bytes }, executed }
 }
 
 /// A sum of requests.
@@ -181,24 +181,18 @@ fn goes_past_l1(flow: &Flow<'_, '_>, inst: u32) -> bool {
     form.has(Qualifier::Cg) || form.has(Qualifier::Cv)
 }
 
-/// What addresses have in common whose sectors may be the same.
-#[derive(PartialEq, Eq, Hash)]
-enum Base {
-    /// All but their constants.
-    Addends(SmallVec<[(TermId, u64); 4]>),
-    /// The symbols that they depend on.
-    Symbols(SmallVec<[TermId; 6]>),
-}
-
 /// The sectors that the warps have loaded.
 struct Caches<'t, 'm, 's> {
     flow: &'t Flow<'m, 's>,
     trace: &'t KernelTrace,
     costs: &'t Costs,
-    /// Of each warp, those in its first-level cache.
-    l1: [FxHashSet<u64>; WARPS],
-    /// Of each warp, those of rows that stand for all rows, by what their addresses have in common.
-    rows: [FxHashMap<Base, FxHashSet<i64>>; WARPS],
+    /// Those in the first-level cache, which the warps of a block share.
+    l1: FxHashSet<u64>,
+    /// Those that came from memory, by their places from the first address of their array on, as far as other blocks have
+    /// no such sectors.
+    from_memory: FxHashSet<(u64, i64)>,
+    /// For each array, the first address that is accessed.
+    starts: FxHashMap<u64, u64>,
     /// The axes along which blocks have a share of what the kernel writes.
     axes: [bool; 3],
 }
@@ -213,8 +207,9 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             flow,
             trace,
             costs,
-            l1: Default::default(),
-            rows: Default::default(),
+            l1: FxHashSet::default(),
+            from_memory: FxHashSet::default(),
+            starts: FxHashMap::default(),
             axes: [false; 3],
         };
         let written = trace.accesses.iter().filter(|access| access.effect == Effect::Store);
@@ -235,25 +230,40 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
     }
 
     /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
-    fn request(&mut self, access: &AccessTraffic, warps: &Warps, is_executed: bool) -> Request {
-        let mut sum = Sum::default();
+    fn request(
+        &mut self,
+        access: &AccessTraffic,
+        warps: &Warps,
+        steps: [i64; 2],
+        is_executed: bool,
+    ) -> Request {
+        let (mut all, mut inner) = (Sum::default(), Sum::default());
         for (warp, lanes) in warps.iter().enumerate() {
             let addresses: Vec<u64> = lanes.executing().collect();
             let none = Request { executed: 0.0, ..Request::UNKNOWN };
             let request = match addresses.is_empty() {
                 true => none,
-                false => self.of_warp(access, warp, lanes, &addresses, is_executed),
+                false => self.of_warp(access, lanes.mask, steps, &addresses, is_executed),
             };
-            sum.add(request, 1.0);
+            all.add(request, 1.0);
+            if (1..WARPS - 1).contains(&warp) {
+                inner.add(request, 1.0);
+            }
         }
-        sum.mean()
+        let (all, inner) = (all.mean(), inner.mean());
+        // What the warps at the edges load beyond that, those of other blocks load, too.
+        let Request { from_memory, memory_misses, .. } = inner;
+        match inner.executed > 0.0 {
+            true => Request { from_memory, memory_misses, ..all },
+            false => all,
+        }
     }
 
     fn of_warp(
         &mut self,
         access: &AccessTraffic,
-        warp: usize,
-        lanes: &Lanes,
+        mask: u32,
+        steps: [i64; 2],
         addresses: &[u64],
         is_executed: bool,
     ) -> Request {
@@ -262,7 +272,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         if access.space == StateSpace::Shared {
             let cycles = match access.kind.is_atomic() {
                 true => f64::from(passes(&addresses.iter().map(|at| *at as i64).collect::<Vec<i64>>())),
-                false => f64::from(banks::wavefronts(addresses, lanes.mask, bytes.into())),
+                false => f64::from(banks::wavefronts(addresses, mask, bytes.into())),
             };
             return Request { cycles, ..nothing };
         }
@@ -276,19 +286,16 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         sectors.dedup();
         let is_load = access.kind == AccessKind::Load;
         let past_l1 = !is_load || goes_past_l1(self.flow, access.inst);
-        let l1 = &mut self.l1[warp];
-        let new = match past_l1 {
-            true => sectors.len(),
-            false => sectors.iter().filter(|sector| !l1.contains(*sector)).count(),
-        };
-        let first = sectors.iter().filter(|sector| !l1.contains(*sector)).count();
-        if is_load && is_executed {
-            l1.extend(&sectors);
-        }
+        let first: Vec<u64> =
+            sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
+        let new = if past_l1 { sectors.len() } else { first.len() };
         let from_memory = match is_load {
-            true => self.from_memory(access, warp, &sectors, is_executed).min(first),
+            true => self.from_memory(access, steps, &first, is_executed),
             false => 0,
         };
+        if is_load && is_executed {
+            self.l1.extend(&sectors);
+        }
         let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
         Request {
             cycles,
@@ -300,50 +307,36 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         }
     }
 
-    /// The sectors of a load that come from memory.
+    /// How many sectors of a load come from memory, of those that no load of the block has got before: without those that
+    /// an access of another block gets.
     fn from_memory(
         &mut self,
         access: &AccessTraffic,
-        warp: usize,
-        sectors: &[u64],
+        steps: [i64; 2],
+        new: &[u64],
         is_executed: bool,
     ) -> usize {
-        let Some(address) = self.trace.accesses[access.index].address else { return sectors.len() };
+        let Some(address) = self.trace.accesses[access.index].address else { return new.len() };
         let own = self.axes_of(address);
         if (0..3).any(|axis| self.axes[axis] && !own[axis]) {
             return 0;
         }
-        let (constant, addends) = self.trace.arena.linear_parts(address);
-        let base = self.symbols_of_rows(address);
-        let base = base.unwrap_or_else(|| Base::Addends(addends.into_iter().collect()));
-        // Rows begin at multiples of their sectors.
-        let start = (constant as i64).div_euclid(SECTOR as i64);
-        let first = sectors.first().copied().unwrap_or(0);
-        let found = self.rows[warp].entry(base).or_default();
-        let places = sectors.iter().map(|sector| start + (sector - first) as i64);
-        let new: Vec<i64> = places.filter(|place| !found.contains(place)).collect();
-        if is_executed {
-            found.extend(&new);
-        }
-        new.len()
-    }
-
-    /// The symbols of an address with a row's length in it.
-    fn symbols_of_rows(&self, address: TermId) -> Option<Base> {
-        let arena = &self.trace.arena;
-        let below = Valuation::new(arena, std::iter::once(address));
-        let is_parameter = |mut term: TermId| {
-            while let Node::ZeroExtend(of) | Node::SignExtend(of) = arena.node(term) {
-                term = *of;
+        let [along_y, along_z] = steps;
+        let mut count = 0;
+        for sector in new {
+            let array = sector * SECTOR >> ARRAY_BITS;
+            let start = *self.starts.entry(array).or_insert(sector * SECTOR);
+            let mut offset = (sector * SECTOR).wrapping_sub(start) as i64;
+            for step in [along_z, along_y].into_iter().filter(|step| *step != 0) {
+                offset -= (offset + step / 2).div_euclid(step) * step;
             }
-            matches!(arena.node(term), Node::Symbol(symbol)
-                if matches!(self.trace.symbols.info(*symbol).kind, SymbolKind::Parameter { .. }))
-        };
-        let is_row = |term: &TermId| match arena.node(*term) {
-            Node::Product(factors) => factors.iter().any(|&(factor, _)| is_parameter(factor)),
-            _ => false,
-        };
-        let has_rows = below.terms().iter().any(is_row);
-        has_rows.then(|| Base::Symbols(below.symbols().map(|(term, _)| term).collect()))
+            let place = (array, offset.div_euclid(SECTOR as i64));
+            let is_known = self.from_memory.contains(&place);
+            count += usize::from(!is_known);
+            if is_executed {
+                self.from_memory.insert(place);
+            }
+        }
+        count
     }
 }

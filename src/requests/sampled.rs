@@ -1,11 +1,12 @@
 //! The lanes of a few warps at their accesses, by values that real launches have.
 //!
 //! In: the trace of a kernel and its accesses. Out: for each access the lanes of [`WARPS`] warps that execute it, with
-//! their addresses ([`Lanes`]), in the first iteration of the loops around it and in the second one of the innermost.
+//! their addresses ([`Lanes`]), in the first iteration of the loops around it and in further ones of the innermost.
 //!
 //! The warps are those of one block inside of the grid. Where the text has no `.reqntid`, a block has 128 threads: rows of
-//! 32 if `%tid.y` is read, otherwise one row. Parameters of 32 bits are some thousands and a multiple of 32, those of 64
-//! bits pointers to memory of their own. What is loaded is random. A condition counts for the lanes of a warp if it differs
+//! 32 if `%tid.y` is read, otherwise one row. Parameters of 32 bits are some thousands, multiples of 4 and not of 32, those
+//! of 64 bits pointers to memory of their own. What is loaded is random; other results that are not modelled have all bits
+//! set, as the mask of a whole warp has. A condition counts for the lanes of a warp if it differs
 //! between lanes or between warps, as far as these values say. One that is false in all of them is taken to be true: the
 //! values need not be those of a launch that comes there.
 
@@ -16,6 +17,10 @@ use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Facts, SymbolId, TermId, Valuation, mask};
 use crate::isa::{Axis, Special};
 use crate::ptx::Function;
+use crate::sass::paths::LOOP_ITERATIONS;
+
+/// Bits of an address below those that tell of which array it is.
+pub const ARRAY_BITS: u32 = 36;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -57,8 +62,10 @@ pub type Warps = [Lanes; WARPS];
 pub struct Sampled {
     /// In the first iteration of all loops.
     pub first: Vec<Warps>,
-    /// In the second iteration of the innermost loop around each; `None` for those outside of loops.
-    pub next: Vec<Option<Warps>>,
+    /// In the further iterations of the innermost loop around each; empty for those outside of loops.
+    pub next: Vec<Vec<Warps>>,
+    /// By how many bytes each address moves from a block to the next one along y, and along z.
+    pub steps: Vec<[i64; 2]>,
 }
 
 /// What decides whether a lane executes an access.
@@ -83,27 +90,39 @@ pub fn sampled(
     let mut sampler = Sampler {
         trace,
         shape: shape(function, trace),
+        block: BLOCK,
         symbols: Vec::new(),
         valuation: Valuation::new(&trace.arena, roots.into_iter()),
         origins,
     };
     sampler.symbols = sampler.valuation.symbols().collect();
     let at = |at: &usize| (trace.accesses[*at].address, trace.accesses[*at].block);
-    let first = sampler.warps(&conditions, accesses.iter().map(|one| at(one).0), None);
-    let mut next = vec![None; accesses.len()];
+    let addresses = || accesses.iter().map(|one| at(one).0);
+    let here = sampler.of_block(BLOCK, addresses());
+    let moved = [[0, 1, 0], [0, 0, 1]].map(|by| {
+        let block = [0, 1, 2].map(|axis| BLOCK[axis] + by[axis]);
+        sampler.of_block(block, addresses())
+    });
+    sampler.block = BLOCK;
+    let step = |at: usize| moved.each_ref().map(|there| there[at].wrapping_sub(here[at]) as i64);
+    let steps = (0..accesses.len()).map(step).collect();
+    let first = sampler.warps(&conditions, addresses(), None);
+    let mut next = vec![Vec::new(); accesses.len()];
     let mut loops: Vec<LoopId> =
         accesses.iter().filter_map(|one| flow.loops.innermost(at(one).1)).collect();
     loops.sort_unstable();
     loops.dedup();
     for id in loops {
-        let found = sampler.warps(&conditions, accesses.iter().map(|one| at(one).0), Some(id));
-        for ((next, found), one) in next.iter_mut().zip(found).zip(accesses) {
-            if flow.loops.innermost(at(one).1) == Some(id) {
-                *next = Some(found);
+        for iteration in 1..u64::from(LOOP_ITERATIONS) {
+            let found = sampler.warps(&conditions, addresses(), Some((id, iteration)));
+            for ((next, found), one) in next.iter_mut().zip(found).zip(accesses) {
+                if flow.loops.innermost(at(one).1) == Some(id) {
+                    next.push(found);
+                }
             }
         }
     }
-    Sampled { first, next }
+    Sampled { first, next, steps }
 }
 
 /// What decides whether a lane executes an access: the conditions on the way, and its guard.
@@ -166,18 +185,20 @@ fn shape(function: &Function<'_>, trace: &KernelTrace) -> [u64; 3] {
 struct Sampler<'t> {
     trace: &'t KernelTrace,
     shape: [u64; 3],
+    block: [u64; 3],
     symbols: Vec<(TermId, SymbolId)>,
     valuation: Valuation<'t>,
     origins: FxHashMap<SymbolId, TermId>,
 }
 
 impl Sampler<'_> {
-    /// Accesses with these conditions and addresses in the warps; `turned`: the loop that is in its second iteration.
+    /// Accesses with these conditions and addresses in the warps; `turned`: a loop that is not in its
+    /// first iteration, and how many came before.
     fn warps(
         &mut self,
         conditions: &[Vec<Condition>],
         addresses: impl Iterator<Item = Option<TermId>> + Clone,
-        turned: Option<LoopId>,
+        turned: Option<(LoopId, u64)>,
     ) -> Vec<Warps> {
         let none = Lanes { mask: 0, addresses: [0; LANES] };
         let mut found = vec![[none; WARPS]; conditions.len()];
@@ -206,7 +227,18 @@ impl Sampler<'_> {
         found
     }
 
-    fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<LoopId>) {
+    /// The addresses of the first thread of a block.
+    fn of_block(
+        &mut self,
+        block: [u64; 3],
+        addresses: impl Iterator<Item = Option<TermId>>,
+    ) -> Vec<u64> {
+        self.block = block;
+        self.evaluate(0, 0, None);
+        addresses.map(|address| address.map_or(0, |term| self.valuation.value(term))).collect()
+    }
+
+    fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<(LoopId, u64)>) {
         for &(term, symbol) in &self.symbols {
             let info = self.trace.symbols.info(symbol);
             let value = self.value(symbol, info, warp, lane, turned);
@@ -233,7 +265,7 @@ impl Sampler<'_> {
         info: &SymbolInfo,
         warp: usize,
         lane: usize,
-        turned: Option<LoopId>,
+        turned: Option<(LoopId, u64)>,
     ) -> u64 {
         let thread = (warp * LANES + lane) as u64;
         let [x, y, z] = self.shape;
@@ -244,14 +276,16 @@ impl Sampler<'_> {
             SymbolKind::Tid(Axis::Y) => thread / x % y,
             SymbolKind::Tid(Axis::Z) => thread / x / y % z,
             SymbolKind::WarpUniform(Special::Ntid(axis)) => self.shape[axis.index()],
-            SymbolKind::WarpUniform(Special::Ctaid(axis)) => BLOCK[axis.index()],
+            SymbolKind::WarpUniform(Special::Ctaid(axis)) => self.block[axis.index()],
             SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
-            SymbolKind::Iteration(id) => u64::from(turned == Some(*id)),
-            SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64),
+            SymbolKind::Iteration(id) => turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at),
+            SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64) + 4,
             SymbolKind::Parameter { .. } | SymbolKind::Address(_) if info.width == 64 => {
-                (number + 1) << 36
+                (number + 1) << ARRAY_BITS
             }
             SymbolKind::Address(_) => (number + 1) << 20,
+            // The mask of a warp of which all lanes execute together.
+            SymbolKind::Unknown(_) if info.width <= 32 => u64::MAX,
             _ => {
                 let own = match info.dependence {
                     LaneDependence::Varying => thread,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::code::{self, Function};
 use super::cubin;
 use super::multiprocessor::{self, Launch};
-use super::opcodes::Pipe;
+use super::opcodes::{Pipe, Role};
 use super::paths::Histogram;
 use super::schedule::{Access, SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
@@ -49,13 +49,18 @@ impl Request {
 
 /// What the requests of a kernel take, by their kind.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Requests(pub BTreeMap<Access, Request>);
+pub struct Requests {
+    /// What those of each kind take.
+    pub by_kind: BTreeMap<Access, Request>,
+    /// Bytes of a lane that all of them load and store on the path through the text; 0 where that is not known.
+    pub bytes: f64,
+}
 
 impl Requests {
     /// Those of a kind; of a kind that the text lacks, those with or without guards; otherwise [`Request::UNKNOWN`].
     pub fn of(&self, access: Access) -> Request {
         let other = Access { guarded: !access.guarded, ..access };
-        let found = self.0.get(&access).or_else(|| self.0.get(&other));
+        let found = self.by_kind.get(&access).or_else(|| self.by_kind.get(&other));
         found.copied().unwrap_or(Request::UNKNOWN)
     }
 }
@@ -82,13 +87,17 @@ impl Measure {
         architecture: u32,
         requests: &Requests,
         block: u32,
+        most: Option<u32>,
     ) -> Option<Measure> {
         let timing = Timing::of(architecture)?;
         let steps = schedule.stream()?;
         let launch = Launch { resident: 1, warps: 1, block: 1 };
         let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
-        let with = |resident| {
-            (resident, cycles(Launch { resident, warps: launched(), block: block.min(resident) }))
+        let scale = scale(schedule, requests);
+        let with = |resident: u32| {
+            let fit = resident.min(most.unwrap_or(resident)).max(1);
+            let launch = Launch { resident: fit, warps: launched(), block: block.min(fit) };
+            (resident, scale * cycles(launch))
         };
         Some(Measure {
             alone: cycles(launch),
@@ -96,6 +105,22 @@ impl Measure {
             cycles_per_warp: occupancies(architecture).map(with).collect(),
         })
     }
+}
+
+/// The bytes of a lane that are loaded and stored on the path through the text by those on the path through the machine
+/// code: ptxas may have unrolled a loop, of which as many iterations are followed in both.
+fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
+    let accesses = schedule.accesses();
+    let counted = accesses.iter().filter(|(access, _)| {
+        use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
+        matches!(
+            access.role,
+            LoadGeneric | LoadGlobal | LoadShared | StoreGeneric | StoreGlobal | StoreShared
+        )
+    });
+    let bytes: f64 = counted.map(|(access, count)| f64::from(access.bytes) * count).sum();
+    if std::env::var("SCALES").is_ok() { eprintln!("scale {} {}", requests.bytes, bytes); }
+    if bytes > 0.0 && requests.bytes > 0.0 { requests.bytes / bytes } else { 1.0 }
 }
 
 fn launched() -> u32 {

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use super::encoding::SCOREBOARDS;
 use super::measure::{Request, Requests};
 use super::opcodes::{Latency, Pipe, Role};
-use super::schedule::SCHEDULERS;
+use super::schedule::{Access, SCHEDULERS};
 use super::stream::Step;
 use super::timing::{Level, Timing};
 
@@ -49,11 +49,13 @@ pub fn cycles_per_warp(
 const OWN: [Pipe; 4] = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu];
 
 /// A step with what it takes.
+#[derive(Clone, Copy)]
 struct Timed {
     step: Step,
     /// Its unit's place in [`OWN`], and how long it keeps that busy.
     own: Option<(usize, f64)>,
-    request: Option<(usize, Request)>,
+    /// The kind of its access.
+    kind: Option<usize>,
 }
 
 /// A warp.
@@ -69,6 +71,52 @@ struct Warp {
     shares: Vec<[f64; 3]>,
 }
 
+/// A kind of accesses.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    request: Request,
+    /// Those of a warp that are executed, that miss the first-level cache, and that miss the second: means.
+    executed: f64,
+    misses: f64,
+    memory_misses: f64,
+    /// Bytes of one that misses, and of one that misses both.
+    from_l2: f64,
+    from_memory: f64,
+}
+
+/// The share of accesses that come from memory, of those that miss the first-level cache.
+fn ratio(request: Request) -> f64 {
+    request.memory_misses / request.misses.max(f64::MIN_POSITIVE)
+}
+
+impl Kind {
+    /// `count`: accesses on the path.
+    fn new(request: Request, count: usize) -> Kind {
+        let executed = count as f64 * request.executed;
+        let misses = executed * request.misses;
+        let memory_misses = executed * request.memory_misses;
+        // How many fall, where the first one does: so that all bytes are counted.
+        let falling = |of: f64, share: f64| match of * share < 1.0 {
+            true => of * share,
+            false => ((of - 1.0) * share + 1.0 + 1e-9).floor(),
+        };
+        let missing = falling(executed, request.misses);
+        let missing_both = falling(missing, ratio(request));
+        let each = |bytes: f64, falling: f64| match falling > 0.0 {
+            true => executed * bytes / falling,
+            false => 0.0,
+        };
+        Kind {
+            request,
+            executed,
+            misses,
+            memory_misses,
+            from_l2: each(request.from_l2, missing),
+            from_memory: each(request.from_memory, missing_both),
+        }
+    }
+}
+
 struct Machine<'t> {
     steps: Vec<Timed>,
     timing: &'t Timing,
@@ -82,8 +130,8 @@ struct Machine<'t> {
     from_l2: f64,
     to_l2: f64,
     memory: f64,
-    /// The shares with which the accesses of a warp begin.
-    kinds: Vec<Request>,
+    /// The kinds of accesses.
+    kinds: Vec<Kind>,
     started: u32,
 }
 
@@ -94,24 +142,25 @@ impl<'t> Machine<'t> {
         requests: &Requests,
         launch: Launch,
     ) -> Machine<'t> {
-        let mut known = Vec::new();
-        let mut kinds = Vec::new();
+        let mut known: Vec<(Access, usize)> = Vec::new();
         let schedulers = SCHEDULERS as usize;
         let timed = steps.iter().map(|&step| {
             let own = OWN.iter().position(|pipe| *pipe == step.pipe);
             let busy = timing.busy(step.pipe).unwrap_or(0.0) * SCHEDULERS;
-            let request = step.access.map(|access| {
-                let request = requests.of(access);
-                let at = known.iter().position(|other| *other == access).unwrap_or_else(|| {
-                    known.push(access);
-                    kinds.push(request);
+            let kind = step.access.map(|access| {
+                let at = known.iter().position(|(other, _)| *other == access);
+                let at = at.unwrap_or_else(|| {
+                    known.push((access, 0));
                     known.len() - 1
                 });
-                (at, request)
+                known[at].1 += 1;
+                at
             });
-            Timed { step, own: own.map(|own| (own, busy)), request }
+            Timed { step, own: own.map(|own| (own, busy)), kind }
         });
         let steps = timed.collect();
+        let kinds = known.into_iter().map(|(access, count)| Kind::new(requests.of(access), count));
+        let kinds = kinds.collect();
         let block = launch.block.max(1);
         let resident = launch.resident.next_multiple_of(block);
         let warps = launch.warps.next_multiple_of(block).max(resident);
@@ -136,8 +185,17 @@ impl<'t> Machine<'t> {
         let number = f64::from(self.started);
         self.started += 1;
         let spread = (number * SPREAD).fract();
-        // What a warp accesses first, it has not accessed before.
-        let shares = self.kinds.iter().map(|kind| [spread, 1.0 - kind.misses, spread]).collect();
+        // What a warp accesses first, it has not accessed before; of what comes to less than one, some warps have one.
+        let begin = |expected: f64, share: f64| match expected >= 1.0 || spread < expected {
+            true => 1.0 - share,
+            false => f64::NEG_INFINITY,
+        };
+        let shares = self.kinds.iter().map(|kind| {
+            let Request { misses, .. } = kind.request;
+            let ratio = ratio(kind.request);
+            [spread, begin(kind.misses, misses), begin(kind.memory_misses, ratio)]
+        });
+        let shares = shares.collect();
         Warp { at: 0, scoreboards: [0.0; SCOREBOARDS], arrives: 0.0, shares }
     }
 
@@ -191,7 +249,8 @@ impl<'t> Machine<'t> {
             }
             queue.push((time(next), Reverse(slot)));
         }
-        end
+        // What has been stored is on its way until then.
+        [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, f64::max)
     }
 
     /// When the scoreboards are released that a step waits for.
@@ -203,8 +262,7 @@ impl<'t> Machine<'t> {
 
     /// Issues a step; the cycle in which the warp's next one may be.
     fn issue(&mut self, slot: usize, now: f64) -> f64 {
-        let Timed { step, own, request } = &self.steps[self.warps[slot].at];
-        let (step, own, request) = (*step, *own, *request);
+        let Timed { step, own, kind } = self.steps[self.warps[slot].at];
         let scheduler = slot % self.schedulers.len();
         let mut start = now.max(self.schedulers[scheduler]);
         self.schedulers[scheduler] = start + 1.0;
@@ -214,8 +272,8 @@ impl<'t> Machine<'t> {
             *unit = start + busy;
         }
         let next = start + f64::from(step.stall);
-        let done = match request {
-            Some((kind, request)) => self.access(slot, step, kind, request, start),
+        let done = match kind {
+            Some(kind) => self.access(slot, step, kind, start),
             None if step.pipe == Pipe::Lsu => {
                 let served = self.serve(start, self.timing.busy(Pipe::Lsu).unwrap_or(1.0));
                 served + f64::from(step.latency)
@@ -248,9 +306,9 @@ impl<'t> Machine<'t> {
         slot: usize,
         step: Step,
         kind: usize,
-        request: Request,
         now: f64,
     ) -> f64 {
+        let Kind { request, from_l2, from_memory, .. } = self.kinds[kind];
         let shares = &mut self.warps[slot].shares[kind];
         let mut falls = |at: usize, share: f64| {
             shares[at] += share;
@@ -261,8 +319,8 @@ impl<'t> Machine<'t> {
         if !falls(0, request.executed) {
             return now;
         }
-        let (missed, from_memory) =
-            (falls(1, request.misses), falls(2, request.memory_misses / request.misses.max(1e-9)));
+        let missed = falls(1, request.misses);
+        let missed_both = missed && falls(2, ratio(request));
         let start = self.serve(now, request.cycles.max(1.0));
         let served = start + request.cycles.max(1.0) - 1.0;
         let role = step.access.map_or(Role::Other, |access| access.role);
@@ -283,12 +341,11 @@ impl<'t> Machine<'t> {
                 hit.max(self.warps[slot].arrives)
             }
             _ => {
-                let bytes = request.from_l2 / request.misses;
-                let way = through(&mut self.from_l2, served, bytes, Level::L2, self.timing);
+                let way = through(&mut self.from_l2, served, from_l2, Level::L2, self.timing);
                 let mut done = way + f64::from(self.timing.latency(Latency::L2));
-                if from_memory {
-                    let bytes = request.from_memory / request.memory_misses;
-                    let way = through(&mut self.memory, served, bytes, Level::Memory, self.timing);
+                if missed_both {
+                    let way =
+                        through(&mut self.memory, served, from_memory, Level::Memory, self.timing);
                     done = done.max(way + f64::from(step.latency));
                 }
                 let arrives = &mut self.warps[slot].arrives;

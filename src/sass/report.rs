@@ -116,7 +116,7 @@ impl Report {
             let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
             let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
             let measure = schedule.as_ref().ok().and_then(|schedule| {
-                Measure::new(schedule, cubin.architecture, requests, block)
+                Measure::new(schedule, cubin.architecture, requests, block, resources.warps)
             });
             let kernel = Kernel::new(&function.name, resources, schedule, &lines);
             kernels.push(Kernel { measure, ..kernel });

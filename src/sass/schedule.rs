@@ -222,6 +222,9 @@ impl Schedule {
     }
 }
 
+/// The kind under which waits for loads are counted among the instructions: no instruction has it.
+const WAITS: u32 = u32::MAX;
+
 /// What is needed to follow the code.
 fn blocks_of(
     graph: &Graph,
@@ -236,8 +239,9 @@ fn blocks_of(
     let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
     let work =
         |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
-    let kinds = |block: &graph::Block| {
-        let mut kinds = Histogram::new();
+    let kinds = |(block, schedule): (&graph::Block, &BlockSchedule)| {
+        // Versions may differ in nothing but the order of their loads.
+        let mut kinds = Histogram::from([(WAITS, schedule.loads_in_flight.len() as f64)]);
         for &instruction in &code[block.first..block.end] {
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
@@ -252,7 +256,7 @@ fn blocks_of(
         next: graph.blocks.iter().enumerate().map(next).collect(),
         calls: graph.calls.clone(),
         work: blocks.iter().enumerate().map(work).collect(),
-        kinds: graph.blocks.iter().map(kinds).collect(),
+        kinds: graph.blocks.iter().zip(blocks).map(kinds).collect(),
     }
 }
 
