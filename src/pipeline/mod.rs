@@ -3,6 +3,7 @@
 
 mod advice;
 mod describe;
+mod measured;
 mod options;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
 use options::target;
 
+pub use measured::{Built, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.

@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::code::{self, Function};
-use super::cubin;
+use super::cubin::{self, Usage};
 use super::multiprocessor::{self, Launch};
 use super::opcodes::{Pipe, Role};
 use super::paths::Histogram;
+use super::resources::{self, USUAL_BLOCKS};
 use super::schedule::{Access, SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
+use crate::isa::limits::WARP_SIZE;
 use crate::isa::multiprocessor::Multiprocessor;
 
 /// What the accesses of a kind take: means.
@@ -81,22 +83,24 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// The measure of a kernel; `None` if its path is too long. `block`: warps of a block.
+    /// The measure of a kernel; `None` if its path is too long. `usage`: what its blocks take.
     pub fn new(
         schedule: &Schedule,
         architecture: u32,
         requests: &Requests,
-        block: u32,
-        most: Option<u32>,
+        usage: &Usage,
     ) -> Option<Measure> {
         let timing = Timing::of(architecture)?;
         let steps = schedule.stream()?;
+        let most = Multiprocessor::of(architecture).map(|on| resources::resident(on, usage));
+        let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
         let launch = Launch { resident: 1, warps: 1, block: 1 };
         let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
         let scale = scale(schedule, requests);
         let with = |resident: u32| {
+            // Registers and shared memory may hold fewer.
             let fit = resident.min(most.unwrap_or(resident)).max(1);
-            let launch = Launch { resident: fit, warps: launched(), block: block.min(fit) };
+            let launch = Launch { resident: fit, warps: LAUNCHED, block: block.min(fit) };
             (resident, scale * cycles(launch))
         };
         Some(Measure {
@@ -119,12 +123,7 @@ fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
         )
     });
     let bytes: f64 = counted.map(|(access, count)| f64::from(access.bytes) * count).sum();
-    if std::env::var("SCALES").is_ok() { eprintln!("scale {} {}", requests.bytes, bytes); }
     if bytes > 0.0 && requests.bytes > 0.0 { requests.bytes / bytes } else { 1.0 }
-}
-
-fn launched() -> u32 {
-    std::env::var("LAUNCHED").ok().and_then(|x| x.parse().ok()).unwrap_or(LAUNCHED)
 }
 
 /// Cycles that a warp keeps each unit busy.
@@ -158,6 +157,28 @@ fn busy(
 pub fn occupancies(architecture: u32) -> impl Iterator<Item = u32> {
     let most = Multiprocessor::of(architecture).map(|on| on.warps);
     most.into_iter().flat_map(|most| [8, 4, 2, 1].map(|part| most / part))
+}
+
+/// The measures of some kernels of a cubin, by the kernels' names; without those that are not known. `originals`: the
+/// instructions that they executed before they were rewritten.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn measures(
+    bytes: &[u8],
+    requests: &BTreeMap<String, Requests>,
+    originals: &BTreeMap<String, Histogram>,
+) -> Result<BTreeMap<String, Measure>, String> {
+    let cubin = cubin::read(bytes)?;
+    let of_function = |function: Function| {
+        let requests = requests.get(&function.name)?;
+        let usage = cubin.kernels.get(&function.name)?;
+        let original = originals.get(&function.name);
+        let schedule = Schedule::new(&function, cubin.architecture, original).ok()?;
+        let measure = Measure::new(&schedule, cubin.architecture, requests, usage)?;
+        Some((function.name, measure))
+    };
+    Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())
 }
 
 /// The instructions that each kernel of a cubin executes, by the kernels' names; without those whose schedule is not

@@ -75,8 +75,7 @@ struct Warp {
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     request: Request,
-    /// Those of a warp that are executed, that miss the first-level cache, and that miss the second: means.
-    executed: f64,
+    /// Those of a warp that miss the first-level cache, and that miss the second: means.
     misses: f64,
     memory_misses: f64,
     /// Bytes of one that misses, and of one that misses both.
@@ -108,7 +107,6 @@ impl Kind {
         };
         Kind {
             request,
-            executed,
             misses,
             memory_misses,
             from_l2: each(request.from_l2, missing),

@@ -10,9 +10,8 @@ use super::lines::Lines;
 use super::measure::{Measure, Requests};
 use super::opcodes::Pipe;
 use super::paths::Histogram;
-use super::resources::{self, Resources, USUAL_BLOCKS};
+use super::resources::{self, Resources};
 use super::schedule::{BlockSchedule, Schedule};
-use crate::isa::limits::WARP_SIZE;
 
 /// The version of the JSON.
 pub const FORMAT_VERSION: u32 = 1;
@@ -114,9 +113,8 @@ impl Report {
                 Schedule::new(&function, cubin.architecture, beside.originals.get(&function.name));
             let nothing = Requests::default();
             let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
-            let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
             let measure = schedule.as_ref().ok().and_then(|schedule| {
-                Measure::new(schedule, cubin.architecture, requests, block, resources.warps)
+                Measure::new(schedule, cubin.architecture, requests, usage)
             });
             let kernel = Kernel::new(&function.name, resources, schedule, &lines);
             kernels.push(Kernel { measure, ..kernel });
