@@ -21,6 +21,7 @@ use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
 use crate::report::{KernelReport, MeasureReport, Report};
 use crate::rewrite::Mode;
+use crate::select;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
 use rustix::process::{Resource, getrlimit};
@@ -216,9 +217,8 @@ fn call(
             rewrite(source, &options, rewriter)
         })
     };
-    // The other modes are for measuring what a rewrite costs.
     // A text with holes is nothing that ptxas could assemble for a comparison.
-    let checked = !settings.unchecked && options.mode == Mode::Full && !has_holes;
+    let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
     let measures = RefCell::new(Measures::new());
     let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2]| {
@@ -298,11 +298,23 @@ fn slower(
         Ok(Ok(Ok(found))) => found,
         Ok(Ok(Err(reason))) => {
             log::info!("{}: not measured: {reason}", source.name());
-            return Vec::new();
+            BTreeMap::new()
         }
-        Ok(Err(_)) | Err(_) => return Vec::new(),
+        Ok(Err(_)) | Err(_) => BTreeMap::new(),
     };
-    let mut lost = Vec::new();
+    // An array's new layout is used only where it is known to be faster.
+    let unknown = |kernel: &&KernelReport| {
+        kernel.laid_out() > 0 && wanted(&kernel.name) && !found.contains_key(&kernel.name)
+    };
+    let mut lost: Vec<Loss> = rewritten
+        .report
+        .kernels
+        .iter()
+        .filter(unknown)
+        .map(|kernel| {
+            (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
+        })
+        .collect();
     for (name, measure) in found {
         let Some(ratio) = measure.ratio() else { continue };
         log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
@@ -312,6 +324,11 @@ fn slower(
         measures.insert(key(&name), measure);
     }
     lost
+}
+
+/// Whether a rewritten kernel is compared with the original. The other modes are for measuring what a rewrite costs.
+fn is_checked(settings: &Settings, options: &Options) -> bool {
+    !settings.unchecked && options.mode == Mode::Full
 }
 
 /// Shows the inputs of a call to the rewriter; none of them if the settings cannot be used, which is a
@@ -330,7 +347,9 @@ fn examine(
         }
     };
     let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
-    let options = Options { architecture, ..chosen };
+    let is_checked = is_checked(settings, &chosen) && !line.foreign_lines;
+    let select = select::Options { is_checked, ..chosen.select.clone() };
+    let options = Options { architecture, select, ..chosen };
     let stdin = io::stdin().lock();
     let examined = assemble::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
     (options, examined)

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use super::{Options, known};
 use crate::report::MeasureReport;
 use crate::requests::Known;
-use crate::sass::measure::{self, Requests};
+use crate::sass::access::Requests;
+use crate::sass::measure;
 use crate::source::SourceFile;
 
 /// A text and its cubin.

@@ -162,7 +162,8 @@ pub fn run<R: Replacement>(
             break;
         }
         taken.extend(new);
-        if !take_out(examined, judges.again, &taken) || examined.iter().all(|one| one.changed().is_none())
+        if !take_out(examined, judges.again, &taken)
+            || examined.iter().all(|one| one.changed().is_none())
         {
             break;
         }

@@ -20,14 +20,12 @@ use sampled::{ARRAY_BITS, WARPS, Warps};
 
 use crate::cfg::Flow;
 use crate::cost::{Costs, banks};
-use crate::emulate::{Effect, KernelTrace, SymbolKind};
-use crate::expr::{TermId, Valuation};
-use crate::isa::{Axis, Form, Opcode, Qualifier, ScalarType, Special};
+use crate::emulate::KernelTrace;
+use crate::isa::{Form, Opcode, Qualifier, ScalarType};
 use crate::ptx::{Function, StateSpace};
-use crate::sass::measure::{Request, Requests};
+use crate::sass::access::{Access, Request, Requests};
 use crate::sass::opcodes::Role;
 use crate::sass::paths::{self, Blocks, Histogram, Work};
-use crate::sass::schedule::Access;
 use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 
 /// Bytes of a sector of the caches.
@@ -56,16 +54,18 @@ pub fn known(
     let path = paths::follow(&blocks, original.map(|known| &known.executed));
     let executions = path.executions(blocks.next.len());
     let executed = paths::executed(&blocks, &executions);
-    let known: Vec<(&AccessTraffic, Role)> = traffic
-        .accesses
-        .iter()
-        .filter_map(|access| Some((access, role(access)?)))
-        .collect();
+    let known: Vec<(&AccessTraffic, Role)> =
+        traffic.accesses.iter().filter_map(|access| Some((access, role(access)?))).collect();
     let indices: Vec<usize> = known.iter().map(|(access, _)| access.index).collect();
     let sampled = sampled::sampled(function, flow, trace, &indices);
     let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
     let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
-    let mut caches = Caches::new(flow, trace, &costs);
+    let mut axes = [false; 3];
+    for ((access, _), steps) in known.iter().zip(&sampled.steps) {
+        let is_written = access.kind != AccessKind::Load && access.space != StateSpace::Shared;
+        axes = [0, 1, 2].map(|axis| axes[axis] || is_written && steps[axis] != 0);
+    }
+    let mut caches = Caches::new(flow, trace, &costs, axes);
     let mut bytes = 0.0;
     // First iterations come first, so that what later ones find there is there.
     for iteration in 0..paths::LOOP_ITERATIONS as usize {
@@ -202,31 +202,17 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         flow: &'t Flow<'m, 's>,
         trace: &'t KernelTrace,
         costs: &'t Costs,
+        axes: [bool; 3],
     ) -> Caches<'t, 'm, 's> {
-        let mut caches = Caches {
+        Caches {
             flow,
             trace,
             costs,
             l1: FxHashSet::default(),
             from_memory: FxHashSet::default(),
             starts: FxHashMap::default(),
-            axes: [false; 3],
-        };
-        let written = trace.accesses.iter().filter(|access| access.effect == Effect::Store);
-        let written = written.filter(|access| access.space != StateSpace::Shared);
-        for address in written.filter_map(|access| access.address) {
-            let own = caches.axes_of(address);
-            caches.axes = [0, 1, 2].map(|axis| caches.axes[axis] || own[axis]);
+            axes,
         }
-        caches
-    }
-
-    /// The axes whose block numbers an address depends on.
-    fn axes_of(&self, address: TermId) -> [bool; 3] {
-        let below = Valuation::new(&self.trace.arena, std::iter::once(address));
-        let kinds: Vec<&SymbolKind> =
-            below.symbols().map(|(_, symbol)| &self.trace.symbols.info(symbol).kind).collect();
-        Axis::ALL.map(|axis| kinds.contains(&&SymbolKind::WarpUniform(Special::Ctaid(axis))))
     }
 
     /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
@@ -234,7 +220,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         &mut self,
         access: &AccessTraffic,
         warps: &Warps,
-        steps: [i64; 2],
+        steps: [i64; 3],
         is_executed: bool,
     ) -> Request {
         let (mut all, mut inner) = (Sum::default(), Sum::default());
@@ -263,7 +249,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         &mut self,
         access: &AccessTraffic,
         mask: u32,
-        steps: [i64; 2],
+        steps: [i64; 3],
         addresses: &[u64],
         is_executed: bool,
     ) -> Request {
@@ -271,10 +257,17 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         let nothing = Request { misses: 0.0, memory_misses: 0.0, ..Request::UNKNOWN };
         if access.space == StateSpace::Shared {
             let cycles = match access.kind.is_atomic() {
-                true => f64::from(passes(&addresses.iter().map(|at| *at as i64).collect::<Vec<i64>>())),
+                true => {
+                    f64::from(passes(&addresses.iter().map(|at| *at as i64).collect::<Vec<i64>>()))
+                }
                 false => f64::from(banks::wavefronts(addresses, mask, bytes.into())),
             };
             return Request { cycles, ..nothing };
+        }
+        if self.trace.accesses[access.index].address.is_none() {
+            // Each lane may access a sector of its own.
+            let all = (addresses.len() as u64 * SECTOR) as f64;
+            return Request { from_l2: all, from_memory: all, ..Request::UNKNOWN };
         }
         let cycles = self.costs.pipe(addresses, bytes);
         let mut sectors: Vec<u64> = Vec::new();
@@ -290,7 +283,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
         let new = if past_l1 { sectors.len() } else { first.len() };
         let from_memory = match is_load {
-            true => self.from_memory(access, steps, &first, is_executed),
+            true => self.from_memory(steps, &first, is_executed),
             false => 0,
         };
         if is_load && is_executed {
@@ -309,19 +302,11 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
 
     /// How many sectors of a load come from memory, of those that no load of the block has got before: without those that
     /// an access of another block gets.
-    fn from_memory(
-        &mut self,
-        access: &AccessTraffic,
-        steps: [i64; 2],
-        new: &[u64],
-        is_executed: bool,
-    ) -> usize {
-        let Some(address) = self.trace.accesses[access.index].address else { return new.len() };
-        let own = self.axes_of(address);
-        if (0..3).any(|axis| self.axes[axis] && !own[axis]) {
+    fn from_memory(&mut self, steps: [i64; 3], new: &[u64], is_executed: bool) -> usize {
+        if (0..3).any(|axis| self.axes[axis] && steps[axis] == 0) {
             return 0;
         }
-        let [along_y, along_z] = steps;
+        let [_, along_y, along_z] = steps.map(i64::abs);
         let mut count = 0;
         for sector in new {
             let array = sector * SECTOR >> ARRAY_BITS;

@@ -64,8 +64,8 @@ pub struct Sampled {
     pub first: Vec<Warps>,
     /// In the further iterations of the innermost loop around each; empty for those outside of loops.
     pub next: Vec<Vec<Warps>>,
-    /// By how many bytes each address moves from a block to the next one along y, and along z.
-    pub steps: Vec<[i64; 2]>,
+    /// By how many bytes each address moves from a block to the next one along each axis.
+    pub steps: Vec<[i64; 3]>,
 }
 
 /// What decides whether a lane executes an access.
@@ -99,7 +99,7 @@ pub fn sampled(
     let at = |at: &usize| (trace.accesses[*at].address, trace.accesses[*at].block);
     let addresses = || accesses.iter().map(|one| at(one).0);
     let here = sampler.of_block(BLOCK, addresses());
-    let moved = [[0, 1, 0], [0, 0, 1]].map(|by| {
+    let moved = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|by| {
         let block = [0, 1, 2].map(|axis| BLOCK[axis] + by[axis]);
         sampler.of_block(block, addresses())
     });
@@ -148,8 +148,10 @@ fn origins(trace: &KernelTrace, roots: &mut Vec<TermId>) -> FxHashMap<SymbolId, 
         let mut new = Vec::new();
         for (_, symbol) in below.symbols() {
             let info = trace.symbols.info(symbol);
-            if let (SymbolKind::LoopValue(..) | SymbolKind::JoinValue(..), LaneDependence::Fed(ways)) =
-                (&info.kind, &info.dependence)
+            if let (
+                SymbolKind::LoopValue(..) | SymbolKind::JoinValue(..),
+                LaneDependence::Fed(ways),
+            ) = (&info.kind, &info.dependence)
                 && let Some(&first) = ways.first()
                 && trace.arena.width(first) == info.width
                 && found.insert(symbol, first).is_none()
@@ -278,7 +280,9 @@ impl Sampler<'_> {
             SymbolKind::WarpUniform(Special::Ntid(axis)) => self.shape[axis.index()],
             SymbolKind::WarpUniform(Special::Ctaid(axis)) => self.block[axis.index()],
             SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
-            SymbolKind::Iteration(id) => turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at),
+            SymbolKind::Iteration(id) => {
+                turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at)
+            }
             SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64) + 4,
             SymbolKind::Parameter { .. } | SymbolKind::Address(_) if info.width == 64 => {
                 (number + 1) << ARRAY_BITS

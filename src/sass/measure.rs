@@ -9,63 +9,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::access::Requests;
 use super::code::{self, Function};
 use super::cubin::{self, Usage};
 use super::multiprocessor::{self, Launch};
 use super::opcodes::{Pipe, Role};
 use super::paths::Histogram;
 use super::resources::{self, USUAL_BLOCKS};
-use super::schedule::{Access, SCHEDULERS, Schedule};
+use super::schedule::{SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::multiprocessor::Multiprocessor;
-
-/// What the accesses of a kind take: means.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Request {
-    /// The share of warps that execute it: those of which some lane finds its guard true.
-    pub executed: f64,
-    /// Cycles of the load/store unit.
-    pub cycles: f64,
-    /// Bytes between the multiprocessor and the second-level cache.
-    pub from_l2: f64,
-    /// Bytes of these that come from memory.
-    pub from_memory: f64,
-    /// The share of accesses that get bytes from the second-level cache.
-    pub misses: f64,
-    /// The share of accesses that get bytes from memory.
-    pub memory_misses: f64,
-}
-
-impl Request {
-    /// Of lanes whose addresses are not known: one cycle; a load waits for memory.
-    pub const UNKNOWN: Request = Request {
-        executed: 1.0,
-        cycles: 1.0,
-        from_l2: 0.0,
-        from_memory: 0.0,
-        misses: 1.0,
-        memory_misses: 1.0,
-    };
-}
-
-/// What the requests of a kernel take, by their kind.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Requests {
-    /// What those of each kind take.
-    pub by_kind: BTreeMap<Access, Request>,
-    /// Bytes of a lane that all of them load and store on the path through the text; 0 where that is not known.
-    pub bytes: f64,
-}
-
-impl Requests {
-    /// Those of a kind; of a kind that the text lacks, those with or without guards; otherwise [`Request::UNKNOWN`].
-    pub fn of(&self, access: Access) -> Request {
-        let other = Access { guarded: !access.guarded, ..access };
-        let found = self.by_kind.get(&access).or_else(|| self.by_kind.get(&other));
-        found.copied().unwrap_or(Request::UNKNOWN)
-    }
-}
 
 /// Warps of a launch that a multiprocessor executes: twice as many as fit on most.
 pub const LAUNCHED: u32 = 128;
@@ -127,11 +81,7 @@ fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
 }
 
 /// Cycles that a warp keeps each unit busy.
-fn busy(
-    schedule: &Schedule,
-    timing: &Timing,
-    requests: &Requests,
-) -> BTreeMap<&'static str, f64> {
+fn busy(schedule: &Schedule, timing: &Timing, requests: &Requests) -> BTreeMap<&'static str, f64> {
     let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
     busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
     let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);

@@ -11,6 +11,7 @@
 //! - [`opcodes`]: the mnemonic, the class and the register operands of each opcode, from data files.
 //! - [`code`]: the instructions of the functions of a cubin.
 //! - [`lines`]: their source lines. [`mod@resources`]: what a kernel takes of a multiprocessor.
+//! - [`mod@access`]: accesses to memory by kind, and what they take.
 //! - [`graph`]: basic blocks, loops.
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
 //! - [`compare`]: which kernels of two builds take more.
@@ -21,6 +22,7 @@
 //! - [`mod@multiprocessor`]: cycles of warps that execute them beside each other.
 //! - [`measure`]: one number for each number of resident warps, by which two versions are compared.
 
+pub mod access;
 pub mod code;
 pub mod compare;
 pub mod cubin;

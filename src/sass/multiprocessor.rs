@@ -10,10 +10,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::access::{Access, Request, Requests};
 use super::encoding::SCOREBOARDS;
-use super::measure::{Request, Requests};
 use super::opcodes::{Latency, Pipe, Role};
-use super::schedule::{Access, SCHEDULERS};
+use super::schedule::SCHEDULERS;
 use super::stream::Step;
 use super::timing::{Level, Timing};
 
@@ -134,12 +134,7 @@ struct Machine<'t> {
 }
 
 impl<'t> Machine<'t> {
-    fn new(
-        steps: &[Step],
-        timing: &'t Timing,
-        requests: &Requests,
-        launch: Launch,
-    ) -> Machine<'t> {
+    fn new(steps: &[Step], timing: &'t Timing, requests: &Requests, launch: Launch) -> Machine<'t> {
         let mut known: Vec<(Access, usize)> = Vec::new();
         let schedulers = SCHEDULERS as usize;
         let timed = steps.iter().map(|&step| {
@@ -299,13 +294,7 @@ impl<'t> Machine<'t> {
     }
 
     /// An access to memory; the cycle in which its result is there.
-    fn access(
-        &mut self,
-        slot: usize,
-        step: Step,
-        kind: usize,
-        now: f64,
-    ) -> f64 {
+    fn access(&mut self, slot: usize, step: Step, kind: usize, now: f64) -> f64 {
         let Kind { request, from_l2, from_memory, .. } = self.kinds[kind];
         let shares = &mut self.warps[slot].shares[kind];
         let mut falls = |at: usize, share: f64| {
@@ -351,5 +340,69 @@ impl<'t> Machine<'t> {
                 done
             }
         }
+    }
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(
+        latencies_are_hidden_until_a_unit_is_busy,
+        warps_of_a_block_wait_for_each_other,
+        bytes_are_the_limit_of_loads
+    );
+
+    const PLAIN: Step = Step {
+        stall: 4,
+        waits: 0,
+        writes: None,
+        reads: None,
+        pipe: Pipe::Alu,
+        latency: 0,
+        access: None,
+        is_barrier: false,
+    };
+
+    const LOAD: Access = Access { role: Role::LoadGlobal, bytes: 4, guarded: false };
+
+    fn volta() -> &'static Timing {
+        Timing::of(70).unwrap()
+    }
+
+    fn cycles(steps: &[Step], request: Request, resident: u32, block: u32) -> f64 {
+        let requests = Requests { by_kind: [(LOAD, request)].into(), bytes: 0.0 };
+        cycles_per_warp(steps, volta(), &requests, Launch { resident, warps: 256, block })
+    }
+
+    fn latencies_are_hidden_until_a_unit_is_busy() {
+        let exchange = Step { pipe: Pipe::Lsu, latency: 23, writes: Some(0), ..PLAIN };
+        let steps = [exchange, Step { waits: 1, ..PLAIN }].repeat(8);
+        let at = |resident| cycles(&steps, Request::UNKNOWN, resident, 1);
+        // One warp in 32 lanes of a cycle: eight shuffles.
+        assert!(at(1) > 8.0 * 23.0 && at(4) < at(1) / 3.0 && at(64) >= 8.0 && at(64) < 12.0);
+    }
+
+    fn warps_of_a_block_wait_for_each_other() {
+        let barrier = Step { is_barrier: true, ..PLAIN };
+        // The last of four warps of one scheduler is as late as all of them.
+        let steps = [vec![PLAIN; 16], vec![barrier], vec![PLAIN; 16]].concat();
+        let [free, bound] = [1, 16].map(|block| cycles(&steps, Request::UNKNOWN, 16, block));
+        assert!(bound >= free, "{bound} {free}");
+        assert!(bound < 4.0 * free, "{bound} {free}");
+    }
+
+    fn bytes_are_the_limit_of_loads() {
+        let load = Step { access: Some(LOAD), pipe: Pipe::Lsu, writes: Some(0), ..PLAIN };
+        let load = Step { latency: volta().latency(Latency::Global), ..load };
+        let steps = [load, Step { waits: 1, ..PLAIN }];
+        let request = Request { from_l2: 128.0, from_memory: 128.0, ..Request::UNKNOWN };
+        let limit = 128.0 / volta().bytes(Level::Memory).unwrap();
+        let at = |resident| cycles(&steps, request, resident, 1);
+        assert!(at(64) >= limit && at(64) < 1.3 * limit, "{} {limit}", at(64));
+        assert!((at(1) - 400.0).abs() < 60.0, "{}", at(1));
+        // A third of the loads, all of the bytes: those that hit wait for less.
+        let third = Request { misses: 1.0 / 3.0, memory_misses: 1.0 / 3.0, ..request };
+        assert!(cycles(&steps, third, 1, 1) < at(1) / 2.0);
     }
 }

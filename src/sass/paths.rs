@@ -108,8 +108,9 @@ pub fn follow(blocks: &Blocks, original: Option<&Histogram>) -> Followed {
     let mut paths = Paths { blocks, turned: FxHashSet::default() };
     let (mut found, mut forks) = paths.all();
     let Some(original) = original else { return found };
-    let differs =
-        |path: &Followed| distance(&executed(blocks, &path.executions(blocks.next.len())), original);
+    let differs = |path: &Followed| {
+        distance(&executed(blocks, &path.executions(blocks.next.len())), original)
+    };
     let mut distance = differs(&found);
     let mut tried = FxHashSet::default();
     while let Some(&fork) = forks.iter().find(|fork| !tried.contains(*fork))

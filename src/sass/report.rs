@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::access::Requests;
 use super::code;
 use super::cubin;
 use super::lines::Lines;
-use super::measure::{Measure, Requests};
+use super::measure::Measure;
 use super::opcodes::Pipe;
 use super::paths::Histogram;
 use super::resources::{self, Resources};
@@ -113,9 +114,10 @@ impl Report {
                 Schedule::new(&function, cubin.architecture, beside.originals.get(&function.name));
             let nothing = Requests::default();
             let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
-            let measure = schedule.as_ref().ok().and_then(|schedule| {
-                Measure::new(schedule, cubin.architecture, requests, usage)
-            });
+            let measure = schedule
+                .as_ref()
+                .ok()
+                .and_then(|schedule| Measure::new(schedule, cubin.architecture, requests, usage));
             let kernel = Kernel::new(&function.name, resources, schedule, &lines);
             kernels.push(Kernel { measure, ..kernel });
         }

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use super::access::Access;
 use super::code::Function;
 use super::encoding::{Instruction, SCOREBOARDS};
 use super::graph::{self, Graph, Unknown};
@@ -46,17 +47,6 @@ pub struct BlockSchedule {
     pub arithmetic: u32,
     /// Executions for each execution of the kernel by a warp.
     pub executions: f64,
-}
-
-/// A kind of accesses by a warp.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Access {
-    /// What it does, and where.
-    pub role: Role,
-    /// Bytes of each lane.
-    pub bytes: u32,
-    /// Whether it stands under a guard predicate.
-    pub guarded: bool,
 }
 
 /// The static schedule of a kernel.

@@ -3,10 +3,10 @@
 //!
 //! In: the instructions of each block, and the path. Out: [`Step`]s, for [`multiprocessor`](super::multiprocessor).
 
+use super::access::Access;
 use super::encoding::Instruction;
 use super::opcodes::{Opcode, Pipe, Role};
 use super::paths::Part;
-use super::schedule::Access;
 use super::timing::Timing;
 
 /// A longer path is not followed: the time of its simulation is a matter of the instructions.
