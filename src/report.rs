@@ -5,7 +5,7 @@
 mod origins;
 mod sentence;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -238,6 +238,43 @@ pub struct KernelReport {
     /// What ptxas made of the kernel, where it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesReport>,
+    /// What the machine code of the kernel takes, where both texts were assembled and the strategies weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<MeasureReport>,
+}
+
+/// Cycles of a multiprocessor for each warp of a kernel, by the number of resident warps, computed from its machine code.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct MeasureReport {
+    /// Of the text as it was.
+    pub original: BTreeMap<u32, f64>,
+    /// Of the rewritten text, also where the rewrite was taken back.
+    pub rewritten: BTreeMap<u32, f64>,
+}
+
+impl MeasureReport {
+    /// The rewritten kernel's cycles by those of the original, the geometric mean over the numbers of resident warps;
+    /// `None` if they are not known.
+    pub fn ratio(&self) -> Option<f64> {
+        let pairs = self.original.iter().filter_map(|(warps, old)| {
+            let new = self.rewritten.get(warps)?;
+            (*old > 0.0 && *new > 0.0).then(|| (new / old).ln())
+        });
+        let logarithms: Vec<f64> = pairs.collect();
+        let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+        (!logarithms.is_empty()).then(|| mean.exp())
+    }
+}
+
+impl fmt::Display for MeasureReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |of: &BTreeMap<u32, f64>| {
+            of.values().map(|cycles| format!("{cycles:.0}")).collect::<Vec<_>>().join(", ")
+        };
+        let warps: Vec<String> = self.original.keys().map(u32::to_string).collect();
+        let (new, old) = (list(&self.rewritten), list(&self.original));
+        write!(f, "{new} cycles per warp instead of {old} with {} resident warps", warps.join(", "))
+    }
 }
 
 /// What ptxas made of a kernel.

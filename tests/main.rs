@@ -22,6 +22,7 @@ mod page;
 mod parser;
 mod pipeline;
 mod remarks;
+mod requests;
 mod samples;
 mod sass;
 mod shown;

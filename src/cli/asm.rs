@@ -180,7 +180,7 @@ fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts
         *out += &format!("; {:.1} loads in flight at a wait, at most {}", flight.mean, flight.max);
     }
     out.push('\n');
-    let busy = kernel.measure.as_ref().map(|measured| &measured.measure.busy);
+    let busy = kernel.measure.as_ref().map(|measured| &measured.busy);
     let busy = busy.into_iter().flatten().filter(|(_, cycles)| **cycles > 0.0);
     let pipes: Vec<String> = busy.map(|(pipe, cycles)| format!("{pipe} {cycles:.0}")).collect();
     if !pipes.is_empty() {

@@ -8,10 +8,9 @@ use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
 use super::{holes, keep};
 use crate::lint;
-use crate::pipeline::{self, Options, Rewritten};
+use crate::pipeline::{self, Built, Options, Rewritten};
 use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
-use crate::ptxas::check::Again;
-use crate::ptxas::check::Cubins;
+use crate::ptxas::check::{Cubins, Judges};
 use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
@@ -20,14 +19,16 @@ use crate::ptxas::losses::Loss;
 use crate::ptxas::nvptx_as;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::report::{KernelReport, Report};
+use crate::report::{KernelReport, MeasureReport, Report};
 use crate::rewrite::Mode;
+use crate::select;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -216,12 +217,15 @@ fn call(
             rewrite(source, &options, rewriter)
         })
     };
-    // The other modes are for measuring what a rewrite costs.
     // A text with holes is nothing that ptxas could assemble for a comparison.
-    let checked = !settings.unchecked && options.mode == Mode::Full && !has_holes;
+    let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
-    let again: Option<&Again<'_, Rewritten>> = if checked { Some(&again) } else { None };
-    let mut assembled = match assemble::assemble(call, &mut examined, again, warnings) {
+    let measures = RefCell::new(Measures::new());
+    let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2]| {
+        slower(source, rewritten, cubins, &options, &mut measures.borrow_mut())
+    };
+    let judges = checked.then_some(Judges { again: &again, slower: &slower });
+    let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
         Ok(assembled) => assembled,
         // There may be no process, pipe or descriptor to be had; becoming ptxas takes none.
         Err(message) if assemble::unread(&examined).is_ok() => {
@@ -239,6 +243,15 @@ fn call(
         }
         let unused = assembled.unused.as_deref();
         let made = (unused, &assembled.cubins);
+        let measures = measures.borrow();
+        for one in &mut examined {
+            if let Some((source, Ok(rewritten))) = &mut one.outcome {
+                for kernel in &mut rewritten.report.kernels {
+                    let key = (source.name().to_owned(), kernel.name.clone());
+                    kernel.measure = measures.get(&key).cloned();
+                }
+            }
+        }
         keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
@@ -247,6 +260,75 @@ fn call(
         warn(warning);
     }
     end_like(status)
+}
+
+/// The measures of kernels, by the names of their files and their own.
+type Measures = BTreeMap<(String, String), MeasureReport>;
+
+/// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
+const MOST_CYCLES: f64 = 1.005;
+
+/// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
+fn slower(
+    source: &SourceFile,
+    rewritten: &Rewritten,
+    [original, cubin]: [&[u8]; 2],
+    options: &Options,
+    measures: &mut Measures,
+) -> Vec<Loss> {
+    if !options.select.strategies.are_weighed() {
+        return Vec::new();
+    }
+    let key = |kernel: &str| (source.name().to_owned(), kernel.to_owned());
+    let kernels = rewritten.report.kernels.iter();
+    let open: Vec<&str> = kernels
+        .filter(|kernel| kernel.is_rewritten() && kernel.strategy.is_none())
+        .map(|kernel| kernel.name.as_str())
+        .filter(|kernel| !measures.contains_key(&key(kernel)))
+        .collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let text = SourceFile::new(source.name(), rewritten.text.as_str());
+    let before = Built { source, cubin: original };
+    let after = Built { source: &text, cubin };
+    let wanted = |kernel: &str| open.contains(&kernel);
+    let found = on_large_stack(|| pipeline::measured(before, after, options, &wanted));
+    let found = match found {
+        Ok(Ok(Ok(found))) => found,
+        Ok(Ok(Err(reason))) => {
+            log::info!("{}: not measured: {reason}", source.name());
+            BTreeMap::new()
+        }
+        Ok(Err(_)) | Err(_) => BTreeMap::new(),
+    };
+    // An array's new layout is used only where it is known to be faster.
+    let unknown = |kernel: &&KernelReport| {
+        kernel.laid_out() > 0 && wanted(&kernel.name) && !found.contains_key(&kernel.name)
+    };
+    let mut lost: Vec<Loss> = rewritten
+        .report
+        .kernels
+        .iter()
+        .filter(unknown)
+        .map(|kernel| {
+            (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
+        })
+        .collect();
+    for (name, measure) in found {
+        let Some(ratio) = measure.ratio() else { continue };
+        log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
+        if ratio >= MOST_CYCLES {
+            lost.push((name.clone(), measure.to_string()));
+        }
+        measures.insert(key(&name), measure);
+    }
+    lost
+}
+
+/// Whether a rewritten kernel is compared with the original. The other modes are for measuring what a rewrite costs.
+fn is_checked(settings: &Settings, options: &Options) -> bool {
+    !settings.unchecked && options.mode == Mode::Full
 }
 
 /// Shows the inputs of a call to the rewriter; none of them if the settings cannot be used, which is a
@@ -265,7 +347,9 @@ fn examine(
         }
     };
     let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
-    let options = Options { architecture, ..chosen };
+    let is_checked = is_checked(settings, &chosen) && !line.foreign_lines;
+    let select = select::Options { is_checked, ..chosen.select.clone() };
+    let options = Options { architecture, select, ..chosen };
     let stdin = io::stdin().lock();
     let examined = assemble::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
     (options, examined)

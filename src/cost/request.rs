@@ -82,16 +82,46 @@ impl Costs {
         if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
     }
 
+    /// Cycles of the pipe that a load or store takes of which the lanes have these addresses. Where a pass serves whole
+    /// warps, different words of one bank conflict wherever their lanes are, and a word for all lanes is read once, as in
+    /// the model from which `lines_in_cycle` is taken.
+    pub fn pipe(&self, addresses: &[u64], bytes: u32) -> f64 {
+        let bytes = u64::from(bytes.max(1));
+        let in_pass = match self.threads_in_pass as usize >= LANES as usize {
+            true => LANES as usize,
+            false => ((self.threads_in_pass as u64) * WORD as u64 / bytes).max(1) as usize,
+        };
+        let pieces = |lanes: &[u64], size: i64| {
+            let size = size as u64;
+            let of = |address: &u64| address / size..=(address + bytes - 1) / size;
+            let mut found: Vec<u64> = lanes.iter().flat_map(of).collect();
+            found.sort_unstable();
+            found.dedup();
+            found
+        };
+        let pass = |lanes: &[u64]| {
+            let mut banks = [0u32; LANES as usize];
+            pieces(lanes, WORD).iter().for_each(|word| banks[(word % LANES as u64) as usize] += 1);
+            self.looked_up(pieces(lanes, LINE).len() as u32, banks)
+        };
+        addresses.chunks(in_pass).map(pass).sum()
+    }
+
     /// One pass through the first-level cache: `max(1, ceil((lines + 2) / lines_in_cycle), conflicts)`,
     /// conflicts being the most different words in one bank.
     fn pass(&self, lanes: Lanes) -> f64 {
         let mut lines = 0;
         lanes.each(LINE, |_| lines += 1);
+        let mut banks = [0u32; LANES as usize];
+        lanes.each(WORD, |word| banks[word.rem_euclid(LANES) as usize] += 1);
+        self.looked_up(lines, banks)
+    }
+
+    /// Cycles of a pass that touches some lines, and of each bank some words.
+    fn looked_up(&self, lines: u32, banks: [u32; LANES as usize]) -> f64 {
         // (Two tags come free on architectures that look up several in a cycle.)
         let free = if self.lines_in_cycle > 1.0 { 2.0 } else { 0.0 };
         let looked_up = ((f64::from(lines) + free) / self.lines_in_cycle).ceil();
-        let mut banks = [0u32; LANES as usize];
-        lanes.each(WORD, |word| banks[word.rem_euclid(LANES) as usize] += 1);
         let conflicts = banks.into_iter().max().unwrap_or(0);
         looked_up.max(f64::from(conflicts)).max(1.0)
     }

@@ -29,6 +29,9 @@ pub struct Options {
     pub costs: Costs,
     /// Largest |delta|, 0 to 31.
     pub max_delta: u32,
+    /// Whether the machine code of a rewritten kernel is compared with that of the original, and a slower one taken back:
+    /// then `auto` lays arrays out anew, too.
+    pub is_checked: bool,
     /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
     pub most: usize,
     /// What the target has of `redux.sync`.
@@ -41,6 +44,7 @@ impl Default for Options {
             strategies: Strategies::AUTO,
             costs: Costs::of(crate::cost::DEFAULT_ARCHITECTURE),
             max_delta: 31,
+            is_checked: false,
             most: MAX_REPLACED,
             redux: Redux::Absent,
         }

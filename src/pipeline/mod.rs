@@ -3,6 +3,7 @@
 
 mod advice;
 mod describe;
+mod measured;
 mod options;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
 use options::target;
 
+pub use measured::{Built, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.
@@ -300,7 +302,8 @@ pub fn known(
             let traffic =
                 within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
             let original = original.and_then(|known| known.get(function.name.text));
-            Some(requests::known(&flow, &trace, &traffic.ok()?, architecture, original))
+            let traffic = traffic.ok()?;
+            within(|| requests::known(function, &flow, &trace, &traffic, architecture, original)).ok()
         }));
         Some((function.name.text.to_owned(), attempt.ok()??))
     });

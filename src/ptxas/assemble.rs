@@ -5,7 +5,7 @@
 //! ptxasw. If the real ptxas refuses the call, its messages about the originals are shown, and no
 //! warning. The machine code made of a rewritten text is looked at by [`crate::ptxas::check`].
 
-use crate::ptxas::check::{self, Again, Checked, Cubins};
+use crate::ptxas::check::{self, Checked, Cubins, Judges};
 use crate::ptxas::command_line::{CommandLine, Input, Kind, text_to_file};
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, Tool, in_memory};
 use crate::ptxas::leash::Leash;
@@ -278,7 +278,7 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
 }
 
 /// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it,
-/// on the originals. With `again` the result is checked, and kernels that lost by their rewrite are
+/// on the originals. With `judges` the result is checked, and kernels that lost by their rewrite are
 /// rewritten no more; `examined` then says what was assembled. Warnings are appended to `warnings`.
 ///
 /// # Errors
@@ -286,7 +286,7 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
 pub fn assemble<R: Replacement>(
     call: Call<'_>,
     examined: &mut [Examined<R>],
-    again: Option<&Again<'_, R>>,
+    judges: Option<Judges<'_, R>>,
     mut warnings: Vec<String>,
 ) -> io::Result<Assembled> {
     for one in &*examined {
@@ -297,8 +297,8 @@ pub fn assemble<R: Replacement>(
     let mut unused = None;
     if examined.iter().any(|one| one.changed().is_some()) {
         // (GCC's assembler writes no machine code that could be compared.)
-        let checked = match again.filter(|_| !call.line.foreign_lines) {
-            Some(again) => check::run(&call, examined, again),
+        let checked = match judges.filter(|_| !call.line.foreign_lines) {
+            Some(judges) => check::run(&call, examined, judges),
             None => run_rewritten(&call, examined, &mut None, How::default()).map(Checked::alone),
         };
         match checked {

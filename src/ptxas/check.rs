@@ -3,8 +3,8 @@
 //! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
 //! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
 //! folder; what is to be used is then put into the user's output file, which nobody has touched before.
-//! Where a kernel is worse by [`losses`] or ptxas has more [`complaints`], the text without its rewrite
-//! is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
+//! Where a kernel is worse by [`losses`], takes more cycles by its machine code ([`Slower`]), or
+//! ptxas has more [`complaints`], the text without its rewrite is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
 //! becomes the user's, with its messages: it is there, whatever the other run does. A kernel that a
 //! profile has decided for may take more: it was measured to be faster. Out: how the run ended
@@ -32,6 +32,32 @@ use std::path::{Path, PathBuf};
 /// Rewrites a text once more, without the kernels named. The arguments are the text, its rewriting so
 /// far, and the kernels with what each lost.
 pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> Result<R, String> + 'r;
+
+/// The kernels of a text that take more cycles than before, with both numbers. The arguments are the text, its
+/// rewriting, and the bytes that were made of the two.
+pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2]) -> Vec<Loss> + 'r;
+
+/// What a check asks the rewriter.
+pub struct Judges<'r, R> {
+    /// For a text without the kernels that lost something.
+    pub again: &'r Again<'r, R>,
+    /// For the kernels that are slower.
+    pub slower: &'r Slower<'r, R>,
+}
+
+impl<R> Clone for Judges<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Judges<'_, R> {}
+
+impl<R> std::fmt::Debug for Judges<'_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Judges")
+    }
+}
 
 /// How often a text is assembled again after kernels were taken out. The registers and stack of a
 /// kernel depend on its own text and on the functions that it calls, so the first time is nearly
@@ -96,7 +122,7 @@ impl Checked {
 pub fn run<R: Replacement>(
     call: &Call<'_>,
     examined: &mut [Examined<R>],
-    again: &Again<'_, R>,
+    judges: Judges<'_, R>,
 ) -> io::Result<Checked> {
     if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(call))) {
         return Ok(Checked::unused("the output cannot be looked at before it is used"));
@@ -115,7 +141,9 @@ pub fn run<R: Replacement>(
     }
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {
-        let new = match fate(&original, finished, &taken, |name| is_measured(examined, name)) {
+        let is_measured = |name: &str| is_measured(examined, name);
+        let slower = |bytes: &[u8]| slower(examined, judges.slower, [&original.bytes, bytes]);
+        let new = match fate(&original, finished, &taken, is_measured, slower) {
             Fate::Good(finished, bytes) => {
                 let delivered = deliver(call, *finished, &bytes, None);
                 let cubins = Cubins { original: original.bytes, rewritten: bytes };
@@ -134,7 +162,8 @@ pub fn run<R: Replacement>(
             break;
         }
         taken.extend(new);
-        if !take_out(examined, again, &taken) || examined.iter().all(|one| one.changed().is_none())
+        if !take_out(examined, judges.again, &taken)
+            || examined.iter().all(|one| one.changed().is_none())
         {
             break;
         }
@@ -150,6 +179,16 @@ pub fn run<R: Replacement>(
 
 fn output<'c>(call: &Call<'c>) -> &'c OsStr {
     call.line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT))
+}
+
+/// The kernels that take more cycles than before.
+fn slower<R: Replacement>(
+    examined: &[Examined<R>],
+    judge: &Slower<'_, R>,
+    cubins: [&[u8]; 2],
+) -> Vec<Loss> {
+    let changed = examined.iter().filter_map(|one| one.changed());
+    changed.flat_map(|(source, rewritten)| judge(source, rewritten, cubins)).collect()
 }
 
 fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
@@ -284,6 +323,7 @@ fn fate(
     mut finished: Finished,
     taken: &[Loss],
     is_measured: impl Fn(&str) -> bool,
+    slower: impl FnOnce(&[u8]) -> Vec<Loss>,
 ) -> Fate {
     if finished.interrupted().is_some() {
         return Fate::Interrupted(Box::new(finished));
@@ -316,6 +356,11 @@ fn fate(
             Some(name) if lost.iter().any(|(known, _)| *known == name) => {}
             Some(name) => lost.push((name, what)),
             None => return Fate::bad(format!("taken back: {what}")),
+        }
+    }
+    for (name, what) in slower(&bytes) {
+        if !is_measured(&name) && lost.iter().all(|(known, _)| *known != name) {
+            lost.push((name, what));
         }
     }
     if lost.is_empty() {

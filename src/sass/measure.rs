@@ -1,41 +1,28 @@
 //! What a kernel takes of a multiprocessor, as one number for each number of resident warps, by which two versions of it
 //! are compared.
 //!
-//! In: the static schedule of a kernel, and what its accesses to memory take ([`Requests`]). Out: a [`Measure`]. Units of
-//! the multiprocessor are kept busy by what is executed; what a warp alone takes beyond that are latencies, which other
-//! warps fill ([`queue`]). It ranks versions of one piece of code and predicts no time: what the caches hold is not known.
+//! In: the static schedule of a kernel, and what its accesses to memory take ([`Requests`]). Out: a [`Measure`]: cycles of
+//! the multiprocessor on which warps execute the kernel beside each other ([`multiprocessor`]). It ranks versions of one
+//! piece of code and predicts no time.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::access::Requests;
 use super::code::{self, Function};
-use super::cubin;
-use super::opcodes::Pipe;
+use super::cubin::{self, Usage};
+use super::multiprocessor::{self, Launch};
+use super::opcodes::{Pipe, Role};
 use super::paths::Histogram;
-use super::queue;
-use super::schedule::{Access, SCHEDULERS, Schedule};
+use super::resources::{self, USUAL_BLOCKS};
+use super::schedule::{SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
+use crate::isa::limits::WARP_SIZE;
 use crate::isa::multiprocessor::Multiprocessor;
 
-/// What one request of a warp takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Request {
-    /// Cycles of the load/store unit.
-    pub cycles: f64,
-    /// Bytes between the multiprocessor and the second-level cache.
-    pub from_l2: f64,
-    /// Bytes of these that come from memory.
-    pub from_memory: f64,
-}
-
-impl Request {
-    /// Of lanes whose addresses are not known: one cycle.
-    pub const UNKNOWN: Request = Request { cycles: 1.0, from_l2: 0.0, from_memory: 0.0 };
-}
-
-/// What the requests of a kernel take, by their kind. Those that it lacks are [`Request::UNKNOWN`].
-pub type Requests = BTreeMap<Access, Request>;
+/// Warps of a launch that a multiprocessor executes: twice as many as fit on most.
+pub const LAUNCHED: u32 = 128;
 
 /// Cycles of one execution of a kernel by a warp.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -44,37 +31,75 @@ pub struct Measure {
     pub alone: f64,
     /// Cycles that it keeps each unit busy.
     pub busy: BTreeMap<&'static str, f64>,
+    /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
+    /// that fit, and all.
+    pub cycles_per_warp: BTreeMap<u32, f64>,
 }
 
 impl Measure {
-    /// The measure of a kernel.
-    pub fn new(schedule: &Schedule, timing: &Timing, requests: &Requests) -> Measure {
-        let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
-        busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
-        let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
-        for (access, count) in schedule.accesses() {
-            let request = requests.get(&access).copied().unwrap_or(Request::UNKNOWN);
-            queued += count * (request.cycles - 1.0).max(0.0);
-            from_l2 += count * request.from_l2;
-            from_memory += count * request.from_memory;
-        }
-        for (pipe, cycles) in schedule.pipes() {
-            *busy.entry(pipe.into()).or_default() += cycles;
-        }
-        *busy.entry(Pipe::Lsu.into()).or_default() += queued;
-        for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
-            let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
-            busy.insert(level.into(), cycles);
-        }
-        let alone = schedule.issue_cycles() + schedule.wait_cycles() + queued;
-        Measure { alone, busy }
+    /// The measure of a kernel; `None` if its path is too long. `usage`: what its blocks take.
+    pub fn new(
+        schedule: &Schedule,
+        architecture: u32,
+        requests: &Requests,
+        usage: &Usage,
+    ) -> Option<Measure> {
+        let timing = Timing::of(architecture)?;
+        let steps = schedule.stream()?;
+        let most = Multiprocessor::of(architecture).map(|on| resources::resident(on, usage));
+        let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
+        let launch = Launch { resident: 1, warps: 1, block: 1 };
+        let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
+        let scale = scale(schedule, requests);
+        let with = |resident: u32| {
+            // Registers and shared memory may hold fewer.
+            let fit = resident.min(most.unwrap_or(resident)).max(1);
+            let launch = Launch { resident: fit, warps: LAUNCHED, block: block.min(fit) };
+            (resident, scale * cycles(launch))
+        };
+        Some(Measure {
+            alone: cycles(launch),
+            busy: busy(schedule, timing, requests),
+            cycles_per_warp: occupancies(architecture).map(with).collect(),
+        })
     }
+}
 
-    /// Cycles of the multiprocessor for each of `warps` resident warps.
-    pub fn cycles(&self, warps: u32) -> f64 {
-        let busy: Vec<f64> = self.busy.values().copied().collect();
-        queue::cycles_per_warp(&busy, self.alone, warps)
+/// The bytes of a lane that are loaded and stored on the path through the text by those on the path through the machine
+/// code: ptxas may have unrolled a loop, of which as many iterations are followed in both.
+fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
+    let accesses = schedule.accesses();
+    let counted = accesses.iter().filter(|(access, _)| {
+        use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
+        matches!(
+            access.role,
+            LoadGeneric | LoadGlobal | LoadShared | StoreGeneric | StoreGlobal | StoreShared
+        )
+    });
+    let bytes: f64 = counted.map(|(access, count)| f64::from(access.bytes) * count).sum();
+    if bytes > 0.0 && requests.bytes > 0.0 { requests.bytes / bytes } else { 1.0 }
+}
+
+/// Cycles that a warp keeps each unit busy.
+fn busy(schedule: &Schedule, timing: &Timing, requests: &Requests) -> BTreeMap<&'static str, f64> {
+    let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
+    busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
+    let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
+    for (access, count) in schedule.accesses() {
+        let request = requests.of(access);
+        queued += count * (request.executed * request.cycles.max(1.0) - 1.0);
+        from_l2 += count * request.executed * request.from_l2;
+        from_memory += count * request.executed * request.from_memory;
     }
+    for (pipe, cycles) in schedule.pipes() {
+        *busy.entry(pipe.into()).or_default() += cycles;
+    }
+    *busy.entry(Pipe::Lsu.into()).or_default() += queued;
+    for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
+        let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
+        busy.insert(level.into(), cycles);
+    }
+    busy
 }
 
 /// The numbers of resident warps for which versions are compared: an eighth, a quarter and half of those that fit on a
@@ -82,6 +107,28 @@ impl Measure {
 pub fn occupancies(architecture: u32) -> impl Iterator<Item = u32> {
     let most = Multiprocessor::of(architecture).map(|on| on.warps);
     most.into_iter().flat_map(|most| [8, 4, 2, 1].map(|part| most / part))
+}
+
+/// The measures of some kernels of a cubin, by the kernels' names; without those that are not known. `originals`: the
+/// instructions that they executed before they were rewritten.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn measures(
+    bytes: &[u8],
+    requests: &BTreeMap<String, Requests>,
+    originals: &BTreeMap<String, Histogram>,
+) -> Result<BTreeMap<String, Measure>, String> {
+    let cubin = cubin::read(bytes)?;
+    let of_function = |function: Function| {
+        let requests = requests.get(&function.name)?;
+        let usage = cubin.kernels.get(&function.name)?;
+        let original = originals.get(&function.name);
+        let schedule = Schedule::new(&function, cubin.architecture, original).ok()?;
+        let measure = Measure::new(&schedule, cubin.architecture, requests, usage)?;
+        Some((function.name, measure))
+    };
+    Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())
 }
 
 /// The instructions that each kernel of a cubin executes, by the kernels' names; without those whose schedule is not

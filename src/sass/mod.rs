@@ -11,15 +11,18 @@
 //! - [`opcodes`]: the mnemonic, the class and the register operands of each opcode, from data files.
 //! - [`code`]: the instructions of the functions of a cubin.
 //! - [`lines`]: their source lines. [`mod@resources`]: what a kernel takes of a multiprocessor.
+//! - [`mod@access`]: accesses to memory by kind, and what they take.
 //! - [`graph`]: basic blocks, loops.
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
 //! - [`compare`]: which kernels of two builds take more.
 //! - [`report`]: all of that for people and programs.
-//! - [`paths`]: how often each block is executed.
+//! - [`paths`]: the path that a warp is taken to follow.
 //! - [`schedule`]: issue cycles, waits and loads in flight of each block.
+//! - [`stream`]: the instructions along the path of a warp.
+//! - [`mod@multiprocessor`]: cycles of warps that execute them beside each other.
 //! - [`measure`]: one number for each number of resident warps, by which two versions are compared.
-//! - [`mod@queue`]: cycles of a warp beside others.
 
+pub mod access;
 pub mod code;
 pub mod compare;
 pub mod cubin;
@@ -27,12 +30,13 @@ pub mod encoding;
 pub mod graph;
 pub mod lines;
 pub mod measure;
+pub mod multiprocessor;
 pub mod opcodes;
 pub mod paths;
-pub mod queue;
 pub mod report;
 pub mod resources;
 pub mod schedule;
+pub mod stream;
 pub mod timing;
 
 pub use code::Function;

@@ -130,6 +130,8 @@ pub enum Pipe {
 pub enum Latency {
     /// A load from global memory.
     Global,
+    /// A load from global memory that hits the second-level cache.
+    L2,
     /// A load from shared memory.
     Shared,
     /// A load from local memory.

@@ -1,8 +1,8 @@
 //! How often the blocks of a kernel are executed, where only the machine code is known.
 //!
-//! In: the blocks, and what an execution of each takes. Out: executions for each execution of the kernel by a warp. The
-//! module follows one path from the entry to the end. A loop is executed [`LOOP_ITERATIONS`] times, along one path from
-//! its header back to it. At a branch with two sides,
+//! In: the blocks, and what an execution of each takes. Out: the path of a warp from the entry to the end
+//! ([`Followed`]). A loop is executed [`LOOP_ITERATIONS`] times, along one path from its header back to it; a loop around
+//! others [`OUTER_ITERATIONS`] times. At a branch with two sides,
 //!
 //! - a side with instructions is followed if the other side is empty, unless it calls a function: ptxas inlines all
 //!   calls but those of rare cases, such as the slow path of a division;
@@ -19,7 +19,46 @@ use petgraph::graphmap::DiGraphMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Iterations of a loop whose trip count is not known.
-pub const LOOP_ITERATIONS: f64 = 8.0;
+pub const LOOP_ITERATIONS: u32 = 8;
+
+/// The same of a loop around other loops: so that nested loops do not make a path of millions of instructions.
+pub const OUTER_ITERATIONS: u32 = 2;
+
+/// Calls on the path that are followed, one in the other.
+const MAX_CALLS: usize = 4;
+
+/// A part of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// A block, executed once.
+    Block(usize),
+    /// The iterations of a loop, and the parts of one of them.
+    Loop(u32, Vec<Part>),
+}
+
+/// The path of a warp through a kernel and the functions that it calls.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Followed {
+    /// Its parts, one behind the other.
+    pub parts: Vec<Part>,
+}
+
+impl Followed {
+    /// Executions of each of `count` blocks for each execution of the kernel by a warp.
+    pub fn executions(&self, count: usize) -> Vec<f64> {
+        let mut found = vec![0.0; count];
+        let mut open: Vec<(&[Part], f64)> = vec![(&self.parts, 1.0)];
+        while let Some((parts, times)) = open.pop() {
+            for part in parts {
+                match part {
+                    Part::Block(at) => found[*at] += times,
+                    Part::Loop(each, inner) => open.push((inner, times * f64::from(*each))),
+                }
+            }
+        }
+        found
+    }
+}
 
 /// What an execution of a block takes, or of a path through several.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -64,13 +103,15 @@ pub type Histogram = BTreeMap<u32, f64>;
 /// Forks at which both paths are tried.
 const MAX_FORKS: usize = 16;
 
-/// Executions of each block for each execution of the kernel by a warp. `original`: the instructions that the kernel
-/// executed before it was rewritten.
-pub fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
+/// The path through some blocks. `original`: the instructions that the kernel executed before it was rewritten.
+pub fn follow(blocks: &Blocks, original: Option<&Histogram>) -> Followed {
     let mut paths = Paths { blocks, turned: FxHashSet::default() };
     let (mut found, mut forks) = paths.all();
     let Some(original) = original else { return found };
-    let mut distance = distance(&executed(blocks, &found), original);
+    let differs = |path: &Followed| {
+        distance(&executed(blocks, &path.executions(blocks.next.len())), original)
+    };
+    let mut distance = differs(&found);
     let mut tried = FxHashSet::default();
     while let Some(&fork) = forks.iter().find(|fork| !tried.contains(*fork))
         && tried.len() < MAX_FORKS
@@ -78,7 +119,7 @@ pub fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
         tried.insert(fork);
         paths.turned.insert(fork);
         let (other, other_forks) = paths.all();
-        let new = self::distance(&executed(blocks, &other), original);
+        let new = differs(&other);
         if new > distance {
             (found, forks, distance) = (other, other_forks, new);
         } else {
@@ -120,8 +161,8 @@ struct Path {
     forks: Vec<usize>,
     /// What it takes.
     work: Work,
-    /// The executions of its blocks.
-    executions: Vec<(usize, f64)>,
+    /// Its parts.
+    parts: Vec<Part>,
 }
 
 /// A block, or a loop with all of its blocks, on the path to the end of a part of the code.
@@ -132,6 +173,8 @@ struct Step {
     rest: Work,
     /// The step that follows; `None` at the end.
     next: Option<usize>,
+    /// Its last block in the text.
+    last: usize,
     /// Whether two versions of one piece of code follow.
     is_fork: bool,
     /// The nearest step that all paths from here to the end go through; `None` if that is the end.
@@ -141,26 +184,47 @@ struct Step {
 }
 
 impl Paths<'_> {
-    /// The executions of all blocks, and the forks that are met.
-    fn all(&self) -> (Vec<f64>, Vec<usize>) {
-        let Blocks { next, calls, .. } = self.blocks;
-        let (mut found, mut forks) = (vec![0.0; next.len()], Vec::new());
-        // Each function once, in the order in which calls are met.
-        let mut open = vec![(0, 1.0)];
-        let mut entered = FxHashSet::default();
-        while let Some((entry, times)) = open.pop() {
-            if entry >= next.len() || !entered.insert(entry) {
-                continue;
-            }
-            let path = self.through(self.reached(entry), entry, false);
-            for (at, own) in path.executions {
-                found[at] += times * own;
-                let called = calls.iter().filter(|(from, _)| *from == at);
-                open.extend(called.map(|&(_, to)| (to, times * own)));
-            }
-            forks.extend(path.forks);
+    /// The path from the entry, and the forks that are met.
+    fn all(&self) -> (Followed, Vec<usize>) {
+        let mut forks = Vec::new();
+        let parts = self.function(0, &mut Vec::new(), &mut forks);
+        (Followed { parts }, forks)
+    }
+
+    /// The path through a function with what it calls.
+    fn function(&self, entry: usize, around: &mut Vec<usize>, forks: &mut Vec<usize>) -> Vec<Part> {
+        if entry >= self.blocks.next.len() || around.contains(&entry) || around.len() > MAX_CALLS {
+            return Vec::new();
         }
-        (found, forks)
+        around.push(entry);
+        let path = self.through(self.reached(entry), entry, false);
+        let parts = self.with_calls(path.parts, around, forks);
+        around.pop();
+        forks.extend(path.forks);
+        parts
+    }
+
+    fn with_calls(
+        &self,
+        parts: Vec<Part>,
+        around: &mut Vec<usize>,
+        forks: &mut Vec<usize>,
+    ) -> Vec<Part> {
+        let mut found = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part {
+                Part::Block(at) => {
+                    found.push(Part::Block(at));
+                    for &(_, to) in self.blocks.calls.iter().filter(|(from, _)| *from == at) {
+                        found.extend(self.function(to, around, forks));
+                    }
+                }
+                Part::Loop(times, inner) => {
+                    found.push(Part::Loop(times, self.with_calls(inner, around, forks)));
+                }
+            }
+        }
+        found
     }
 
     /// The blocks that can be reached from one.
@@ -210,8 +274,10 @@ impl Paths<'_> {
             next.sort_unstable();
             next.dedup();
             let turned = component.iter().any(|at| self.turned.contains(at));
+            let last = component.iter().copied().max().unwrap_or_default();
             let own = self.own(&graph, component);
-            steps.push((!next.is_empty()).then(|| Step::new(own, &next, &steps, turned)));
+            let step = || Step { last, ..Step::new(own, &next, &steps, turned) };
+            steps.push((!next.is_empty()).then(step));
         }
         let mut path = Path::default();
         let mut at = step_of.get(&entry).copied();
@@ -219,9 +285,10 @@ impl Paths<'_> {
             let own = std::mem::take(&mut step.own);
             path.work = path.work.plus(own.work, 1.0);
             path.forks.extend(own.forks);
-            let last = own.executions.last().filter(|_| step.is_fork);
-            path.forks.extend(last.map(|(at, _)| *at));
-            path.executions.extend(own.executions);
+            if step.is_fork {
+                path.forks.push(step.last);
+            }
+            path.parts.extend(own.parts);
             at = step.next;
         }
         path
@@ -232,7 +299,7 @@ impl Paths<'_> {
         let first = component.iter().copied().min().unwrap_or_default();
         if component.len() == 1 && !graph.contains_edge(first, first) {
             let work = self.blocks.work[first];
-            return Path { work, executions: vec![(first, 1.0)], forks: Vec::new() };
+            return Path { work, parts: vec![Part::Block(first)], forks: Vec::new() };
         }
         let members: FxHashSet<usize> = component.iter().copied().collect();
         let enters = |at: &usize| {
@@ -240,10 +307,11 @@ impl Paths<'_> {
             from.any(|from| !members.contains(&from))
         };
         let entry = component.iter().copied().filter(enters).min().unwrap_or(first);
-        let mut iteration = self.through(members, entry, true);
-        iteration.executions.iter_mut().for_each(|(_, times)| *times *= LOOP_ITERATIONS);
-        iteration.work = Work::default().plus(iteration.work, LOOP_ITERATIONS);
-        iteration
+        let Path { forks, work, parts } = self.through(members, entry, true);
+        let has_loops = parts.iter().any(|part| matches!(part, Part::Loop(..)));
+        let times = if has_loops { OUTER_ITERATIONS } else { LOOP_ITERATIONS };
+        let work = Work::default().plus(work, f64::from(times));
+        Path { forks, work, parts: vec![Part::Loop(times, parts)] }
     }
 }
 
@@ -290,7 +358,7 @@ impl Step {
         }
         let next = chosen.flatten();
         let rest = rest(next).plus(own.work, 1.0);
-        Step { own, rest, next, is_fork, join, height: height(join) + 1 }
+        Step { own, rest, next, last: 0, is_fork, join, height: height(join) + 1 }
     }
 }
 
@@ -303,6 +371,10 @@ mod tests {
         calls_are_rare_and_branches_are_taken,
         the_version_that_the_original_lacks_is_followed
     );
+
+    fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
+        follow(blocks, original).executions(blocks.next.len())
+    }
 
     /// Blocks with these successors; each with cycles, accesses, and an instruction of a kind.
     fn blocks(rows: &[(&[usize], f64, f64, u32)]) -> Blocks {
@@ -328,8 +400,8 @@ mod tests {
             (&[2, 1], 1.0, 0.0, 0),
             (&[4, 3], 1.0, 1.0, 0),
         ]);
-        let each = LOOP_ITERATIONS;
-        assert_eq!(executions(&found, None), [1.0, 1.0, each, each, each * each]);
+        let [inner, outer] = [LOOP_ITERATIONS, OUTER_ITERATIONS].map(f64::from);
+        assert_eq!(executions(&found, None), [1.0, 1.0, outer, outer, outer * inner]);
     }
 
     fn calls_are_rare_and_branches_are_taken() {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::access::Requests;
 use super::code;
 use super::cubin;
 use super::lines::Lines;
-use super::measure::{Measure, Requests, occupancies};
+use super::measure::Measure;
 use super::opcodes::Pipe;
 use super::paths::Histogram;
 use super::resources::{self, Resources};
 use super::schedule::{BlockSchedule, Schedule};
-use super::timing::Timing;
 
 /// The version of the JSON.
 pub const FORMAT_VERSION: u32 = 1;
@@ -47,29 +47,11 @@ pub struct Kernel {
     /// Cycles that a warp keeps each unit of the multiprocessor busy, loops weighted.
     pub pipes: Option<BTreeMap<&'static str, f64>>,
     /// What a warp takes of the multiprocessor.
-    pub measure: Option<Measured>,
+    pub measure: Option<Measure>,
     /// The basic blocks that can be reached.
     pub blocks: Option<Vec<Block>>,
     /// Why the schedule is not known.
     pub unknown: Option<String>,
-}
-
-/// What a warp takes of the multiprocessor.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Measured {
-    /// Cycles of a warp that has the multiprocessor to itself, and that it keeps each unit busy.
-    #[serde(flatten)]
-    pub measure: Measure,
-    /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
-    /// that fit, and all.
-    pub cycles_per_warp: BTreeMap<u32, f64>,
-}
-
-impl Measured {
-    fn new(measure: Measure, architecture: u32) -> Measured {
-        let cycles = occupancies(architecture).map(|warps| (warps, measure.cycles(warps)));
-        Measured { cycles_per_warp: cycles.collect(), measure }
-    }
 }
 
 /// Loads that are under way.
@@ -130,12 +112,12 @@ impl Report {
             }
             let schedule =
                 Schedule::new(&function, cubin.architecture, beside.originals.get(&function.name));
-            let nothing = Requests::new();
+            let nothing = Requests::default();
             let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
-            let measure = schedule.as_ref().ok().and_then(|schedule| {
-                let timing = Timing::of(cubin.architecture)?;
-                Some(Measured::new(Measure::new(schedule, timing, requests), cubin.architecture))
-            });
+            let measure = schedule
+                .as_ref()
+                .ok()
+                .and_then(|schedule| Measure::new(schedule, cubin.architecture, requests, usage));
             let kernel = Kernel::new(&function.name, resources, schedule, &lines);
             kernels.push(Kernel { measure, ..kernel });
         }

@@ -50,12 +50,6 @@ pub fn resources(bytes: &[u8]) -> Result<(u32, BTreeMap<String, Resources>), Str
 
 /// The resources of a kernel.
 pub fn of(function: &Function, usage: &Usage, architecture: u32) -> Resources {
-    let warps = |on: Multiprocessor| {
-        let own = usage.threads.map(|threads| [threads]);
-        let blocks = own.as_ref().map_or(&USUAL_BLOCKS[..], |own| &own[..]);
-        let warps = |&threads: &u32| on.resident_warps(threads, usage.registers, usage.shared);
-        blocks.iter().map(warps).max()
-    };
     let spills = (usage.stack == 0).then_some(0);
     Resources {
         registers: usage.registers,
@@ -65,6 +59,15 @@ pub fn of(function: &Function, usage: &Usage, architecture: u32) -> Resources {
         shared: usage.shared,
         code_bytes: function.code_bytes(),
         instructions: function.count() as u32,
-        warps: Multiprocessor::of(architecture).and_then(warps),
+        warps: Multiprocessor::of(architecture).map(|on| resident(on, usage)),
     }
+}
+
+/// Warps that are resident on a multiprocessor: in blocks of the size that the kernel names, otherwise in the best of
+/// [`USUAL_BLOCKS`].
+pub fn resident(on: Multiprocessor, usage: &Usage) -> u32 {
+    let own = usage.threads.map(|threads| [threads]);
+    let blocks = own.as_ref().map_or(&USUAL_BLOCKS[..], |own| &own[..]);
+    let warps = |&threads: &u32| on.resident_warps(threads, usage.registers, usage.shared);
+    blocks.iter().map(warps).max().unwrap_or(0)
 }

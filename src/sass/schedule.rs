@@ -12,11 +12,13 @@
 
 use std::collections::BTreeMap;
 
+use super::access::Access;
 use super::code::Function;
 use super::encoding::{Instruction, SCOREBOARDS};
 use super::graph::{self, Graph, Unknown};
 use super::opcodes::{Latency, Opcode, Opcodes, Pipe, Role};
-use super::paths::{self, Blocks, Histogram, Work};
+use super::paths::{self, Blocks, Followed, Histogram, Work};
+use super::stream::{self, Step};
 use super::timing::Timing;
 
 /// Schedulers of a multiprocessor, from compute capability 7.0 on.
@@ -47,15 +49,6 @@ pub struct BlockSchedule {
     pub executions: f64,
 }
 
-/// A kind of accesses by a warp.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Access {
-    /// What it does, and where.
-    pub role: Role,
-    /// Bytes of each lane.
-    pub bytes: u32,
-}
-
 /// The static schedule of a kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schedule {
@@ -63,6 +56,10 @@ pub struct Schedule {
     pub blocks: Vec<BlockSchedule>,
     /// The instructions that are executed, by kind.
     pub executed: Histogram,
+    /// The path of a warp.
+    path: Followed,
+    /// The steps of each block.
+    steps: Vec<Vec<Step>>,
     /// Cycles that each unit takes for an instruction, where that is known.
     busy: BTreeMap<Pipe, f64>,
 }
@@ -118,24 +115,28 @@ impl Schedule {
             return Err(Unknown::Unscheduled);
         }
         let count = graph.blocks.len();
-        let (mut blocks, mut backward) = (Vec::new(), vec![Pending::default(); count]);
+        let (mut blocks, mut steps) = (Vec::new(), Vec::new());
+        let mut backward = vec![Pending::default(); count];
         for _ in 0..2 {
             let mut entries = std::mem::replace(&mut backward, vec![Pending::default(); count]);
             blocks.clear();
+            steps.clear();
             for (at, block) in graph.blocks.iter().enumerate() {
                 let mut pending = entries[at];
                 let offset = code[block.first].offset;
                 let mut found =
                     BlockSchedule { offset, depth: block.depth, ..BlockSchedule::default() };
-                let mut guarded = Guarded::new();
-                for instruction in &code[block.first..block.end] {
+                let mut block_steps = Vec::new();
+                let accesses = accesses(&code[block.first..block.end], table);
+                for (instruction, access) in code[block.first..block.end].iter().zip(accesses) {
                     if let Some(opcode) = table.get(*instruction) {
                         found.issue(*instruction, opcode, &mut pending, timing);
-                        found.access(*instruction, opcode, &mut guarded);
+                        found.access(access);
+                        block_steps.extend(access.step(*instruction, opcode, timing));
                     }
                 }
-                found.count_guarded(guarded);
                 blocks.push(found);
+                steps.push(block_steps);
                 for &to in &block.successors {
                     let entry = if to > at { &mut entries[to] } else { &mut backward[to] };
                     entry.meet(&pending);
@@ -143,14 +144,15 @@ impl Schedule {
             }
         }
         let blocks_to_follow = blocks_of(&graph, &blocks, code, table);
-        let executions = paths::executions(&blocks_to_follow, original);
+        let path = paths::follow(&blocks_to_follow, original);
+        let executions = path.executions(count);
         let executed = paths::executed(&blocks_to_follow, &executions);
         for (block, executions) in blocks.iter_mut().zip(executions) {
             block.executions = executions;
         }
         let pipes = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu];
         let busy = pipes.into_iter().filter_map(|pipe| Some((pipe, timing.busy(pipe)?)));
-        Ok(Schedule { blocks, busy: busy.collect(), executed })
+        Ok(Schedule { blocks, busy: busy.collect(), executed, path, steps })
     }
 
     /// The sum of something over the blocks, each as often as it is executed.
@@ -183,6 +185,11 @@ impl Schedule {
         Some((loads / waits, *most))
     }
 
+    /// The instructions along the path of a warp; `None` if they are too many.
+    pub fn stream(&self) -> Option<Vec<Step>> {
+        stream::along(&self.path.parts, &self.steps)
+    }
+
     /// Accesses to memory by a warp, by kind.
     pub fn accesses(&self) -> BTreeMap<Access, f64> {
         let mut found = BTreeMap::new();
@@ -205,6 +212,9 @@ impl Schedule {
     }
 }
 
+/// The kind under which waits for loads are counted among the instructions: no instruction has it.
+const WAITS: u32 = u32::MAX;
+
 /// What is needed to follow the code.
 fn blocks_of(
     graph: &Graph,
@@ -219,8 +229,9 @@ fn blocks_of(
     let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
     let work =
         |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
-    let kinds = |block: &graph::Block| {
-        let mut kinds = Histogram::new();
+    let kinds = |(block, schedule): (&graph::Block, &BlockSchedule)| {
+        // Versions may differ in nothing but the order of their loads.
+        let mut kinds = Histogram::from([(WAITS, schedule.loads_in_flight.len() as f64)]);
         for &instruction in &code[block.first..block.end] {
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
@@ -235,7 +246,7 @@ fn blocks_of(
         next: graph.blocks.iter().enumerate().map(next).collect(),
         calls: graph.calls.clone(),
         work: blocks.iter().enumerate().map(work).collect(),
-        kinds: graph.blocks.iter().map(kinds).collect(),
+        kinds: graph.blocks.iter().zip(blocks).map(kinds).collect(),
     }
 }
 
@@ -247,42 +258,69 @@ pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
     })
 }
 
-/// Accesses by their guard predicates: those that are executed where it is true, and those where it is false.
-type Guarded = BTreeMap<u8, [BTreeMap<Access, u32>; 2]>;
+/// What an instruction does to memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accessed {
+    /// Nothing.
+    Not,
+    /// Nothing on the path: those are executed that stand under the opposite of its guard.
+    Instead(Role),
+    /// This.
+    By(Access),
+}
+
+/// The accesses of a block. Of those that stand under a guard and under its opposite, the fewer ones are executed.
+fn accesses(code: &[Instruction], table: &Opcodes) -> Vec<Accessed> {
+    let role = |instruction: &Instruction| {
+        let role = table.get(*instruction)?.class.role;
+        role.accesses_memory().then_some(role)
+    };
+    let mut counts: BTreeMap<u8, [u32; 2]> = BTreeMap::new();
+    for instruction in code.iter().filter(|instruction| role(instruction).is_some()) {
+        if let Some((predicate, negated)) = instruction.guard() {
+            counts.entry(predicate).or_default()[usize::from(negated)] += 1;
+        }
+    }
+    let of = |instruction: &Instruction| {
+        let Some(role) = role(instruction) else { return Accessed::Not };
+        let guard = instruction.guard();
+        if let Some((predicate, negated)) = guard {
+            let executes_negated = match counts[&predicate] {
+                [0, _] => true,
+                [a, b] => a > b && b > 0,
+            };
+            if negated != executes_negated {
+                return Accessed::Instead(role);
+            }
+        }
+        let (bytes, guarded) = (instruction.access_bytes(), guard.is_some());
+        Accessed::By(Access { role, bytes, guarded })
+    };
+    code.iter().map(of).collect()
+}
+
+impl Accessed {
+    /// The step of the instruction; `None` for one that does nothing on the path.
+    fn step(self, instruction: Instruction, opcode: &Opcode, timing: &Timing) -> Option<Step> {
+        match self {
+            Accessed::Not => Some(Step::new(instruction, opcode, None, timing)),
+            Accessed::By(access) => Some(Step::new(instruction, opcode, Some(access), timing)),
+            Accessed::Instead(_) => None,
+        }
+    }
+}
 
 impl BlockSchedule {
     /// Counts an access to memory.
-    fn access(&mut self, instruction: Instruction, opcode: &Opcode, guarded: &mut Guarded) {
-        let role = opcode.class.role;
-        if !role.accesses_memory() {
-            return;
-        }
-        let accesses = match instruction.guard() {
-            Some((predicate, negated)) => {
-                &mut guarded.entry(predicate).or_default()[usize::from(negated)]
+    fn access(&mut self, accessed: Accessed) {
+        match accessed {
+            Accessed::By(access) => *self.accesses.entry(access).or_default() += 1,
+            Accessed::Instead(role) if role != Role::LoadTexture => {
+                if let Some(all) = self.pipes.get_mut(&Pipe::Lsu) {
+                    *all = all.saturating_sub(1);
+                }
             }
-            None => &mut self.accesses,
-        };
-        *accesses.entry(Access { role, bytes: instruction.access_bytes() }).or_default() += 1;
-    }
-
-    /// Counts accesses under guards: of those of one predicate and of its opposite, the fewer ones.
-    fn count_guarded(&mut self, guarded: Guarded) {
-        for [positive, negative] in guarded.into_values() {
-            let count = |accesses: &BTreeMap<Access, u32>| accesses.values().sum::<u32>();
-            let (chosen, other) = match (count(&positive), count(&negative)) {
-                (0, _) => (negative, positive),
-                (a, b) if a <= b || b == 0 => (positive, negative),
-                _ => (negative, positive),
-            };
-            let by_lsu = other.iter().filter(|(access, _)| access.role != Role::LoadTexture);
-            let not_executed: u32 = by_lsu.map(|(_, count)| count).sum();
-            if let Some(all) = self.pipes.get_mut(&Pipe::Lsu) {
-                *all = all.saturating_sub(not_executed);
-            }
-            for (access, count) in chosen {
-                *self.accesses.entry(access).or_default() += count;
-            }
+            Accessed::Instead(_) | Accessed::Not => {}
         }
     }
 

@@ -33,7 +33,7 @@ mod warps;
 
 pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
 pub use bounds::Span;
-pub use count::{SECTOR, holding, wavefronts};
+pub use count::{SECTOR, holding, passes, wavefronts};
 pub use partial::Partial;
 pub use races::{Place, Race};
 pub use request::{Counts, Request, term};

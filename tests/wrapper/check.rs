@@ -25,6 +25,9 @@ pub const TESTS: crate::Tests = &[
     ("a_callee_takes_everything_back", a_callee_takes_everything_back),
     ("the_original_comes_out_however_it_is_called", the_original_comes_out),
     ("the_real_rewriter_takes_back", the_real_rewriter_takes_back),
+    ("more_cycles_are_taken_back", more_cycles_are_taken_back),
+    ("fewer_cycles_stay", fewer_cycles_stay),
+    ("arrays_are_laid_out_where_that_takes_fewer_cycles", arrays_are_laid_out),
 ];
 
 fn both_texts_are_assembled() {
@@ -221,7 +224,12 @@ struct Made {
 }
 
 impl Made {
+    /// By a strategy that was asked for by name, so that cycles decide nothing.
     fn new(ptxas: &Path, text: &str) -> Made {
+        Made::by("paper", ptxas, text)
+    }
+
+    fn by(strategy: &str, ptxas: &Path, text: &str) -> Made {
         let bench = Bench::new();
         std::fs::write(bench.path("work/a.ptx"), text).unwrap();
         let words = ["-arch=sm_80", "a.ptx", "-o"];
@@ -229,7 +237,7 @@ impl Made {
         assert!(plain.status.success(), "{plain:?}");
         let mut call = bench.stand_in_around(ptxas, &[&words[..], &["out"]].concat());
         call.env("PTXASW_REPORT", bench.path("report")).env("PTXASW_LOG", "info");
-        call.env("PTXASW_KEEP", bench.path("keep"));
+        call.env("PTXASW_KEEP", bench.path("keep")).env("PTXASW_STRATEGY", strategy);
         let done = run(call);
         assert!(done.status.success(), "{done:?}");
         let log = stderr(&done);
@@ -468,4 +476,73 @@ fn the_real_rewriter_takes_back() {
         fates.push(is_worse);
     }
     assert!(fates.contains(&true) && fates.contains(&false), "{fates:?}");
+}
+
+/// The registers that are held cost no warps, and the instructions that hold them cycles.
+fn more_cycles_are_taken_back() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let made = Made::by("auto", &ptxas, &module(&[("k", "", 12)]));
+    assert!(made.is_original);
+    let reason = made.reason("k").expect("it is taken back");
+    assert!(reason.starts_with("taken back: "), "{reason}");
+    assert!(reason.contains(" cycles per warp instead of "), "{reason}");
+    let measure = made.report.kernels[0].measure.as_ref().expect("both are measured");
+    assert!(measure.rewritten[&8] > measure.original[&8] && measure.ratio() > Some(1.0));
+    assert!(reason.contains(&measure.to_string()), "{reason}");
+    assert!(made.log.contains(&format!("a.ptx: k {reason}")), "{}", made.log);
+}
+
+/// What the stand-in makes of a file by the strategies that pay: the report, and whether the output is the original's.
+fn by_auto(ptxas: &Path, file: &str, check: &str) -> (Report, bool) {
+    let bench = Bench::new();
+    let link = bench.link(Path::new(PTXASW), "bin/ptxas");
+    let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    std::fs::write(bench.path("work/k.ptx"), text).unwrap();
+    let assemble = |settings: &[(&str, &str)]| {
+        let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
+        call.env("PTXASW_PTXAS", ptxas).envs(settings.iter().copied());
+        let output = run(call);
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        std::fs::read(bench.path("work/out")).unwrap()
+    };
+    let original = assemble(&[("PTXASW", "off")]);
+    let folder = bench.path("report");
+    let settings = [("PTXASW_REPORT", folder.to_str().unwrap()), ("PTXASW_CHECK", check)];
+    let made = assemble(&settings);
+    let report = std::fs::read(folder.join(&bench.names("report")[0])).unwrap();
+    (serde_json::from_slice(&report).unwrap(), made == original)
+}
+
+fn fewer_cycles_stay() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let (report, is_original) = by_auto(&ptxas, "ptx-samples/pastl1/pastl1.sm_80.ptx", "on");
+    let stays = |name: &str| {
+        let mut kernels = report.kernels.iter();
+        let kernel = kernels.find(|kernel| kernel.name == name).expect("the kernel is reported");
+        let measure = kernel.measure.as_ref().expect("both are measured");
+        let is_slower = measure.ratio() >= Some(1.005);
+        assert_eq!(kernel.is_rewritten(), !is_slower, "{name}: {measure}");
+        kernel.is_rewritten()
+    };
+    // Ten of 25 loads past the first-level cache are left, and six of nine.
+    assert!(!is_original && stays("pastl1_5"));
+    let _ = stays("pastl1_3");
+}
+
+fn arrays_are_laid_out() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let file = "openacc-bench/bank/kernels.sm_80.ptx";
+    let (report, _) = by_auto(&ptxas, file, "on");
+    for kernel in &report.kernels {
+        let measure = kernel.measure.as_ref().expect("both are measured");
+        let is_slower = measure.ratio() >= Some(1.005);
+        assert_eq!(kernel.laid_out() == 0, is_slower, "{}: {measure}", kernel.name);
+    }
+    let is_laid_out = |name: &str| {
+        report.kernels.iter().any(|kernel| kernel.name == name && kernel.laid_out() > 0)
+    };
+    assert!(is_laid_out("transposed") && is_laid_out("product"), "{report:#?}");
+    // Nothing is compared: arrays are left alone.
+    let (report, is_original) = by_auto(&ptxas, file, "off");
+    assert!(is_original && report.kernels.iter().all(|kernel| kernel.laid_out() == 0));
 }

@@ -11,7 +11,7 @@ use crate::report::{ArrayAccessReport, ArrayReport, Cost, KernelReport, Wavefron
 use crate::reuse::shared::Placement;
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
-use search::ArrayFinding;
+use search::{ArrayFinding, Beside};
 
 /// The pattern.
 #[derive(Debug)]
@@ -24,11 +24,14 @@ impl Pattern for Layout {
 
     /// Lists every array, the chosen ones and the others.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
-        let others = finder.groups().iter();
-        let twice = others.filter(|group| group.is_chosen()).any(|group| !group.blocks.is_empty());
+        let chosen = || finder.groups().iter().filter(|group| group.is_chosen());
+        let beside = Beside {
+            any: chosen().next().is_some(),
+            code_twice: chosen().any(|group| !group.blocks.is_empty()),
+        };
         let flow = finder.opportunities.flow();
         let arrays = (finder.arrays)(trace);
-        for found in search::decide(flow, arrays, twice, finder.options) {
+        for found in search::decide(flow, arrays, beside, finder.options) {
             finder.claim(Group {
                 accesses: Accesses::Shared,
                 refusal: found.refusal.clone(),

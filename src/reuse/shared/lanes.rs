@@ -20,6 +20,9 @@ pub const SAMPLES: u64 = 4;
 /// Lanes of a warp.
 const LANES: u64 = 32;
 
+/// Shapes that blocks usually have, for which a layout is compared where the text does not name the shape.
+pub const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
+
 /// An access to an array with its addresses.
 pub(super) fn access(
     source: &SourceFile,
@@ -55,13 +58,17 @@ pub(super) fn access(
     if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
         return Err(Refusal::ArrayLaidOut);
     }
-    let offsets = offsets(function, trace, offset).ok_or(unknown)?;
+    let exact = shape(function);
+    let usual = if exact.is_some() { &[][..] } else { &USUAL_SHAPES[..] };
+    let by_shape = usual.iter().map(|&shape| offsets(Some(shape), trace, offset));
+    let by_shape: Option<Vec<_>> = by_shape.collect();
+    let by_shape = by_shape.ok_or(unknown.clone())?;
+    let offsets = offsets(exact, trace, offset).ok_or(unknown)?;
     let width = trace.arena.width(offset);
     let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
     let range = trace.arena.range(start);
     let depth = flow.loops.depth(flow.loops.innermost(found.block));
-    let shape = shape(function);
-    let threads = shape.map_or(LANES, |[x, y, z]| x * y * z);
+    let threads = exact.map_or(LANES, |[x, y, z]| x * y * z);
     Ok(ArrayAccess {
         inst,
         bytes,
@@ -71,6 +78,7 @@ pub(super) fn access(
         // Within 1 << 20 nothing wraps around.
         bits: (range.umax < 1 << 20).then_some(!range.zeros & ((1 << 20) - 1)),
         offsets,
+        by_shape,
         lanes: if threads >= LANES { u32::MAX } else { (1 << threads) - 1 },
     })
 }
@@ -103,7 +111,7 @@ fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
 
 /// The values of a term in the lanes of some warps; `None` if they depend on what is not known. Where the block's
 /// shape is not known, the lanes of a warp lie one after the other in `tid.x`.
-fn offsets(function: &Function<'_>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
+fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
     let mut valuation = Valuation::new(&trace.arena, [term].into_iter());
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
@@ -117,7 +125,6 @@ fn offsets(function: &Function<'_>, trace: &KernelTrace, term: TermId) -> Option
     if has_functions || !symbols.iter().all(known) {
         return None;
     }
-    let shape = shape(function);
     let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
     let samples = (0..SAMPLES).map(|sample| {
         let first = (sample % warps) * LANES;

@@ -1,0 +1,327 @@
+//! What the accesses of a kernel take of a multiprocessor, by kind, for its measure by machine code.
+//!
+//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses, by what
+//! they do, where, with how many bytes, and whether under a guard, the mean over those that are executed ([`paths`]).
+//! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
+//! joined accesses; their kind it says.
+//!
+//! The lanes of the warps of a block are looked at ([`mod@sampled`]). A sector that one has loaded before comes from the
+//! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
+//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
+//! is written may stay in the second-level cache.
+
+mod sampled;
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use sampled::{ARRAY_BITS, WARPS, Warps};
+
+use crate::cfg::Flow;
+use crate::cost::{Costs, banks};
+use crate::emulate::KernelTrace;
+use crate::isa::{Form, Opcode, Qualifier, ScalarType};
+use crate::ptx::{Function, StateSpace};
+use crate::sass::access::{Access, Request, Requests};
+use crate::sass::opcodes::Role;
+use crate::sass::paths::{self, Blocks, Histogram, Work};
+use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
+
+/// Bytes of a sector of the caches.
+const SECTOR: u64 = 32;
+
+/// What is known of the accesses of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What they take, by kind.
+    pub requests: Requests,
+    /// The instructions that the kernel executes, by kind.
+    executed: Histogram,
+}
+
+/// What the accesses of a function take. `original`: the same of the function before it was rewritten.
+pub fn known(
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    traffic: &Traffic,
+    architecture: u32,
+    original: Option<&Known>,
+) -> Known {
+    let costs = Costs::of(architecture);
+    let blocks = blocks(flow, traffic);
+    let path = paths::follow(&blocks, original.map(|known| &known.executed));
+    let executions = path.executions(blocks.next.len());
+    let executed = paths::executed(&blocks, &executions);
+    let known: Vec<(&AccessTraffic, Role)> =
+        traffic.accesses.iter().filter_map(|access| Some((access, role(access)?))).collect();
+    let indices: Vec<usize> = known.iter().map(|(access, _)| access.index).collect();
+    let sampled = sampled::sampled(function, flow, trace, &indices);
+    let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
+    let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
+    let mut axes = [false; 3];
+    for ((access, _), steps) in known.iter().zip(&sampled.steps) {
+        let is_written = access.kind != AccessKind::Load && access.space != StateSpace::Shared;
+        axes = [0, 1, 2].map(|axis| axes[axis] || is_written && steps[axis] != 0);
+    }
+    let mut caches = Caches::new(flow, trace, &costs, axes);
+    let mut bytes = 0.0;
+    // First iterations come first, so that what later ones find there is there.
+    for iteration in 0..paths::LOOP_ITERATIONS as usize {
+        caches.from_memory.clear();
+        for (at, &(access, role)) in known.iter().enumerate() {
+            let next = &sampled.next[at];
+            let warps = match iteration {
+                0 => Some(&sampled.first[at]),
+                later => next.get(later - 1),
+            };
+            let Some(warps) = warps else { continue };
+            let recorded = &trace.accesses[access.index];
+            let times = executions[recorded.block.index()] / (1 + next.len()) as f64;
+            let request = caches.request(access, warps, sampled.steps[at], times > 0.0);
+            let guarded = recorded.guard.is_some();
+            let kind = Access { role, bytes: access.bytes, guarded };
+            bytes += times * f64::from(access.bytes);
+            match times > 0.0 {
+                true => on_way.entry(kind).or_default().add(request, times),
+                false => beside.entry(kind).or_default().add(request, 1.0),
+            }
+        }
+    }
+    // What is executed decides; of kinds that are not, any may be met.
+    beside.extend(on_way);
+    let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
+    Known { requests: Requests { by_kind: requests, bytes }, executed }
+}
+
+/// A sum of requests.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    weight: f64,
+    executed: f64,
+    cycles: f64,
+    from_l2: f64,
+    from_memory: f64,
+    misses: f64,
+    memory_misses: f64,
+}
+
+impl Sum {
+    fn add(&mut self, request: Request, weight: f64) {
+        self.weight += weight;
+        let weight = weight * request.executed;
+        self.executed += weight;
+        self.cycles += weight * request.cycles;
+        self.from_l2 += weight * request.from_l2;
+        self.from_memory += weight * request.from_memory;
+        self.misses += weight * request.misses;
+        self.memory_misses += weight * request.memory_misses;
+    }
+
+    fn mean(self) -> Request {
+        let executed = self.executed.max(f64::MIN_POSITIVE);
+        Request {
+            executed: self.executed / self.weight,
+            cycles: self.cycles / executed,
+            from_l2: self.from_l2 / executed,
+            from_memory: self.from_memory / executed,
+            misses: self.misses / executed,
+            memory_misses: self.memory_misses / executed,
+        }
+    }
+}
+
+/// What is needed to follow the text.
+fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
+    let bytes: FxHashMap<u32, u32> =
+        traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();
+    let mut found = Blocks::default();
+    for id in flow.block_ids() {
+        let block = &flow.blocks[id.index()];
+        found.next.push(block.successors.iter().map(|edge| edge.to.index()).collect());
+        let mut work = Work { cycles: f64::from(block.end - block.first), ..Work::default() };
+        let mut kinds = Histogram::new();
+        for inst in block.first..block.end {
+            let form = &flow.insts[inst as usize].ast.form;
+            work.arithmetic += f64::from(u8::from(is_arithmetic(form)));
+            let access = bytes.get(&inst).copied().unwrap_or(0);
+            work.accesses += f64::from(u8::from(access > 0));
+            *kinds.entry(access << 16 | form.opcode as u32).or_default() += 1.0;
+        }
+        found.work.push(work);
+        found.kinds.push(kinds);
+    }
+    found
+}
+
+fn is_arithmetic(form: &Form) -> bool {
+    use Opcode::{Add, Div, Ex2, Fma, Mad, Mul, Rcp, Rsqrt, Sqrt, Sub};
+    let computes =
+        matches!(form.opcode, Add | Sub | Mul | Mad | Fma | Div | Rcp | Sqrt | Rsqrt | Ex2);
+    computes && form.types().into_iter().any(ScalarType::is_float)
+}
+
+/// What machine code calls an access.
+fn role(access: &AccessTraffic) -> Option<Role> {
+    Some(match (access.kind, access.space) {
+        (AccessKind::Load, StateSpace::Global) => Role::LoadGlobal,
+        (AccessKind::Load, StateSpace::Generic) => Role::LoadGeneric,
+        (AccessKind::Load, StateSpace::Shared) => Role::LoadShared,
+        (AccessKind::Store, StateSpace::Global) => Role::StoreGlobal,
+        (AccessKind::Store, StateSpace::Generic) => Role::StoreGeneric,
+        (AccessKind::Store, StateSpace::Shared) => Role::StoreShared,
+        (AccessKind::Atomic | AccessKind::Reduction, _) => Role::Atomic,
+        _ => return None,
+    })
+}
+
+fn goes_past_l1(flow: &Flow<'_, '_>, inst: u32) -> bool {
+    let form = &flow.insts[inst as usize].ast.form;
+    form.has(Qualifier::Cg) || form.has(Qualifier::Cv)
+}
+
+/// The sectors that the warps have loaded.
+struct Caches<'t, 'm, 's> {
+    flow: &'t Flow<'m, 's>,
+    trace: &'t KernelTrace,
+    costs: &'t Costs,
+    /// Those in the first-level cache, which the warps of a block share.
+    l1: FxHashSet<u64>,
+    /// Those that came from memory, by their places from the first address of their array on, as far as other blocks have
+    /// no such sectors.
+    from_memory: FxHashSet<(u64, i64)>,
+    /// For each array, the first address that is accessed.
+    starts: FxHashMap<u64, u64>,
+    /// The axes along which blocks have a share of what the kernel writes.
+    axes: [bool; 3],
+}
+
+impl<'t, 'm, 's> Caches<'t, 'm, 's> {
+    fn new(
+        flow: &'t Flow<'m, 's>,
+        trace: &'t KernelTrace,
+        costs: &'t Costs,
+        axes: [bool; 3],
+    ) -> Caches<'t, 'm, 's> {
+        Caches {
+            flow,
+            trace,
+            costs,
+            l1: FxHashSet::default(),
+            from_memory: FxHashSet::default(),
+            starts: FxHashMap::default(),
+            axes,
+        }
+    }
+
+    /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
+    fn request(
+        &mut self,
+        access: &AccessTraffic,
+        warps: &Warps,
+        steps: [i64; 3],
+        is_executed: bool,
+    ) -> Request {
+        let (mut all, mut inner) = (Sum::default(), Sum::default());
+        for (warp, lanes) in warps.iter().enumerate() {
+            let addresses: Vec<u64> = lanes.executing().collect();
+            let none = Request { executed: 0.0, ..Request::UNKNOWN };
+            let request = match addresses.is_empty() {
+                true => none,
+                false => self.of_warp(access, lanes.mask, steps, &addresses, is_executed),
+            };
+            all.add(request, 1.0);
+            if (1..WARPS - 1).contains(&warp) {
+                inner.add(request, 1.0);
+            }
+        }
+        let (all, inner) = (all.mean(), inner.mean());
+        // What the warps at the edges load beyond that, those of other blocks load, too.
+        let Request { from_memory, memory_misses, .. } = inner;
+        match inner.executed > 0.0 {
+            true => Request { from_memory, memory_misses, ..all },
+            false => all,
+        }
+    }
+
+    fn of_warp(
+        &mut self,
+        access: &AccessTraffic,
+        mask: u32,
+        steps: [i64; 3],
+        addresses: &[u64],
+        is_executed: bool,
+    ) -> Request {
+        let bytes = access.bytes;
+        let nothing = Request { misses: 0.0, memory_misses: 0.0, ..Request::UNKNOWN };
+        if access.space == StateSpace::Shared {
+            let cycles = match access.kind.is_atomic() {
+                true => {
+                    f64::from(passes(&addresses.iter().map(|at| *at as i64).collect::<Vec<i64>>()))
+                }
+                false => f64::from(banks::wavefronts(addresses, mask, bytes.into())),
+            };
+            return Request { cycles, ..nothing };
+        }
+        if self.trace.accesses[access.index].address.is_none() {
+            // Each lane may access a sector of its own.
+            let all = (addresses.len() as u64 * SECTOR) as f64;
+            return Request { from_l2: all, from_memory: all, ..Request::UNKNOWN };
+        }
+        let cycles = self.costs.pipe(addresses, bytes);
+        let mut sectors: Vec<u64> = Vec::new();
+        for &address in addresses {
+            let end = address.wrapping_add(u64::from(bytes) - 1);
+            sectors.extend(address / SECTOR..=end / SECTOR);
+        }
+        sectors.sort_unstable();
+        sectors.dedup();
+        let is_load = access.kind == AccessKind::Load;
+        let past_l1 = !is_load || goes_past_l1(self.flow, access.inst);
+        let first: Vec<u64> =
+            sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
+        let new = if past_l1 { sectors.len() } else { first.len() };
+        let from_memory = match is_load {
+            true => self.from_memory(steps, &first, is_executed),
+            false => 0,
+        };
+        if is_load && is_executed {
+            self.l1.extend(&sectors);
+        }
+        let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
+        Request {
+            cycles,
+            from_l2: in_bytes(new),
+            from_memory: in_bytes(from_memory),
+            misses: f64::from(u8::from(new > 0)),
+            memory_misses: f64::from(u8::from(from_memory > 0)),
+            ..nothing
+        }
+    }
+
+    /// How many sectors of a load come from memory, of those that no load of the block has got before: without those that
+    /// an access of another block gets.
+    fn from_memory(&mut self, steps: [i64; 3], new: &[u64], is_executed: bool) -> usize {
+        if (0..3).any(|axis| self.axes[axis] && steps[axis] == 0) {
+            return 0;
+        }
+        let [_, along_y, along_z] = steps.map(i64::abs);
+        let mut count = 0;
+        for sector in new {
+            let array = sector * SECTOR >> ARRAY_BITS;
+            let start = *self.starts.entry(array).or_insert(sector * SECTOR);
+            let mut offset = (sector * SECTOR).wrapping_sub(start) as i64;
+            for step in [along_z, along_y].into_iter().filter(|step| *step != 0) {
+                offset -= (offset + step / 2).div_euclid(step) * step;
+            }
+            let place = (array, offset.div_euclid(SECTOR as i64));
+            let is_known = self.from_memory.contains(&place);
+            count += usize::from(!is_known);
+            if is_executed {
+                self.from_memory.insert(place);
+            }
+        }
+        count
+    }
+}

@@ -1,0 +1,302 @@
+//! The lanes of a few warps at their accesses, by values that real launches have.
+//!
+//! In: the trace of a kernel and its accesses. Out: for each access the lanes of [`WARPS`] warps that execute it, with
+//! their addresses ([`Lanes`]), in the first iteration of the loops around it and in further ones of the innermost.
+//!
+//! The warps are those of one block inside of the grid. Where the text has no `.reqntid`, a block has 128 threads: rows of
+//! 32 if `%tid.y` is read, otherwise one row. Parameters of 32 bits are some thousands, multiples of 4 and not of 32, those
+//! of 64 bits pointers to memory of their own. What is loaded is random; other results that are not modelled have all bits
+//! set, as the mask of a whole warp has. A condition counts for the lanes of a warp if it differs
+//! between lanes or between warps, as far as these values say. One that is false in all of them is taken to be true: the
+//! values need not be those of a launch that comes there.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::{Flow, LoopId};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
+use crate::expr::{Facts, SymbolId, TermId, Valuation, mask};
+use crate::isa::{Axis, Special};
+use crate::ptx::Function;
+use crate::sass::paths::LOOP_ITERATIONS;
+
+/// Bits of an address below those that tell of which array it is.
+pub const ARRAY_BITS: u32 = 36;
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// Warps that are looked at.
+pub const WARPS: usize = 4;
+
+/// How often values of loops and joins are taken from what comes first into them.
+const MAX_JOINS: usize = 3;
+
+/// The block that is looked at, by axis: one with neighbours.
+const BLOCK: [u64; 3] = [5, 3, 2];
+
+/// Blocks of the grid along each axis.
+const GRID: u64 = 16;
+
+/// The lanes of a warp that execute an access.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes {
+    /// One bit for each.
+    pub mask: u32,
+    /// Their addresses; 0 where the address is not known.
+    pub addresses: [u64; LANES],
+}
+
+impl Lanes {
+    /// The addresses of those that execute the access.
+    pub fn executing(&self) -> impl Iterator<Item = u64> {
+        let each = self.addresses.iter().enumerate();
+        each.filter(|(lane, _)| self.mask >> lane & 1 != 0).map(|(_, address)| *address)
+    }
+}
+
+/// An access in the warps.
+pub type Warps = [Lanes; WARPS];
+
+/// The accesses of a kernel in the warps.
+#[derive(Debug)]
+pub struct Sampled {
+    /// In the first iteration of all loops.
+    pub first: Vec<Warps>,
+    /// In the further iterations of the innermost loop around each; empty for those outside of loops.
+    pub next: Vec<Vec<Warps>>,
+    /// By how many bytes each address moves from a block to the next one along each axis.
+    pub steps: Vec<[i64; 3]>,
+}
+
+/// What decides whether a lane executes an access.
+struct Condition {
+    term: TermId,
+    holds: bool,
+}
+
+/// Looks at some accesses, by their indices into [`KernelTrace::accesses`].
+pub fn sampled(
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    accesses: &[usize],
+) -> Sampled {
+    let conditions: Vec<Vec<Condition>> =
+        accesses.iter().map(|&at| conditions(flow, trace, at)).collect();
+    let terms = conditions.iter().flatten().map(|condition| condition.term);
+    let addresses = accesses.iter().filter_map(|&at| trace.accesses[at].address);
+    let mut roots: Vec<TermId> = terms.chain(addresses).collect();
+    let origins = origins(trace, &mut roots);
+    let mut sampler = Sampler {
+        trace,
+        shape: shape(function, trace),
+        block: BLOCK,
+        symbols: Vec::new(),
+        valuation: Valuation::new(&trace.arena, roots.into_iter()),
+        origins,
+    };
+    sampler.symbols = sampler.valuation.symbols().collect();
+    let at = |at: &usize| (trace.accesses[*at].address, trace.accesses[*at].block);
+    let addresses = || accesses.iter().map(|one| at(one).0);
+    let here = sampler.of_block(BLOCK, addresses());
+    let moved = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|by| {
+        let block = [0, 1, 2].map(|axis| BLOCK[axis] + by[axis]);
+        sampler.of_block(block, addresses())
+    });
+    sampler.block = BLOCK;
+    let step = |at: usize| moved.each_ref().map(|there| there[at].wrapping_sub(here[at]) as i64);
+    let steps = (0..accesses.len()).map(step).collect();
+    let first = sampler.warps(&conditions, addresses(), None);
+    let mut next = vec![Vec::new(); accesses.len()];
+    let mut loops: Vec<LoopId> =
+        accesses.iter().filter_map(|one| flow.loops.innermost(at(one).1)).collect();
+    loops.sort_unstable();
+    loops.dedup();
+    for id in loops {
+        for iteration in 1..u64::from(LOOP_ITERATIONS) {
+            let found = sampler.warps(&conditions, addresses(), Some((id, iteration)));
+            for ((next, found), one) in next.iter_mut().zip(found).zip(accesses) {
+                if flow.loops.innermost(at(one).1) == Some(id) {
+                    next.push(found);
+                }
+            }
+        }
+    }
+    Sampled { first, next, steps }
+}
+
+/// What decides whether a lane executes an access: the conditions on the way, and its guard.
+fn conditions(flow: &Flow<'_, '_>, trace: &KernelTrace, at: usize) -> Vec<Condition> {
+    let access = &trace.accesses[at];
+    let mut facts = Facts::default();
+    for block in flow.dominators.chain(access.block) {
+        trace.arena.charge(1);
+        if let Some(assumed) = trace.assumptions[block.index()] {
+            facts.add(&trace.arena, assumed);
+        }
+    }
+    let on_way = facts.literals(&trace.arena).map(|(term, holds)| Condition { term, holds });
+    let guard = access.guard.map(|term| Condition { term, holds: true });
+    on_way.chain(guard).collect()
+}
+
+/// For symbols in which several flows meet, the term that comes first into them. These terms become roots, too.
+fn origins(trace: &KernelTrace, roots: &mut Vec<TermId>) -> FxHashMap<SymbolId, TermId> {
+    let mut found = FxHashMap::default();
+    for _ in 0..MAX_JOINS {
+        let below = Valuation::new(&trace.arena, roots.iter().copied());
+        let mut new = Vec::new();
+        for (_, symbol) in below.symbols() {
+            let info = trace.symbols.info(symbol);
+            if let (
+                SymbolKind::LoopValue(..) | SymbolKind::JoinValue(..),
+                LaneDependence::Fed(ways),
+            ) = (&info.kind, &info.dependence)
+                && let Some(&first) = ways.first()
+                && trace.arena.width(first) == info.width
+                && found.insert(symbol, first).is_none()
+            {
+                new.push(first);
+            }
+        }
+        if new.is_empty() {
+            break;
+        }
+        roots.extend(new);
+    }
+    found
+}
+
+/// The shape of the blocks.
+fn shape(function: &Function<'_>, trace: &KernelTrace) -> [u64; 3] {
+    if let Some(exact) = function.directive("reqntid") {
+        return [0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1).max(1));
+    }
+    let reads = |axis| {
+        let mut kinds = trace.symbols.iter().map(|(_, info)| &info.kind);
+        kinds.any(|kind| *kind == SymbolKind::Tid(axis))
+    };
+    let threads = (WARPS * LANES) as u64;
+    match reads(Axis::Y) || reads(Axis::Z) {
+        true => [LANES as u64, WARPS as u64, 1],
+        false => [threads, 1, 1],
+    }
+}
+
+/// Evaluates terms lane by lane.
+struct Sampler<'t> {
+    trace: &'t KernelTrace,
+    shape: [u64; 3],
+    block: [u64; 3],
+    symbols: Vec<(TermId, SymbolId)>,
+    valuation: Valuation<'t>,
+    origins: FxHashMap<SymbolId, TermId>,
+}
+
+impl Sampler<'_> {
+    /// Accesses with these conditions and addresses in the warps; `turned`: a loop that is not in its
+    /// first iteration, and how many came before.
+    fn warps(
+        &mut self,
+        conditions: &[Vec<Condition>],
+        addresses: impl Iterator<Item = Option<TermId>> + Clone,
+        turned: Option<(LoopId, u64)>,
+    ) -> Vec<Warps> {
+        let none = Lanes { mask: 0, addresses: [0; LANES] };
+        let mut found = vec![[none; WARPS]; conditions.len()];
+        // For each condition of each access, the lanes in which it holds.
+        let mut holding: Vec<Vec<[u32; WARPS]>> =
+            conditions.iter().map(|each| vec![[0; WARPS]; each.len()]).collect();
+        for warp in 0..WARPS {
+            for lane in 0..LANES {
+                self.evaluate(warp, lane, turned);
+                for (at, address) in addresses.clone().enumerate() {
+                    let value = address.map_or(0, |term| self.valuation.value(term));
+                    found[at][warp].addresses[lane] = value;
+                    for (condition, lanes) in conditions[at].iter().zip(&mut holding[at]) {
+                        let holds = self.valuation.value(condition.term) & 1 != 0;
+                        lanes[warp] |= u32::from(holds == condition.holds) << lane;
+                    }
+                }
+            }
+        }
+        for (access, holding) in found.iter_mut().zip(holding) {
+            for (warp, lanes) in access.iter_mut().enumerate() {
+                let counted = holding.iter().filter(|lanes| lanes.iter().any(|lanes| *lanes != 0));
+                lanes.mask = counted.fold(u32::MAX, |mask, lanes| mask & lanes[warp]);
+            }
+        }
+        found
+    }
+
+    /// The addresses of the first thread of a block.
+    fn of_block(
+        &mut self,
+        block: [u64; 3],
+        addresses: impl Iterator<Item = Option<TermId>>,
+    ) -> Vec<u64> {
+        self.block = block;
+        self.evaluate(0, 0, None);
+        addresses.map(|address| address.map_or(0, |term| self.valuation.value(term))).collect()
+    }
+
+    fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<(LoopId, u64)>) {
+        for &(term, symbol) in &self.symbols {
+            let info = self.trace.symbols.info(symbol);
+            let value = self.value(symbol, info, warp, lane, turned);
+            self.valuation.set(term, value & mask(info.width));
+        }
+        self.valuation.evaluate();
+        if self.origins.is_empty() {
+            return;
+        }
+        for _ in 0..MAX_JOINS {
+            for &(term, symbol) in &self.symbols {
+                if let Some(&origin) = self.origins.get(&symbol) {
+                    let value = self.valuation.value(origin);
+                    self.valuation.set(term, value);
+                }
+            }
+            self.valuation.evaluate();
+        }
+    }
+
+    fn value(
+        &self,
+        symbol: SymbolId,
+        info: &SymbolInfo,
+        warp: usize,
+        lane: usize,
+        turned: Option<(LoopId, u64)>,
+    ) -> u64 {
+        let thread = (warp * LANES + lane) as u64;
+        let [x, y, z] = self.shape;
+        let number = u64::from(symbol.0);
+        match &info.kind {
+            SymbolKind::LaneId => lane as u64,
+            SymbolKind::Tid(Axis::X) => thread % x,
+            SymbolKind::Tid(Axis::Y) => thread / x % y,
+            SymbolKind::Tid(Axis::Z) => thread / x / y % z,
+            SymbolKind::WarpUniform(Special::Ntid(axis)) => self.shape[axis.index()],
+            SymbolKind::WarpUniform(Special::Ctaid(axis)) => self.block[axis.index()],
+            SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
+            SymbolKind::Iteration(id) => {
+                turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at)
+            }
+            SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64) + 4,
+            SymbolKind::Parameter { .. } | SymbolKind::Address(_) if info.width == 64 => {
+                (number + 1) << ARRAY_BITS
+            }
+            SymbolKind::Address(_) => (number + 1) << 20,
+            // The mask of a warp of which all lanes execute together.
+            SymbolKind::Unknown(_) if info.width <= 32 => u64::MAX,
+            _ => {
+                let own = match info.dependence {
+                    LaneDependence::Varying => thread,
+                    _ => 0,
+                };
+                (number << 7 | own).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+            }
+        }
+    }
+}
