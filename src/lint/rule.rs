@@ -60,6 +60,8 @@ pub enum Rule {
     BarrierInDivergence,
     /// The mask of a shuffle names lanes that do not execute it.
     ShuffleFromInactiveLane,
+    /// Shuffles compute what one instruction could.
+    CollectivePossible,
     /// Two threads access the same bytes, and nothing orders them.
     Race,
 }

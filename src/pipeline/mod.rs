@@ -303,7 +303,8 @@ pub fn known(
                 within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
             let original = original.and_then(|known| known.get(function.name.text));
             let traffic = traffic.ok()?;
-            within(|| requests::known(function, &flow, &trace, &traffic, architecture, original)).ok()
+            within(|| requests::known(function, &flow, &trace, &traffic, architecture, original))
+                .ok()
         }));
         Some((function.name.text.to_owned(), attempt.ok()??))
     });

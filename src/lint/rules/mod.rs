@@ -3,11 +3,12 @@
 //! `requests`: what rules of global memory share; `coalescing`: sectors of global memory; `structs`: members of structs;
 //! `banks`: wavefronts of shared memory, and atomics; `reloads`: loads that a store forbids to keep; `spaces`: local and generic memory, irregular addresses;
 //! `arithmetic`: slow instructions; `divergence`: branches; `convergence`: barriers and shuffles; `races`: missing barriers;
-//! `redundancy`: loads of values that are in registers.
+//! `redundancy`: loads of values that are in registers; `collectives`: shuffles that one instruction could replace.
 
 mod arithmetic;
 mod banks;
 mod coalescing;
+mod collectives;
 mod convergence;
 mod divergence;
 mod races;
@@ -40,5 +41,6 @@ pub fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found.extend(convergence::barriers(subject));
     found.extend(convergence::shuffles(subject));
     found.extend(races::proved(subject));
+    found.extend(collectives::possible(subject));
     found
 }

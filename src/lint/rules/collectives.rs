@@ -1,0 +1,70 @@
+//! `collective-possible`: what lanes compute together by several shuffles, and one instruction could.
+
+use super::super::rule::{Level, Rule};
+use super::super::subject::{Found, Subject};
+use crate::cfg::BlockId;
+use crate::collective::{Collective, Computes, Obstacle, Operator, Place, collectives};
+use crate::isa::Opcode;
+
+/// The reductions and counts of a function that CUDA has a function for.
+pub fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let (flow, trace) = (subject.flow, subject.trace);
+    let is_uniform = |block: BlockId| {
+        let place = flow.loops.innermost(block);
+        let condition = trace.branches[block.index()];
+        condition.is_some_and(|condition| trace.is_uniform_term(&flow.loops, condition, place))
+    };
+    let line = |inst: u32| subject.line(inst);
+    let place = Place { flow, is_uniform: &is_uniform, line: &line };
+    let found = collectives(&place, Some(true));
+    found.iter().filter_map(|one| finding(subject, one)).collect()
+}
+
+fn finding(subject: &Subject<'_, '_, '_>, one: &Collective) -> Option<Found> {
+    if !matches!(one.form, Ok(_) | Err(Obstacle::Loop)) || one.lanes != 32 {
+        return None;
+    }
+    let (what, function) = match (one.computes, one.of_predicates) {
+        (Computes::Reduction(Operator::Sum), true) => (
+            "the number of lanes in which a condition holds",
+            "__popc(__ballot_sync(mask, condition))",
+        ),
+        (Computes::Prefix(Operator::Sum), true) => (
+            "the number of lanes up to the own one in which a condition holds",
+            "__popc(__ballot_sync(mask, condition) & lanemask_le)",
+        ),
+        (Computes::Reduction(Operator::Or), true) => {
+            ("whether a condition holds in any lane", "__any_sync(mask, condition)")
+        }
+        (Computes::Reduction(Operator::And), true) => {
+            ("whether a condition holds in all lanes", "__all_sync(mask, condition)")
+        }
+        (Computes::Reduction(operator), _) if !operator.is_float() => match operator {
+            Operator::Sum => ("the sum of a value over the warp", "__reduce_add_sync(mask, value)"),
+            Operator::Min(_) => ("the least value of the warp", "__reduce_min_sync(mask, value)"),
+            Operator::Max(_) => {
+                ("the greatest value of the warp", "__reduce_max_sync(mask, value)")
+            }
+            Operator::And => ("the bits set in all lanes", "__reduce_and_sync(mask, value)"),
+            Operator::Or => ("the bits set in some lane", "__reduce_or_sync(mask, value)"),
+            _ => ("the exclusive or of the warp", "__reduce_xor_sync(mask, value)"),
+        },
+        _ => return None,
+    };
+    let is_shuffle = |at: &&u32| subject.inst(**at).ast.form.opcode == Opcode::Shfl;
+    let shuffles = one.network.iter().filter(is_shuffle).count();
+    let how = match one.form {
+        Err(_) => "a loop of shuffles computes".to_owned(),
+        Ok(_) => format!("{shuffles} shuffles compute"),
+    };
+    let since = if function.starts_with("__reduce") { ", on sm_80 and newer" } else { "" };
+    Some(Found {
+        rule: Rule::CollectivePossible,
+        level: Level::Note,
+        inst: one.result,
+        message: format!("{how} {what}"),
+        label: None,
+        help: format!("`{function}` does it in one or two instructions{since}"),
+        waste: 0,
+    })
+}
