@@ -256,13 +256,21 @@ impl MeasureReport {
     /// The rewritten kernel's cycles by those of the original, the geometric mean over the numbers of resident warps;
     /// `None` if they are not known.
     pub fn ratio(&self) -> Option<f64> {
-        let pairs = self.original.iter().filter_map(|(warps, old)| {
+        let ratios: Vec<f64> = self.ratios().collect();
+        let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
+        (!ratios.is_empty()).then(|| mean.exp())
+    }
+
+    /// The same for the number of resident warps for which it is the greatest.
+    pub fn worst(&self) -> Option<f64> {
+        self.ratios().max_by(f64::total_cmp)
+    }
+
+    fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.original.iter().filter_map(|(warps, old)| {
             let new = self.rewritten.get(warps)?;
-            (*old > 0.0 && *new > 0.0).then(|| (new / old).ln())
-        });
-        let logarithms: Vec<f64> = pairs.collect();
-        let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
-        (!logarithms.is_empty()).then(|| mean.exp())
+            (*old > 0.0 && *new > 0.0).then(|| new / old)
+        })
     }
 }
 

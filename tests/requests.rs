@@ -55,7 +55,9 @@ fn rows_of_other_blocks_come_from_memory_once() {
     let file = "ptx-samples/jacobi/jacobi.sm_80.ptx";
     let [found, _] = requests(file, "jacobi", "none", of(Role::LoadGlobal, false));
     let found = found.expect("loads are there");
-    // Nine loads: three rows of 128 bytes and their ends from the second-level cache.
-    assert!((3.0 * 128.0..4.0 * 160.0).contains(&(9.0 * found.from_l2)), "{found:?}");
-    assert!((9.0 * found.from_memory - 128.0).abs() < 40.0, "{found:?}");
+    // Nine loads: 128 bytes of a row from memory, in up to six sectors where rows do not begin with one, and more from the
+    // second-level cache, where other blocks' rows are.
+    let [from_l2, from_memory] = [found.from_l2, found.from_memory].map(|each| 9.0 * each);
+    assert!((128.0..192.0).contains(&from_memory), "{found:?}");
+    assert!(from_l2 > from_memory + 64.0 && from_l2 < 3.0 * 192.0, "{found:?}");
 }

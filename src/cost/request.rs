@@ -178,7 +178,12 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    crate::unit_tests!(rows_and_columns_on_volta, rows_on_older_ones, what_goes_past_l1_is_dear);
+    crate::unit_tests!(
+        rows_and_columns_on_volta,
+        rows_on_older_ones,
+        what_goes_past_l1_is_dear,
+        addresses_take_what_their_stride_does
+    );
 
     fn cycles(architecture: u32, stride: i64, bytes: u32) -> f64 {
         let request = Request { stride: Some(stride), bytes, lanes: 32, past_l1: false };
@@ -210,5 +215,18 @@ mod tests {
         assert!(costs.load(&request) > 5.0 * costs.shuffle(32));
         let corner = Request { lanes: 1, ..request };
         assert!(costs.load(&corner) < 2.0);
+    }
+
+    fn addresses_take_what_their_stride_does() {
+        let volta = Costs::of(70);
+        let pipe = |stride: u64, bytes| {
+            let addresses: Vec<u64> = (0..32).map(|lane| 4096 + lane * stride).collect();
+            volta.pipe(&addresses, bytes)
+        };
+        for stride in [0, 4, 8, 16, 128] {
+            assert_eq!(pipe(stride, 4), cycles(70, stride as i64, 4), "{stride}");
+        }
+        // Four words for each lane, and the same four for all.
+        assert_eq!([pipe(16, 16), pipe(0, 16)], [4.0, 1.0]);
     }
 }

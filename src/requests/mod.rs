@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use sampled::{ARRAY_BITS, WARPS, Warps};
+use sampled::{ARRAY_BITS, Warps};
 
 use crate::cfg::Flow;
 use crate::cost::{Costs, banks};
@@ -30,6 +30,10 @@ use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 
 /// Bytes of a sector of the caches.
 const SECTOR: u64 = 32;
+
+/// What lies at most as many parts of blocks away in a row is taken to be another block's part of it; what lies farther
+/// away, another row.
+const MAX_EDGES: i64 = 8;
 
 /// What is known of the accesses of a kernel.
 #[derive(Clone, Debug, Default)]
@@ -223,8 +227,8 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         steps: [i64; 3],
         is_executed: bool,
     ) -> Request {
-        let (mut all, mut inner) = (Sum::default(), Sum::default());
-        for (warp, lanes) in warps.iter().enumerate() {
+        let mut all = Sum::default();
+        for lanes in warps {
             let addresses: Vec<u64> = lanes.executing().collect();
             let none = Request { executed: 0.0, ..Request::UNKNOWN };
             let request = match addresses.is_empty() {
@@ -232,17 +236,8 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
                 false => self.of_warp(access, lanes.mask, steps, &addresses, is_executed),
             };
             all.add(request, 1.0);
-            if (1..WARPS - 1).contains(&warp) {
-                inner.add(request, 1.0);
-            }
         }
-        let (all, inner) = (all.mean(), inner.mean());
-        // What the warps at the edges load beyond that, those of other blocks load, too.
-        let Request { from_memory, memory_misses, .. } = inner;
-        match inner.executed > 0.0 {
-            true => Request { from_memory, memory_misses, ..all },
-            false => all,
-        }
+        all.mean()
     }
 
     fn of_warp(
@@ -306,7 +301,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         if (0..3).any(|axis| self.axes[axis] && steps[axis] == 0) {
             return 0;
         }
-        let [_, along_y, along_z] = steps.map(i64::abs);
+        let [along_x, along_y, along_z] = steps.map(i64::abs);
         let mut count = 0;
         for sector in new {
             let array = sector * SECTOR >> ARRAY_BITS;
@@ -314,6 +309,10 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             let mut offset = (sector * SECTOR).wrapping_sub(start) as i64;
             for step in [along_z, along_y].into_iter().filter(|step| *step != 0) {
                 offset -= (offset + step / 2).div_euclid(step) * step;
+            }
+            // The edges of the block's part of a row are others' parts.
+            if along_x != 0 && offset.abs() <= MAX_EDGES * along_x {
+                offset = offset.rem_euclid(along_x);
             }
             let place = (array, offset.div_euclid(SECTOR as i64));
             let is_known = self.from_memory.contains(&place);

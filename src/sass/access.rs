@@ -44,6 +44,21 @@ impl Request {
     };
 }
 
+impl Request {
+    /// Several accesses to neighbouring bytes as one: lanes go in as many passes, and in each fewer of them conflict.
+    fn joined(self, parts: u32) -> Request {
+        let parts = f64::from(parts);
+        Request {
+            executed: self.executed,
+            cycles: self.cycles.max(parts),
+            from_l2: parts * self.from_l2,
+            from_memory: parts * self.from_memory,
+            misses: (parts * self.misses).min(1.0),
+            memory_misses: (parts * self.memory_misses).min(1.0),
+        }
+    }
+}
+
 /// What the requests of a kernel take, by their kind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Requests {
@@ -54,10 +69,17 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Those of a kind; of a kind that the text lacks, those with or without guards; otherwise [`Request::UNKNOWN`].
+    /// Those of a kind; of a kind that the text lacks, those with or without guards; of accesses that ptxas has joined,
+    /// what their parts say; otherwise [`Request::UNKNOWN`].
     pub fn of(&self, access: Access) -> Request {
-        let other = Access { guarded: !access.guarded, ..access };
-        let found = self.by_kind.get(&access).or_else(|| self.by_kind.get(&other));
-        found.copied().unwrap_or(Request::UNKNOWN)
+        let own = |bytes: u32| {
+            let of = |guarded: bool| self.by_kind.get(&Access { bytes, guarded, ..access });
+            of(access.guarded).or_else(|| of(!access.guarded)).copied()
+        };
+        let parts = [2, 4, 8, 16].into_iter().find_map(|parts| {
+            let part = own(access.bytes / parts).filter(|_| access.bytes % parts == 0)?;
+            Some(part.joined(parts))
+        });
+        own(access.bytes).or(parts).unwrap_or(Request::UNKNOWN)
     }
 }
