@@ -369,6 +369,9 @@ pub struct LoadReport {
     pub register: String,
     /// Bytes read by each lane.
     pub bytes: u32,
+    /// The lane stride in bytes, where it was counted and is constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_stride: Option<i64>,
     /// What a full warp's request costs, where it was counted.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
@@ -417,6 +420,7 @@ impl LoadReport {
             source: None,
             register,
             bytes: 0,
+            lane_stride: None,
             request: None,
             decision: Decision::Keep,
             source_line: None,

@@ -14,7 +14,7 @@ use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{LoadReport, Origins};
 use crate::reuse::shared::Surroundings;
 use crate::source::{Diagnostic, SourceFile, Span};
-use crate::traffic::{AccessTraffic, Assumed, BlockShape, Stride, Traffic};
+use crate::traffic::{AccessTraffic, Assumed, BlockShape, Traffic};
 
 /// What is looked at, and what is taken for granted.
 #[derive(Clone, Debug, Default)]
@@ -168,10 +168,7 @@ fn described(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> AccessLi
         kind: traffic.kind.word(),
         space: traffic.space.name(),
         bytes: traffic.bytes,
-        lane_stride: match traffic.stride {
-            Some(Stride::Constant(stride)) => Some(stride),
-            _ => None,
-        },
+        lane_stride: traffic.lane_stride(),
         request: subject.request(traffic),
         loop_depth: traffic.loop_depth,
         lanes: traffic.lanes,

@@ -19,16 +19,21 @@ pub(super) fn decided(
     (source, origins): Text<'_>,
     function: &Function<'_>,
     decided: &Decided<'_, '_>,
-    requests: &FxHashMap<u32, Request>,
+    requests: &FxHashMap<u32, (Option<i64>, Request)>,
 ) -> KernelReport {
     let places = Places { source, origins, flow: &decided.flow };
     let loads: Vec<LoadReport> = decided
         .choice
         .findings
         .iter()
-        .map(|finding| LoadReport {
-            request: requests.get(&finding.inst).cloned(),
-            ..load_report(&places, &decided.choice, finding)
+        .map(|finding| {
+            let report = load_report(&places, &decided.choice, finding);
+            match requests.get(&finding.inst).cloned() {
+                None => report,
+                Some((lane_stride, request)) => {
+                    LoadReport { lane_stride, request: Some(request), ..report }
+                }
+            }
         })
         .collect();
     let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();

@@ -202,20 +202,20 @@ impl<'j> Job<'_, 'j> {
         Settled { report: KernelReport { strategy, reason, ..report }, edits }
     }
 
-    /// What the requests of a function's accesses cost, by their instructions; empty where nobody asks.
+    /// The lane strides of a function's accesses and what their requests cost, by their instructions; empty where nobody asks.
     fn requests(
         &self,
         function: &Function<'_>,
         Decided { flow, trace, .. }: &Decided<'_, '_>,
-    ) -> FxHashMap<u32, Request> {
+    ) -> FxHashMap<u32, (Option<i64>, Request)> {
         let assumed = Assumed::default();
         let counted = self
             .options
             .count_sectors
             .then(|| within(|| Traffic::of(self.module, function, flow, trace, &assumed)).ok());
         let accesses = counted.flatten().map_or_else(Vec::new, |traffic| traffic.accesses);
-        let each = accesses.iter();
-        each.map(|one| (one.inst, Request::of(function, flow, trace, one))).collect()
+        let request = |one| Request::of(function, flow, trace, one);
+        accesses.iter().map(|one| (one.inst, (one.lane_stride(), request(one)))).collect()
     }
 
     /// The edits of a function, in whose code each name means what the plan means by it.

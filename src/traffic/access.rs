@@ -133,6 +133,16 @@ pub struct AccessTraffic {
     pub base: Option<(u32, i64)>,
 }
 
+impl AccessTraffic {
+    /// The lane stride in bytes, if it is constant.
+    pub fn lane_stride(&self) -> Option<i64> {
+        match self.stride {
+            Some(Stride::Constant(stride)) => Some(stride),
+            _ => None,
+        }
+    }
+}
+
 /// A branch at which lanes of every full warp take different ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Split {

@@ -44,7 +44,7 @@ for kernel in (Compiled(), Dispatcher([sample.read_text()]), sample):
     candidates = ptxasw.candidates(kernel, strategy="paper")
     kernel = candidates["kernels"][0]
     assert (kernel["name"], kernel["shuffles"]) == ("jacobi", 6), kernel
-    assert kernel["loads"][0]["sectors"]["ideal"] == 4, kernel["loads"][0]
+    assert kernel["loads"][0]["sectors"]["ideal"] == 4 and kernel["loads"][0]["lane_stride"] == 4, kernel["loads"][0]
     assert "shuffle" in candidates._repr_html_()
 trace = ptxasw.trace(sample)
 assert any(access.get("sectors") for access in trace["kernels"][0]["accesses"])
