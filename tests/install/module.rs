@@ -12,7 +12,7 @@ fn the_module_calls_the_program() {
     let output = Command::new("python3")
         .arg(root.join("tests/install/module.py"))
         .arg(root)
-        .env("PYTHONPATH", root.join("python"))
+        .env("PYTHONPATH", root.join("scripts/python"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PATH", format!("{folder}:{path}"))
         .output()
