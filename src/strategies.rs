@@ -239,11 +239,12 @@ impl Strategies {
 
 impl fmt::Display for Strategies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.by_cost {
-            return f.write_str("auto");
-        }
-        let words: Vec<&str> =
-            StrategyName::iter().filter(|name| self.allow(*name)).map(StrategyName::word).collect();
+        // Beside `auto` stand those that it does not consider by itself.
+        let is_named = |name: &StrategyName| {
+            self.allow(*name) && !(self.by_cost && Strategies::AUTO.allow(*name))
+        };
+        let named = StrategyName::iter().filter(is_named).map(StrategyName::word);
+        let words: Vec<&str> = self.by_cost.then_some("auto").into_iter().chain(named).collect();
         f.write_str(if words.is_empty() { "none".to_owned() } else { words.join(",") }.as_str())
     }
 }
@@ -256,7 +257,7 @@ impl fmt::Display for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = StrategyName::words(", ");
         match self.0.as_str() {
-            word @ ("auto" | "none") => write!(f, "`{word}` stands alone, not in a list"),
+            word @ "none" => write!(f, "`{word}` stands alone, not in a list"),
             word => write!(f, "no strategy `{word}`: auto, none, or some of {words}"),
         }
     }
@@ -267,15 +268,18 @@ impl std::error::Error for UnknownStrategy {}
 impl FromStr for Strategies {
     type Err = UnknownStrategy;
 
-    /// `auto`, `none`, or names joined by commas.
+    /// `none`, or names joined by commas, among them `auto`: then those named beside it are considered by their costs, too.
     fn from_str(text: &str) -> Result<Strategies, UnknownStrategy> {
-        match text {
-            "auto" => return Ok(Strategies::AUTO),
-            "none" => return Ok(Strategies::NONE),
-            _ => {}
-        }
         let mut strategies = Strategies::NONE;
+        if text == "none" {
+            return Ok(strategies);
+        }
         for word in text.split(',') {
+            if word.trim() == "auto" {
+                strategies.allowed |= Strategies::AUTO.allowed;
+                strategies.by_cost = true;
+                continue;
+            }
             let found = StrategyName::iter().find(|name| name.word() == word.trim());
             let name = found.ok_or_else(|| UnknownStrategy(word.trim().to_owned()))?;
             strategies.allowed |= 1 << name as u8;
@@ -293,6 +297,7 @@ mod tests {
     fn words_and_lists_are_read_and_shown() {
         for text in [
             "auto",
+            "auto,bank",
             "none",
             "paper",
             "reuse,wide",
@@ -311,6 +316,8 @@ mod tests {
         let said = |text: &str| text.parse::<Strategies>().unwrap_err().to_string();
         assert!(said("fast").starts_with("no strategy `fast`"));
         assert!(said("paper,").contains("``"));
-        assert!(said("auto,paper").contains("stands alone"));
+        assert!(said("none,paper").contains("stands alone"));
+        assert_eq!("bank, auto".parse::<Strategies>().unwrap().to_string(), "auto,bank");
+        assert_eq!("auto,wide".parse::<Strategies>().unwrap(), Strategies::AUTO);
     }
 }

@@ -17,6 +17,8 @@ use crate::isa::{Opcode, Qualifier};
 pub struct Place<'p, 'm, 's> {
     /// Its control flow.
     pub flow: &'p Flow<'m, 's>,
+    /// Whether it is a kernel: a function may be called by some lanes of a warp.
+    pub is_kernel: bool,
     /// Whether lanes that are together at a block's end take the same branch.
     pub is_uniform: &'p dyn Fn(BlockId) -> bool,
     /// The line of an instruction.
@@ -83,6 +85,9 @@ fn form(
         if !has_all_members(chains, chain, place.flow, at) && !planted!(Bug::CollectiveOfSome) {
             return Err(Obstacle::Mask((place.line)(at)));
         }
+    }
+    if !place.is_kernel {
+        return Err(Obstacle::Function);
     }
     if let Some(at) = elsewhere(place, chains, chain, one.network[0])
         .filter(|_| !planted!(Bug::CollectiveElsewhere))
@@ -214,19 +219,20 @@ fn has_all_members(
     }
 }
 
-/// Whether an instruction is executed by the lanes of a warp together, whose number its mask says.
+/// Whether an instruction is executed by the lanes of a warp together, whose number its mask says, or may lead to one.
 fn is_of_warp(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
     let is_block =
         matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has(Qualifier::Warp);
-    form.has(Qualifier::Sync) && !is_block
+    form.has(Qualifier::Sync) && !is_block || form.opcode == Opcode::Call
 }
 
-/// Whether all threads of the block wait for each other at an instruction.
+/// Whether all threads of the block wait for each other at an instruction: the barrier names no number of threads.
 fn is_of_block(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
     matches!(form.opcode, Opcode::Bar | Opcode::Barrier)
-        && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive])
+        && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive, Qualifier::Red])
+        && inst.args.len() <= 1
 }
 
 /// A warp instruction that lanes may execute while others of their warp execute the chain: lanes that have been together

@@ -25,6 +25,8 @@ pub enum Obstacle {
     Lanes(u32),
     /// Some lanes of the warp may execute the warp instruction on this line instead.
     Divergent(u32),
+    /// It stands in a device function, which other lanes of the warp may not be in.
+    Function,
     /// The predicate that is counted is written again before the result is there: the line where.
     Overwritten(u32),
     /// Instructions stand between the shuffles that may not be executed in two versions: the line of one.
@@ -47,6 +49,7 @@ impl Obstacle {
             Obstacle::Guarded(_) => "predicated-shuffle",
             Obstacle::Lanes(_) => "partial-result",
             Obstacle::Divergent(_) => "divergent-shuffle",
+            Obstacle::Function => "device-function",
             Obstacle::Overwritten(_) => "source-overwritten",
             Obstacle::Between(_) => "not-in-one-piece",
             Obstacle::Group(_) => "group-of-lanes",
@@ -76,6 +79,9 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::Divergent(line) => {
                 write!(f, "other lanes of the warp may be at the warp instruction at line {line}")
+            }
+            Obstacle::Function => {
+                write!(f, "other lanes of the warp may be in another function")
             }
             Obstacle::Overwritten(line) => {
                 write!(f, "the predicate that is counted is written again at line {line}")

@@ -54,7 +54,8 @@ impl Pattern for Collectives {
         }
         let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
         let line = |inst: u32| finder.opportunities.line(inst);
-        let place = Place { flow, is_uniform: &is_uniform, line: &line };
+        let is_kernel = finder.opportunities.is_kernel();
+        let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
         let mut found = collectives(&place, finder.opportunities.lanes_are_consecutive());
         // The largest networks come first: a step of one is not worth a group of its own.
         found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));

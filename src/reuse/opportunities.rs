@@ -25,7 +25,7 @@ use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
-use crate::ptx::{Function, Instruction};
+use crate::ptx::{Function, FunctionKind, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
 
@@ -45,6 +45,7 @@ pub struct Opportunities<'a, 'm, 's> {
     /// compares the branches of both programs then.
     pub(super) observes_lanes: bool,
     writes_global: bool,
+    is_kernel: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
     pub(super) sources: Vec<Source>,
@@ -93,6 +94,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             narrow: is_narrow(function),
             observes_lanes: flow.insts.iter().any(observes_lanes),
             writes_global: writes_global(trace),
+            is_kernel: function.kind == FunctionKind::Entry,
             aligned: function
                 .aligned_pointers()
                 .map(|(name, align)| (name.to_owned(), align))
@@ -191,6 +193,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// The 1-based line of an instruction.
     pub fn line(&self, inst: u32) -> u32 {
         self.availability.line(inst)
+    }
+
+    /// Whether the function is a kernel.
+    pub fn is_kernel(&self) -> bool {
+        self.is_kernel
     }
 
     /// Whether the lanes of each warp are consecutive in `%tid.x`, if `.reqntid` says so.

@@ -526,7 +526,7 @@
 //! if (x > 0) { v += bfly(v, 16); ... } else { w = max(w, bfly(w, 16)); ... }      // each side waits for the other
 //! ```
 //!
-//! Rules `member-mask`, `predicated-shuffle`, `divergent-shuffle`. `tests/cases/refuse/collective_members.ptx`; mistakes
+//! Rules `member-mask`, `predicated-shuffle`, `divergent-shuffle`, `device-function`. `tests/cases/refuse/collective_members.ptx`; mistakes
 //! `CollectiveOfSome`, `CollectiveElsewhere`.
 //!
 //! **42. A lane that holds a part of the result does not get the whole.** Where only some lanes hold it, all readers of the

@@ -5,6 +5,7 @@ use super::super::subject::{Found, Subject};
 use crate::cfg::BlockId;
 use crate::collective::{Collective, Computes, Obstacle, Operator, Place, collectives};
 use crate::isa::Opcode;
+use crate::ptx::FunctionKind;
 
 /// The reductions and counts of a function that CUDA has a function for.
 pub fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
@@ -15,7 +16,8 @@ pub fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         condition.is_some_and(|condition| trace.is_uniform_term(&flow.loops, condition, place))
     };
     let line = |inst: u32| subject.line(inst);
-    let place = Place { flow, is_uniform: &is_uniform, line: &line };
+    let is_kernel = subject.function.kind == FunctionKind::Entry;
+    let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
     let found = collectives(&place, Some(true));
     found.iter().filter_map(|one| finding(subject, one)).collect()
 }

@@ -43,6 +43,13 @@
 //! by. The mask may also come from a block before, if all its lanes or none take each branch in
 //! between.
 //!
+//! A `shfl.sync`, `vote.sync` or `redux.sync` with the constant mask of all lanes is an exchange of the whole warp, if no lane
+//! can be at another warp instruction meanwhile (`proof::meeting`): whoever executes it executes it with all others, or
+//! what it delivers is undefined. Such an exchange may be left out, since what uses its result is compared; and the
+//! rewritten program may have `redux.sync` and `vote.sync` of all lanes of its own where a path leads that all lanes of
+//! an exchange of the original take, or none. What exchanges deliver is compared lane by lane (`proof::exchange`), which
+//! shares no code with the analysis that finds them (`collective`).
+//!
 //! That the original has no data races says nothing of a load by which a lane reads what another one reads in
 //! the original: the other one may write those bytes before and after without asking anybody. Such a load has to be of memory that nobody writes, or to stand between two
 //! `bar.warp.sync` of the whole warp with nothing around it that writes.

@@ -8,12 +8,12 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::cfg::LoopId;
+use crate::cfg::{Inst, LoopId};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::FunctionKind;
-use crate::verify::program::{Program, Role};
-use crate::verify::record::Execution;
+use crate::verify::program::Program;
+use crate::verify::record::{Event, Execution};
 use crate::verify::terms::{Kind, Terms, conditions};
 
 /// The most warp instructions of a function that are compared with each other.
@@ -33,13 +33,15 @@ pub(super) fn alone(
     execution: &Execution,
     terms: &Terms,
 ) -> FxHashSet<u32> {
+    // A function may be called by some lanes of a warp.
     let is_kernel = program.function.kind == FunctionKind::Entry;
-    let waits = |wanted: &dyn Fn(&crate::isa::Form, Role) -> bool| -> Vec<Wait> {
-        let events = execution
-            .events
-            .iter()
-            .filter(|event| wanted(&program.flow.insts[event.inst as usize].ast.form, event.role));
-        let wait = |event: &crate::verify::record::Event| {
+    if !is_kernel {
+        return FxHashSet::default();
+    }
+    let waits = |wanted: &dyn Fn(&Inst<'_, '_>) -> bool| -> Vec<Wait> {
+        let events = execution.events.iter();
+        let events = events.filter(|event| wanted(&program.flow.insts[event.inst as usize]));
+        let wait = |event: &Event| {
             let literals = conditions::conjuncts(&terms.arena, event.condition);
             let differs = |one: &TermId| !is_uniform(terms, *one, is_kernel);
             Wait {
@@ -50,12 +52,21 @@ pub(super) fn alone(
         };
         events.map(wait).collect()
     };
-    let is_block = |form: &crate::isa::Form| {
-        matches!(form.opcode, Opcode::Bar | Opcode::Barrier)
-            && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive])
+    let is_barrier = |inst: &Inst<'_, '_>| {
+        let form = &inst.ast.form;
+        matches!(form.opcode, Opcode::Bar | Opcode::Barrier) && !form.has(Qualifier::Warp)
     };
-    let of_warp = waits(&|form, _| form.has(Qualifier::Sync) && !is_block(form));
-    let of_block = waits(&|form, _| is_block(form));
+    // A barrier of the whole block names no number of threads.
+    let is_of_block = |inst: &Inst<'_, '_>| {
+        let form = &inst.ast.form;
+        let is_plain = !form.has_any(&[Qualifier::Arrive, Qualifier::Red]);
+        is_barrier(inst) && is_plain && inst.args.len() <= 1
+    };
+    let of_warp = waits(&|inst| {
+        let form = &inst.ast.form;
+        form.has(Qualifier::Sync) && !is_barrier(inst) || form.opcode == Opcode::Call
+    });
+    let of_block = waits(&is_of_block);
     if of_warp.len() > MAX_COMPARED {
         return FxHashSet::default();
     }
