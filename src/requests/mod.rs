@@ -278,7 +278,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
         let new = if past_l1 { sectors.len() } else { first.len() };
         let from_memory = match is_load {
-            true => self.from_memory(steps, &first, is_executed),
+            true => self.sectors_of_memory(steps, &first, is_executed),
             false => 0,
         };
         if is_load && is_executed {
@@ -297,14 +297,14 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
 
     /// How many sectors of a load come from memory, of those that no load of the block has got before: without those that
     /// an access of another block gets.
-    fn from_memory(&mut self, steps: [i64; 3], new: &[u64], is_executed: bool) -> usize {
+    fn sectors_of_memory(&mut self, steps: [i64; 3], new: &[u64], is_executed: bool) -> usize {
         if (0..3).any(|axis| self.axes[axis] && steps[axis] == 0) {
             return 0;
         }
         let [along_x, along_y, along_z] = steps.map(i64::abs);
         let mut count = 0;
         for sector in new {
-            let array = sector * SECTOR >> ARRAY_BITS;
+            let array = (sector * SECTOR) >> ARRAY_BITS;
             let start = *self.starts.entry(array).or_insert(sector * SECTOR);
             let mut offset = (sector * SECTOR).wrapping_sub(start) as i64;
             for step in [along_z, along_y].into_iter().filter(|step| *step != 0) {

@@ -77,7 +77,7 @@ impl Requests {
             of(access.guarded).or_else(|| of(!access.guarded)).copied()
         };
         let parts = [2, 4, 8, 16].into_iter().find_map(|parts| {
-            let part = own(access.bytes / parts).filter(|_| access.bytes % parts == 0)?;
+            let part = own(access.bytes / parts).filter(|_| access.bytes.is_multiple_of(parts))?;
             Some(part.joined(parts))
         });
         own(access.bytes).or(parts).unwrap_or(Request::UNKNOWN)
