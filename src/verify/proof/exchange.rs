@@ -751,7 +751,7 @@ fn lane_mask(special: Special, lane: u32) -> Option<u64> {
     Some(match special {
         Special::LanemaskEq => own,
         Special::LanemaskLt => own - 1,
-        Special::LanemaskLe => own - 1 | own,
+        Special::LanemaskLe => (own - 1) | own,
         Special::LanemaskGt => above,
         Special::LanemaskGe => above | own,
         _ => return None,
