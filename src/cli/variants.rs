@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(read("wide+reuse").map(Variant::name), Ok("reuse,wide".to_owned()));
         let said = read("fast").unwrap_err();
         assert!(said.contains("no-corner") && said.contains("no strategy `fast`"), "{said}");
-        assert!(read("auto+wide").is_err());
+        assert!(read("none+wide").is_err());
+        assert_eq!(read("auto+bank").map(Variant::name), Ok("auto,bank".to_owned()));
     }
 }
