@@ -5,7 +5,7 @@
 //! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
 //! joined accesses; their kind it says.
 //!
-//! The lanes of the warps of a block are looked at ([`mod@sampled`]). A sector that one has loaded before comes from the
+//! The lanes of the warps of a block are looked at (`sampled`). A sector that one has loaded before comes from the
 //! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
 //! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
 //! is written may stay in the second-level cache.

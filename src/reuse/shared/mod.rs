@@ -48,7 +48,7 @@ pub struct ArrayAccess {
     pub bits: Option<u64>,
     /// Bytes from the array's start in each lane, for each warp that is looked at.
     pub offsets: Vec<Vec<u64>>,
-    /// The same in blocks of each of the [usual shapes](lanes::USUAL_SHAPES), where the text names none.
+    /// The same in blocks of each of the usual shapes, where the text names none.
     pub by_shape: Vec<Vec<Vec<u64>>>,
     /// The lanes that there are.
     pub lanes: u32,
