@@ -28,7 +28,7 @@ pub struct Operands<'o> {
     pub register: &'o mut dyn FnMut(&mut Values, RegisterId) -> Table,
 }
 
-/// A shuffle of which every lane's source lane is known.
+/// A shuffle whose source lanes are all known.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// The lane that each lane receives from.

@@ -214,7 +214,7 @@ fn is_nan(terms: &mut Terms, x: TermId) -> TermId {
     terms.arena.compare(Comparison::UnsignedLess, infinity, magnitude)
 }
 
-/// Whether a number that is no NaN is less than another one; -0 is less than +0.
+/// Whether a number other than NaN is less than another one; -0 is less than +0.
 fn is_less(terms: &mut Terms, x: TermId, y: TermId) -> TermId {
     let arena = &mut terms.arena;
     let [negative_x, negative_y] = [x, y].map(|number| arena.extract(number, 31, 1));

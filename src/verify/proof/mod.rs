@@ -12,6 +12,7 @@
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
 //! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
+//! - `normal_form`: normal forms of sums, lattice operators, exclusive ors and ballots
 //! - `extremum`: extrema of numbers of single precision by an order of integers
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
@@ -30,6 +31,7 @@ mod induction;
 mod lanes;
 mod load_congruence;
 mod meeting;
+mod normal_form;
 mod outcome;
 mod pinned;
 mod prove;
