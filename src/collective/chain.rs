@@ -32,7 +32,7 @@ pub struct Step {
     pub reads: SmallVec<[(RegisterId, Option<u32>); 4]>,
     /// The tables of the results, the guard respected.
     pub results: Vec<(RegisterId, Rc<Table>)>,
-    /// Whether a value may have come from another lane.
+    /// Whether a value that is followed may have come from another lane.
     pub crosses: bool,
 }
 
@@ -228,8 +228,6 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
         let reads: SmallVec<[_; 4]> =
             reads.iter().map(|register| (*register, from(register))).collect();
-        let crosses = is_exchange(inst)
-            || reads.iter().any(|(_, from)| from.is_some_and(|from| chain.steps[&from].crosses));
         let mut tables = FxHashMap::default();
         for &(register, _) in &reads {
             let table = self.of(chain, register);
@@ -245,6 +243,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             },
         };
         let found = operands.results(inst).unwrap_or_default();
+        let crossed = |from: &Option<u32>| from.is_some_and(|from| chain.steps[&from].crosses);
+        let crosses =
+            is_exchange(inst) || !found.is_empty() && reads.iter().any(|(_, from)| crossed(from));
         let mut results = Vec::new();
         for register in definitions(inst) {
             let known = found.iter().find(|(known, _)| *known == register).map(|(_, table)| *table);

@@ -11,6 +11,9 @@ use super::value::{LANES, Operator, Table, Value, Values};
 use crate::cfg::{Arg, Flow, RegisterId};
 use crate::isa::Opcode;
 
+/// The most shuffles of one network whose operands are looked at as what is combined.
+const MAX_SOURCES: usize = 16;
+
 /// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
 /// `%tid.x` and begin with a multiple of 32, where that is known.
 pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<Collective> {
@@ -148,13 +151,26 @@ fn recognise(
         return None;
     }
     let (register, table) = step.results.first().cloned()?;
-    let network = network_of(chain, at);
-    let (source, combined) = source(flow, chain, &network)?;
-    let (computes, lanes, exact) =
-        match is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten() {
-            Some(_) => (Computes::Duplicate, 32, u32::MAX),
-            None => classify(chains, &combined, &table)?,
-        };
+    let repeated = is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten();
+    let whole = network_of(chain, at, None);
+    let shuffles =
+        whole.iter().filter(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl);
+    // What is combined may have come from other lanes itself.
+    let mut found = None;
+    for &shuffle in shuffles.take(MAX_SOURCES) {
+        let (source, combined, from) = sent(flow, chain, shuffle)?;
+        found = match repeated {
+            Some(_) => Some((Computes::Duplicate, 32, u32::MAX)),
+            None => classify(chains, &combined, &table),
+        }
+        .map(|(computes, lanes, exact)| {
+            (source, combined, network_of(chain, at, from), computes, lanes, exact)
+        });
+        if found.is_some() {
+            break;
+        }
+    }
+    let (source, combined, network, computes, lanes, exact) = found?;
     Some(Collective {
         computes,
         lanes,
@@ -195,25 +211,24 @@ fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
     })
 }
 
-/// The register that the first shuffle of a network sends, and its table.
-fn source(flow: &Flow<'_, '_>, chain: &Chain, network: &[u32]) -> Option<(RegisterId, Rc<Table>)> {
-    let shuffle =
-        network.iter().find(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl)?;
-    let Some(Arg::Register(register)) = flow.insts[*shuffle as usize].args.get(1) else {
+/// The register that a shuffle sends, its table, and the instruction of the chain that has written it.
+fn sent(
+    flow: &Flow<'_, '_>,
+    chain: &Chain,
+    shuffle: u32,
+) -> Option<(RegisterId, Rc<Table>, Option<u32>)> {
+    let Some(Arg::Register(register)) = flow.insts[shuffle as usize].args.get(1) else {
         return None;
     };
-    let (_, from) = chain.steps[shuffle].reads.iter().find(|(read, _)| read == register)?;
+    let (_, from) = chain.steps[&shuffle].reads.iter().find(|(read, _)| read == register)?;
     let table = match from {
         Some(from) => {
-            let step = &chain.steps[from];
-            step.results
-                .iter()
-                .find(|(result, _)| result == register)
-                .map(|(_, table)| Rc::clone(table))?
+            let results = &chain.steps[from].results;
+            Rc::clone(&results.iter().find(|(result, _)| result == register)?.1)
         }
         None => Rc::clone(chain.before.get(register)?),
     };
-    Some((*register, table))
+    Some((*register, table, *from))
 }
 
 /// What the values of a table are, of those of another one: over how many lanes, and in which lanes that holds.

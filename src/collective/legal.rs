@@ -74,7 +74,7 @@ fn form(
         network.extend(
             chain
                 .written_before(one.result, from)
-                .map(|at| network_of(chain, at))
+                .map(|at| network_of(chain, at, None))
                 .unwrap_or_default(),
         );
     }

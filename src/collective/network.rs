@@ -50,7 +50,8 @@ pub struct Collective {
 }
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
-pub fn network_of(chain: &Chain, at: u32) -> Vec<u32> {
+/// `source` is the instruction that has written what is combined: it is not one of them, nor is what it depends on.
+pub fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
     let mut found: FxHashSet<u32> = FxHashSet::default();
     let mut work = vec![at];
     while let Some(next) = work.pop() {
@@ -59,7 +60,9 @@ pub fn network_of(chain: &Chain, at: u32) -> Vec<u32> {
         }
         let step = &chain.steps[&next];
         for (_, from) in &step.reads {
-            let from = from.filter(|from| chain.steps.get(from).is_some_and(|step| step.crosses));
+            let from = from.filter(|from| {
+                Some(*from) != source && chain.steps.get(from).is_some_and(|step| step.crosses)
+            });
             work.extend(from);
         }
     }

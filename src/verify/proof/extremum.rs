@@ -33,6 +33,7 @@ pub(super) fn lemmas(terms: &mut Terms, extremum: TermId, made: TermId) -> Optio
     };
     let (order, keys) = integers(terms, made)?;
     let [x, y, result] = [0, 1, 2].map(|number| terms.symbol(Kind::Any(number), 32, None));
+    let numbers = combined_in_lanes(terms, extremum, &numbers, &keys).unwrap_or(numbers);
     let least = nan_is_least(terms, &rules, &numbers, &keys)?;
     let decoded = replaced(terms, made, order, result);
     let decoded = interpreted(terms, decoded);
@@ -71,6 +72,40 @@ fn integers(terms: &Terms, term: TermId) -> Option<(TermId, Vec<TermId>)> {
         }
     }
     found
+}
+
+/// The extrema that the integers are made of, if each lane has combined numbers of its own before: together they have all
+/// the numbers, and their extremum is that of the numbers.
+fn combined_in_lanes(
+    terms: &Terms,
+    extremum: TermId,
+    numbers: &[TermId],
+    keys: &[TermId],
+) -> Option<Vec<TermId>> {
+    let (function, _) = terms.applied(extremum)?;
+    let mut found = Vec::new();
+    let mut together: FxHashSet<TermId> = FxHashSet::default();
+    for &key in keys {
+        let (mut work, mut seen, mut own) = (vec![key], FxHashSet::default(), None);
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            terms.arena.charge(1);
+            match terms.applied(next) {
+                Some((inner, parts)) if inner == function => {
+                    if own.replace(next).is_some() {
+                        return None;
+                    }
+                    together.extend(parts);
+                }
+                _ => work.extend(terms.arena.operands(next)),
+            }
+        }
+        found.push(own?);
+    }
+    let all: FxHashSet<TermId> = numbers.iter().copied().collect();
+    (together == all).then_some(found)
 }
 
 /// Whether NaNs are below all numbers in the order of integers by which each number has one of `keys`.
