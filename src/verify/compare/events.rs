@@ -182,7 +182,7 @@ impl Comparison<'_, '_> {
             Opcode::PmEvent,
             Opcode::ApplyPriority,
         ];
-        if !in_rewritten && self.warp.prover.exchanges.has(event.inst) {
+        if !in_rewritten && self.warp.prover.exchanges.is_accounted_for(event.inst) {
             return;
         }
         if event.role == Role::Observe

@@ -134,7 +134,10 @@ impl<'s> Warp<'_, 's> {
     ) -> Option<Results<'i, 's>> {
         let [result @ Arg::Register(register), value, mask] = &inst.args[..] else { return None };
         let path = here.path()?;
-        if !self.prover.exchanges.all_come(here.terms, path, here.here()) {
+        let reference = here.reference?;
+        let position = (0..here.at as usize).rev().find_map(|at| reference.matched[at]);
+        let place = (here.here(), position.unwrap_or(0));
+        if !self.prover.exchanges.all_come(here.terms, path, place) {
             self.hints.push((here.at, "some lanes of a warp may not come here"));
             return None;
         }

@@ -45,7 +45,7 @@
 //!
 //! A `shfl.sync`, `vote.sync` or `redux.sync` with the constant mask of all lanes is an exchange of the whole warp, if no lane
 //! can be at another warp instruction meanwhile (`proof::meeting`): whoever executes it executes it with all others, or
-//! what it delivers is undefined. Such an exchange may be left out, since what uses its result is compared; and the
+//! what it delivers is undefined. Such an exchange may be left out if what it delivers is shown to come from others; and the
 //! rewritten program may have `redux.sync` and `vote.sync` of all lanes of its own where a path leads that all lanes of
 //! an exchange of the original take, or none. What exchanges deliver is compared lane by lane (`proof::exchange`), which
 //! shares no code with the analysis that finds them (`collective`).

@@ -66,8 +66,14 @@ enum Direction {
 pub(in crate::verify) struct Exchanges {
     /// By the symbol of a result.
     known: FxHashMap<TermId, Way>,
+    /// The instruction of the original that a symbol is a result of.
+    made_by: FxHashMap<TermId, u32>,
+    /// The instructions of the original whose results were taken apart in a claim that holds.
+    accounted: FxHashSet<u32>,
     /// The instructions of the original, each with its condition and the loop around it.
     original: Vec<(u32, TermId, Option<LoopId>)>,
+    /// The barriers of the original.
+    barriers: Vec<u32>,
     /// Terms without any such symbol.
     without: FxHashSet<TermId>,
     /// Whether lanes are consecutive in `%tid.x`, as a term.
@@ -118,11 +124,14 @@ impl Exchanges {
                 let kind = Kind::Event(event.inst, places);
                 let symbol = terms.symbol(kind, width, around);
                 found.known.insert(symbol, way);
+                found.made_by.insert(symbol, event.inst);
             }
         }
         if found.known.is_empty() {
             return found;
         }
+        let barriers = execution.events.iter().filter(|event| event.role == Role::Barrier);
+        found.barriers = barriers.map(|event| event.inst).collect();
         let extent = |terms: &mut Terms, axis: Axis| match program.block {
             Some(block) => terms.arena.constant(block[axis.index()], 32),
             None => terms.symbol(Kind::Uniform(Special::Ntid(axis)), 32, None),
@@ -156,16 +165,33 @@ impl Exchanges {
         Some(())
     }
 
+    /// Whether an instruction of the original is one whose result others deliver: a claim that holds has it.
+    pub fn is_accounted_for(&self, inst: u32) -> bool {
+        self.accounted.contains(&inst)
+    }
+
     /// Whether an instruction of the original is one.
     pub fn has(&self, inst: u32) -> bool {
         self.original.iter().any(|(known, ..)| *known == inst)
     }
 
     /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
-    /// something in the original, and the other conditions of the path have one value for the warp.
-    pub fn all_come(&self, terms: &Terms, path: TermId, place: Option<LoopId>) -> bool {
+    /// something in the original, with no barrier in between, and the other conditions of the path have one value for the
+    /// warp. `position` is the last instruction of the original that is matched with one in front.
+    pub fn all_come(
+        &self,
+        terms: &Terms,
+        path: TermId,
+        (place, position): (Option<LoopId>, u32),
+    ) -> bool {
+        let is_beyond = |inst: u32| {
+            let mut barriers = self.barriers.iter();
+            barriers.any(|at| inst < *at && *at <= position || position < *at && *at < inst)
+        };
         let mut there = self.original.iter().filter(|(_, _, around)| *around == place);
-        there.any(|(_, condition, _)| self.is_under_uniform(terms, *condition, path))
+        there.any(|(inst, condition, _)| {
+            !is_beyond(*inst) && self.is_under_uniform(terms, *condition, path)
+        })
     }
 
     /// Whether literals are those of a condition, and others that have one value for the warp.
@@ -200,6 +226,7 @@ impl Exchanges {
             return None;
         }
         let mut needed: Vec<Lemma> = Vec::new();
+        let mut looked_at: FxHashSet<u32> = FxHashSet::default();
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases = [true, false]
             .into_iter()
@@ -210,7 +237,7 @@ impl Exchanges {
             }
             let done = FxHashMap::default();
             let mut tables = Tables { exchanges: self, consecutive, done };
-            by_lane::all().all(|lane| {
+            let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
                     fact.is_some_and(|fact| is_false(terms, fact))
@@ -225,11 +252,18 @@ impl Exchanges {
                     }
                     true
                 }
-            })
+            });
+            let insts = tables.done.keys().filter_map(|(term, _)| self.made_by.get(term));
+            looked_at.extend(insts);
+            holds
         });
         needed.sort_unstable();
         needed.dedup();
-        are_equal.then_some(needed)
+        if !are_equal {
+            return None;
+        }
+        self.accounted.extend(looked_at);
+        Some(needed)
     }
 
     /// Whether two terms are one where it is known whether lanes are consecutive.
