@@ -82,7 +82,7 @@ impl Costs {
         if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
     }
 
-    /// Cycles of the pipe that a load or store takes of which the lanes have these addresses. Where a pass serves whole
+    /// Cycles of the pipe that a load or store takes whose lanes have these addresses. Where a pass serves whole
     /// warps, different words of one bank conflict wherever their lanes are, and a word for all lanes is read once, as in
     /// the model from which `lines_in_cycle` is taken.
     pub fn pipe(&self, addresses: &[u64], bytes: u32) -> f64 {

@@ -19,7 +19,7 @@ use crate::isa::{Axis, Special};
 use crate::ptx::Function;
 use crate::sass::paths::LOOP_ITERATIONS;
 
-/// Bits of an address below those that tell of which array it is.
+/// Bits of an address within one array; the bits above them number the array.
 pub const ARRAY_BITS: u32 = 36;
 
 /// Lanes of a warp.
@@ -288,7 +288,7 @@ impl Sampler<'_> {
                 (number + 1) << ARRAY_BITS
             }
             SymbolKind::Address(_) => (number + 1) << 20,
-            // The mask of a warp of which all lanes execute together.
+            // The mask of a warp whose lanes all execute together.
             SymbolKind::Unknown(_) if info.width <= 32 => u64::MAX,
             _ => {
                 let own = match info.dependence {

@@ -18,7 +18,7 @@ pub struct Access {
 /// What the accesses of a kind take: means.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Request {
-    /// The share of warps that execute it: those of which some lane finds its guard true.
+    /// The share of warps that execute it: those with a lane whose guard is true.
     pub executed: f64,
     /// Cycles of the load/store unit.
     pub cycles: f64,

@@ -66,7 +66,7 @@ impl Measure {
 }
 
 /// The bytes of a lane that are loaded and stored on the path through the text by those on the path through the machine
-/// code: ptxas may have unrolled a loop, of which as many iterations are followed in both.
+/// code: ptxas may have unrolled a loop; equally many of its iterations are followed in both.
 fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
     let accesses = schedule.accesses();
     let counted = accesses.iter().filter(|(access, _)| {

@@ -62,7 +62,7 @@ impl Step {
     }
 }
 
-/// The instructions of a path, of which each block has its own; `None` if they are too many.
+/// The instructions of a path, block by block; `None` if they are too many.
 pub fn along(parts: &[Part], blocks: &[Vec<Step>]) -> Option<Vec<Step>> {
     let mut found = Vec::new();
     extend(&mut found, parts, blocks).then_some(found)

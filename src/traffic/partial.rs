@@ -1,7 +1,7 @@
 //! Barriers and shuffles that lanes of a warp go past.
 //!
 //! A lane that has left the function is not waited for, so conditions behind which it leaves do not count: `if (i >= n)
-//! return;` in front of a barrier is no finding.
+//! return;` in front of a barrier does not count.
 
 use rustc_hash::FxHashMap;
 

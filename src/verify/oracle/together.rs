@@ -7,12 +7,12 @@
 //! lanes; a vote also shows that each lane's own predicate is true.
 
 use crate::cfg::{BlockId, EdgeCondition};
-use crate::expr::{Node, TermId};
+use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
 use crate::verify::lane::Evaluation;
 use crate::verify::record::Vote;
-use crate::verify::terms::{Kind, Terms, conditions};
+use crate::verify::terms::{Terms, conditions, hardware};
 
 /// The most predecessors that are followed.
 const MAX_BLOCKS: u32 = 16;
@@ -71,31 +71,12 @@ fn is_uniform(
         .flat_map(|vote| [vec![vote.outcome], parts(terms, vote.predicate)].concat())
         .collect();
     let kernel = here.program.function.kind == FunctionKind::Entry;
-    literals.iter().all(|literal| voted.contains(literal) || is_same(terms, *literal, mask, kernel))
+    literals.iter().all(|literal| {
+        voted.contains(literal) || hardware::is_uniform(terms, *literal, Some(mask), kernel)
+    })
 }
 
 /// The conjuncts of a condition; a disjunction is one part.
 fn parts(terms: &Terms, condition: TermId) -> Vec<TermId> {
     conditions::conjuncts(&terms.arena, condition)
-}
-
-/// Whether a term is made only of values that are the same in all lanes of a mask.
-fn is_same(terms: &Terms, term: TermId, mask: TermId, kernel: bool) -> bool {
-    let (mut work, mut seen) = (vec![term], rustc_hash::FxHashSet::default());
-    while let Some(next) = work.pop() {
-        if next == mask || !seen.insert(next) {
-            continue;
-        }
-        terms.arena.charge(2);
-        match *terms.arena.node(next) {
-            Node::Apply(..) => return false,
-            Node::Symbol(symbol) => match terms.symbols.info(symbol).kind {
-                Kind::Uniform(_) | Kind::Address(_) => {}
-                Kind::Parameter { .. } if kernel => {}
-                _ => return false,
-            },
-            _ => work.extend(terms.arena.operands(next)),
-        }
-    }
-    true
 }

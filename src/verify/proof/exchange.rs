@@ -211,7 +211,7 @@ impl Exchanges {
     }
 
     fn is_uniform(&self, terms: &Terms, term: TermId) -> bool {
-        meeting::is_uniform(terms, term, self.is_kernel)
+        hardware::is_uniform(terms, term, None, self.is_kernel)
     }
 
     /// Whether two terms are equal in each lane that the known conditions allow, if some lemmas hold; `None` if that is not

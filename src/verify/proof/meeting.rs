@@ -9,12 +9,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::cfg::{Inst, LoopId};
-use crate::expr::{Node, TermId};
+use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::FunctionKind;
 use crate::verify::program::Program;
 use crate::verify::record::{Event, Execution};
-use crate::verify::terms::{Kind, Terms, conditions};
+use crate::verify::terms::{Terms, conditions, hardware};
 
 /// The most warp instructions of a function that are compared with each other.
 const MAX_COMPARED: usize = 512;
@@ -43,7 +43,7 @@ pub(super) fn alone(
         let events = events.filter(|event| wanted(&program.flow.insts[event.inst as usize]));
         let wait = |event: &Event| {
             let literals = conditions::conjuncts(&terms.arena, event.condition);
-            let differs = |one: &TermId| !is_uniform(terms, *one, is_kernel);
+            let differs = |one: &TermId| !hardware::is_uniform(terms, *one, None, is_kernel);
             Wait {
                 inst: event.inst,
                 around: program.loop_of(event.block),
@@ -100,26 +100,4 @@ pub(super) fn alone(
         of_warp.iter().all(|other| other.inst == wait.inst || are_apart(wait, other))
     };
     of_warp.iter().filter(is_alone).map(|wait| wait.inst).collect()
-}
-
-/// Whether a term has one value for the warp: it is made of numbers, parameters of a kernel, addresses of variables, and
-/// extents and numbers of blocks.
-pub(super) fn is_uniform(terms: &Terms, term: TermId, is_kernel: bool) -> bool {
-    let (mut work, mut seen) = (vec![term], FxHashSet::default());
-    while let Some(next) = work.pop() {
-        if !seen.insert(next) {
-            continue;
-        }
-        terms.arena.charge(1);
-        match *terms.arena.node(next) {
-            Node::Apply(..) => return false,
-            Node::Symbol(symbol) => match terms.symbols.info(symbol).kind {
-                Kind::Uniform(_) | Kind::Address(_) => {}
-                Kind::Parameter { .. } if is_kernel => {}
-                _ => return false,
-            },
-            _ => work.extend(terms.arena.operands(next)),
-        }
-    }
-    true
 }

@@ -1,7 +1,9 @@
 //! The layout of threads in blocks and warps: facts that hold for every lane.
 
+use rustc_hash::FxHashSet;
+
 use super::symbols::{Kind, Terms};
-use crate::expr::{Arena, Comparison, SymbolId, TermId};
+use crate::expr::{Arena, Comparison, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 
 /// Whether the lanes of each whole warp are consecutive in `tid.x`, from the block's extents: whole
@@ -13,6 +15,33 @@ pub(in crate::verify) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) 
     let rows = arena.mul(y, z);
     let one_row = arena.equal(rows, one);
     arena.or(rows_of_warps, one_row)
+}
+
+/// Whether a term has one value for the warp: it is made of numbers, parameters of a kernel, addresses of variables,
+/// extents and numbers of blocks, and `mask`, the lanes in question.
+pub(in crate::verify) fn is_uniform(
+    terms: &Terms,
+    term: TermId,
+    mask: Option<TermId>,
+    is_kernel: bool,
+) -> bool {
+    let (mut work, mut seen) = (vec![term], FxHashSet::default());
+    while let Some(next) = work.pop() {
+        if Some(next) == mask || !seen.insert(next) {
+            continue;
+        }
+        terms.arena.charge(2);
+        match *terms.arena.node(next) {
+            Node::Apply(..) => return false,
+            Node::Symbol(symbol) => match terms.symbols.info(symbol).kind {
+                Kind::Uniform(_) | Kind::Address(_) => {}
+                Kind::Parameter { .. } if is_kernel => {}
+                _ => return false,
+            },
+            _ => work.extend(terms.arena.operands(next)),
+        }
+    }
+    true
 }
 
 /// The guarantees of the hardware about thread indices: they lie within the block, and the lane is the
