@@ -126,6 +126,16 @@ pub enum Bug {
     OverwrittenByteLess,
     /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
+    /// Loads are performed in front of stores without a test that these do not write what they read.
+    BatchUntested,
+    /// That test is too weak by one byte.
+    BatchByteLess,
+    /// Loads are performed in front of stores on the other side of a barrier.
+    BatchOverFence,
+    /// A load that is performed earlier takes its address from a register that is written in between.
+    BatchAddressLate,
+    /// A load that is performed earlier is guarded by a predicate that is written in between.
+    BatchGuardLate,
     /// A reduction over half of the warp's lanes counts as one over all.
     CollectiveStep,
     /// The member mask of the shuffles of a collective is not asked for.
@@ -594,7 +604,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 43] = [
+    pub const STRATEGIES: [Bug; 48] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -619,6 +629,11 @@ impl Bug {
         Bug::OverwrittenUntested,
         Bug::OverwrittenByteLess,
         Bug::OverwrittenInPart,
+        Bug::BatchUntested,
+        Bug::BatchByteLess,
+        Bug::BatchOverFence,
+        Bug::BatchAddressLate,
+        Bug::BatchGuardLate,
         Bug::CollectiveStep,
         Bug::CollectiveOfSome,
         Bug::CollectiveForAll,

@@ -25,6 +25,8 @@ pub enum StrategyName {
     Promote,
     /// One instruction for what lanes compute together by shuffles.
     Collective,
+    /// Loads in front of stores that might write what they read.
+    Batch,
 }
 
 /// What is said of a strategy, on the command line, in reports and on pages.
@@ -116,6 +118,15 @@ impl StrategyName {
                 decision: "collective",
                 remark: "ShufflesReplaced",
                 whole_cost: true,
+                ..other
+            },
+            StrategyName::Batch => Facts {
+                word: "batch",
+                decision: "batch",
+                origin: "could be performed earlier",
+                remark: "LoadPerformedEarlier",
+                served: Some("earlier, with other loads"),
+                named: "in front of",
                 ..other
             },
             StrategyName::Bank => Facts {
@@ -301,7 +312,7 @@ mod tests {
             "none",
             "paper",
             "reuse,wide",
-            "reuse,wide,window,paper,aos,bank,promote,collective",
+            "reuse,wide,window,paper,aos,bank,promote,collective,batch",
         ] {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }

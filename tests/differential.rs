@@ -302,8 +302,12 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         "collective_moves",
         "collective_votes",
     ];
-    let names =
-        [&loads[..], &stores, &collectives, &["promote", "promote_loop", "bank", "bank_dynamic"]];
+    let names = [
+        &loads[..],
+        &stores,
+        &collectives,
+        &["batch", "batch_loop", "promote", "promote_loop", "bank", "bank_dynamic"],
+    ];
     let names = names.concat();
     let folders = ["accept", "refuse"].into_par_iter();
     let subject = |folder: &str, name: &&str| Subject::new(&format!("{folder}/{name}"));

@@ -137,13 +137,14 @@ fn render_access(load: &LoadReport, named: &str) -> String {
                 out += &format!(" [{}]", guards.join(", "));
             }
         }
-        Decision::By(_) => {
+        Decision::By(name) => {
             out += load.decision.word();
             if let Some(delta) = load.delta {
                 out += &format!(" {delta:+}");
             }
             if let Some(line) = load.source_line {
-                out += &format!(" from line {line}");
+                let named = name.facts().named;
+                out += &format!(" {named} line {line}");
             }
             if let Some(iterations) = load.iterations {
                 let many = if iterations == 1 { "" } else { "s" };

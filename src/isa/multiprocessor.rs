@@ -76,6 +76,11 @@ impl Multiprocessor {
         })
     }
 
+    /// The most warps that are resident at once.
+    pub fn most_warps(&self) -> u32 {
+        self.warps
+    }
+
     /// The most shared memory that one block may have, in bytes.
     pub fn most_shared(&self) -> u32 {
         self.shared - self.reserved

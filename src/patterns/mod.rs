@@ -5,6 +5,7 @@
 //! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in
 //! [`crate::strategies`]. No pattern uses another one.
 
+mod batch;
 mod carry;
 mod collective;
 mod finder;
@@ -30,7 +31,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; what is left is replaced load by load. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 11] = [
+pub const SEARCHED: [&dyn Pattern; 12] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -40,13 +41,14 @@ pub const SEARCHED: [&dyn Pattern; 11] = [
     &pair::Pair,
     &vector_stores::VectorStores,
     &promote::Promote,
+    &batch::Batch,
     &collective::Collectives,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 10] = [
+pub const WRITTEN: [&dyn Pattern; 11] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -55,6 +57,7 @@ pub const WRITTEN: [&dyn Pattern; 10] = [
     &carry::Carry,
     &vector_stores::VectorStores,
     &promote::Promote,
+    &batch::Batch,
     &collective::Collectives,
     &layout::Layout,
 ];

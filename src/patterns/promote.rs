@@ -6,14 +6,12 @@
 
 use std::fmt::Write;
 
-use rustc_hash::FxHashMap;
-
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::{Arg, Base, RegisterId};
+use crate::cfg::{Arg, Base};
 use crate::cost::Request;
-use crate::emulate::{KernelTrace, definitions};
+use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{Overwritten, Refusal, Unpaid};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
@@ -184,7 +182,7 @@ impl Planner<'_, '_, '_, '_> {
             return;
         }
         let mut setup = String::new();
-        let results = self.address_steps(group, &mut setup);
+        let results = self.copied_steps(&group.steps, &mut setup);
         let mut rows: Vec<Row> = Vec::new();
         for load in &group.tested {
             let (own, offset) = self.address(load.inst);
@@ -203,27 +201,6 @@ impl Planner<'_, '_, '_, '_> {
         if let Some(holds) = known {
             self.add_version(first..last + 1, Condition::Apart { setup, holds });
         }
-    }
-
-    /// Copies of the instructions that compute addresses; gives the register with each one's result.
-    fn address_steps(&mut self, group: &Overwritten, setup: &mut String) -> Vec<String> {
-        let mut results: Vec<String> = Vec::new();
-        for step in &group.steps {
-            let inst = &self.flow.insts[step.inst as usize];
-            let written = definitions(inst)[0];
-            let fresh = self.plan.fresh.bits(self.flow.registers[written.0 as usize].ty.bits());
-            let named = |(register, step): &(RegisterId, usize)| {
-                (self.flow.registers[register.0 as usize].name, results[*step].clone())
-            };
-            let names: FxHashMap<&str, String> = step.uses.iter().map(named).collect();
-            let (destination, sources) = inst.ast.operands.split_at(1);
-            let start = destination[0].span().end as usize;
-            let end = sources.last().map_or(start, |operand| operand.span().end as usize);
-            let rest = self.plan.copied_with(start..end, |name| names.get(name).cloned());
-            let _ = write!(setup, "{} {fresh}{rest};\n\t", inst.ast.opcode.text);
-            results.push(fresh);
-        }
-        results
     }
 
     /// The test that loads read none of the bytes that are stored, and what is known already: from the last byte that

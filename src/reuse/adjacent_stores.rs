@@ -473,7 +473,7 @@ impl Opportunities<'_, '_, '_> {
 }
 
 /// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
-fn is_observed(arg: &Arg<'_>) -> bool {
+pub(super) fn is_observed(arg: &Arg<'_>) -> bool {
     use Special::{
         Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid,
         Tid,

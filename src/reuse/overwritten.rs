@@ -7,18 +7,14 @@
 //! side.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::adjacent_stores::{PlainStore, is_apart};
-use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::refusal::Refusal;
-use crate::cfg::{Arg, Base, BlockId, Inst, RegisterId};
-use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use super::steps::{AddressStep, Steps};
+use crate::cfg::{Arg, Base, BlockId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::ptx::StateSpace;
-
-/// The most instructions that compute the addresses that are compared.
-const MAX_STEPS: usize = 16;
 
 /// The most loads that are compared.
 const MAX_TESTED: usize = 32;
@@ -36,15 +32,6 @@ pub struct Overwritten {
     pub tested: Vec<TestedLoad>,
     /// Why the stores stay, if they have to.
     pub refusal: Option<Refusal>,
-}
-
-/// An instruction whose copy is a part of a test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressStep {
-    /// The instruction.
-    pub inst: u32,
-    /// The registers that it reads and that another step computes, each with that step.
-    pub uses: SmallVec<[(RegisterId, usize); 2]>,
 }
 
 /// A load whose address is compared.
@@ -135,6 +122,7 @@ impl Opportunities<'_, '_, '_> {
         let first = group.stores[0].access.clone();
         let last = group.stores.last().map_or(first.inst, |store| store.access.inst);
         trace.arena.charge(u64::from(last - first.inst));
+        let mut steps = Steps::in_front_of(flow, first.inst);
         for inst in first.inst + 1..last {
             if effect(&flow.insts[inst as usize]) != Effect::Load {
                 continue;
@@ -168,56 +156,10 @@ impl Opportunities<'_, '_, '_> {
                 }
                 _ => return Err(parted()),
             };
-            let base = self.step(group, &first, base, inst).ok_or_else(parted)?;
+            let base = steps.of(base, inst).ok_or_else(parted)?;
             group.tested.push(TestedLoad { inst, base, bytes });
         }
+        group.steps = steps.found;
         Ok(())
     }
-
-    /// The step that computes what a register holds at an instruction behind the first store; `Some(None)` if it
-    /// holds that in front of the first store already, `None` if it cannot be computed there.
-    fn step(
-        &self,
-        group: &mut Overwritten,
-        first: &Load,
-        register: RegisterId,
-        behind: u32,
-    ) -> Option<Option<usize>> {
-        let insts = &self.flow().insts;
-        let writes = |at: &u32| definitions(&insts[*at as usize]).contains(&register);
-        let Some(at) = (first.inst + 1..behind).rev().find(writes) else { return Some(None) };
-        if let Some(known) = group.steps.iter().position(|step| step.inst == at) {
-            return Some(Some(known));
-        }
-        let inst = &insts[at as usize];
-        if group.steps.len() >= MAX_STEPS || !is_simple(inst) {
-            return None;
-        }
-        let mut uses = SmallVec::new();
-        for read in mentions(inst) {
-            let is_source =
-                inst.args[1..].iter().any(|arg| matches!(arg, Arg::Register(one) if *one == read));
-            if !is_source {
-                continue;
-            }
-            if let Some(step) = self.step(group, first, read, at)? {
-                uses.push((read, step));
-            }
-        }
-        group.steps.push(AddressStep { inst: at, uses });
-        Some(Some(group.steps.len() - 1))
-    }
-}
-
-/// Whether an instruction is arithmetic with one result whose operands are registers and constants.
-fn is_simple(inst: &Inst<'_, '_>) -> bool {
-    let plain = |arg: &Arg<'_>| matches!(arg, Arg::Register(_) | Arg::Constant(_));
-    effect(inst) == Effect::Pure
-        && inst.guard.is_none()
-        && !inst.pragma
-        && definitions(inst).len() == 1
-        && inst.args.len() > 1
-        && inst.args.len() == inst.ast.operands.len()
-        && matches!(inst.args[0], Arg::Register(_))
-        && inst.args.iter().all(plain)
 }

@@ -550,3 +550,23 @@
 //!
 //! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. `auto` is not asked for
 //! what is listed under rule `not-asked-for`, and rule `collective` stands for what one of these rules says.
+//!
+//! # Loads in front of stores
+//!
+//! **44. A load may be performed in front of a store only if it is executed wherever the store is, nothing in between
+//! orders accesses, and the two touch no byte together in the lane.** All of it stands in one block: between the store and
+//! the load are arithmetic, hints, weak loads and weak stores. That bytes do not meet is proved, or it is tested as a
+//! distance of 64 bits in which both widths count, before any of the loads is performed; where they meet, everything stands
+//! as it was. Registers that make the load's address, and its guard predicate, are those that hold at the load. Weak stores of other threads to
+//! its bytes would be a data race.
+//!
+//! ```text
+//! st [p], f1;  ld f2, [q]                      // q is p in one launch
+//! st [p], f1;  bar.sync 0;  ld f2, [q]         // another thread writes q in front of the barrier
+//! st [p], f1;  @p1 bra L;  ld f2, [q]          // q may be no address at all
+//! st [p], f1;  st.shared [s], f3;  ld f2, [q]  // a generic q may be s
+//! ```
+//!
+//! Guard `stores-apart`. `tests/cases/refuse/batch.ptx`, `tests/cases/refuse/batch_loop.ptx`,
+//! `tests/cases/refuse/batch_activemask.ptx`; mistakes `BatchUntested`, `BatchByteLess`, `BatchOverFence`,
+//! `BatchAddressLate`, `BatchGuardLate`.

@@ -18,6 +18,7 @@ mod mode;
 mod names;
 mod plan;
 mod replacement;
+mod steps;
 mod versions;
 
 pub use assemble::drafts;

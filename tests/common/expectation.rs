@@ -65,8 +65,10 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
-        word @ ("reuse" | "wide" | "window" | "aos" | "bank" | "promote" | "collective") => {
-            let known = ["reuse", "wide", "window", "aos", "bank", "promote", "collective"];
+        word @ ("reuse" | "wide" | "window" | "aos" | "bank" | "promote" | "collective"
+        | "batch") => {
+            let known =
+                ["reuse", "wide", "window", "aos", "bank", "promote", "collective", "batch"];
             let by = known.into_iter().find(|name| *name == word);
             let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
             by.map(|by| Expectation::Served { by, from })

@@ -35,13 +35,14 @@ const UNPROVED: usize = 4;
 const REDUCED: usize = 4;
 
 /// The strategies, and the least share of the kernels, in percent, that each is to change.
-const STRATEGIES: [(&str, usize); 7] = [
+const STRATEGIES: [(&str, usize); 8] = [
     ("reuse", 33),
     ("wide", 20),
     ("window", 33),
     ("paper", 33),
     ("aos", 5),
     ("promote", 5),
+    ("batch", 5),
     ("auto", 33),
 ];
 

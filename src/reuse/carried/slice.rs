@@ -7,10 +7,10 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::super::steps::carries;
 use super::ring::Ring;
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
-use crate::isa::{Opcode, Qualifier};
 
 /// At most so many instructions are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;
@@ -206,15 +206,11 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
             return None;
         }
         let here = &self.flow.insts[inst as usize];
-        let form = &here.ast.form;
-        // (The condition code is a register that nobody names.)
-        let carries = form.has(Qualifier::Cc)
-            || matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
         let simple = effect(here) == Effect::Pure
             && here.guard.is_none()
             && matches!(here.args.first(), Some(Arg::Register(_)))
             && definitions(here).len() == 1
-            && !carries
+            && !carries(here)
             && definitions(here)
                 .iter()
                 .all(|one| self.flow.registers[one.0 as usize].ty.bits() >= 16)

@@ -8,7 +8,7 @@ use super::loops::numbered;
 use crate::cfg::BlockId;
 use crate::expr::TermId;
 use crate::isa::Opcode;
-use crate::verify::program::split::Split;
+use crate::verify::program::split::{Split, are_versions};
 use crate::verify::program::{Both, Role};
 use crate::verify::proof::Proof;
 use crate::verify::record::{Event, Execution, Place};
@@ -60,7 +60,25 @@ impl Comparison<'_, '_> {
             (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
         self.roots = (numbered(&self.before.cutpoints), numbered(&self.after.cutpoints));
         let mut last = 0;
+        // The block of the last event, and what came before its first one.
+        let mut entered: Option<(BlockId, usize)> = None;
+        let mut other_way = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
+            match entered {
+                Some((block, _)) if block == event.block => {}
+                // What stands in one of two blocks that a branch leads to comes behind nothing of the other one.
+                Some((block, before))
+                    if are_versions(self.rewritten, block, event.block) && block < event.block =>
+                {
+                    other_way = last;
+                    last = before;
+                    entered = Some((event.block, before));
+                }
+                _ => {
+                    last = last.max(std::mem::take(&mut other_way));
+                    entered = Some((event.block, last));
+                }
+            }
             match partner {
                 None if self.warp.exchanges.iter().any(|one| one.stores.contains(&event.inst)) => {}
                 None => match self.splits.iter().find(|split| split.has(event.inst, true)) {

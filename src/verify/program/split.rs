@@ -6,7 +6,7 @@
 //! same address, under the same condition and with the same value. The order within a group does not matter,
 //! since the elements do not overlap, and no other event is between the parts in either program. The rewritten program
 //! may perform the parts themselves where it does not perform the vector: then copies of the parts stand next to the
-//! vector, in another block.
+//! vector, in another block. Stores that stand unchanged in both of two such blocks are groups of one part each.
 
 use rustc_hash::FxHashMap;
 
@@ -97,18 +97,79 @@ pub(in crate::verify) fn find(
     }
     let old = events(original, |at| has_partner[at as usize]);
     let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
-    let mut found = versions(rewritten, (&new, &old), alignment);
-    found.extend(overwritten((original, &old), (rewritten, &new), alignment));
     let (mut new, mut old) = (new, old);
-    for split in &found {
+    let mut found = twice((original, &old), (rewritten, &new), alignment);
+    settle(&found, &mut new, &mut old);
+    found.extend(versions(rewritten, (&new, &old), alignment));
+    let settled: Vec<u32> = found.iter().flat_map(|split| split.parts.clone()).collect();
+    found.extend(overwritten((original, &old), (rewritten, &new), &settled, alignment));
+    settle(&found, &mut new, &mut old);
+    found.extend(groups(&new, &old, true));
+    found.extend(groups(&old, &new, false));
+    found
+}
+
+/// Marks the events of groups as matched.
+fn settle<'s>(found: &[Split], new: &mut [One<'s>], old: &mut [One<'s>]) {
+    for split in found {
         let of_new = new
             .iter_mut()
             .filter(|one| one.inst == split.vector || split.copies.contains(&one.inst));
         let of_old = old.iter_mut().filter(|one| split.parts.contains(&one.inst));
         of_new.chain(of_old).for_each(|one| one.matched = true);
     }
-    found.extend(groups(&new, &old, true));
-    found.extend(groups(&old, &new, false));
+}
+
+/// The runs of the original's stores that stand in each of two blocks of the rewritten program that one branch leads to.
+fn twice(
+    (original, old): (&Program<'_, '_>, &[One<'_>]),
+    (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
+    alignment: &mut Alignment,
+) -> Vec<Split> {
+    let text = |program: &Program<'_, '_>, one: &One<'_>| {
+        program.text(&program.flow.insts[one.inst as usize]).clone()
+    };
+    let runs: Vec<&[One<'_>]> = new.chunk_by(|a, b| a.block == b.block).collect();
+    let (mut found, mut next) = (Vec::new(), 0);
+    for pair in runs.windows(2) {
+        let [a, b] = pair else { continue };
+        let is_copy = |(a, b): (&One<'_>, &One<'_>)| {
+            a.store.is_some() && text(rewritten, a) == text(rewritten, b)
+        };
+        if a.len() != b.len()
+            || !are_versions(rewritten, a[0].block, b[0].block)
+            || !a.iter().zip(*b).all(is_copy)
+        {
+            continue;
+        }
+        let is_run = |from: &usize| {
+            let run = old.get(*from..from + a.len());
+            run.is_some_and(|run| {
+                let alike = |(old, new): (&One<'_>, &One<'_>)| {
+                    old.block == run[0].block && text(original, old) == text(rewritten, new)
+                };
+                run.iter().zip(*a).all(alike)
+            })
+        };
+        let Some(from) = (next..old.len()).find(is_run) else { continue };
+        next = from + a.len();
+        let is_matched = |run: &&[One<'_>]| run.iter().any(|one| one.matched);
+        let (vectors, copies) = if is_matched(a) { (b, a) } else { (a, b) };
+        for (part, (vector, copy)) in old[from..next].iter().zip(vectors.iter().zip(*copies)) {
+            for matched in &mut alignment.matched {
+                *matched = matched.filter(|other| *other != part.inst);
+            }
+            alignment.matched[copy.inst as usize] = Some(part.inst);
+            alignment.gaps[copy.inst as usize] = part.inst..part.inst + 1;
+            found.push(Split {
+                joined: true,
+                vector: vector.inst,
+                parts: vec![part.inst],
+                copies: vec![copy.inst],
+                overwritten: true,
+            });
+        }
+    }
     found
 }
 
@@ -168,10 +229,12 @@ fn same_bytes(program: &Program<'_, '_>, events: &[One<'_>]) -> usize {
 }
 
 /// The runs of the original's stores to the same bytes of which the rewritten program performs only the last one; or
-/// that one in one block, and all of them, the copies, in a block next to it.
+/// that one in one block, and all of them, the copies, in a block next to it. Stores that are `settled` belong to other
+/// groups.
 fn overwritten(
     (original, old): (&Program<'_, '_>, &[One<'_>]),
     (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
+    settled: &[u32],
     alignment: &mut Alignment,
 ) -> Vec<Split> {
     let (mut found, mut from, mut next): (Vec<Split>, usize, usize) = (Vec::new(), 0, 0);
@@ -179,7 +242,7 @@ fn overwritten(
         let count = same_bytes(original, &old[from..]);
         let run = &old[from..from + count.max(1)];
         from += count.max(1);
-        if count < 2 {
+        if count < 2 || run.iter().any(|one| settled.contains(&one.inst)) {
             continue;
         }
         let parts: Vec<String> =
@@ -230,7 +293,7 @@ fn overwritten(
 }
 
 /// Whether two blocks are those that one branch leads to.
-fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
+pub(in crate::verify) fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
     let from = |block: BlockId| match program.flow.block(block).predecessors[..] {
         [edge] => Some(edge.from),
         _ => None,

@@ -19,8 +19,10 @@
 //! - `query`: decides a claim: rules, search, solver
 //! - `load_congruence`: when two loads deliver the same value
 //! - `outcome`: the outcome of a claim
+//! - `atoms`: conditions whose parts are equal by a proof
 //! - `prove`: whether two terms are equal at a place
 
+mod atoms;
 pub(in crate::verify) mod by_lane;
 mod claims;
 mod exchange;

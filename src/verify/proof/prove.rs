@@ -24,6 +24,9 @@ const MAX_CONTRADICTIONS: u32 = 64;
 /// How many of the cases of one claim are looked at as tables of lanes.
 const MAX_EXCHANGED: u32 = 16;
 
+/// The most facts that are reduced to what they say in a case.
+const MAX_REDUCED: usize = 64;
+
 /// How often the operands of a commutative operation may be compared crosswise in one claim.
 const MAX_CROSSINGS: u32 = 16;
 
@@ -82,7 +85,11 @@ impl Prover {
         Proof::Equal
     }
 
-    fn by_cases(&mut self, at: &mut Question<'_, '_, '_>, (original, rewritten): Claim) -> Proof {
+    pub(super) fn by_cases(
+        &mut self,
+        at: &mut Question<'_, '_, '_>,
+        (original, rewritten): Claim,
+    ) -> Proof {
         let known = at.known;
         let a = conditions::simplify(&mut at.terms.arena, original, known);
         let b = conditions::simplify(&mut at.terms.arena, rewritten, known);
@@ -121,6 +128,9 @@ impl Prover {
         self.cases += 1;
         if self.cases > MAX_CASES {
             return Proof::Unknown;
+        }
+        if self.by_atoms(at, (a, b)) {
+            return Proof::Equal;
         }
         if let Some(proof) = self.by_selection(at, (a, b)) {
             return proof;
@@ -173,9 +183,7 @@ impl Prover {
             }
             let negated = at.terms.arena.not(condition);
             for (holds, value) in [(condition, x), (negated, y)] {
-                let mut more = known.to_vec();
-                more.extend(conditions::literals(&mut at.terms.arena, holds));
-                conditions::add_remaining(&mut at.terms.arena, &mut more);
+                let mut more = in_case(at.terms, known, holds);
                 self.flags.add_to(&mut more);
                 if conditions::contradict(&mut at.terms.arena, &more) {
                     continue;
@@ -201,9 +209,7 @@ impl Prover {
         let condition = [b, a].into_iter().find_map(|term| inner_selection(at.terms, term))?;
         let negated = at.terms.arena.not(condition);
         for holds in [condition, negated] {
-            let mut more = known.to_vec();
-            more.extend(conditions::literals(&mut at.terms.arena, holds));
-            conditions::add_remaining(&mut at.terms.arena, &mut more);
+            let mut more = in_case(at.terms, known, holds);
             self.flags.add_to(&mut more);
             if conditions::contradict(&mut at.terms.arena, &more) {
                 continue;
@@ -296,6 +302,24 @@ impl Prover {
         }
         None
     }
+}
+
+/// What is known in one of two cases: that its condition holds, what it leaves of alternatives, and what facts about
+/// selections say then.
+fn in_case(terms: &mut Terms, known: &[TermId], holds: TermId) -> Vec<TermId> {
+    let literals = conditions::literals(&mut terms.arena, holds);
+    let mut more = known.to_vec();
+    if known.len() <= MAX_REDUCED {
+        let facts =
+            known.iter().map(|fact| conditions::simplify(&mut terms.arena, *fact, &literals));
+        let reduced: Vec<TermId> = facts.collect();
+        more.extend(
+            reduced.into_iter().zip(known).filter(|(own, fact)| own != *fact).map(|(own, _)| own),
+        );
+    }
+    more.extend(literals);
+    conditions::add_remaining(&mut terms.arena, &mut more);
+    more
 }
 
 /// The condition of a selection that a term is a part of, or widens.

@@ -1,0 +1,231 @@
+//! Loads in front of stores that might write what they read (strategy `batch`), so that memory serves them together.
+//!
+//! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the first
+//! store, or everything stands as it was. Where a load stood, its value is copied, which an assembler does without.
+
+use std::fmt::Write;
+
+use super::finder::{Finder, Weighed};
+use super::group::{Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
+use crate::emulate::KernelTrace;
+use crate::isa::multiprocessor::Multiprocessor;
+use crate::ptx::Operand;
+use crate::report::LoadReport;
+use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unpaid};
+use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::sass::opcodes::Latency;
+use crate::sass::timing::Timing;
+use crate::strategies::StrategyName;
+
+/// Instructions of the branch on a test and of the one behind the rewritten version.
+const BRANCHES: u32 = 2;
+
+/// Instructions of an addition or comparison of 64 bits.
+const HALVES: u32 = 2;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Batch;
+
+impl Pattern for Batch {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Batch
+    }
+
+    /// Claims the loads that pay; none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Batch) {
+            return;
+        }
+        for found in finder.opportunities.batched(trace) {
+            if is_taken(finder, &found) {
+                continue;
+            }
+            let (price, refusal) = match finder.has_room(found.moved.len()) {
+                false => (None, Some(Refusal::Crowded(finder.options.most))),
+                true => match weigh(finder, &found) {
+                    Ok(price) => (price, None),
+                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                },
+            };
+            let members: Vec<u32> = found.moved.iter().map(|one| one.load.inst).collect();
+            if let Some(refusal) = &refusal {
+                members.iter().for_each(|&inst| finder.keep(inst, refusal.clone()));
+            }
+            let block = found.block;
+            finder.claim(Group {
+                blocks: if refusal.is_none() { vec![block] } else { Vec::new() },
+                duplicates: refusal.is_none() && !found.tests.is_empty(),
+                price,
+                refusal,
+                ..Group::of_loads(StrategyName::Batch, members, found)
+            });
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&Batched> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for group in groups {
+            planner.batch(group, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether another pattern has put code into the block, or replaces an access there.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
+    let block = finder.opportunities.flow().block(found.block).instructions();
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let of_other = group.strategy != StrategyName::Batch;
+        of_other
+            && (group.blocks.contains(&found.block)
+                || group.members.iter().any(|inst| block.contains(&(*inst as usize))))
+    })
+}
+
+/// Whether the tests take fewer cycles than the waits. While a warp waits for memory, the others of the multiprocessor
+/// have work, so a wait costs each of them its share of the time until memory answers.
+fn weigh(finder: &Finder<'_, '_, '_, '_>, group: &Batched) -> Result<Option<Price>, Unpaid> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let costs = &finder.options.costs;
+    let latency = Timing::of(costs.architecture).map_or(0, |of| of.latency(Latency::Global));
+    let warps = Multiprocessor::of(costs.architecture).map_or(1, |of| of.most_warps());
+    let kept = f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1));
+    let instead = match group.tests.is_empty() {
+        true => 0.0,
+        false => costs.instructions(tested(&group.tests) + BRANCHES) + costs.version_cycles,
+    };
+    let loads = group.moved.len() as u32;
+    let paid =
+        finder.pays(StrategyName::Batch, Weighed::new(instead, kept).each(group.moved.len()));
+    paid.map(Some).map_err(|unpaid| Unpaid { loads, ..unpaid })
+}
+
+/// Instructions of tests that are made in each iteration.
+fn tested(tests: &[Distance]) -> u32 {
+    let varies = tests.iter().filter(|test| test.varies);
+    varies.map(|test| HALVES * (test.parts.len() as u32 + 1)).sum()
+}
+
+impl Shape for Batched {
+    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+        let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
+        report.source_line = Some(places.line(self.place));
+        report.guards = Some(tested.into_iter().collect());
+    }
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Adds the code for a group.
+    fn batch(&mut self, group: &Batched, prepared: &mut Prepared) {
+        let Some(last) = group.moved.last().map(|one| one.load.inst) else { return };
+        if !group.tests.is_empty() {
+            let mut setup = String::new();
+            let results = self.copied_steps(&group.measured, &mut setup);
+            let mut known = None;
+            for test in &group.tests {
+                known = Some(self.excluded(test, &results, known, &mut setup));
+            }
+            if let Some(holds) = known {
+                self.add_version(group.test..last + 1, Condition::Apart { setup, holds });
+            }
+        }
+        let mut early = String::new();
+        let results = self.copied_steps(&group.steps, &mut early);
+        for one in &group.moved {
+            let copies = self.loaded_early(one, &results, &mut early);
+            prepared.drafts.push(Draft { range: self.span(one.load.inst), code: copies });
+        }
+        prepared.drafts.push(Draft::insert(self.span(group.place).start, early));
+    }
+
+    /// The test that a sum lies outside of an interval, and what is known already.
+    fn excluded(
+        &mut self,
+        test: &Distance,
+        steps: &[String],
+        known: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let (sum, holds) = (self.plan.fresh.bits(64), self.plan.fresh.predicate());
+        let mut begun = false;
+        for (part, factor) in &test.parts {
+            let value = match part {
+                Addend::Register(register) => self.name(*register),
+                Addend::Step(step) => steps[*step].clone(),
+            };
+            let _ = match (begun, factor) {
+                (false, 1) => write!(setup, "mov.b64 {sum}, {value};\n\t"),
+                (false, factor) => write!(setup, "mul.lo.s64 {sum}, {value}, {factor};\n\t"),
+                (true, 1) => write!(setup, "add.s64 {sum}, {sum}, {value};\n\t"),
+                (true, -1) => write!(setup, "sub.s64 {sum}, {sum}, {value};\n\t"),
+                (true, factor) => {
+                    write!(setup, "mad.lo.s64 {sum}, {value}, {factor}, {sum};\n\t")
+                }
+            };
+            begun = true;
+        }
+        let above = test.least.wrapping_neg();
+        let _ = match known {
+            Some(known) => write!(
+                setup,
+                "add.s64 {sum}, {sum}, {above};\n\tsetp.gt.and.u64 {holds}, {sum}, {}, {known};\n\t",
+                test.more
+            ),
+            None => write!(
+                setup,
+                "add.s64 {sum}, {sum}, {above};\n\tsetp.gt.u64 {holds}, {sum}, {};\n\t",
+                test.more
+            ),
+        };
+        holds
+    }
+
+    /// A load into new registers; gives the copies that stand where it stood.
+    fn loaded_early(&mut self, one: &MovedLoad, steps: &[String], early: &mut String) -> String {
+        let inst = &self.flow.insts[one.load.inst as usize];
+        let guard = one.load.guard.map(|guard| format!("@{} ", self.signed(guard)));
+        let guard = guard.unwrap_or_default();
+        let mut copies = Vec::new();
+        let mut names = Vec::new();
+        for register in &self.trace.accesses[one.load.access].registers {
+            let Some(register) = register else {
+                names.push("_".to_owned());
+                continue;
+            };
+            let bits = self.flow.registers[register.0 as usize].ty.bits();
+            let fresh = self.plan.fresh.bits(bits);
+            copies.push(format!("{guard}mov.b{bits} {}, {fresh};", self.name(*register)));
+            names.push(fresh);
+        }
+        let loaded = match inst.ast.operands.first() {
+            Some(Operand::Vector(..)) => format!("{{{}}}", names.join(", ")),
+            _ => names.join(""),
+        };
+        let (base, offset) = self.address(one.load.inst);
+        let base = match one.base {
+            Some(step) if !planted!(Bug::BatchAddressLate) => steps[step].clone(),
+            _ => base,
+        };
+        let place = if offset == 0 { base } else { format!("{base}+{offset}") };
+        let rest = inst.ast.operands.get(2..).unwrap_or_default();
+        let more = match (rest.first(), rest.last()) {
+            (Some(first), Some(last)) => {
+                let range = first.span().start as usize..last.span().end as usize;
+                format!(", {}", self.plan.copied(range))
+            }
+            _ => String::new(),
+        };
+        let _ = write!(early, "{guard}{} {loaded}, [{place}]{more};\n\t", inst.ast.opcode.text);
+        copies.join("\n\t")
+    }
+}

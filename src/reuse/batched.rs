@@ -1,0 +1,503 @@
+//! Loads of one block that wait for stores only because these might write what they read.
+//!
+//! In: the trace of one function. Out: [`Batched`] groups. The loads of a group stand behind stores of their block, with
+//! nothing in between that orders memory accesses. If no store writes bytes that a load behind it reads, all of them can
+//! be performed in front of the first store, in their order, and wait for memory together. Whether bytes meet is a
+//! question about one lane, because weak accesses of several threads to the same bytes would be a data race (PTX ISA,
+//! "Memory Consistency Model"). Where it is not proved, the distances of addresses are tested in front of the block's
+//! loads, with the untouched statements on the other side. Registers that a loop does not write decide most of these
+//! tests, so an assembler takes them out of the loop.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::adjacent_stores::{PlainStore, is_apart, is_observed};
+use super::eligible::Load;
+use super::opportunities::Opportunities;
+use super::steps::{AddressStep, Steps};
+use super::sums::{Sum, Sums};
+use crate::cfg::{Arg, Base, BlockId, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::ptx::StateSpace;
+
+/// The most loads that are performed together.
+const MAX_MOVED: usize = 32;
+
+/// The most stores that they are moved over.
+const MAX_STORES: usize = 32;
+
+/// The most distances that are tested.
+const MAX_TESTS: usize = 16;
+
+/// The most instructions that are copied.
+const MAX_COPIES: usize = 64;
+
+/// The most bytes between distances that one test excludes together.
+const MAX_GAP: i64 = 64;
+
+/// The largest constant of a distance.
+const MAX_CONSTANT: i64 = 1 << 30;
+
+/// Loads that are performed in front of stores.
+#[derive(Clone, Debug)]
+pub struct Batched {
+    /// The block that they stand in.
+    pub block: BlockId,
+    /// The instruction in front of which distances are tested.
+    pub test: u32,
+    /// The store in front of which the loads are performed.
+    pub place: u32,
+    /// The loads in program order.
+    pub moved: Vec<MovedLoad>,
+    /// What computes their addresses, in front of `place`.
+    pub steps: Vec<AddressStep>,
+    /// What computes parts of distances, in front of `test`.
+    pub measured: Vec<AddressStep>,
+    /// The distances that are tested.
+    pub tests: Vec<Distance>,
+    /// How often stores wait for loads between the places where loads of the group stand.
+    pub waits: u32,
+    /// Whether some load and store have bases that the block does not derive from one value: an assembler knows the
+    /// distance of those that it does.
+    pub is_open: bool,
+}
+
+/// A load that is performed earlier.
+#[derive(Clone, Debug)]
+pub struct MovedLoad {
+    /// The load.
+    pub load: Load,
+    /// The step that computes the base of its address; `None` if the register holds it at the place.
+    pub base: Option<usize>,
+}
+
+/// A sum of registers that has to lie outside of an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// The registers and what they are multiplied with.
+    pub parts: Vec<(Addend, i64)>,
+    /// The least value, of 64 bits with a sign, that is excluded.
+    pub least: i64,
+    /// How many values above it are excluded, too.
+    pub more: u64,
+    /// Whether the innermost loop around the block writes one of the registers; holds outside of loops.
+    pub varies: bool,
+}
+
+/// A value that a distance is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Addend {
+    /// What a register holds where the distance is tested.
+    Register(RegisterId),
+    /// The result of a step.
+    Step(usize),
+}
+
+/// Values of a sum's parts that make bytes meet: from the least to the largest.
+type Excluded = BTreeMap<Vec<(Addend, i64)>, Vec<(i64, i64)>>;
+
+/// Instructions of a block between which nothing orders memory accesses.
+struct Stretch {
+    block: BlockId,
+    /// The block's first instruction.
+    start: u32,
+    range: std::ops::Range<u32>,
+}
+
+/// What is known of the function's accesses.
+struct Accesses {
+    /// By instruction, the index in the trace.
+    at: FxHashMap<u32, usize>,
+    stores: FxHashMap<u32, PlainStore>,
+}
+
+impl Opportunities<'_, '_, '_> {
+    /// The groups that the function's loads fall into, in program order; without those that wait for nothing.
+    pub fn batched(&mut self, trace: &mut KernelTrace) -> Vec<Batched> {
+        if self.options.strict || self.observes_lanes || self.is_irreducible() {
+            return Vec::new();
+        }
+        let plain = self.plain_stores(trace);
+        if plain.is_empty() {
+            return Vec::new();
+        }
+        let accesses = Accesses {
+            at: trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect(),
+            stores: plain.into_iter().map(|store| (store.access.inst, store)).collect(),
+        };
+        let mut found = Vec::new();
+        for block in self.flow().block_ids() {
+            if trace.arena.is_nearly_spent() {
+                break;
+            }
+            if self.is_version(block) || !trace.reachable[block.index()] {
+                continue;
+            }
+            for stretch in self.stretches(trace, block, &accesses) {
+                self.add_batches(trace, &stretch, &accesses, &mut found);
+            }
+        }
+        found
+    }
+
+    /// The stretches of a block.
+    fn stretches(&self, trace: &KernelTrace, block: BlockId, accesses: &Accesses) -> Vec<Stretch> {
+        let flow = self.flow();
+        let all = flow.block(block).instructions();
+        let start = all.start as u32;
+        trace.arena.charge(all.len() as u64);
+        let ends = |at: u32| {
+            let inst = &flow.insts[at as usize];
+            let weak = || {
+                let known = accesses.at.get(&at).map(|&index| &trace.accesses[index]);
+                known.is_some_and(|access| access.strong.is_none())
+            };
+            let is_known = || {
+                let index = accesses.at.get(&at);
+                let space = index.map(|&index| trace.accesses[index].space);
+                accesses.stores.contains_key(&at)
+                    || matches!(
+                        space,
+                        Some(StateSpace::Shared | StateSpace::Local | StateSpace::Param)
+                    )
+            };
+            let stays = match effect(inst) {
+                Effect::Pure | Effect::Hint => true,
+                Effect::Load => weak(),
+                Effect::Store => weak() && is_known(),
+                Effect::Barrier => planted!(Bug::BatchOverFence),
+                _ => false,
+            };
+            !stays || inst.args.iter().any(is_observed)
+        };
+        let (mut found, mut from) = (Vec::new(), start);
+        let end = all.end as u32;
+        let mut close = |range: std::ops::Range<u32>| {
+            if range.len() > 1 {
+                found.push(Stretch { block, start, range });
+            }
+        };
+        for at in start..end {
+            let parted = at > from && !self.quiet(trace).in_one_piece(at - 1, at);
+            if parted {
+                close(from..at);
+                from = at;
+            }
+            if ends(at) {
+                close(from..at);
+                from = at + 1;
+            }
+        }
+        close(from..end.max(from));
+        found
+    }
+
+    /// Adds the groups of a stretch.
+    fn add_batches(
+        &mut self,
+        trace: &mut KernelTrace,
+        stretch: &Stretch,
+        accesses: &Accesses,
+        found: &mut Vec<Batched>,
+    ) {
+        let mut from = stretch.range.start;
+        let is_global = |trace: &KernelTrace, at: &u32| {
+            let index = accesses.at.get(at);
+            index.is_some_and(|&index| trace.accesses[index].is_global_load())
+        };
+        loop {
+            let rest = from..stretch.range.end;
+            let Some(store) = rest.clone().find(|at| accesses.stores.contains_key(at)) else {
+                return;
+            };
+            let first = (from..store).find(|at| is_global(trace, at));
+            let early = first.map(|test| self.batch(trace, stretch, accesses, (test, store)));
+            let late = self.batch(trace, stretch, accesses, (store, store));
+            let (group, stopped) = match early {
+                Some(early) if early.0.moved.len() >= late.0.moved.len() => early,
+                _ => late,
+            };
+            if !group.is_open || group.waits == 0 {
+                from = stopped.unwrap_or(store).max(store + 1);
+                if stopped.is_none() {
+                    return;
+                }
+                continue;
+            }
+            let last = group.moved.last().map_or(store, |one| one.load.inst);
+            from = last + 1;
+            let mut group = group;
+            self.find_invariant(&mut group);
+            found.push(group);
+        }
+    }
+
+    /// The loads that are performed in front of a store if distances are tested in front of some instruction, and the
+    /// load behind them, if any, that has to stay.
+    fn batch(
+        &mut self,
+        trace: &mut KernelTrace,
+        stretch: &Stretch,
+        accesses: &Accesses,
+        (test, place): (u32, u32),
+    ) -> (Batched, Option<u32>) {
+        let flow = self.flow();
+        let mut sums = [Sums::of_block(flow, stretch.start), Sums::of_block(flow, test)];
+        let mut steps = Steps::in_front_of(flow, place).at_most(MAX_COPIES);
+        let mut measured = Steps::in_front_of(flow, test).at_most(MAX_COPIES);
+        let mut excluded = Excluded::new();
+        let mut waiting = Waiting::default();
+        let mut stores: Vec<&PlainStore> = Vec::new();
+        let mut others = false;
+        let mut group = Batched {
+            block: stretch.block,
+            test,
+            place,
+            moved: Vec::new(),
+            steps: Vec::new(),
+            measured: Vec::new(),
+            tests: Vec::new(),
+            waits: 0,
+            is_open: false,
+        };
+        let mut stopped = None;
+        for at in test..stretch.range.end {
+            trace.arena.charge(2);
+            let inst = &flow.insts[at as usize];
+            if effect(inst) == Effect::Store {
+                waiting.stored(&mentions(inst));
+                match accesses.stores.get(&at) {
+                    Some(store) if stores.len() < MAX_STORES => stores.push(store),
+                    Some(_) => break,
+                    None => others = true,
+                }
+                continue;
+            }
+            let index = accesses.at.get(&at).copied();
+            let is_load = index.is_some_and(|index| trace.accesses[index].is_global_load());
+            if at > place && is_load && !trace.accesses[index.unwrap_or(0)].read_only {
+                let index = index.unwrap_or(0);
+                let trial = (&stores[..], others, index, test);
+                let noted = (&mut measured, &mut excluded);
+                let earlier = self.may_be_earlier(trace, &mut sums, trial, noted);
+                let Some((base, open)) = earlier.filter(|_| group.moved.len() < MAX_MOVED) else {
+                    stopped = Some(at);
+                    break;
+                };
+                let loaded = self.load(trace, index).ok();
+                let stays = |load: &Load| {
+                    let guard = load.guard.map(|(register, _)| register);
+                    guard.filter(|_| !planted!(Bug::BatchGuardLate)).is_some_and(|guard| {
+                        (place..at).any(|at| definitions(&flow.insts[at as usize]).contains(&guard))
+                    })
+                };
+                let step = steps.of(base, at);
+                let known = loaded.filter(|load| !stays(load)).zip(step);
+                let Some((load, base)) = known else {
+                    stopped = Some(at);
+                    break;
+                };
+                let tests = tests(&excluded);
+                if tests.len() > MAX_TESTS {
+                    stopped = Some(at);
+                    break;
+                }
+                group.tests = tests;
+                group.is_open |= open;
+                group.waits += waiting.ends();
+                group.moved.push(MovedLoad { load, base });
+            }
+            waiting.executed(&mentions(inst), &definitions(inst), is_load);
+        }
+        group.steps = steps.found;
+        group.measured = measured.found;
+        (group, stopped)
+    }
+
+    /// The base of a load's address, if the load may be performed in front of some stores under tests, which are added;
+    /// and whether the block does not tell the distance to one of them.
+    fn may_be_earlier(
+        &self,
+        trace: &mut KernelTrace,
+        sums: &mut [Sums<'_, '_, '_>; 2],
+        (stores, others, index, test): (&[&PlainStore], bool, usize, u32),
+        (measured, excluded): (&mut Steps<'_, '_, '_>, &mut Excluded),
+    ) -> Option<(RegisterId, bool)> {
+        let load = &trace.accesses[index];
+        let (at, bytes, address) = (load.inst, i64::from(load.bytes()), load.address?);
+        // A store to shared memory may write what a generic address reads.
+        if trace.arena.width(address) != 64 || others && load.space == StateSpace::Generic {
+            return None;
+        }
+        let (mut added, mut open) = (Vec::new(), false);
+        for store in stores {
+            trace.arena.charge(16);
+            let places = (at, store.access.inst, test);
+            let (parts, constant) = self.distance(sums, measured, places)?;
+            open |= !parts.is_empty();
+            if is_apart(trace, index, &store.access) || planted!(Bug::BatchUntested) {
+                continue;
+            }
+            let meets = |distance: i64| -store.access.bytes < distance && distance < bytes;
+            let known = trace.arena.constant_difference(store.access.address, address);
+            match (parts.is_empty(), known) {
+                (true, _) if meets(constant) => return None,
+                (true, _) => {}
+                (false, Some(known)) if meets(known) => return None,
+                (false, Some(_)) => {}
+                (false, None) => added.push(((parts, constant), store.access.bytes)),
+            }
+        }
+        for (distance, stored) in added {
+            exclude(excluded, distance, (bytes, stored))?;
+        }
+        Some((flow_base(self.flow().insts[at as usize].args.get(1)?)?, open))
+    }
+
+    /// The address of a load or store as a sum.
+    fn address_sum(&self, sums: &mut Sums<'_, '_, '_>, at: u32) -> Option<Sum> {
+        let args = &self.flow().insts[at as usize].args;
+        let (base, offset) = args.iter().find_map(|arg| match arg {
+            Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
+                Some((*base, *offset))
+            }
+            _ => None,
+        })?;
+        let is_wide = self.flow().registers[base.0 as usize].ty.bits() == 64;
+        let mut sum = is_wide.then(|| sums.of(base, at))?;
+        sum.constant = sum.constant.wrapping_add(offset);
+        Some(sum)
+    }
+
+    /// The distance from a load to a store, in what registers hold in front of `test`, or steps compute there. Where
+    /// registers that both addresses come from hold something else by then, the sums end there.
+    fn distance(
+        &self,
+        sums: &mut [Sums<'_, '_, '_>; 2],
+        measured: &mut Steps<'_, '_, '_>,
+        (load, store, test): (u32, u32, u32),
+    ) -> Option<(Vec<(Addend, i64)>, i64)> {
+        sums.iter_mut().find_map(|sums| {
+            let distance = self.address_sum(sums, store)?.minus(&self.address_sum(sums, load)?);
+            let mut parts = Vec::new();
+            for (held, factor) in &distance.parts {
+                let is_there = held.by.is_none_or(|by| by < test)
+                    && sums.writer(held.register, test) == held.by;
+                let part = match is_there {
+                    true => Addend::Register(held.register),
+                    false if held.by.is_some_and(|by| by < test) => return None,
+                    false => Addend::Step(measured.of(held.register, held.by? + 1)??),
+                };
+                parts.push((part, *factor));
+            }
+            parts.sort_unstable();
+            Some((parts, distance.constant))
+        })
+    }
+
+    /// Finds out which distances are the same in all iterations of the innermost loop around a block.
+    fn find_invariant(&self, group: &mut Batched) {
+        let flow = self.flow();
+        let Some(around) = flow.loops.innermost(group.block) else { return };
+        let inside = flow.block_ids().filter(|block| flow.loops.contains(around, *block));
+        let insts = inside.flat_map(|block| &flow.insts[flow.block(block).instructions()]);
+        let written: FxHashSet<RegisterId> = insts.flat_map(definitions).collect();
+        for test in &mut group.tests {
+            test.varies = test.parts.iter().any(|(part, _)| match part {
+                Addend::Register(register) => written.contains(register),
+                Addend::Step(_) => true,
+            });
+        }
+    }
+}
+
+/// Adds the values of a distance, from a load's first byte to a store's, at which bytes meet; `None` if constants are too
+/// large.
+fn exclude(
+    excluded: &mut Excluded,
+    (mut parts, constant): (Vec<(Addend, i64)>, i64),
+    (read, stored): (i64, i64),
+) -> Option<()> {
+    let less = i64::from(planted!(Bug::BatchByteLess));
+    let (least, largest) = (1 - stored + less, read - 1);
+    if constant.checked_abs()? > MAX_CONSTANT {
+        return None;
+    }
+    // Of a sum and its negative one is tested.
+    let negative = parts.first().is_some_and(|(_, factor)| *factor < 0);
+    let (least, largest) = match negative {
+        true => {
+            parts.iter_mut().for_each(|(_, factor)| *factor = factor.wrapping_neg());
+            (constant - largest, constant - least)
+        }
+        false => (least - constant, largest - constant),
+    };
+    let intervals = excluded.entry(parts).or_default();
+    intervals.push((least, largest));
+    intervals.sort_unstable();
+    let mut joined: Vec<(i64, i64)> = Vec::new();
+    for &(least, largest) in intervals.iter() {
+        match joined.last_mut().filter(|last| least <= last.1 + MAX_GAP) {
+            Some(last) => last.1 = last.1.max(largest),
+            None => joined.push((least, largest)),
+        }
+    }
+    *intervals = joined;
+    Some(())
+}
+
+/// The tests that exclude some distances.
+fn tests(excluded: &Excluded) -> Vec<Distance> {
+    let each = |(parts, intervals): (&Vec<(Addend, i64)>, &Vec<(i64, i64)>)| {
+        let distance = |&(least, largest): &(i64, i64)| Distance {
+            parts: parts.clone(),
+            least,
+            more: largest.wrapping_sub(least) as u64,
+            varies: true,
+        };
+        intervals.iter().map(distance).collect::<Vec<_>>()
+    };
+    excluded.iter().flat_map(each).collect()
+}
+
+/// The base of an address operand, if that is a register.
+fn flow_base(arg: &Arg<'_>) -> Option<RegisterId> {
+    match arg {
+        Arg::Memory { base: Base::Register(base), rest, .. } if rest.is_empty() => Some(*base),
+        _ => None,
+    }
+}
+
+/// Which registers hold, or depend on, what a load has not delivered yet.
+#[derive(Default)]
+struct Waiting {
+    registers: FxHashSet<RegisterId>,
+    waited: bool,
+}
+
+impl Waiting {
+    /// A store waits for what it reads, and so does everything behind it.
+    fn stored(&mut self, read: &[RegisterId]) {
+        if read.iter().any(|register| self.registers.contains(register)) {
+            self.waited = true;
+            self.registers.clear();
+        }
+    }
+
+    /// An instruction reads and writes registers.
+    fn executed(&mut self, read: &[RegisterId], written: &[RegisterId], is_load: bool) {
+        let waits = is_load || read.iter().any(|register| self.registers.contains(register));
+        for register in written {
+            match waits {
+                true => self.registers.insert(*register),
+                false => self.registers.remove(register),
+            };
+        }
+    }
+
+    /// How often something has waited since the last question: once or never.
+    fn ends(&mut self) -> u32 {
+        u32::from(std::mem::take(&mut self.waited))
+    }
+}

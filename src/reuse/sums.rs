@@ -1,0 +1,163 @@
+//! Registers as sums of other registers, by the instructions of their block.
+//!
+//! In: straight code. Out: a register of 64 bits as a [`Sum`], modulo 2 to the 64, of multiples of values that other
+//! registers hold. What two addresses have in common drops out of their difference; of what remains the difference can
+//! be computed, often from registers that a loop does not write.
+
+use std::collections::BTreeMap;
+
+use crate::cfg::{Arg, Flow, Inst, RegisterId};
+use crate::emulate::definitions;
+use crate::isa::{Modifier, Opcode, Qualifier};
+use crate::ptx::ScalarType;
+
+/// The most instructions that one sum is made of.
+const MAX_PARTS: usize = 64;
+
+/// A value that a register holds in a block: what an instruction has written, or what it held at the block's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Held {
+    /// The register.
+    pub register: RegisterId,
+    /// The instruction of the block that wrote it; `None` if it is what the register held at the start.
+    pub by: Option<u32>,
+}
+
+/// A constant and multiples of values, modulo 2 to the 64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// The values with their factors, none of which is 0.
+    pub parts: BTreeMap<Held, i64>,
+    /// The constant.
+    pub constant: i64,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Sum, times: i64) {
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(times));
+        for (held, factor) in &other.parts {
+            let own = self.parts.entry(*held).or_default();
+            *own = own.wrapping_add(factor.wrapping_mul(times));
+        }
+        self.parts.retain(|_, factor| *factor != 0);
+    }
+
+    /// The difference of two sums.
+    pub fn minus(&self, other: &Sum) -> Sum {
+        let mut found = self.clone();
+        found.add(other, -1);
+        found
+    }
+}
+
+/// The sums of one block.
+pub(super) struct Sums<'f, 'm, 's> {
+    flow: &'f Flow<'m, 's>,
+    /// The block's first instruction.
+    start: u32,
+    /// By register and instruction in front of which it is read.
+    known: BTreeMap<(RegisterId, u32), Sum>,
+}
+
+impl<'f, 'm, 's> Sums<'f, 'm, 's> {
+    /// Those of the block that begins with an instruction.
+    pub fn of_block(flow: &'f Flow<'m, 's>, start: u32) -> Sums<'f, 'm, 's> {
+        Sums { flow, start, known: BTreeMap::new() }
+    }
+
+    /// What a register of 64 bits holds in front of an instruction.
+    pub fn of(&mut self, register: RegisterId, behind: u32) -> Sum {
+        self.within(register, behind, &mut MAX_PARTS.clone())
+    }
+
+    /// The instruction of the block that wrote a register last, in front of another one.
+    pub fn writer(&self, register: RegisterId, behind: u32) -> Option<u32> {
+        let writes = |at: &u32| definitions(&self.flow.insts[*at as usize]).contains(&register);
+        (self.start..behind).rev().find(writes)
+    }
+
+    fn within(&mut self, register: RegisterId, behind: u32, left: &mut usize) -> Sum {
+        let by = self.writer(register, behind);
+        let place = by.map_or(self.start, |at| at + 1);
+        if let Some(known) = self.known.get(&(register, place)) {
+            return known.clone();
+        }
+        let made = by.filter(|_| *left > 0).and_then(|at| {
+            *left -= 1;
+            self.made_of(at, left)
+        });
+        let sum = made.unwrap_or_else(|| Sum {
+            parts: BTreeMap::from([(Held { register, by }, 1)]),
+            constant: 0,
+        });
+        self.known.insert((register, place), sum.clone());
+        sum
+    }
+
+    /// The result of an instruction as a sum, if it is one.
+    fn made_of(&mut self, at: u32, left: &mut usize) -> Option<Sum> {
+        let inst = &self.flow.insts[at as usize];
+        let mut sum = Sum::default();
+        let is_plain = |modifier: &Modifier| {
+            matches!(modifier, Modifier::Type(ty) if is_wide(*ty))
+                || *modifier == Modifier::Qualifier(Qualifier::Lo)
+        };
+        if inst.guard.is_some() || inst.pragma || !inst.ast.form.modifiers().iter().all(is_plain) {
+            return None;
+        }
+        match (inst.ast.form.opcode, &inst.args[1..]) {
+            (Opcode::Mov, [a]) => sum.add(&self.operand(a, at, left)?, 1),
+            (Opcode::Add, [a, b]) => {
+                sum.add(&self.operand(a, at, left)?, 1);
+                sum.add(&self.operand(b, at, left)?, 1);
+            }
+            (Opcode::Sub, [a, b]) => {
+                sum.add(&self.operand(a, at, left)?, 1);
+                sum.add(&self.operand(b, at, left)?, -1);
+            }
+            (Opcode::Shl, [a, Arg::Constant(by)]) => {
+                let by = by.as_integer().filter(|by| (0..64).contains(by))?;
+                sum.add(&self.operand(a, at, left)?, 1 << by);
+            }
+            (Opcode::Mul, [a, Arg::Constant(times)] | [Arg::Constant(times), a])
+                if is_low(inst) =>
+            {
+                sum.add(&self.operand(a, at, left)?, times.as_integer()?);
+            }
+            (Opcode::Mad, [a, Arg::Constant(times), c]) if is_low(inst) => {
+                sum.add(&self.operand(a, at, left)?, times.as_integer()?);
+                sum.add(&self.operand(c, at, left)?, 1);
+            }
+            _ => return None,
+        }
+        Some(sum)
+    }
+
+    fn operand(&mut self, arg: &Arg<'_>, at: u32, left: &mut usize) -> Option<Sum> {
+        match arg {
+            Arg::Register(register) if self.bits(*register) == 64 => {
+                Some(self.within(*register, at, left))
+            }
+            Arg::Sum(register, more) if self.bits(*register) == 64 => {
+                let mut sum = self.within(*register, at, left);
+                sum.constant = sum.constant.wrapping_add(*more);
+                Some(sum)
+            }
+            Arg::Constant(value) => Some(Sum { constant: value.as_integer()?, ..Sum::default() }),
+            _ => None,
+        }
+    }
+
+    fn bits(&self, register: RegisterId) -> u32 {
+        self.flow.registers[register.0 as usize].ty.bits()
+    }
+}
+
+fn is_wide(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::B64 | ScalarType::S64 | ScalarType::U64)
+}
+
+/// Whether a product is its lower half.
+fn is_low(inst: &Inst<'_, '_>) -> bool {
+    inst.ast.form.has(Qualifier::Lo)
+}
