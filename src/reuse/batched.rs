@@ -212,8 +212,8 @@ impl Opportunities<'_, '_, '_> {
                 return;
             };
             let first = (from..store).find(|at| is_global(trace, at));
-            let early = first.map(|test| self.batch(trace, stretch, accesses, (test, store)));
-            let late = self.batch(trace, stretch, accesses, (store, store));
+            let early = first.map(|test| self.batch(trace, stretch, accesses, (from, test, store)));
+            let late = self.batch(trace, stretch, accesses, (from, store, store));
             let (group, stopped) = match early {
                 Some(early) if early.0.moved.len() >= late.0.moved.len() => early,
                 _ => late,
@@ -233,14 +233,14 @@ impl Opportunities<'_, '_, '_> {
         }
     }
 
-    /// The loads that are performed in front of a store if distances are tested in front of some instruction, and the
-    /// load behind them, if any, that has to stay.
+    /// The loads behind `from` that are performed in front of a store if distances are tested in front of some
+    /// instruction, and the load behind them, if any, that has to stay.
     fn batch(
         &mut self,
         trace: &mut KernelTrace,
         stretch: &Stretch,
         accesses: &Accesses,
-        (test, place): (u32, u32),
+        (from, test, place): (u32, u32, u32),
     ) -> (Batched, Option<u32>) {
         let flow = self.flow();
         let mut sums = [Sums::of_block(flow, stretch.start), Sums::of_block(flow, test)];
@@ -262,7 +262,7 @@ impl Opportunities<'_, '_, '_> {
             is_open: false,
         };
         let mut stopped = None;
-        for at in test..stretch.range.end {
+        for at in from..stretch.range.end {
             trace.arena.charge(2);
             let inst = &flow.insts[at as usize];
             if effect(inst) == Effect::Store {
