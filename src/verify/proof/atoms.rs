@@ -1,25 +1,24 @@
-//! Conditions made of the same parts in another order, where the parts of one are equal to those of the other only by a
-//! proof.
+//! Terms made of the same parts in another order, where the parts of one are equal to those of the other only by a proof.
+
+use rustc_hash::FxHashSet;
 
 use super::outcome::Proof;
 use super::query::Prover;
 use super::question::{Claim, Question};
-use crate::expr::{BinaryOp, Node, Substitution, TermId, UnaryOp};
+use crate::expr::{Node, Substitution, TermId};
 use crate::verify::terms::{Terms, conditions};
 
-/// The most parts of a condition that are looked at.
+/// The most parts of a term that are looked at.
 const MAX_ATOMS: usize = 16;
 
-/// The most terms of a condition that are looked through for its parts.
+/// The most terms that are looked through for parts.
 const MAX_TERMS: usize = 256;
 
 impl Prover {
-    /// Whether two conditions are the same once each part of the second, a result of an uninterpreted function, is
-    /// replaced by a part of the first that it is proved equal to.
+    /// Whether two terms are the same once each part of the second, a result of an uninterpreted function, is replaced
+    /// by a part of the first that it is proved equal to.
     pub(super) fn by_atoms(&mut self, at: &mut Question<'_, '_, '_>, (a, b): Claim) -> bool {
-        if at.terms.arena.width(a) != 1
-            || [a, b].iter().any(|term| at.terms.applied(*term).is_some())
-        {
+        if [a, b].iter().any(|term| at.terms.applied(*term).is_some()) {
             return false;
         }
         let (Some(own), Some(other)) = (atoms(at.terms, a), atoms(at.terms, b)) else {
@@ -35,8 +34,8 @@ impl Prover {
                 |terms: &Terms, term: TermId| terms.applied(term).map(|(f, _)| f.clone());
             let alike =
                 |terms: &Terms, mine: TermId| function(terms, mine) == function(terms, theirs);
-            let mut candidates = own.iter().filter(|mine| alike(at.terms, **mine)).copied();
-            let candidates: Vec<TermId> = candidates.by_ref().collect();
+            let candidates: Vec<TermId> =
+                own.iter().copied().filter(|mine| alike(at.terms, *mine)).collect();
             let found = candidates
                 .into_iter()
                 .find(|&mine| self.by_cases(at, (mine, theirs)) == Proof::Equal);
@@ -49,27 +48,27 @@ impl Prover {
         let b = Substitution::new().transform(&mut at.terms.arena, b, &mut |_, term| {
             equal.iter().find(|(theirs, _)| *theirs == term).map(|(_, mine)| *mine)
         });
-        a == b || conditions::are_same(&mut at.terms.arena, (a, b), at.known)
+        a == b
+            || at.terms.arena.width(a) == 1
+                && conditions::are_same(&mut at.terms.arena, (a, b), at.known)
     }
 }
 
-/// The results of uninterpreted functions that a condition is made of by `and`, `or`, `xor` and `not`; `None` if they are
-/// too many.
-fn atoms(terms: &Terms, condition: TermId) -> Option<Vec<TermId>> {
-    let (mut found, mut seen, mut stack) = (Vec::new(), 0, vec![condition]);
-    while let Some(term) = stack.pop() {
-        seen += 1;
+/// The results of uninterpreted functions that a term is made of; `None` if they are too many.
+fn atoms(terms: &Terms, term: TermId) -> Option<Vec<TermId>> {
+    let (mut found, mut seen, mut stack) = (Vec::new(), FxHashSet::default(), vec![term]);
+    while let Some(next) = stack.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
         terms.arena.charge(1);
-        if seen > MAX_TERMS || found.len() > MAX_ATOMS {
+        if seen.len() > MAX_TERMS || found.len() > MAX_ATOMS {
             return None;
         }
-        match *terms.arena.node(term) {
-            Node::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, x, y) => {
-                stack.extend([x, y])
-            }
-            Node::Unary(UnaryOp::Not, inner) => stack.push(inner),
-            Node::Apply(..) if !found.contains(&term) => found.push(term),
-            _ => {}
+        match terms.arena.node(next) {
+            Node::Apply(..) => found.push(next),
+            Node::IfThenElse(..) => return None,
+            _ => stack.extend(terms.arena.operands(next)),
         }
     }
     Some(found)
