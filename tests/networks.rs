@@ -17,7 +17,7 @@ use crate::common::share;
 
 /// Kernels of a full run.
 const KERNELS: u64 = 1200;
-/// Every so-manieth rewritten kernel is proved and assembled.
+/// The period of the kernels that are proved and assembled.
 const PROVED: u64 = 4;
 /// Blocks: whole warps, an incomplete one, lanes that are not consecutive in `%tid.x`.
 const BLOCKS: [[u32; 3]; 5] = [[32, 1, 1], [64, 1, 1], [40, 1, 1], [8, 4, 1], [24, 2, 1]];
