@@ -30,3 +30,4 @@ mod graphs;
 mod instructions;
 mod interp;
 mod mutation;
+mod networks;

@@ -186,6 +186,12 @@ impl Operands<'_> {
         let ty = form.last_type()?;
         if let Some(operator) = operator(form) {
             let (a, b) = (self.table(a)?, self.table(b)?);
+            if operator == Operator::FloatSum {
+                let flushes = form.has(Qualifier::Ftz);
+                return Some(std::array::from_fn(|lane| {
+                    self.values.rounded(flushes, a[lane], b[lane])
+                }));
+            }
             let known = |this: &Self, lane: usize| {
                 Some((this.low_bits(a[lane])?, this.values.constant_of(b[lane])?))
             };

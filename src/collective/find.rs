@@ -70,10 +70,9 @@ fn in_loop(
     chain: &Chain,
     sent: &Table,
 ) -> Vec<Collective> {
-    let shuffles =
-        chain.insts.iter().find(|at| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
-    let Some(Arg::Register(source)) = shuffles.and_then(|at| flow.insts[*at as usize].args.get(1))
-    else {
+    let is_shuffle = |at: &&u32| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl;
+    let Some(&sender) = chain.insts.iter().find(is_shuffle) else { return Vec::new() };
+    let Some(Arg::Register(source)) = flow.insts[sender as usize].args.get(1) else {
         return Vec::new();
     };
     let network: Vec<u32> =
@@ -90,6 +89,7 @@ fn in_loop(
             computes,
             lanes,
             source: *source,
+            sender,
             result: at,
             register: *register,
             network: network.clone(),
@@ -164,17 +164,19 @@ fn recognise(
             None => classify(chains, &combined, &table),
         }
         .map(|(computes, lanes, exact)| {
-            (source, combined, network_of(chain, at, from), computes, lanes, exact)
+            let network = network_of(chain, at, from);
+            ((source, shuffle), combined, network, computes, lanes, exact)
         });
         if found.is_some() {
             break;
         }
     }
-    let (source, combined, network, computes, lanes, exact) = found?;
+    let ((source, sender), combined, network, computes, lanes, exact) = found?;
     Some(Collective {
         computes,
         lanes,
         source,
+        sender,
         result: at,
         register,
         network,
@@ -200,6 +202,7 @@ fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
         computes: Computes::Reduction(evaluate::redux(&inst.ast.form)?),
         lanes,
         source: *source,
+        sender: at,
         result: at,
         register: *register,
         network: vec![at],
@@ -243,6 +246,14 @@ fn classify(
         return Some((Computes::Broadcast, 32, u32::MAX));
     }
     let values = &mut chains.values;
+    let is_rounded = table.iter().any(|value| matches!(values.get(*value), Value::Rounded(..)));
+    let (source, table) = match is_rounded {
+        true => (
+            &source.map(|value| values.unrounded(value)),
+            &table.map(|value| values.unrounded(value)),
+        ),
+        false => (source, table),
+    };
     let operators: Vec<Operator> = {
         let mut operators: Vec<Operator> = Vec::new();
         for value in table {

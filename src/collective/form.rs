@@ -30,6 +30,6 @@ pub enum Form {
         /// Whether it has to hold in all lanes.
         all: bool,
     },
-    /// `mov` from a register that holds the values.
-    Move(RegisterId),
+    /// `mov` from a register that holds the values, and the instruction that has written it.
+    Move(RegisterId, u32),
 }

@@ -60,7 +60,7 @@ fn form(
     chain: &mut Chain,
     one: &Collective,
 ) -> Result<Form, Obstacle> {
-    let found = instruction(place, chains, chain, one)?;
+    let found = instruction(place, chain, one)?;
     let insts = &place.flow.insts;
     let is_read = |register: RegisterId| {
         register != one.register
@@ -70,7 +70,7 @@ fn form(
         return Err(Obstacle::NoInstruction("the predicate of a shuffle"));
     }
     let mut network = one.network.clone();
-    if let Form::Move(from) = found {
+    if let Form::Move(from, _) = found {
         network.extend(
             chain
                 .written_before(one.result, from)
@@ -107,7 +107,6 @@ fn form(
 /// The instructions that compute it, members and users left aside.
 fn instruction(
     place: &Place<'_, '_, '_>,
-    chains: &Chains<'_, '_, '_>,
     chain: &Chain,
     one: &Collective,
 ) -> Result<Form, Obstacle> {
@@ -116,14 +115,16 @@ fn instruction(
         Computes::Duplicate => {
             let table = &chain.steps[&one.result].results[0].1;
             match repeated(place.flow, chain, one.result, table) {
-                Some((_, from)) if place.flow.visible(from, one.result) => Ok(Form::Move(from)),
+                Some((writer, from)) if place.flow.visible(from, one.result) => {
+                    Ok(Form::Move(from, writer))
+                }
                 _ => none("a value whose register cannot be named here"),
             }
         }
         Computes::Broadcast => none("a broadcast faster than a shuffle"),
         Computes::Reduction(_) if one.lanes < LANES as u32 => Err(Obstacle::Group(one.lanes)),
         Computes::Reduction(operator) if one.of_predicates => {
-            match (operator, predicate(place, chains, chain, one)) {
+            match (operator, predicate(place, chain, one)) {
                 (Operator::Sum, Ok(predicate)) => Ok(Form::Count(predicate)),
                 (Operator::And, Ok(predicate)) => Ok(Form::Vote { predicate, all: true }),
                 (Operator::Or, Ok(predicate)) => Ok(Form::Vote { predicate, all: false }),
@@ -135,7 +136,7 @@ fn instruction(
         }
         Computes::Reduction(operator) => Ok(Form::Redux(operator)),
         Computes::Prefix(Operator::Sum) if one.of_predicates => {
-            predicate(place, chains, chain, one).map(Form::PrefixCount)
+            predicate(place, chain, one).map(Form::PrefixCount)
         }
         Computes::Prefix(_) => none("a prefix of numbers"),
     }
@@ -144,17 +145,12 @@ fn instruction(
 /// The predicate that makes what is combined 0 or 1, if its register still says so where the result is.
 fn predicate(
     place: &Place<'_, '_, '_>,
-    chains: &Chains<'_, '_, '_>,
     chain: &Chain,
     one: &Collective,
 ) -> Result<Predicate, Obstacle> {
-    let shuffle = one
-        .network
-        .iter()
-        .find(|at| place.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl);
-    let step = shuffle.map(|shuffle| &chain.steps[shuffle]);
+    let step = chain.steps.get(&one.sender);
     let from = step.and_then(|step| step.reads.iter().find(|(read, _)| *read == one.source));
-    let made = from.and_then(|(_, from)| from.or_else(|| chains.single(one.source)));
+    let made = from.and_then(|(_, from)| *from);
     let none = Obstacle::NoInstruction("what is not made of one predicate by `selp`");
     let Some(made) = made else { return Err(none) };
     let inst = &place.flow.insts[made as usize];
@@ -177,16 +173,12 @@ fn predicate(
             && **at < one.result
             && definitions(&place.flow.insts[**at as usize]).contains(register)
     };
-    let is_in_chain = chain.steps.contains_key(&made);
     match chain.insts.iter().find(is_written) {
         Some(&at) => Err(Obstacle::Overwritten((place.line)(at))),
         None if !place.flow.visible(*register, one.result) => {
             Err(Obstacle::NoInstruction("a predicate that cannot be named here"))
         }
-        None if is_in_chain || chains.single(*register).is_some() => {
-            Ok(Predicate { register: *register, negated })
-        }
-        None => Err(Obstacle::Overwritten((place.line)(made))),
+        None => Ok(Predicate { register: *register, negated }),
     }
 }
 

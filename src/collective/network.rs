@@ -30,6 +30,8 @@ pub struct Collective {
     pub lanes: u32,
     /// The register that is combined.
     pub source: RegisterId,
+    /// The instruction that sends it: there the register holds what is combined.
+    pub sender: u32,
     /// The instruction that writes the result.
     pub result: u32,
     /// The register of the result.
@@ -71,7 +73,7 @@ pub fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
     found
 }
 
-/// The earlier shuffle of the chain that has received the same values, if its register still holds them.
+/// The last earlier instruction of the chain that has computed the same values, if its register still holds them.
 pub fn repeated(
     flow: &Flow<'_, '_>,
     chain: &Chain,
@@ -86,13 +88,15 @@ pub fn repeated(
     }
     let crosses =
         |inst: &u32| chain.steps[inst].crosses && flow.insts[*inst as usize].guard.is_none();
+    // (A predicate may stand for the same numbers.)
+    let is_word = |register: &RegisterId| flow.registers[register.0 as usize].ty.bits() == 32;
     let mut same: Vec<(u32, RegisterId)> = holds
         .iter()
-        .filter(|(_, (inst, known))| crosses(inst) && *known == table)
+        .filter(|(register, (inst, known))| is_word(register) && crosses(inst) && *known == table)
         .map(|(register, (inst, _))| (*inst, *register))
         .collect();
     same.sort_unstable();
-    same.first().copied()
+    same.last().copied()
 }
 
 impl Operator {

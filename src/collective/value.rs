@@ -42,7 +42,7 @@ pub enum Order {
 pub enum Operator {
     /// The sum modulo 2^32.
     Sum,
-    /// The sum of numbers of single precision, rounded in some order: sums with one normal form may differ in bits.
+    /// The sum of numbers of single precision modulo rounding: sums with one normal form may differ in bits.
     FloatSum,
     /// The least operand.
     Min(Order),
@@ -101,6 +101,8 @@ pub enum Value {
     Constant(u64),
     /// What is not followed further: the value of a leaf in a lane.
     Leaf(u32, u8),
+    /// Two numbers of single precision added and rounded, the smaller id first; whether subnormal numbers count as zero.
+    Rounded(bool, ValueId, ValueId),
     /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
     Fold(Operator, Box<[(ValueId, u32)]>),
     /// `if predicate then a else b`
@@ -113,6 +115,8 @@ pub struct Values {
     values: Vec<Value>,
     ids: FxHashMap<Value, ValueId>,
     leaves: u32,
+    /// Values modulo rounding.
+    unrounded: FxHashMap<ValueId, ValueId>,
 }
 
 impl Values {
@@ -184,6 +188,33 @@ impl Values {
             None if a == b => a,
             None => self.id(Value::Choice(predicate, a, b)),
         }
+    }
+
+    /// Two numbers of single precision added. (In another order or grouping a sum has other bits.)
+    pub fn rounded(&mut self, flushes: bool, a: ValueId, b: ValueId) -> ValueId {
+        self.id(Value::Rounded(flushes, a.min(b), a.max(b)))
+    }
+
+    /// A value modulo rounding: the same for all sums of the same numbers.
+    pub fn unrounded(&mut self, id: ValueId) -> ValueId {
+        let mut work = vec![id];
+        while let Some(&next) = work.last() {
+            let known = match *self.get(next) {
+                _ if self.unrounded.contains_key(&next) => None,
+                Value::Rounded(_, a, b) => {
+                    let both = [a, b].map(|one| self.unrounded.get(&one).copied());
+                    let [Some(a), Some(b)] = both else {
+                        work.extend([a, b]);
+                        continue;
+                    };
+                    Some(self.fold(Operator::FloatSum, &[(a, 1), (b, 1)]))
+                }
+                _ => Some(next),
+            };
+            self.unrounded.extend(known.map(|known| (next, known)));
+            work.pop();
+        }
+        self.unrounded[&id]
     }
 
     /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
@@ -273,7 +304,8 @@ mod tests {
     crate::unit_tests!(
         the_order_of_operands_does_not_matter,
         what_occurs_twice_counts_by_the_operator,
-        one_number_is_not_its_own_minimum
+        one_number_is_not_its_own_minimum,
+        sums_are_one_modulo_rounding
     );
 
     fn the_order_of_operands_does_not_matter() {
@@ -312,5 +344,20 @@ mod tests {
         assert_ne!(one, x[3]);
         let again = values.fold(Operator::Min(float), &[(one, 1), (x[3], 1)]);
         assert_eq!(one, again);
+    }
+
+    fn sums_are_one_modulo_rounding() {
+        let mut values = Values::default();
+        let x = values.fresh();
+        let one = values.rounded(false, x[0], x[1]);
+        assert_eq!(one, values.rounded(false, x[1], x[0]));
+        assert_ne!(one, values.rounded(true, x[0], x[1]));
+        let first = values.rounded(false, one, x[2]);
+        let other = values.rounded(false, x[1], x[2]);
+        let last = values.rounded(false, x[0], other);
+        assert_ne!(first, last);
+        assert_eq!(values.unrounded(first), values.unrounded(last));
+        assert_ne!(values.unrounded(first), values.unrounded(other));
+        assert_eq!(values.unrounded(x[3]), x[3]);
     }
 }

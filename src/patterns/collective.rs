@@ -17,7 +17,7 @@ use crate::collective::{
     is_exchange,
 };
 use crate::cost::Costs;
-use crate::emulate::{Effect, KernelTrace, effect};
+use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::Opcode;
 use crate::report::{CollectiveReport, Decision, KernelReport};
 use crate::reuse::{Refusal, Unpaid};
@@ -201,11 +201,12 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &C
             collective.network.iter().any(|at| insts.contains(&(*at as usize)))
         };
         let members = match group.shape::<Found>() {
-            Some(other) => other
-                .collective
-                .network
-                .iter()
-                .any(|at| collective.removed.contains(at) || *at == collective.result),
+            Some(Found { collective: other, .. }) => {
+                let mut network = other.network.iter();
+                network.any(|at| collective.removed.contains(at) || *at == collective.result)
+                    || loses_source(collective, other)
+                    || loses_source(other, collective)
+            }
             None => {
                 group.members.iter().any(|inst| range.contains(inst))
                     && collective.needs_consecutive
@@ -213,6 +214,12 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &C
         };
         members || group.duplicates && group.blocks.iter().any(is_within)
     })
+}
+
+/// Whether one collective moves a register that holds other values once another one is replaced.
+fn loses_source(one: &Collective, other: &Collective) -> bool {
+    let Ok(Form::Move(_, writer)) = one.form else { return false };
+    other.removed.contains(&writer) || other.result == writer && other.exact != u32::MAX
 }
 
 /// Whether it takes fewer cycles than what is left out.
@@ -238,7 +245,7 @@ fn weigh(
             Form::Count(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(2),
             Form::PrefixCount(_) => costs.vote_cycles + costs.popc_cycles + costs.instructions(4),
             Form::Vote { .. } => costs.vote_cycles + costs.instructions(2),
-            Form::Move(_) => costs.instructions(1),
+            Form::Move(..) => costs.instructions(1),
         };
     if !finder.is_weighed() {
         return Ok(Some(Price { instead: hundredths(instead), kept: hundredths(kept) }));
@@ -263,7 +270,7 @@ fn word(form: &Form) -> &'static str {
         Form::Count(_) | Form::PrefixCount(_) => "vote.sync.ballot",
         Form::Vote { all: false, .. } => "vote.sync.any",
         Form::Vote { all: true, .. } => "vote.sync.all",
-        Form::Move(_) => "mov",
+        Form::Move(..) => "mov",
     }
 }
 
@@ -316,13 +323,13 @@ impl Planner<'_, '_, '_, '_> {
         let first = one.network[0];
         let result = self.name(one.register);
         let code = match form {
-            Form::Move(from) => format!("mov.b32 {result}, {};", self.name(from)),
+            Form::Move(from, _) => format!("mov.b32 {result}, {};", self.name(from)),
             Form::Redux(operator) => {
-                let source = self.sent_to(one.source, one.result, first, prepared);
+                let source = self.sent_to(one, prepared);
                 format!("redux.sync.{} {result}, {source}, -1;", modifiers(operator))
             }
             Form::Ordered(operator) => {
-                let source = self.sent_to(one.source, one.result, first, prepared);
+                let source = self.sent_to(one, prepared);
                 self.ordered(&ordered(operator), &source, &result)
             }
             Form::Count(predicate) => {
@@ -406,23 +413,18 @@ impl Planner<'_, '_, '_, '_> {
         self.signed((predicate.register, negated))
     }
 
-    /// The name of a register that is read where a network's result is: its own, or that of a copy made in front of the
-    /// network if by then it may hold something else or be called otherwise.
-    fn sent_to(
-        &mut self,
-        register: crate::cfg::RegisterId,
-        result: u32,
-        first: u32,
-        prepared: &mut Prepared,
-    ) -> String {
-        let stays =
-            self.trace.definitions[register.0 as usize] <= 1 || planted!(Bug::CollectiveStale);
-        if stays && self.flow.visible(register, result) {
-            return self.name(register);
+    /// The register that a network combines, as its result's place names it: a copy that is made where the register is
+    /// sent, if behind that the register may hold something else or be called otherwise.
+    fn sent_to(&mut self, one: &Collective, prepared: &mut Prepared) -> String {
+        let behind = &self.flow.insts[one.sender as usize + 1..one.result as usize];
+        let stays = !behind.iter().any(|inst| definitions(inst).contains(&one.source))
+            || planted!(Bug::CollectiveStale);
+        if stays && self.flow.visible(one.source, one.result) {
+            return self.name(one.source);
         }
         let copy = self.plan.fresh.word();
-        let code = format!("mov.b32 {copy}, {};\n\t", self.name(register));
-        let start = self.span(first).start;
+        let code = format!("mov.b32 {copy}, {};\n\t", self.name(one.source));
+        let start = self.span(one.sender).start;
         prepared.drafts.push(Draft::insert(start, code));
         copy
     }

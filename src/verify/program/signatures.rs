@@ -116,6 +116,7 @@ exit trap | | |
 membar | cta/gl/sys | |
 redux | sync add/min/max | u32,s32 | >1 1 u32
 redux | sync and/or/xor | b32 | >1 1 u32
+redux | sync min/max abs? NaN? | f32 | >1 1 u32
 match | ^any sync | b32,b64 | >b32 1 u32
 prefetch | global/local? L1/L2 | | m
 mov | | b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64 | >1 1c

@@ -12,54 +12,28 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::absent::{self, Combination, Combiner, Opaque};
 use super::by_lane::{self, InLane};
 use super::extremum::{Lemma, lemmas};
 use super::meeting;
 use super::normal_form::{
-    as_bit, ballot, bit_of, combined, count, counted, exclusive, extremum, lattice_of, sum,
+    as_bit, ballot, bit_of, combined, count, counted, exclusive, lattice_of, sum,
 };
+use super::way::{Direction, Way, is_of_all, lane_mask, source_lane, way};
 use crate::cfg::{Inst, LoopId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
-use crate::isa::{Axis, Form, Opcode, Qualifier, Special};
-use crate::ptx::{FunctionKind, ScalarType};
+use crate::isa::{Axis, Special};
+use crate::ptx::FunctionKind;
 use crate::verify::program::{Program, Role, placed_results};
 use crate::verify::record::Execution;
-use crate::verify::terms::{Function, Kind, Lattice, Terms, conditions, hardware};
+use crate::verify::terms::{Function, Kind, Terms, commute, conditions, hardware};
 
 /// The bits of a lane's number.
 const LANE_BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
 
 /// The most terms of lanes that are made for one claim.
 const MAX_TERMS: usize = 1 << 17;
-
-/// What an instruction does with the lanes' values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
-    /// `shfl.sync`: the value sent, the lane or distance, clamp and segment.
-    Shuffle(Direction, [TermId; 3]),
-    /// Whether the source lane of such a shuffle is in range.
-    InRange(Direction, [TermId; 3]),
-    /// `redux.sync` of sums.
-    Sum(TermId),
-    /// `redux.sync` of a lattice operator.
-    Lattice(Lattice, TermId),
-    /// `redux.sync.xor`
-    Xor(TermId),
-    /// `vote.sync.ballot`
-    Ballot(TermId),
-    /// `vote.sync.any`, `vote.sync.all`
-    Vote(Lattice, TermId),
-}
-
-/// How a shuffle finds the source lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Direction {
-    Up,
-    Down,
-    Butterfly,
-    Index,
-}
 
 /// The exchanges of whole warps in both programs.
 #[derive(Default)]
@@ -91,7 +65,11 @@ struct Tables<'t> {
     exchanges: &'t Exchanges,
     /// Whether lanes are consecutive.
     consecutive: bool,
+    /// Terms that are symbols of their lanes.
+    opaque: &'t Opaque,
     done: FxHashMap<(TermId, u32), TermId>,
+    /// The reductions and votes that were followed.
+    combined: Vec<Combination>,
 }
 
 impl Exchanges {
@@ -227,6 +205,7 @@ impl Exchanges {
         }
         let mut needed: Vec<Lemma> = Vec::new();
         let mut looked_at: FxHashSet<u32> = FxHashSet::default();
+        let opaque = self.opaque(terms, [original, rewritten]);
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases = [true, false]
             .into_iter()
@@ -235,8 +214,9 @@ impl Exchanges {
             if self.are_same(terms, (original, rewritten), consecutive) {
                 return true;
             }
-            let done = FxHashMap::default();
-            let mut tables = Tables { exchanges: self, consecutive, done };
+            let (done, combined) = (FxHashMap::default(), Vec::new());
+            let mut tables =
+                Tables { exchanges: self, consecutive, opaque: &opaque, done, combined };
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -255,7 +235,7 @@ impl Exchanges {
             });
             let insts = tables.done.keys().filter_map(|(term, _)| self.made_by.get(term));
             looked_at.extend(insts);
-            holds
+            holds && absent::may_be_absent(terms, &tables.combined)
         });
         needed.sort_unstable();
         needed.dedup();
@@ -264,6 +244,39 @@ impl Exchanges {
         }
         self.accounted.extend(looked_at);
         Some(needed)
+    }
+
+    /// The terms that are symbols of their lanes in a claim about two terms.
+    fn opaque(&self, terms: &mut Terms, claim: [TermId; 2]) -> Opaque {
+        let (mut sent, mut combined) = (Vec::new(), Vec::new());
+        let (mut work, mut seen) = (claim.to_vec(), FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            terms.arena.charge(1);
+            match self.known.get(&next).copied() {
+                None => work.extend(terms.arena.operands(next)),
+                Some(Way::Shuffle(_, operands) | Way::InRange(_, operands)) => {
+                    sent.push(operands[0]);
+                    work.extend(operands);
+                }
+                Some(
+                    Way::Sum(value)
+                    | Way::Lattice(_, value)
+                    | Way::Xor(value)
+                    | Way::Ballot(value)
+                    | Way::Vote(_, value),
+                ) => {
+                    combined.push(value);
+                    if self.made_by.contains_key(&next) {
+                        sent.push(value);
+                    }
+                    work.push(value);
+                }
+            }
+        }
+        absent::opaque(terms, &sent, &combined)
     }
 
     /// Whether two terms are one where it is known whether lanes are consecutive.
@@ -307,86 +320,6 @@ fn is_false(terms: &mut Terms, condition: TermId) -> bool {
         return a.is_some() && b.is_some() && a != b;
     }
     terms.arena.constant_value(condition) == Some(0)
-}
-
-/// Whether an instruction is executed by all lanes of the warp: its last operand is the constant of all bits.
-fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms) -> bool {
-    let form = &inst.ast.form;
-    matches!(form.opcode, Opcode::Shfl | Opcode::Vote | Opcode::Redux)
-        && form.has(Qualifier::Sync)
-        // (A constant of the text has 64 bits.)
-        && operands.last().and_then(|mask| terms.arena.constant_value(*mask))
-            .is_some_and(|mask| mask as u32 == u32::MAX)
-}
-
-/// What an instruction does with the operands behind its result; `second` asks about its second result.
-fn way(inst: &Inst<'_, '_>, operands: &[TermId], second: bool) -> Option<Way> {
-    let form = &inst.ast.form;
-    match (form.opcode, operands) {
-        (Opcode::Shfl, &[value, number, control, _]) => {
-            let directions = [
-                (Qualifier::Up, Direction::Up),
-                (Qualifier::Down, Direction::Down),
-                (Qualifier::Bfly, Direction::Butterfly),
-                (Qualifier::Idx, Direction::Index),
-            ];
-            let (_, direction) = directions.into_iter().find(|(word, _)| form.has(*word))?;
-            let operands = [value, number, control];
-            Some(match second {
-                false => Way::Shuffle(direction, operands),
-                true => Way::InRange(direction, operands),
-            })
-        }
-        (Opcode::Redux, &[value, _]) if !second => reduction(form, value),
-        (Opcode::Vote, &[predicate, _]) if !second => {
-            // (`.uni` is another question.)
-            let way = [
-                (Qualifier::Ballot, Way::Ballot(predicate)),
-                (Qualifier::Any, Way::Vote(Lattice::Or, predicate)),
-                (Qualifier::All, Way::Vote(Lattice::And, predicate)),
-            ];
-            way.into_iter().find(|(word, _)| form.has(*word)).map(|(_, way)| way)
-        }
-        _ => None,
-    }
-}
-
-/// The operator of `redux.sync`.
-fn reduction(form: &Form, value: TermId) -> Option<Way> {
-    let ty = form.last_type()?;
-    let words: Vec<Qualifier> = form.qualifiers().filter(|word| *word != Qualifier::Sync).collect();
-    let lattice = |lattice| Some(Way::Lattice(lattice, value));
-    match (ty, &words[..]) {
-        (ScalarType::U32 | ScalarType::S32, [Qualifier::Add]) => Some(Way::Sum(value)),
-        (ScalarType::U32, [Qualifier::Min]) => lattice(Lattice::Min { signed: false }),
-        (ScalarType::U32, [Qualifier::Max]) => lattice(Lattice::Max { signed: false }),
-        (ScalarType::S32, [Qualifier::Min]) => lattice(Lattice::Min { signed: true }),
-        (ScalarType::S32, [Qualifier::Max]) => lattice(Lattice::Max { signed: true }),
-        (ScalarType::B32, [Qualifier::And]) => lattice(Lattice::And),
-        (ScalarType::B32, [Qualifier::Or]) => lattice(Lattice::Or),
-        (ScalarType::B32, [Qualifier::Xor]) => Some(Way::Xor(value)),
-        (ScalarType::F32, words) => lattice(extremum(words)?),
-        _ => None,
-    }
-}
-
-/// The source lane of a lane, and whether it is in range (PTX ISA, "shfl.sync").
-fn source_lane(direction: Direction, lane: u32, number: u64, control: u64) -> Option<(u32, bool)> {
-    let low = u64::from(WARP_SIZE - 1);
-    let (own, number) = (i64::from(lane), (number & low) as i64);
-    let (segment, clamp) = ((control >> 8 & low) as i64, (control & low) as i64);
-    let last = own & segment | clamp & !segment;
-    let (source, in_range) = match direction {
-        Direction::Up => (own - number, own - number >= last),
-        Direction::Down => (own + number, own + number <= last),
-        Direction::Butterfly => (own ^ number, own ^ number <= last),
-        Direction::Index => {
-            let source = own & segment | number & !segment;
-            (source, source <= last)
-        }
-    };
-    let source = if in_range { u32::try_from(source).ok()? } else { lane };
-    (source < WARP_SIZE).then_some((source, in_range))
 }
 
 impl Tables<'_> {
@@ -433,6 +366,9 @@ impl Tables<'_> {
 
     /// The terms of lanes that a term of a lane is made of.
     fn needed(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<(TermId, u32)>> {
+        if self.opaque.contains_key(&term) {
+            return Some(Vec::new());
+        }
         let Some(way) = self.exchanges.known.get(&term) else {
             return Some(terms.arena.operands(term).into_iter().map(|one| (one, lane)).collect());
         };
@@ -459,6 +395,9 @@ impl Tables<'_> {
         if Some(term) == self.exchanges.consecutive {
             return Some(terms.arena.boolean(self.consecutive));
         }
+        if let Some(symbol) = absent::symbol(terms, self.opaque, term, lane) {
+            return Some(symbol);
+        }
         let Some(&way) = self.exchanges.known.get(&term) else {
             return self.of_node(terms, term, lane);
         };
@@ -474,15 +413,33 @@ impl Tables<'_> {
                 let (_, in_range) = self.source(terms, direction, operands, lane)?;
                 terms.arena.boolean(in_range)
             }
-            Way::Sum(value) => {
-                let each: Vec<_> = each(value)?.into_iter().map(|one| (one, 1)).collect();
-                sum(terms, 0, width, each)
+            Way::Sum(value)
+            | Way::Xor(value)
+            | Way::Ballot(value)
+            | Way::Lattice(_, value)
+            | Way::Vote(_, value) => {
+                let each = each(value)?;
+                let combiner = match way {
+                    Way::Lattice(lattice, _) | Way::Vote(lattice, _) => Combiner::Lattice(lattice),
+                    _ => Combiner::Addends,
+                };
+                let result = match way {
+                    Way::Lattice(lattice, _) | Way::Vote(lattice, _) => {
+                        combined(terms, lattice, &each)
+                    }
+                    Way::Xor(_) => exclusive(terms, &each),
+                    Way::Ballot(_) => terms.apply(Function::Ballot, &each, width),
+                    _ => {
+                        let addends = each.iter().map(|one| (*one, 1)).collect();
+                        sum(terms, 0, width, addends)
+                    }
+                };
+                let combination = (combiner, each);
+                if !self.combined.contains(&combination) {
+                    self.combined.push(combination);
+                }
+                result
             }
-            Way::Lattice(lattice, value) | Way::Vote(lattice, value) => {
-                combined(terms, lattice, &each(value)?)
-            }
-            Way::Xor(value) => exclusive(terms, &each(value)?),
-            Way::Ballot(value) => terms.apply(Function::Ballot, &each(value)?, width),
         })
     }
 
@@ -536,6 +493,16 @@ impl Tables<'_> {
                 None => terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]),
             });
         }
+        // Lanes that give each other their values have them in different orders.
+        if let Some((function, operands)) = terms.applied(term)
+            && function.commutes()
+        {
+            let function = function.clone();
+            let there = operands.iter().map(|one| self.of(*one, lane));
+            let mut there = there.collect::<Option<Vec<_>>>()?;
+            commute::sort(&mut there);
+            return Some(terms.apply(function, &there, width));
+        }
         Some(terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]))
     }
 
@@ -554,18 +521,4 @@ impl Tables<'_> {
             _ => terms.symbol(Kind::InLane(lane, term), width, None),
         }
     }
-}
-
-/// A special register that names lanes by bits, in a lane.
-fn lane_mask(special: Special, lane: u32) -> Option<u64> {
-    let own = 1u64 << lane;
-    let above = u64::from(u32::MAX) & !(own - 1) & !own;
-    Some(match special {
-        Special::LanemaskEq => own,
-        Special::LanemaskLt => own - 1,
-        Special::LanemaskLe => (own - 1) | own,
-        Special::LanemaskGt => above,
-        Special::LanemaskGe => above | own,
-        _ => return None,
-    })
 }

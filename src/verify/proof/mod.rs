@@ -13,15 +13,18 @@
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
 //! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
 //! - `normal_form`: normal forms of sums, lattice operators, exclusive ors and ballots
+//! - `absent`: whether a claim about exchanges also holds where a warp lacks lanes
 //! - `extremum`: extrema of numbers of single precision by an order of integers
+//! - `way`: what an instruction does with the values of a warp's lanes
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver
 //! - `load_congruence`: when two loads deliver the same value
 //! - `outcome`: the outcome of a claim
-//! - `atoms`: conditions whose parts are equal by a proof
+//! - `atoms`: terms whose parts are equal by a proof
 //! - `prove`: whether two terms are equal at a place
 
+mod absent;
 mod atoms;
 pub(in crate::verify) mod by_lane;
 mod claims;
@@ -41,6 +44,7 @@ mod query;
 mod question;
 mod remainder;
 mod shifted;
+mod way;
 
 pub(in crate::verify) use claims::Claims;
 pub(in crate::verify) use exchange::Exchanges;

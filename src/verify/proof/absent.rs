@@ -1,0 +1,199 @@
+//! Lanes that a warp lacks: the block ends in front of them, or they have left the kernel.
+//!
+//! In: what a claim has followed of exchanges, lane by lane. Out: whether the claim also holds where lanes are absent. A
+//! shuffle from an absent lane delivers any value (PTX ISA, "shfl.sync"). `redux.sync` and `vote.sync` leave an absent lane
+//! out (PTX ISA, "redux.sync", "vote.sync"). So it is enough that the values of an absent lane can be chosen such that
+//! each reduction and vote computes what it computes without that lane: the claim holds whatever the values are, and the
+//! original may compute with those. Values that the original itself sends or combines can be chosen as a whole, so a claim
+//! takes them as symbols of their lanes.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::by_lane;
+use super::normal_form::as_bit;
+use crate::expr::{Substitution, TermId};
+use crate::isa::limits::WARP_SIZE;
+use crate::verify::terms::{Kind, Lattice, Terms};
+
+/// How an instruction combines the values of lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Combiner {
+    /// Addends, or the bits of a ballot or of an exclusive or: 0 changes nothing.
+    Addends,
+    /// Operands of a lattice operator.
+    Lattice(Lattice),
+}
+
+/// A reduction or a vote: how it combines, and the value of each lane.
+pub(super) type Combination = (Combiner, Vec<TermId>);
+
+/// Terms that are symbols of their lanes, each with the term that names the symbol, and whether it is the negation of that.
+pub(super) type Opaque = FxHashMap<TermId, (TermId, bool)>;
+
+/// Of a predicate and its negation the one that stands for both.
+fn canonical(terms: &mut Terms, predicate: TermId) -> TermId {
+    terms.arena.not(predicate).min(predicate)
+}
+
+/// The terms within combined values that the original sends or combines as they are: symbols of their lanes for a claim.
+pub(super) fn opaque(terms: &mut Terms, sent: &[TermId], combined: &[TermId]) -> Opaque {
+    let mut known: FxHashSet<TermId> = FxHashSet::default();
+    for &value in sent {
+        let of_bit = as_bit(terms, value).filter(|_| terms.arena.width(value) > 1);
+        let predicate = of_bit.or_else(|| (terms.arena.width(value) == 1).then_some(value));
+        known.insert(predicate.map_or(value, |one| canonical(terms, one)));
+    }
+    let mut found = Opaque::default();
+    let (mut work, mut seen) = (combined.to_vec(), FxHashSet::default());
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) || terms.arena.constant_value(next).is_some() {
+            continue;
+        }
+        terms.arena.charge(1);
+        let is_predicate = terms.arena.width(next) == 1;
+        let name = if is_predicate { canonical(terms, next) } else { next };
+        if !known.contains(&name) {
+            work.extend(terms.arena.operands(next));
+            continue;
+        }
+        found.insert(name, (name, false));
+        if is_predicate {
+            let negation = terms.arena.not(name);
+            found.insert(negation, (name, true));
+        }
+    }
+    found
+}
+
+/// The symbol of a lane that stands for a term, if the term is one of those.
+pub(super) fn symbol(
+    terms: &mut Terms,
+    opaque: &Opaque,
+    term: TermId,
+    lane: u32,
+) -> Option<TermId> {
+    let &(name, is_negated) = opaque.get(&term)?;
+    let width = terms.arena.width(term);
+    let there = terms.symbol(Kind::InLane(lane, name), width, None);
+    Some(if is_negated { terms.arena.not(there) } else { there })
+}
+
+/// The values that are chosen for the symbols of an absent lane.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// Those of a lane that is there.
+    OfAnother,
+    /// One for words, one for predicates.
+    Constant(Extreme, bool),
+}
+
+/// A word that is neutral for some operator.
+#[derive(Clone, Copy)]
+enum Extreme {
+    Zero,
+    Ones,
+    SignedLeast,
+    SignedGreatest,
+}
+
+impl Extreme {
+    fn value(self, width: u8) -> u64 {
+        let ones = u64::MAX >> (64 - u32::from(width.clamp(1, 64)));
+        match self {
+            Extreme::Zero => 0,
+            Extreme::Ones => ones,
+            Extreme::SignedLeast => ones ^ (ones >> 1),
+            Extreme::SignedGreatest => ones >> 1,
+        }
+    }
+}
+
+/// The value that changes nothing, if there is one.
+fn neutral(combiner: Combiner, width: u8) -> Option<u64> {
+    let extreme = match combiner {
+        Combiner::Addends => Extreme::Zero,
+        Combiner::Lattice(lattice) => match lattice {
+            Lattice::Or | Lattice::Max { signed: false } => Extreme::Zero,
+            Lattice::And | Lattice::Min { signed: false } => Extreme::Ones,
+            Lattice::Min { signed: true } => Extreme::SignedGreatest,
+            Lattice::Max { signed: true } => Extreme::SignedLeast,
+            Lattice::Extremum { .. } => return None,
+        },
+    };
+    Some(extreme.value(width))
+}
+
+/// Whether the values of any absent lane can be chosen such that no combination notices that the lane is absent.
+pub(super) fn may_be_absent(terms: &mut Terms, combinations: &[Combination]) -> bool {
+    if combinations.is_empty() {
+        return true;
+    }
+    let owned = owned(terms, combinations);
+    let words =
+        [Extreme::Zero, Extreme::Ones, Extreme::SignedLeast, Extreme::SignedGreatest].into_iter();
+    let constants =
+        words.flat_map(|word| [false, true].map(|predicate| Choice::Constant(word, predicate)));
+    let mut choices = [Choice::OfAnother].into_iter().chain(constants);
+    choices.any(|choice| {
+        combinations.iter().all(|(combiner, values)| {
+            // A lattice operator combines one value twice as it does once.
+            if matches!((choice, combiner), (Choice::OfAnother, Combiner::Addends)) {
+                return false;
+            }
+            let chosen: Vec<TermId> = by_lane::all()
+                .zip(values)
+                .map(|(lane, value)| chosen(terms, &owned, *value, (lane, choice)))
+                .collect();
+            match choice {
+                Choice::OfAnother => chosen.iter().all(|one| *one == chosen[0]),
+                Choice::Constant(..) => chosen.iter().all(|one| {
+                    let neutral = neutral(*combiner, terms.arena.width(*one));
+                    neutral.is_some() && terms.arena.constant_value(*one) == neutral
+                }),
+            }
+        })
+    })
+}
+
+/// The symbols of lanes in combined values, each with its lane and the term that it stands for.
+fn owned(terms: &Terms, combinations: &[Combination]) -> FxHashMap<TermId, (u32, TermId)> {
+    let mut found = FxHashMap::default();
+    let mut work: Vec<TermId> =
+        combinations.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let mut seen: FxHashSet<TermId> = FxHashSet::default();
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        terms.arena.charge(1);
+        if let Some(symbol) = terms.as_symbol(next)
+            && let Kind::InLane(lane, term) = terms.symbols.info(symbol).kind
+        {
+            found.insert(next, (lane, term));
+        }
+        work.extend(terms.arena.operands(next));
+    }
+    found
+}
+
+/// A value of a lane with values chosen for the lane's symbols.
+fn chosen(
+    terms: &mut Terms,
+    owned: &FxHashMap<TermId, (u32, TermId)>,
+    value: TermId,
+    (lane, choice): (u32, Choice),
+) -> TermId {
+    let mut replaced: FxHashMap<TermId, TermId> = FxHashMap::default();
+    for (&symbol, &(_, term)) in owned.iter().filter(|(_, (of, _))| *of == lane) {
+        let width = terms.arena.width(symbol);
+        let by = match choice {
+            // (The number of no lane stands for all.)
+            Choice::OfAnother => terms.symbol(Kind::InLane(WARP_SIZE, term), width, None),
+            Choice::Constant(_, predicate) if width == 1 => terms.arena.boolean(predicate),
+            Choice::Constant(word, _) => terms.arena.constant(word.value(width), width),
+        };
+        replaced.insert(symbol, by);
+    }
+    let by = &mut |_: &mut _, next| replaced.get(&next).copied();
+    Substitution::new().transform(&mut terms.arena, value, by)
+}
