@@ -20,6 +20,7 @@
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
 //! - [`parallel`]: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
+//! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
 //! - [`strategies`]: the strategies by name, and what is said of each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
@@ -73,6 +74,9 @@
 //!   `[lints]` and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
+// These macros panic where the stream cannot be written; `cli::io` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[macro_use]
 pub mod planted;
 
@@ -89,6 +93,7 @@ pub mod holes;
 pub mod install;
 pub mod interp;
 pub mod isa;
+pub mod kernels;
 pub mod launch;
 pub mod lint;
 pub mod page;

@@ -72,7 +72,15 @@ impl Report {
     /// both where these were weighed, and how many more could have been replaced.
     pub fn summary(&self) -> String {
         let (functions, loads, replaced) = self.counts();
-        let mut out = format!("{functions} functions, {loads} global loads, {replaced} replaced");
+        let many = |count: usize| if count == 1 { "" } else { "s" };
+        let mut out = format!(
+            "{functions} function{}, {loads} global load{}, {replaced} replaced",
+            many(functions),
+            many(loads)
+        );
+        if self.is_proved() {
+            out += ", proved";
+        }
         if let Some(cost) = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost)) {
             out += &format!(", {cost}");
         }
@@ -89,6 +97,12 @@ impl Report {
             out += &format!(", {unpaid} possible that do not pay");
         }
         out
+    }
+
+    /// Whether kernels are rewritten, and each of them is proved.
+    pub fn is_proved(&self) -> bool {
+        let mut rewritten = self.kernels.iter().filter(|kernel| kernel.is_rewritten()).peekable();
+        rewritten.peek().is_some() && rewritten.all(|kernel| kernel.proved)
     }
 
     /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
@@ -223,6 +237,9 @@ pub struct KernelReport {
     /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// Whether the rewritten kernel was proved to do what the original does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proved: bool,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
     /// Stores in source order: those of whole structs if strategy `aos` was allowed, those of consecutive bytes if `wide`
@@ -339,6 +356,33 @@ impl KernelReport {
         let loads = sentence::sentence(self.loads.iter(), self.cost());
         let sentence = with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter());
         with_collectives(sentence, self.collectives.iter())
+    }
+
+    /// What the rewrite changed in the machine code, in one sentence; `None` if the kernel is not rewritten or nothing is known.
+    pub fn machine_code(&self) -> Option<String> {
+        if !self.is_rewritten() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if let Some(ResourcesReport { original: Some(old), rewritten: Some(new) }) = &self.resources
+        {
+            let counts = [
+                ("instructions", old.instructions, new.instructions),
+                ("registers", old.registers, new.registers),
+                ("resident warps", old.warps.unwrap_or(0), new.warps.unwrap_or(0)),
+                ("bytes of stack", old.stack, new.stack),
+            ];
+            for (what, old, new) in counts.into_iter().filter(|(_, old, new)| old.max(new) > &0) {
+                parts.push(match old == new {
+                    true => format!("{new} {what} as before"),
+                    false => format!("{new} {what} instead of {old}"),
+                });
+            }
+        }
+        parts.extend(
+            self.measure.as_ref().filter(|one| one.ratio().is_some()).map(ToString::to_string),
+        );
+        (!parts.is_empty()).then(|| format!("machine code: {}", parts.join(", ")))
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.
@@ -614,6 +658,7 @@ impl Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cycles against {}", self.strategy, self.load)
+        let many = if self.strategy == 1.0 { "" } else { "s" };
+        write!(f, "{} cycle{many} against {}", self.strategy, self.load)
     }
 }

@@ -31,12 +31,11 @@ impl Candidates {
     /// The input cannot be read or parsed.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        self.decisions.kernel.check(&source)?;
         let options = Options {
             mode: Mode::Original,
             all_bodies: true,
             count_sectors: true,
-            ..self.decisions.options()
+            ..self.decisions.options(&source)?
         };
         let report = pipeline::rewrite(&source, &options)?.report;
         show_timings(&options);

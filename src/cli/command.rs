@@ -15,6 +15,7 @@ use super::doctor::Doctor;
 use super::exit::{Failure, Status};
 use super::explain::Explain;
 use super::install::Install;
+use super::io;
 use super::launch::Launch;
 use super::lint::Lint;
 use super::man::Man;
@@ -131,7 +132,7 @@ impl Command {
 /// Prints the failure of a subcommand, if any, and returns the exit status.
 fn end(done: Result<Status, Failure>) -> ExitCode {
     done.unwrap_or_else(|Failure { status, message, .. }| {
-        eprintln!("{message}");
+        io::complain(&message);
         status
     })
     .into()

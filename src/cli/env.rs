@@ -27,6 +27,8 @@ pub const MAX_DELTA: &str = "PTXASW_MAX_DELTA";
 pub const SELECT: &str = "PTXASW_SELECT";
 /// As `--strategy`.
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
+/// As `--kernels`.
+pub const KERNELS: &str = "PTXASW_KERNELS";
 /// As `--costs`.
 pub const COSTS: &str = "PTXASW_COSTS";
 /// As `--profile`.
@@ -54,13 +56,14 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
     PTXAS,
     SWITCH,
     MODE,
     MAX_DELTA,
     SELECT,
     STRATEGY,
+    KERNELS,
     COSTS,
     PROFILE,
     UNSAFE,
@@ -93,6 +96,8 @@ pub struct Settings {
     pub select: Option<String>,
     /// [`STRATEGY`].
     pub strategy: Option<String>,
+    /// [`KERNELS`].
+    pub kernels: Option<String>,
     /// [`COSTS`].
     pub costs: Option<String>,
     /// [`PROFILE`].
@@ -162,6 +167,7 @@ impl Settings {
             max_delta: text(MAX_DELTA),
             select: text(SELECT),
             strategy: text(STRATEGY),
+            kernels: text(KERNELS),
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
@@ -194,7 +200,7 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
             let near = OURS
                 .into_iter()
                 .max_by(|a, b| strsim::jaro(name, a).total_cmp(&strsim::jaro(name, b)));
-            format!("{name} is no variable of ptxasw's; is {} meant?", near.unwrap_or(PREFIX))
+            format!("{name} is not a variable of ptxasw; did you mean {}?", near.unwrap_or(PREFIX))
         })
         .collect();
     problems.sort();
@@ -297,6 +303,9 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
     }
+    if let Some(rules) = &settings.kernels {
+        options.kernels = rules.parse().map_err(|why| format!("{KERNELS}={rules}: {why}"))?;
+    }
     let Taken { strategies, costs, profile, .. } = Taken::from(settings);
     options.select.strategies = strategies;
     options.costs = costs;
@@ -375,7 +384,8 @@ mod tests {
         let found = problems(&names, &settings(&[(MODE, "fast")]));
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
-            found[0].contains("PTXASW_MAXDELTA") && found[0].contains("PTXASW_MAX_DELTA meant")
+            found[0].contains("PTXASW_MAXDELTA")
+                && found[0].contains("did you mean PTXASW_MAX_DELTA?")
         );
         assert!(found[1].contains("PTXASW_MODE=fast"), "{found:?}");
         assert_eq!(problems(&OURS.map(OsString::from), &settings(&[])), [""; 0]);

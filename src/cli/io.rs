@@ -43,6 +43,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints lines to standard error. If that fails, nobody is left to tell, and the exit status says what happened.
+pub fn complain(text: &str) {
+    let line = format!("{}\n", text.trim_end_matches('\n'));
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
 /// Writes a file.
 ///
 /// # Errors

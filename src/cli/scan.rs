@@ -77,10 +77,10 @@ impl Scan<'_> {
                 if found.unproved.is_empty() { Ok(Status::SUCCESS) } else { Ok(Status::BUDGET) }
             }
             None if outcome.exhausted => {
-                eprintln!(
-                    "{}: the search has not ended: it has fitted as many operators as it may",
+                io::complain(&format!(
+                    "{}: the search has not ended: it reached the limit of operators to try",
                     source.name()
-                );
+                ));
                 Ok(Status::BUDGET)
             }
             None => {
@@ -121,13 +121,13 @@ impl Scan<'_> {
     /// Executes the code on lists of each length, and says how many there were.
     fn sweep(&self, code: &Code, text: &str, lists: u32) -> Result<(), String> {
         let swept = sweep::sweep(code, text, lists as usize, sweep::LONGEST)?;
-        eprintln!(
+        io::complain(&format!(
             "{}: {} lists of 1 to {} elements scanned and reduced, {} results as the loop's",
             self.source.name(),
             swept.lists,
             sweep::LONGEST,
             swept.results
-        );
+        ));
         Ok(())
     }
 }

@@ -184,7 +184,7 @@ impl Synth {
         let timings = self.timings.then(Timings::default);
         let status = self.solve(timings.as_ref());
         if let Some(timings) = timings {
-            eprint!("{timings}");
+            io::complain(&timings.to_string());
         }
         status
     }
@@ -283,7 +283,7 @@ impl Synth {
                 }
                 false => format!("it has tried as many tables as --tables {} allows", self.tables),
             };
-            eprintln!("{}: the search has not ended: {why}", source.name());
+            io::complain(&format!("{}: the search has not ended: {why}", source.name()));
             return Ok(Status::BUDGET);
         }
         Ok(Status::SUCCESS)

@@ -65,16 +65,16 @@ impl Verify {
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
-        self.kernel.check(&original)?;
+        let kernel = self.kernel.find(&original)?;
         self.check_parameters(&original)?;
-        if let (Some(kernel), Some(against)) = (&self.kernel.kernel, &self.against) {
+        if let (Some(kernel), Some(against)) = (&kernel, &self.against) {
             let renamed = verify::under_names(&original, kernel, &rewritten, against);
             rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
         }
         let launches =
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
-            kernel: self.kernel.kernel.clone(),
+            kernel,
             block: self.block,
             aligned: self.assume_aligned.clone(),
             solver_limit: self.solver_limit,

@@ -132,7 +132,8 @@ pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
 /// # Errors
 /// There is no real ptxas, or stand-ins call each other in a circle.
 pub fn real_ptxas(settings: &Settings) -> Result<Tool, Failure> {
-    find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings)
+    let found = find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings);
+    found.map_err(|failure| Failure::about("ptxasw", &failure.message).with_status(failure.status))
 }
 
 fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, Failure> {
@@ -524,9 +525,18 @@ fn keep_reports(
             Some(reason) => Cow::Owned(keep::unused(&result.report, reason)),
         };
         let report = keep::with_resources(report.into_owned(), &made);
+        for kernel in &report.kernels {
+            if let Some(change) = kernel.machine_code() {
+                log::info!("{}: {}: {change}", source.name(), kernel.name);
+            }
+        }
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {
             if let Err(error) = stored {
-                warnings.push(format!("{}: cannot write {what} here: {error}", folder.display()));
+                let warning = format!("{}: cannot write {what} here: {error}", folder.display());
+                // A call that is not rewritten after all writes them twice.
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
             }
         };
         if let Some(folder) = &settings.report {

@@ -2,12 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 
-use super::demangle::demangled;
 use super::report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 use super::rule::Level;
 use super::rules;
 use super::subject::{Subject, merged};
 use crate::expr::within;
+use crate::kernels::{demangled, spellings};
 use crate::parallel;
 use crate::pipeline;
 use crate::ptx::{self, Body, Depth, Function, Module};
@@ -30,10 +30,7 @@ pub struct Options {
 impl Options {
     fn wants(&self, function: &Function<'_>) -> bool {
         let name = function.name.text;
-        let meant = |wanted: &str| {
-            let source = demangled(name);
-            name == wanted || source == wanted || source.split('(').next() == Some(wanted)
-        };
+        let meant = |wanted: &str| spellings(name).iter().any(|name| name == wanted);
         !matches!(function.body, Body::Absent) && self.kernel.as_deref().is_none_or(meant)
     }
 }
