@@ -38,12 +38,12 @@ pub struct Report {
     pub errors: Vec<String>,
 }
 
-/// A hole of a kernel, and what it was filled with.
+/// A hole of a kernel, and its solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HoleReport {
     /// The kernel.
     pub kernel: String,
-    /// The kernel that says what it has to do.
+    /// The kernel that is its specification.
     pub specification: String,
     /// The number that its calls give it.
     pub hole: u64,
@@ -155,7 +155,7 @@ impl Stores {
         }
     }
 
-    /// What is said of each kind that there is.
+    /// A phrase for each kind that occurs.
     pub fn words(self) -> Vec<String> {
         let kinds = [
             (self.elsewhere, "performed by other lanes"),
@@ -498,7 +498,7 @@ pub struct CollectiveReport {
     /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
     /// `broadcast`, `duplicate`.
     pub computes: String,
-    /// The type of what is combined or moved; `pred` for predicates.
+    /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]
     pub ty: String,
     /// How many lanes are combined.
@@ -513,7 +513,7 @@ pub struct CollectiveReport {
     /// The checks at run time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
-    /// The cycles of the replacement, and of what it stands for (`load`).
+    /// The cycles of the replacement, and of the replaced instructions (`load`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The name of the rule by which it stays as it is, words joined by dashes.

@@ -120,7 +120,7 @@ fn render_kernel(kernel: &KernelReport) -> String {
     out
 }
 
-/// The place in the sources in front of what is said of an access.
+/// The place in the sources in front of the words about an access.
 fn origin(origin: Option<&Origin>) -> String {
     origin.map_or_else(String::new, |origin| format!("{}  ", origin.short()))
 }

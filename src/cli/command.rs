@@ -88,7 +88,7 @@ pub enum Command {
     Uninstall(Uninstall),
     /// Make a folder of links that mirrors a toolkit, with ptxasw as its ptxas
     Toolkit(Toolkit),
-    /// Check an installation and say what is wrong
+    /// Check an installation and name its faults
     Doctor(Doctor),
     /// Print completions for a shell
     Completions(Completions),

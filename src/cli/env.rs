@@ -45,7 +45,7 @@ pub const KEEP: &str = "PTXASW_KEEP";
 pub const REPORT: &str = "PTXASW_REPORT";
 /// A folder that receives LLVM's optimisation remarks for each assembled file.
 pub const REMARKS: &str = "PTXASW_REMARKS";
-/// `warn`: show the warnings of `lint` for what is assembled; `error`: also fail the call if there are some.
+/// `warn`: show the warnings of `lint` in a build; `error`: also fail the call if there are some.
 pub const LINT: &str = "PTXASW_LINT";
 /// Log filter, in env_logger's syntax.
 pub const LOG: &str = "PTXASW_LOG";
@@ -124,7 +124,7 @@ pub struct Settings {
     pub depth: u32,
 }
 
-/// What is done about findings of `lint` in what is assembled.
+/// How findings of `lint` are treated in a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linting {
     /// They are shown.
@@ -190,7 +190,7 @@ pub fn names_of_process() -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).collect()
 }
 
-/// What is wrong with the variables: names that nobody reads, and values that are not allowed.
+/// Faults of the variables: names that nobody reads, and values that are not allowed.
 pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
     let mut problems: Vec<String> = names
         .iter()
@@ -255,7 +255,7 @@ impl Taken {
 /// A table of costs from a file.
 ///
 /// # Errors
-/// One line: why the file cannot be read, or what is wrong in it.
+/// One line: why the file cannot be read, or its error.
 pub fn read_costs(path: &str) -> Result<Costs, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Costs::read_of_user(&text, path).map_err(|missing| missing.to_string())
@@ -264,7 +264,7 @@ pub fn read_costs(path: &str) -> Result<Costs, String> {
 /// A profile from a file, to be obeyed on this machine.
 ///
 /// # Errors
-/// One line: the file cannot be read, or what is wrong in it.
+/// One line: the file cannot be read, or its error.
 pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Ok(Arc::new(Consulted::new(Profile::read(&text, path)?, path, cuda::driver)))
@@ -273,13 +273,13 @@ pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
 /// The profile that is named, if one is.
 ///
 /// # Errors
-/// One line: why it cannot be used, and what is done without it.
+/// One line: why it cannot be used, and the fallback.
 pub fn profile(settings: &Settings) -> Result<Option<Arc<Consulted>>, String> {
     let read = settings.profile.as_deref().map(read_profile).transpose();
     read.map_err(|error| format!("{PROFILE}: {error}; the costs decide"))
 }
 
-/// What is wrong with settings that a call does without, one line each.
+/// Settings that a call does without, and why, one line each.
 pub fn warnings(settings: &Settings) -> Vec<String> {
     Taken::from(settings).warnings
 }

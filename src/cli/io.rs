@@ -57,12 +57,12 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
-/// Writes a file that others may read at any time: they see what it held before, or all of the new text.
+/// Writes a file that others may read at any time: they see the old text, or all of the new one.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    // What is no file of its own, as a pipe or a link, stays what it is.
+    // A pipe or a link stays a pipe or a link.
     let is_special = std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
         return write(path, text);

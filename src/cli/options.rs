@@ -95,7 +95,7 @@ impl OnlyKernel {
     }
 }
 
-/// What is executed.
+/// The launch.
 #[derive(Debug, Args)]
 pub struct Launched {
     /// The launch file: grid, block, buffers and arguments, as JSON

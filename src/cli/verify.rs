@@ -234,7 +234,7 @@ fn drafted(
     }
 }
 
-/// A parameter with what it is a multiple of.
+/// A parameter and its alignment in bytes.
 fn aligned(text: &str) -> Result<(String, u64), String> {
     let (name, bytes) = text
         .rsplit_once(':')

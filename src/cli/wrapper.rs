@@ -94,7 +94,7 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     let role = Role::of(&search).unwrap_or_default();
     match find_tool(&search, &role, &settings) {
         Ok(tool) => {
-            // What is handed over anyway must not be touched, not even to understand it.
+            // An input that is handed over anyway must not be touched, not even to understand it.
             if let Some(reason) = not_for_us(&settings) {
                 return hand_over(&tool, arguments, reason);
             }
@@ -319,7 +319,7 @@ fn slower(
     for (name, measure) in found {
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
-        // What is known of layouts is little: they may be slower for no number of warps.
+        // The model knows little about layouts: they may be slower for no number of warps.
         let ratio = if has_layout { measure.worst() } else { measure.ratio() };
         let Some(ratio) = ratio else { continue };
         log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());

@@ -99,7 +99,7 @@ impl Operator {
 pub enum Value {
     /// A constant of at most 32 bits.
     Constant(u64),
-    /// What is not followed further: the value of a leaf in a lane.
+    /// Not followed further: the value of a leaf in a lane.
     Leaf(u32, u8),
     /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
     Fold(Operator, Box<[(ValueId, u32)]>),

@@ -10,7 +10,7 @@ use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::Function;
 
-/// What is read from a special register.
+/// The value of a special register.
 #[derive(Clone, Debug)]
 pub(super) enum Reading {
     /// A number of 32 bits.

@@ -104,7 +104,7 @@ pub struct KernelTrace {
     /// Both sides of each `cp.async`, and the rows that lanes name for `ldmatrix` and `stmatrix`: addresses without
     /// values. To everything but [`crate::traffic`] these instructions are not modelled.
     pub moved: Vec<Access>,
-    /// For each block, what is known to hold there beyond what holds in its immediate dominator.
+    /// For each block, its facts beyond those of its immediate dominator.
     pub assumptions: Vec<Option<TermId>>,
     /// The condition by which each block branches, read at its end.
     pub branches: Vec<Option<TermId>>,

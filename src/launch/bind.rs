@@ -41,7 +41,7 @@ pub fn find_kernel<'m, 's>(
         }
         (None, [only]) => Ok(only),
         (None, _) => Err(format!(
-            "the module defines several kernels: name one of them as `kernel` in the launch file or with `--kernel`: {}",
+            "the module defines several kernels; choose one with `--kernel`, or as `kernel` in the launch file: {}",
             all()
         )),
     }

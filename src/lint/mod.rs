@@ -1,8 +1,7 @@
 //! `ptxasw lint`: what every kernel's memory accesses cost, by source line, and what to do about it.
 //!
 //! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with what a full warp's request costs
-//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports what is certain under the
-//! assumptions of [`crate::traffic`], and is silent otherwise.
+//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports facts that are certain under the assumptions of [`crate::traffic`], and is silent otherwise.
 //!
 //! From the ground up: `rule`: the rules by name; `report`: the data; `subject`:
 //! one function as rules see it; `rules`: the rules; `run`: a file's way through them; `baseline`: known findings;

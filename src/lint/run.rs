@@ -16,7 +16,7 @@ use crate::reuse::shared::Surroundings;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::traffic::{AccessTraffic, Assumed, BlockShape, Traffic};
 
-/// What is looked at, and what is taken for granted.
+/// The functions to look at, and assumptions.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The only function to look at, by its name in the PTX or in the source.

@@ -215,7 +215,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &C
     })
 }
 
-/// Whether it takes fewer cycles than what is left out.
+/// Whether it takes fewer cycles than the removed instructions.
 fn weigh(
     finder: &Finder<'_, '_, '_, '_>,
     flow: &Flow<'_, '_>,

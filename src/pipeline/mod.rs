@@ -236,7 +236,7 @@ impl<'j> Job<'_, 'j> {
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
         let mut planner = Planner::new(self.source, flow, trace, body, &self.names);
-        // What is measured is what loads take.
+        // The modes that leave code out measure loads alone.
         patterns::plan(&choice.chosen(self.options.mode.is_wrong()), &mut planner);
         let plan = planner.plan;
         if plan.is_empty() {
@@ -294,7 +294,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
     }
 }
 
-/// What is known of the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
+/// Facts about the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
 /// `original`: the same of the text before it was rewritten.
 ///
 /// # Errors

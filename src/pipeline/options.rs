@@ -44,7 +44,7 @@ pub struct Options {
     pub last_shuffle: Option<usize>,
     /// Functions to leave as they are, and why.
     pub left_out: Vec<(String, String)>,
-    /// What was measured of kernels. It decides in the place of the costs, so only where these are asked.
+    /// Measured strategies per kernel. Replaces the cost model, and only when the strategy is `auto`.
     pub profile: Option<Arc<Consulted>>,
 }
 

@@ -1,4 +1,4 @@
-//! The real ptxas as a child process: what it inherits, what it costs, and that it does not outlive us.
+//! The real ptxas as a child process: its inheritance, its cost, and its end with ours.
 //!
 //! - A child of a stand-in that is killed is killed too (the parent-death signal of Linux), as the
 //!   plain ptxas would be: it must not write its output later.

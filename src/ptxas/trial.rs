@@ -41,7 +41,7 @@ pub struct Question<'q> {
 pub struct Answer {
     /// How the program ended.
     pub status: ExitStatus,
-    /// What it wrote to either stream.
+    /// Its output on both streams.
     pub text: String,
 }
 

@@ -109,7 +109,7 @@ pub enum Limit {
     Share(u32),
     /// A vector access whose alignment is tested at run time saves less than these hundredths of a cycle.
     Tested(u32),
-    /// The places of rows share a test, and what they save together is less than it takes.
+    /// The places of rows share a test, and together they save less than its cost.
     Test,
     /// Shuffles share the pipe of loads that the first-level cache serves.
     SharedPipe,
@@ -377,7 +377,8 @@ impl fmt::Display for Refusal {
                 let (cost, kept) = (cycles(cost), cycles(kept));
                 write!(
                     f,
-                    "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}"
+                    "does not pay on sm_{architecture}: `{possible}` {cost} cycle{} against {kept}",
+                    if cost == 1.0 { "" } else { "s" }
                 )?;
                 if *loads > 1 {
                     write!(f, " for {loads} loads")?;

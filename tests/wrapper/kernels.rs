@@ -138,6 +138,9 @@ fn names_of_the_source_are_found() {
         let (_, said) = call(&[command, "--kernel", "jacobi7", "k.ptx"]);
         assert!(said.contains("`jacobi7`") && said.contains("`march7`"), "{command}: {said}");
     }
+    let names = ["--kernel", "jacobi5", "--against", "jacobi9"];
+    let (proof, said) = call(&[&["verify", "k.ptx", "k.ptx"][..], &names].concat());
+    assert!(proof.ends_with("\nequal\n"), "{proof}{said}");
     // `_ZN1a7jacobi5EPKfPf` is `a::jacobi5(float const*, float*)`.
     let (exact, said) = call(&["candidates", "--kernel", "a::jacobi5", "two.ptx"]);
     assert!(exact.starts_with("_ZN1a7jacobi5EPKfPf: "), "{exact}{said}");

@@ -25,7 +25,7 @@ const RESIDENT: usize = 256;
 /// Accesses are watched if the buffers have at most so many bytes; the stamps take six times as much.
 const WATCHED: u64 = 1 << 29;
 
-/// The outcome of a launch, besides what it wrote to memory.
+/// The outcome of a launch, besides memory.
 #[derive(Debug)]
 pub struct Executed<C> {
     /// The events that were counted.

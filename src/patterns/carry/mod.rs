@@ -19,7 +19,7 @@ use crate::strategies::StrategyName;
 /// compute the one base, the register with the other.
 type Test = (u32, u32, Slice, RegisterId);
 
-/// What is tested at the end of each iteration for a link.
+/// The test at the end of each iteration for a link.
 fn tested_always(link: &Carried) -> Option<Test> {
     match &link.start {
         Start::Performed(Some(SameAddress { slice, source: Tested::Always(base), .. })) => {
@@ -117,7 +117,7 @@ fn weigh(
     let instead = match link.start {
         // The assembler lets the load fill the register that goes round.
         Start::Loaded { .. } => costs.instructions(words * link.distance),
-        // What is not loaded takes a place in the queue all the same.
+        // A value that is not loaded takes a place in the queue all the same.
         Start::Performed(_) => {
             // Beside the first-level cache a load that is there under a predicate takes its time all the
             // same: in the simulator such marches over rows and planes took 1.00 to 1.19 times as long, and

@@ -93,7 +93,7 @@ fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Option
     let now = total(&array, |access| mean(access, Placement::Same));
     let allowed = options.strategies.allow(StrategyName::Bank);
     let weighed = options.strategies.are_weighed();
-    // What is slower by the machine code is taken back as a whole: so nothing else is done to the kernel.
+    // A rewrite that is slower by the machine code is undone as a whole: so nothing else is done to the kernel.
     let by_check = !allowed && weighed && options.is_checked;
     let refusal = match array.refusal.clone() {
         Some(refusal) => Some(refusal),

@@ -6,7 +6,7 @@ use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::StateSpace;
 
-/// What is known of a loop that may carry values.
+/// A loop that may carry values.
 pub(super) struct Ring {
     pub id: LoopId,
     /// The last instruction in front of the loop.

@@ -190,7 +190,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         }
     }
 
-    /// A copy of an instruction, and of what it needs.
+    /// A copy of an instruction and its operands.
     fn step(
         &self,
         trace: &KernelTrace,

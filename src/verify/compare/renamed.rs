@@ -44,7 +44,7 @@ pub fn under_names(
         ));
     }
     let mut names: BTreeMap<&str, &str> = mine.into_iter().zip(theirs).collect();
-    names.insert(against, kernel);
+    names.insert(new.name.text, old.name.text);
     let (theirs, mine) = (variables(old), variables(new));
     if theirs.len() == mine.len() {
         names.extend(mine.into_iter().zip(theirs));

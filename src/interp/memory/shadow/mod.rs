@@ -155,7 +155,7 @@ impl Cells {
         race
     }
 
-    /// What is remembered of a cell.
+    /// The memory of a cell.
     fn touched(&self, at: usize) -> (bool, bool) {
         let both = [self.cells.get(at), self.strong.get(at)].into_iter().flatten();
         both.fold((false, false), |(written, touched), cell| {
