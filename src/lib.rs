@@ -35,7 +35,7 @@
 //! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
 //! - [`collective`]: what lanes compute together by shuffles, and which instructions may do it.
 //! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
-//! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
+//! - [`rewrite`]: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
 //!   semantics with [`emulate`].

@@ -571,7 +571,7 @@ pub struct ArrayReport {
     /// Its accesses, if all are known, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<ArrayAccessReport>,
-    /// The cycles of the new layout, and of the array as it is, loops taken to go round a few times; if they were
+    /// The cycles of the new layout, and of the array as it is, with a few iterations assumed for loops; if they were
     /// weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,

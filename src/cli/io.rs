@@ -9,7 +9,7 @@ use crate::source::SourceFile;
 /// Reads a text; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read, or is no text.
+/// The file cannot be read, or is not text.
 pub fn read(path: &Path) -> Result<SourceFile, Failure> {
     let (name, bytes) = read_bytes(path)?;
     Ok(SourceFile::from_bytes(name, bytes)?)
@@ -31,7 +31,7 @@ pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     Ok((name, bytes))
 }
 
-/// Prints to standard output; a reader that went away is no error of ours.
+/// Prints to standard output; a reader that went away is not an error of ours.
 ///
 /// # Errors
 /// Standard output cannot be written.

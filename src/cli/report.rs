@@ -46,7 +46,7 @@ pub struct Made {
 /// Reads the JSON files of a folder, finds the PTX that they speak of, and makes the page.
 ///
 /// # Errors
-/// The folder or a file cannot be read, a file is no JSON, or none is of a known kind.
+/// The folder or a file cannot be read, a file is not JSON, or none is of a known kind.
 pub fn report(folder: &Path) -> Result<Made, Failure> {
     let mut inputs = Inputs::default();
     let mut warnings = Vec::new();

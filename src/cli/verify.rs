@@ -293,7 +293,7 @@ fn replay(
                 details.push("the two print different texts".to_owned());
             }
         }
-        // The original is no valid program for this launch: there is nothing to compare with.
+        // The original is not a valid program for this launch: there is nothing to compare with.
         (Err(fault), _) => {
             return Err(match fault.span {
                 Some(_) => fault.diagnostic(original).into(),

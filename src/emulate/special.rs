@@ -17,7 +17,7 @@ pub(super) enum Reading {
     Known(u64),
     /// The same value at every reading.
     Symbol { info: SymbolInfo, range: Range },
-    /// Another value at each reading and in each lane, of so many bits.
+    /// Another value at each reading and in each lane; its width in bits.
     Unsteady(u8),
 }
 

@@ -75,7 +75,7 @@ pub struct Widened {
     pub settled: bool,
 }
 
-/// A register that got a value which is no sum: a quotient, a remainder, a choice. Where an address is made
+/// A register that got a value which is not a sum: a quotient, a remainder, a choice. Where an address is made
 /// from such values, lanes can be asked about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {

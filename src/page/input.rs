@@ -278,7 +278,7 @@ impl Inputs {
     /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
     /// # Errors
-    /// The text is no JSON, or of a known kind but not of its form; the message names the file.
+    /// The text is not JSON, or of a known kind but not of its form; the message names the file.
     pub fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let wrong = |error: serde_json::Error| format!("{name}: error: {error}");
         let value: Value = serde_json::from_str(text).map_err(wrong)?;

@@ -83,7 +83,7 @@ pub struct Finder<'o, 'a, 'm, 's> {
 pub enum Rank {
     /// Vector loads.
     Vector,
-    /// Values that go round loops.
+    /// Loop-carried values.
     Carry,
     /// Rows of taps.
     Window,

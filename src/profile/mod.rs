@@ -91,7 +91,7 @@ impl Profile {
     /// Takes a profile from its text; `name` is how it is called in messages.
     ///
     /// # Errors
-    /// One line: it is no profile, or one of another version, or names an unknown strategy.
+    /// One line: it is not a profile, or one of another version, or names an unknown strategy.
     pub fn read(text: &str, name: &str) -> Result<Profile, String> {
         #[derive(Deserialize)]
         struct Head {

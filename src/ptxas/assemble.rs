@@ -51,7 +51,7 @@ pub struct Examined<R> {
     pub input: Input,
     /// What was read of standard input, which can be read only once.
     stdin: Option<Once>,
-    /// The text and the rewriter's result; `None` if the input is no PTX text.
+    /// The text and the rewriter's result; `None` if the input is not PTX text.
     pub outcome: Option<(SourceFile, Result<R, String>)>,
     /// The bytes behind the end of the text, which are handed over with the rewritten one.
     tail: Vec<u8>,

@@ -80,7 +80,7 @@ pub struct Work {
 /// Reaps a child that has ended.
 ///
 /// # Errors
-/// It is no child of ours any more.
+/// It is not a child of ours any more.
 pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
     // (That it is dropped without waiting is what this is for.)
     let pid = Pid::from_child(&child).as_raw_nonzero().get();

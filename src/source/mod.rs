@@ -152,7 +152,7 @@ impl SourceFile {
     }
 }
 
-/// At most so many names stand in one message.
+/// The maximum number of names in one message.
 const MOST_NAMES: usize = 8;
 
 /// Names of the input as a message lists them: "`a`, `b`", and how many more there are.

@@ -1,4 +1,4 @@
-//! Values that go round loops in registers, in place of loads of what an iteration before has loaded (strategy
+//! Loop-carried values in registers, in place of loads of what an iteration before has loaded (strategy
 //! `reuse`).
 //!
 //! The links of one loop are weighed together, since they share tests.
@@ -92,14 +92,14 @@ impl Shape for Carried {
     }
 }
 
-/// The blocks that get code for a value that goes round a loop.
+/// The blocks that get code for a loop-carried value.
 fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &Carried) -> Vec<BlockId> {
     let around = [link.load.inst, link.source, link.entry, link.entry + 1];
     let places = around.into_iter().chain(link.latches.iter().copied());
     places.filter_map(|inst| finder.opportunities.block_of(inst)).collect()
 }
 
-/// Whether a value that goes round a loop takes fewer cycles than the load; `test` are the instructions of
+/// Whether a loop-carried value takes fewer cycles than the load; `test` are the instructions of
 /// a test in each iteration, or its share of one for several loads.
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
@@ -115,7 +115,7 @@ fn weigh(
     let kept = costs.load(&request) + costs.instructions(1);
     let mut limit = None;
     let instead = match link.start {
-        // The assembler lets the load fill the register that goes round.
+        // The assembler lets the load fill the rotating register.
         Start::Loaded { .. } => costs.instructions(words * link.distance),
         // A value that is not loaded takes a place in the queue all the same.
         Start::Performed(_) => {

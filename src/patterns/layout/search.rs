@@ -11,7 +11,7 @@ use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
 use crate::reuse::{Limit, Refusal, Unpaid};
 use crate::strategies::StrategyName;
 
-/// How often a loop is taken to go round.
+/// How many iterations are assumed for a loop.
 const ROUNDS: f64 = 8.0;
 
 /// The deepest nesting of loops that still counts.

@@ -178,7 +178,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Stamps for regions of so many bytes each, and for a block's shared memory.
+    /// Stamps for regions of the given sizes in bytes, and for a block's shared memory.
     /// `orders`: something besides barriers may order threads.
     pub fn new(
         regions: impl Iterator<Item = u64>,
