@@ -53,8 +53,9 @@ fn called(call: &str, folder: &Path) -> String {
     for (path, name) in [(folder, "FOLDER"), (root(), "ROOT")] {
         text = text.replace(&path.display().to_string(), name);
     }
-    let mut shown: String =
-        text.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n").collect();
+    // An empty line would not be recognised as output.
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut shown: String = lines.map(|line| format!("  {}\n", line.trim_end())).collect();
     match output.status.code() {
         Some(0) => {}
         code => {
