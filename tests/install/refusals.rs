@@ -79,7 +79,7 @@ const CASES: &[(Change, &[&str], &str)] = &[
         "like GCC's assembler for nvptx",
     ),
     (|_| {}, &["toolkit", "tmp", "new"], "there is no ptxas in"),
-    (|_| {}, &["toolkit", ".", "bin"], "bin: this is there, and no mirror"),
+    (|_| {}, &["toolkit", ".", "bin"], "bin: this exists and was not made by `ptxasw toolkit`"),
     (|_| {}, &["toolkit", ".", "no/such/new"], "No such file or directory"),
 ];
 
