@@ -20,7 +20,8 @@
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
 //! - [`parallel`]: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
-//! - [`strategies`]: the strategies by name, and what is said of each.
+//! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
+//! - [`strategies`]: the strategies by name, with the words for each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
@@ -34,15 +35,15 @@
 //! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
 //! - [`collective`]: what lanes compute together by shuffles, and which instructions may do it.
 //! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
-//! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
+//! - [`rewrite`]: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
 //!   semantics with [`emulate`].
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`report`]: the decisions as data.
-//! - [`patterns`]: the ways to replace accesses, each with what it finds, what that costs, and its code.
-//! - [`select`]: what is chosen in one function.
+//! - [`patterns`]: the ways to replace accesses, each with its search, its costs and its code.
+//! - [`select`]: the choice in one function.
 //! - [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
@@ -52,7 +53,7 @@
 //!   is rewritten.
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
-//! - [`synth`]: sketches of data movement, whose index expressions are searched for; what is found as PTX and CUDA,
+//! - [`synth`]: sketches of data movement, whose index expressions are searched for; solutions as PTX and CUDA,
 //!   executed by [`interp`] for a check; serial loops, for which an associative operator is; a library of headers.
 //! - [`holes`]: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
 //!   specification does.
@@ -73,6 +74,9 @@
 //!   `[lints]` and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
+// These macros panic where the stream cannot be written; `cli::io` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[macro_use]
 pub mod planted;
 
@@ -89,6 +93,7 @@ pub mod holes;
 pub mod install;
 pub mod interp;
 pub mod isa;
+pub mod kernels;
 pub mod launch;
 pub mod lint;
 pub mod page;

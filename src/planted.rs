@@ -152,7 +152,7 @@ pub enum Bug {
     CollectiveAny,
     /// A vote counts the lanes in which the predicate is false.
     CollectiveNegated,
-    /// What is combined is read after its register was written again.
+    /// The operand is read after its register was written again.
     CollectiveStale,
     /// The least or greatest is that of signed numbers for unsigned ones, or the other way about.
     CollectiveUnsigned,

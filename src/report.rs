@@ -38,12 +38,12 @@ pub struct Report {
     pub errors: Vec<String>,
 }
 
-/// A hole of a kernel, and what it was filled with.
+/// A hole of a kernel, and its solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HoleReport {
     /// The kernel.
     pub kernel: String,
-    /// The kernel that says what it has to do.
+    /// The kernel that is its specification.
     pub specification: String,
     /// The number that its calls give it.
     pub hole: u64,
@@ -72,7 +72,15 @@ impl Report {
     /// both where these were weighed, and how many more could have been replaced.
     pub fn summary(&self) -> String {
         let (functions, loads, replaced) = self.counts();
-        let mut out = format!("{functions} functions, {loads} global loads, {replaced} replaced");
+        let many = |count: usize| if count == 1 { "" } else { "s" };
+        let mut out = format!(
+            "{functions} function{}, {loads} global load{}, {replaced} replaced",
+            many(functions),
+            many(loads)
+        );
+        if self.is_proved() {
+            out += ", proved";
+        }
         if let Some(cost) = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost)) {
             out += &format!(", {cost}");
         }
@@ -89,6 +97,12 @@ impl Report {
             out += &format!(", {unpaid} possible that do not pay");
         }
         out
+    }
+
+    /// Whether kernels are rewritten, and each of them is proved.
+    pub fn is_proved(&self) -> bool {
+        let mut rewritten = self.kernels.iter().filter(|kernel| kernel.is_rewritten()).peekable();
+        rewritten.peek().is_some() && rewritten.all(|kernel| kernel.proved)
     }
 
     /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
@@ -141,7 +155,7 @@ impl Stores {
         }
     }
 
-    /// What is said of each kind that there is.
+    /// A phrase for each kind that occurs.
     pub fn words(self) -> Vec<String> {
         let kinds = [
             (self.elsewhere, "performed by other lanes"),
@@ -223,6 +237,9 @@ pub struct KernelReport {
     /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// Whether the rewritten kernel was proved to do what the original does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proved: bool,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
     /// Stores in source order: those of whole structs if strategy `aos` was allowed, those of consecutive bytes if `wide`
@@ -341,6 +358,33 @@ impl KernelReport {
         with_collectives(sentence, self.collectives.iter())
     }
 
+    /// What the rewrite changed in the machine code, in one sentence; `None` if the kernel is not rewritten or nothing is known.
+    pub fn machine_code(&self) -> Option<String> {
+        if !self.is_rewritten() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if let Some(ResourcesReport { original: Some(old), rewritten: Some(new) }) = &self.resources
+        {
+            let counts = [
+                ("instructions", old.instructions, new.instructions),
+                ("registers", old.registers, new.registers),
+                ("resident warps", old.warps.unwrap_or(0), new.warps.unwrap_or(0)),
+                ("bytes of stack", old.stack, new.stack),
+            ];
+            for (what, old, new) in counts.into_iter().filter(|(_, old, new)| old.max(new) > &0) {
+                parts.push(match old == new {
+                    true => format!("{new} {what} as before"),
+                    false => format!("{new} {what} instead of {old}"),
+                });
+            }
+        }
+        parts.extend(
+            self.measure.as_ref().filter(|one| one.ratio().is_some()).map(ToString::to_string),
+        );
+        (!parts.is_empty()).then(|| format!("machine code: {}", parts.join(", ")))
+    }
+
     /// Loads for which a legal replacement was left alone, since it does not pay.
     pub fn unpaid(&self) -> usize {
         self.loads.iter().filter(|load| load.possible.is_some()).count()
@@ -454,7 +498,7 @@ pub struct CollectiveReport {
     /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
     /// `broadcast`, `duplicate`.
     pub computes: String,
-    /// The type of what is combined or moved; `pred` for predicates.
+    /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]
     pub ty: String,
     /// How many lanes are combined.
@@ -469,7 +513,7 @@ pub struct CollectiveReport {
     /// The checks at run time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
-    /// The cycles of the replacement, and of what it stands for (`load`).
+    /// The cycles of the replacement, and of the replaced instructions (`load`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The name of the rule by which it stays as it is, words joined by dashes.
@@ -527,7 +571,7 @@ pub struct ArrayReport {
     /// Its accesses, if all are known, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<ArrayAccessReport>,
-    /// The cycles of the new layout, and of the array as it is, loops taken to go round a few times; if they were
+    /// The cycles of the new layout, and of the array as it is, with a few iterations assumed for loops; if they were
     /// weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -614,6 +658,7 @@ impl Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cycles against {}", self.strategy, self.load)
+        let many = if self.strategy == 1.0 { "" } else { "s" };
+        write!(f, "{} cycle{many} against {}", self.strategy, self.load)
     }
 }

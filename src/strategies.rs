@@ -1,4 +1,4 @@
-//! The strategies by name, what is said of each, and which of them the user allows.
+//! The strategies by name, the words for each, and the set that the user allows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ pub enum StrategyName {
     Batch,
 }
 
-/// What is said of a strategy, on the command line, in reports and on pages.
+/// The words for a strategy on the command line, in reports and on pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// The word on the command line.
@@ -53,7 +53,7 @@ pub struct Facts {
 }
 
 impl StrategyName {
-    /// What is said of it.
+    /// Its words.
     pub const fn facts(self) -> Facts {
         let other = Facts {
             word: "",

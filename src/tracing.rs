@@ -93,7 +93,7 @@ pub struct TraceAccess {
 pub struct Approximation {
     /// 1-based line of the input.
     pub line: u32,
-    /// What is approximated, and how.
+    /// Approximations, and why.
     pub what: String,
 }
 

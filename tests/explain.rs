@@ -8,10 +8,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::common::header::options_of;
 use ptxasw::lint::Rule;
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::report::{Cost, FUNCTION_LEFT};
 use ptxasw::source::SourceFile;
+use ptxasw::strategies::StrategyName;
+use rayon::prelude::*;
 use strum::IntoEnumIterator;
 
 fn read(path: &str) -> String {
@@ -43,13 +46,77 @@ fn every_rule_has_a_page_and_every_page_a_rule() {
     let pages: BTreeSet<String> =
         String::from_utf8(output.stdout).expect("a text").lines().map(str::to_owned).collect();
     assert!(pages.len() > 20, "{pages:?}");
-    assert_eq!(pages, rules());
+    let words = strategies();
+    // One word is a rule and a strategy.
+    let known: BTreeSet<String> = rules().union(&words).chain(printed().iter()).cloned().collect();
+    assert_eq!(pages, known, "pages, and words that are printed");
     for rule in pages {
         let output = ptxasw(&["explain", &rule]);
         let text = String::from_utf8(output.stdout).expect("a text");
         assert!(output.status.success() && text.starts_with(&rule), "{rule}: {text}");
         assert!(text.len() > rule.len() + 40 && !text.contains("##"), "{rule}: {text}");
     }
+}
+
+/// The words of strategies: on the command line, and for their decisions.
+fn strategies() -> BTreeSet<String> {
+    let facts = StrategyName::iter().map(StrategyName::facts);
+    let words = facts.flat_map(|facts| [facts.word, facts.decision]);
+    words.chain(["auto", "none", "original", "keep"]).map(str::to_owned).collect()
+}
+
+/// The first words of the checks at run time, and what stands between backticks in sentences about kernels: of all files of
+/// `tests/cases`. Names and instructions of the kernel itself are left out.
+fn printed() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let cases = cases();
+    let reports: Vec<_> = cases
+        .par_iter()
+        .map(|(name, text)| {
+            let options = Options { all_bodies: true, ..options_of(text) };
+            let source = SourceFile::new(name.as_str(), text.as_str());
+            (text, rewrite(&source, &options).map(|done| done.report))
+        })
+        .collect();
+    for (text, report) in reports {
+        let Ok(report) = report else { continue };
+        for kernel in &report.kernels {
+            for load in kernel.loads.iter().chain(&kernel.stores) {
+                let guards = load.guards.iter().flatten();
+                found.extend(
+                    guards.filter_map(|guard| guard.split([' ', ':']).next()).map(str::to_owned),
+                );
+            }
+            let code = |sentence: String| -> Vec<String> {
+                sentence.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+            };
+            let sentences = [kernel.sentence()]
+                .into_iter()
+                .chain(kernel.collectives.iter().map(|one| one.sentence()))
+                .chain(kernel.arrays.iter().map(|array| array.sentence()))
+                .chain(kernel.loads.iter().filter_map(|load| load.reason.clone()));
+            let is_ours = |word: &String| {
+                let letters = word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+                letters && !text.contains(word.as_str())
+            };
+            found.extend(sentences.flat_map(code).filter(is_ours));
+        }
+    }
+    assert!(found.contains("whole-warp") && found.contains("no-partner"), "{found:?}");
+    found
+}
+
+/// The names and texts of the files of `tests/cases`.
+fn cases() -> Vec<(String, String)> {
+    let folders = ["tests/cases/accept", "tests/cases/refuse"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files =
+        folders.iter().flat_map(|folder| fs::read_dir(root.join(folder)).expect("it is there"));
+    let paths = files.map(|entry| entry.expect("an entry").path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|kind| kind == "ptx"));
+    paths
+        .map(|path| (path.display().to_string(), fs::read_to_string(&path).expect("a text")))
+        .collect()
 }
 
 #[test]
@@ -63,7 +130,7 @@ fn remarks_spell_names_otherwise() {
     assert_eq!(none.status.code(), Some(2));
     assert!(message.contains("`may-have-changed`"), "{message}");
     let unlike = String::from_utf8(ptxasw(&["explain", "nosuch"]).stderr).expect("a text");
-    assert!(unlike.contains("lists the rules") && !unlike.contains("mean"), "{unlike}");
+    assert!(unlike.contains("lists all names") && !unlike.contains("mean"), "{unlike}");
 }
 
 /// The names in what `candidates` prints of a sample, and in its sentence, can be looked up.

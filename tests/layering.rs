@@ -11,13 +11,14 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 40] = [
+const ORDER: [&str; 41] = [
     "source",
     "float",
     "isa",
     "planted",
     "parallel",
     "unit",
+    "kernels",
     "strategies",
     "timings",
     "ptx",

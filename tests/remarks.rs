@@ -254,7 +254,7 @@ fn costs_are_told() {
         arguments.get(name).cloned().unwrap_or_default()
     };
     let (summary, documents) = say("rowwise");
-    assert_eq!(summary, "1 functions, 3 global loads, 2 replaced, 0.5 cycles against 2.5");
+    assert_eq!(summary, "1 function, 3 global loads, 2 replaced, 0.5 cycles against 2.5");
     let costs: Vec<_> =
         documents.iter().map(|it| (value(it, "Cycles"), value(it, "LoadCycles"))).collect();
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
@@ -272,7 +272,7 @@ fn costs_are_told() {
     );
 
     let (summary, documents) = say("jacobi");
-    assert_eq!(summary, "1 functions, 9 global loads, 0 replaced, 8 possible that do not pay");
+    assert_eq!(summary, "1 function, 9 global loads, 0 replaced, 8 possible that do not pay");
     assert_eq!(value(&documents[9], "Unpaid"), "8");
     assert!(value(&documents[1], "Reason").starts_with("does not pay on sm_80: `window` "));
 }

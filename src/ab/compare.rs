@@ -22,7 +22,7 @@ pub struct Difference {
     /// The value that it has.
     pub found: String,
     /// The largest distance of two floating-point numbers, in units of the last place; `None` for
-    /// integers, and where one of a pair is no number.
+    /// integers, and where one of a pair is not a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ulps: Option<u64>,
 }

@@ -128,6 +128,15 @@ pub fn measure(
         ));
     }
     let properties = device.properties();
+    let blocks: u64 = launch.grid.iter().map(|&extent| u64::from(extent)).product();
+    if blocks < u64::from(properties.multiprocessors) {
+        notes.push(format!(
+            "the launch has {blocks} block{}, and the GPU {} multiprocessors: some of them are idle; `ptxasw launch \
+             --for ab` drafts a launch that fills them",
+            if blocks == 1 { "" } else { "s" },
+            properties.multiprocessors
+        ));
+    }
     let (major, minor) = properties.capability;
     Ok(Measurement {
         device: properties.name.clone(),

@@ -7,7 +7,7 @@ use super::register::RegisterId;
 use super::warp::Members;
 
 /// A basic block. Blocks are numbered in reverse postorder from the entry, which is block 0, so
-/// along every edge that is no retreating edge the number rises. Unreachable code has no block.
+/// along every edge that is not a retreating edge the number rises. Unreachable code has no block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BlockId(pub u32);
 

@@ -108,7 +108,7 @@ fn work(blocks: &[Block], loops: &LoopForest) -> usize {
     (branches + synchronised).saturating_mul(blocks.len())
 }
 
-/// Branches from which some way to a meeting place goes round a loop and another does not; `None` if
+/// Branches from which some way to a meeting place passes a loop and another does not; `None` if
 /// there are too many ways to look at.
 fn by_branches(
     blocks: &[Block],
@@ -162,7 +162,7 @@ fn by_branches(
             });
             let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
-            // Lanes may go round a different number of times, or some of them not at all.
+            // Lanes may iterate a different number of times, or some of them not at all.
             let often = blocks[header.index()].successors.iter().any(goes_round);
             for branch in branches.iter().copied().filter(|&branch| loops.contains(of, branch)) {
                 let ways = &blocks[branch.index()].successors;

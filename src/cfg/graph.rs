@@ -210,7 +210,7 @@ fn ways_out(
             let target = draft_of[last.targets[0] as usize];
             out.push((target, when(true)));
             if last.guard.is_some() {
-                // Both ways to one place is no branch at all.
+                // Both ways to one place is not a branch at all.
                 if target == next.0 {
                     out[0].1 = EdgeCondition::Always;
                 } else {

@@ -6,7 +6,7 @@
 //! end as well, and so is the loop's header; then only ways within the loop count, since the lanes
 //! that leave the loop take themselves off the list of those that are waited for (`BREAK`).
 //!
-//! Where an outer loop cannot go round without passing an inner one, ptxas may make one loop of the
+//! Where an outer loop cannot iterate without passing an inner one, ptxas may make one loop of the
 //! two (seen in machine code where nothing happens between the two headers): lanes that go on in the
 //! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
 //! So the next arrival at the inner header by ways within the outer loop is an end, too.
@@ -123,7 +123,7 @@ impl<'a> Meetings<'a> {
     }
 }
 
-/// The outermost loop that an assembler might make one with this one: each cannot go round without
+/// The outermost loop that an assembler might make one with this one: each cannot iterate without
 /// passing the header.
 fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Option<LoopId> {
     let header = loops.get(id).header;

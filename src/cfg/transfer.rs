@@ -20,7 +20,7 @@ pub enum Transfer {
 
 impl Transfer {
     /// Classifies an opcode (PTX ISA, "Control Flow Instructions"). One that is not known goes on with
-    /// the next instruction: it is no jump, since [`super::build`] refuses a function in which such an
+    /// the next instruction: it is not a jump, since [`super::build`] refuses a function in which such an
     /// instruction names a label.
     pub fn of(opcode: Opcode) -> Transfer {
         match opcode {

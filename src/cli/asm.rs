@@ -11,6 +11,7 @@ use super::exit::{Failure, Status};
 use super::io;
 use super::options::{Format, Shown};
 use super::wrapper;
+use crate::kernels;
 use crate::pipeline;
 use crate::ptx::{self, Depth};
 use crate::ptxas::once::{self, Assembled};
@@ -52,7 +53,9 @@ impl Asm {
         let (name, bytes) = io::read_bytes(&self.input)?;
         let unreadable = |why: String| Failure::about(&name, why);
         let (mut report, texts) = if bytes.starts_with(ELF) {
-            let report = Report::new(&bytes, &Beside::default()).map_err(unreadable)?;
+            let not_one =
+                |why: String| unreadable(format!("this is not a cubin that can be read: {why}"));
+            let report = Report::new(&bytes, &Beside::default()).map_err(not_one)?;
             (report, Texts::default())
         } else {
             let source = SourceFile::from_bytes(name.clone(), bytes)?;
@@ -63,11 +66,8 @@ impl Asm {
         }
         if let Some(kernel) = &self.kernel {
             let all: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-            let all = all.join("`, `");
-            report.kernels.retain(|found| found.name == *kernel);
-            if report.kernels.is_empty() {
-                return Err(unreadable(format!("there is no kernel `{kernel}` among `{all}`")));
-            }
+            let found = kernels::find(&all, kernel).map_err(unreadable)?.to_owned();
+            report.kernels.retain(|kernel| kernel.name == found);
         }
         io::print(&match self.shown.format {
             Format::Json => io::json(&report)?,

@@ -31,12 +31,11 @@ impl Candidates {
     /// The input cannot be read or parsed.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        self.decisions.kernel.check(&source)?;
         let options = Options {
             mode: Mode::Original,
             all_bodies: true,
             count_sectors: true,
-            ..self.decisions.options()
+            ..self.decisions.options(&source)?
         };
         let report = pipeline::rewrite(&source, &options)?.report;
         show_timings(&options);
@@ -121,7 +120,7 @@ fn render_kernel(kernel: &KernelReport) -> String {
     out
 }
 
-/// The place in the sources in front of what is said of an access.
+/// The place in the sources in front of the words about an access.
 fn origin(origin: Option<&Origin>) -> String {
     origin.map_or_else(String::new, |origin| format!("{}  ", origin.short()))
 }

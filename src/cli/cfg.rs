@@ -6,6 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::Input;
 use crate::cfg;
+use crate::kernels;
 use crate::ptx::{self, Depth, Function};
 use crate::source::listed;
 
@@ -33,10 +34,12 @@ impl Cfg {
         let names = || listed(all.iter().map(|function| function.name.text));
         let chosen = match (&self.kernel, &all[..]) {
             (_, []) => Err("there is no function with a body".to_owned()),
-            (Some(name), _) => all
-                .iter()
-                .find(|function| function.name.text == name)
-                .ok_or_else(|| format!("there is no function `{name}` among {}", names())),
+            (Some(name), _) => {
+                let names: Vec<&str> = all.iter().map(|function| function.name.text).collect();
+                let found = kernels::find(&names, name);
+                let at = found.map(|found| names.iter().position(|name| *name == found));
+                at.map(|at| &all[at.unwrap_or_default()])
+            }
             (None, [only]) => Ok(only),
             (None, _) => {
                 Err(format!("there are several functions; choose one with --kernel: {}", names()))

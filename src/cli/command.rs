@@ -15,6 +15,7 @@ use super::doctor::Doctor;
 use super::exit::{Failure, Status};
 use super::explain::Explain;
 use super::install::Install;
+use super::io;
 use super::launch::Launch;
 use super::lint::Lint;
 use super::man::Man;
@@ -87,7 +88,7 @@ pub enum Command {
     Uninstall(Uninstall),
     /// Make a folder of links that mirrors a toolkit, with ptxasw as its ptxas
     Toolkit(Toolkit),
-    /// Check an installation and say what is wrong
+    /// Check an installation and name its faults
     Doctor(Doctor),
     /// Print completions for a shell
     Completions(Completions),
@@ -131,7 +132,7 @@ impl Command {
 /// Prints the failure of a subcommand, if any, and returns the exit status.
 fn end(done: Result<Status, Failure>) -> ExitCode {
     done.unwrap_or_else(|Failure { status, message, .. }| {
-        eprintln!("{message}");
+        io::complain(&message);
         status
     })
     .into()

@@ -50,7 +50,7 @@ impl ValueEnum for Loss {
     }
 }
 
-/// What is read of a report, of a build's or of `asm`'s.
+/// The part of a report that is read, of a build's or of `asm`'s.
 #[derive(Deserialize)]
 struct Read {
     kernels: Vec<ReadKernel>,

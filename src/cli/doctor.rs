@@ -47,11 +47,9 @@ impl Doctor {
         let directory = directory.as_deref();
         let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
         findings.extend(packages(&all));
-        findings.extend(
-            env::problems(&env::names_of_process(), &settings)
-                .into_iter()
-                .map(|problem| Finding::wrong(problem, "the README has a table of all variables")),
-        );
+        findings.extend(env::problems(&env::names_of_process(), &settings).into_iter().map(
+            |problem| Finding::wrong(problem, "docs/environment.md has a table of all variables"),
+        ));
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
         let mut text = String::new();
         for finding in &findings {
@@ -90,7 +88,7 @@ fn packages(all: &[Assembler]) -> Vec<Finding> {
             }
             Standing::Broken => {
                 let help = format!("`pip install --force-reinstall {package}` puts it back");
-                Some(Finding::wrong(format!("{of}, is no assembler that can be run"), help))
+                Some(Finding::wrong(format!("{of}, is not an assembler that can be run"), help))
             }
         }
     });

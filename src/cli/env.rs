@@ -27,6 +27,8 @@ pub const MAX_DELTA: &str = "PTXASW_MAX_DELTA";
 pub const SELECT: &str = "PTXASW_SELECT";
 /// As `--strategy`.
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
+/// As `--kernels`.
+pub const KERNELS: &str = "PTXASW_KERNELS";
 /// As `--costs`.
 pub const COSTS: &str = "PTXASW_COSTS";
 /// As `--profile`.
@@ -43,7 +45,7 @@ pub const KEEP: &str = "PTXASW_KEEP";
 pub const REPORT: &str = "PTXASW_REPORT";
 /// A folder that receives LLVM's optimisation remarks for each assembled file.
 pub const REMARKS: &str = "PTXASW_REMARKS";
-/// `warn`: show the warnings of `lint` for what is assembled; `error`: also fail the call if there are some.
+/// `warn`: show the warnings of `lint` in a build; `error`: also fail the call if there are some.
 pub const LINT: &str = "PTXASW_LINT";
 /// Log filter, in env_logger's syntax.
 pub const LOG: &str = "PTXASW_LOG";
@@ -54,13 +56,14 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
     PTXAS,
     SWITCH,
     MODE,
     MAX_DELTA,
     SELECT,
     STRATEGY,
+    KERNELS,
     COSTS,
     PROFILE,
     UNSAFE,
@@ -93,6 +96,8 @@ pub struct Settings {
     pub select: Option<String>,
     /// [`STRATEGY`].
     pub strategy: Option<String>,
+    /// [`KERNELS`].
+    pub kernels: Option<String>,
     /// [`COSTS`].
     pub costs: Option<String>,
     /// [`PROFILE`].
@@ -119,7 +124,7 @@ pub struct Settings {
     pub depth: u32,
 }
 
-/// What is done about findings of `lint` in what is assembled.
+/// How findings of `lint` are treated in a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linting {
     /// They are shown.
@@ -162,6 +167,7 @@ impl Settings {
             max_delta: text(MAX_DELTA),
             select: text(SELECT),
             strategy: text(STRATEGY),
+            kernels: text(KERNELS),
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
@@ -184,7 +190,7 @@ pub fn names_of_process() -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).collect()
 }
 
-/// What is wrong with the variables: names that nobody reads, and values that are not allowed.
+/// Faults of the variables: names that nobody reads, and values that are not allowed.
 pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
     let mut problems: Vec<String> = names
         .iter()
@@ -194,7 +200,7 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
             let near = OURS
                 .into_iter()
                 .max_by(|a, b| strsim::jaro(name, a).total_cmp(&strsim::jaro(name, b)));
-            format!("{name} is no variable of ptxasw's; is {} meant?", near.unwrap_or(PREFIX))
+            format!("{name} is not a variable of ptxasw; did you mean {}?", near.unwrap_or(PREFIX))
         })
         .collect();
     problems.sort();
@@ -249,7 +255,7 @@ impl Taken {
 /// A table of costs from a file.
 ///
 /// # Errors
-/// One line: why the file cannot be read, or what is wrong in it.
+/// One line: why the file cannot be read, or its error.
 pub fn read_costs(path: &str) -> Result<Costs, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Costs::read_of_user(&text, path).map_err(|missing| missing.to_string())
@@ -258,7 +264,7 @@ pub fn read_costs(path: &str) -> Result<Costs, String> {
 /// A profile from a file, to be obeyed on this machine.
 ///
 /// # Errors
-/// One line: the file cannot be read, or what is wrong in it.
+/// One line: the file cannot be read, or its error.
 pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Ok(Arc::new(Consulted::new(Profile::read(&text, path)?, path, cuda::driver)))
@@ -267,13 +273,13 @@ pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
 /// The profile that is named, if one is.
 ///
 /// # Errors
-/// One line: why it cannot be used, and what is done without it.
+/// One line: why it cannot be used, and the fallback.
 pub fn profile(settings: &Settings) -> Result<Option<Arc<Consulted>>, String> {
     let read = settings.profile.as_deref().map(read_profile).transpose();
     read.map_err(|error| format!("{PROFILE}: {error}; the costs decide"))
 }
 
-/// What is wrong with settings that a call does without, one line each.
+/// Settings that a call does without, and why, one line each.
 pub fn warnings(settings: &Settings) -> Vec<String> {
     Taken::from(settings).warnings
 }
@@ -296,6 +302,9 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     let mut options = Options { all_bodies, ..Options::default() };
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
+    }
+    if let Some(rules) = &settings.kernels {
+        options.kernels = rules.parse().map_err(|why| format!("{KERNELS}={rules}: {why}"))?;
     }
     let Taken { strategies, costs, profile, .. } = Taken::from(settings);
     options.select.strategies = strategies;
@@ -375,7 +384,8 @@ mod tests {
         let found = problems(&names, &settings(&[(MODE, "fast")]));
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
-            found[0].contains("PTXASW_MAXDELTA") && found[0].contains("PTXASW_MAX_DELTA meant")
+            found[0].contains("PTXASW_MAXDELTA")
+                && found[0].contains("did you mean PTXASW_MAX_DELTA?")
         );
         assert!(found[1].contains("PTXASW_MODE=fast"), "{found:?}");
         assert_eq!(problems(&OURS.map(OsString::from), &settings(&[])), [""; 0]);

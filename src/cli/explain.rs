@@ -1,5 +1,5 @@
-//! `ptxasw explain`: what a reason for keeping a load, or a rule of `lint`, means, and what can be done about it. The texts
-//! are the sections of `docs/refusals.md` and `docs/lint.md`.
+//! `ptxasw explain`: the meaning of a reason for keeping a load, a rule of `lint`, a strategy or a check at run time, and what
+//! can be done about it. The texts are the sections of `docs/refusals.md`, `docs/lint.md` and `docs/strategies.md`.
 
 use clap::Args;
 
@@ -7,15 +7,18 @@ use super::exit::Failure;
 use super::io;
 use crate::source::listed;
 
-/// The page with a section for each reason to keep a load, and that with one for each rule of `lint`.
-const PAGES: [&str; 2] =
-    [include_str!("../../docs/refusals.md"), include_str!("../../docs/lint.md")];
+/// The pages with a section for each reason to keep a load, each rule of `lint`, and each strategy and check at run time.
+const PAGES: [&str; 3] = [
+    include_str!("../../docs/refusals.md"),
+    include_str!("../../docs/lint.md"),
+    include_str!("../../docs/strategies.md"),
+];
 
 /// `explain`
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The rule's name as in `candidates`, `lint`, the log, the report or a remark: `may-have-changed`,
-    /// `MayHaveChanged`; without one, all names
+    /// The name of a rule, a strategy or a check, as in `candidates`, `lint`, the log, the report or a remark:
+    /// `may-have-changed`, `MayHaveChanged`, `reuse`, `whole-warp`; without one, all names
     rule: Option<String>,
 }
 
@@ -29,17 +32,21 @@ impl Explain {
             return io::print(&rules().map(|(name, _)| format!("{name}\n")).collect::<String>());
         };
         let wanted = dashed(rule.trim_matches('`'));
-        match rules().find(|(name, _)| *name == wanted) {
-            Some((name, text)) => io::print(&format!("{name}\n\n{}\n", text.trim())),
-            None => {
+        let found: Vec<_> = rules().filter(|(name, _)| *name == wanted).collect();
+        match found.is_empty() {
+            false => {
+                let shown = found.iter().map(|(name, text)| format!("{name}\n\n{}\n", text.trim()));
+                io::print(&shown.collect::<Vec<_>>().join("\n"))
+            }
+            true => {
                 let close = |name: &str| strsim::jaro_winkler(name, &wanted) > 0.8;
                 let names: Vec<&str> = rules().map(|(name, _)| name).collect();
                 let like: Vec<&str> = names.into_iter().filter(|name| close(name)).collect();
                 let advice = match like.is_empty() {
-                    true => "`ptxasw explain` lists the rules".to_owned(),
+                    true => "`ptxasw explain` lists all names".to_owned(),
                     false => format!("did you mean {}", listed(like)),
                 };
-                let message = format!("error: there is no rule `{rule}`; {advice}");
+                let message = format!("error: nothing is called `{rule}`; {advice}");
                 Err(Failure::unusable(message))
             }
         }

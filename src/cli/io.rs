@@ -9,7 +9,7 @@ use crate::source::SourceFile;
 /// Reads a text; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read, or is no text.
+/// The file cannot be read, or is not text.
 pub fn read(path: &Path) -> Result<SourceFile, Failure> {
     let (name, bytes) = read_bytes(path)?;
     Ok(SourceFile::from_bytes(name, bytes)?)
@@ -31,7 +31,7 @@ pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     Ok((name, bytes))
 }
 
-/// Prints to standard output; a reader that went away is no error of ours.
+/// Prints to standard output; a reader that went away is not an error of ours.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -43,6 +43,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints lines to standard error. If that fails, nobody is left to tell, and the exit status says what happened.
+pub fn complain(text: &str) {
+    let line = format!("{}\n", text.trim_end_matches('\n'));
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
 /// Writes a file.
 ///
 /// # Errors
@@ -51,12 +57,12 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
-/// Writes a file that others may read at any time: they see what it held before, or all of the new text.
+/// Writes a file that others may read at any time: they see the old text, or all of the new one.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    // What is no file of its own, as a pipe or a link, stays what it is.
+    // A pipe or a link stays a pipe or a link.
     let is_special = std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
         return write(path, text);

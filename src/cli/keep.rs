@@ -65,6 +65,7 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
     if !kernel.is_rewritten() {
         return kernel;
     }
+    kernel.proved = false;
     kernel.shuffles = 0;
     kernel.average_delta = None;
     kernel.skipped = Some(reason.to_owned());
@@ -203,6 +204,6 @@ mod tests {
         assert_eq!(kernel.loads[0].decision, Decision::Keep);
         assert!(kernel.loads[0].reason.is_some() && kernel.loads[0].delta.is_none());
         assert!(kernel.loads[0].iterations.is_none() && kernel.loads[0].cost.is_none());
-        assert_eq!(report.summary(), "1 functions, 2 global loads, 0 replaced");
+        assert_eq!(report.summary(), "1 function, 2 global loads, 0 replaced");
     }
 }

@@ -64,7 +64,7 @@ pub enum LintLevel {
     /// Everything.
     #[default]
     Note,
-    /// What is worth changing.
+    /// Findings to show.
     Warning,
 }
 

@@ -3,7 +3,7 @@
 //! - `command`: the list of subcommands; each stands in the file of its name, with its options and what it
 //!   does. `options`: those that several share.
 //! - [`exit`]: every exit status, and the one type of what ends a subcommand early.
-//! - [`wrapper`]: called as ptxas. [`mod@env`]: the variables that it reads. [`keep`]: what it stores.
+//! - [`wrapper`]: called as ptxas. [`mod@env`]: the variables that it reads. [`keep`]: the files that it stores.
 //! - [`holes`]: holes in kernels are filled before anything else looks at a text.
 //! - `io`: files and standard streams; [`gpu`]: what needs a GPU; [`variants`], `timing`: what is timed there
 //!   and how.

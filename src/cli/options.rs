@@ -8,13 +8,14 @@ use clap::{Args, ValueEnum};
 use super::exit::Failure;
 use super::{env, io};
 use crate::cost::Costs;
+use crate::kernels::{self, Rules};
 use crate::pipeline::{self, Options};
 use crate::profile::Consulted;
 use crate::ptx::{self, Depth};
 use crate::reuse;
 use crate::rewrite::Mode;
 use crate::select::{self, Selection, Strategies};
-use crate::source::{SourceFile, listed};
+use crate::source::SourceFile;
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -75,32 +76,26 @@ pub struct Shown {
 /// One kernel instead of all.
 #[derive(Debug, Args)]
 pub struct OnlyKernel {
-    /// Look at this kernel alone
+    /// Look at this kernel alone; its name in the PTX or in the source
     #[arg(long)]
     pub kernel: Option<String>,
 }
 
 impl OnlyKernel {
-    /// Checks that the kernel is there, if one is named.
+    /// The name in the PTX of the kernel that is asked for, if one is.
     ///
     /// # Errors
-    /// It is not, or the input cannot be parsed.
-    pub fn check(&self, source: &SourceFile) -> Result<(), Failure> {
-        let Some(name) = &self.kernel else { return Ok(()) };
+    /// The input does not have it, has several of that name, or cannot be parsed.
+    pub fn find(&self, source: &SourceFile) -> Result<Option<String>, Failure> {
+        let Some(name) = &self.kernel else { return Ok(None) };
         let module = ptx::parse(source, Depth::Rewritable)?;
         let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
-        if names.contains(&name.as_str()) {
-            return Ok(());
-        }
-        let message = match &listed(names)[..] {
-            "" => "there is no function".to_owned(),
-            all => format!("there is no function `{name}` among {all}"),
-        };
-        Err(Failure::about(source.name(), message))
+        let found = kernels::find(&names, name);
+        found.map(|name| Some(name.to_owned())).map_err(|why| Failure::about(source.name(), why))
     }
 }
 
-/// What is executed.
+/// The launch.
 #[derive(Debug, Args)]
 pub struct Launched {
     /// The launch file: grid, block, buffers and arguments, as JSON
@@ -188,6 +183,10 @@ pub struct Decisions {
     /// Which kernels.
     #[command(flatten)]
     pub kernel: OnlyKernel,
+    /// Kernels to switch off or on by name, `*` for any text: `-march7,+jacobi*`. The last match decides; a list that
+    /// begins with `+` switches off what it does not name
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "kernel")]
+    pub kernels: Option<Rules>,
     /// Number of the first accepted candidate to replace, from 1 in source order
     #[arg(long, value_name = "N")]
     pub first_shuffle: Option<usize>,
@@ -210,14 +209,24 @@ pub struct Decisions {
 
 impl Decisions {
     /// As the pipeline takes them. A profile of the environment that cannot be used is a warning.
-    pub fn options(&self) -> Options {
+    ///
+    /// # Errors
+    /// As [`OnlyKernel::find`].
+    pub fn options(&self, source: &SourceFile) -> Result<Options, Failure> {
         let of_environment = || {
             env::profile(&env::Settings::of_process()).unwrap_or_else(|warning| {
                 warn(&warning);
                 None
             })
         };
-        Options {
+        if let Some(rules) = &self.kernels {
+            let module = ptx::parse(source, Depth::Rewritable)?;
+            let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+            for rule in rules.unused(&names) {
+                warn(&format!("--kernels: `{rule}` matches no function of {}", source.name()));
+            }
+        }
+        Ok(Options {
             profile: self.profile.clone().or_else(of_environment),
             mode: self.mode,
             reuse: reuse::Options {
@@ -226,23 +235,24 @@ impl Decisions {
                 dump_queries: self.queries.dump_queries.clone(),
                 ..reuse::Options::default()
             },
-            kernel: self.kernel.kernel.clone(),
+            kernel: self.kernel.find(source)?,
+            kernels: self.kernels.clone().unwrap_or_default(),
             timings: self.timings.then(Default::default),
             first_shuffle: self.first_shuffle,
             last_shuffle: self.last_shuffle,
             ..self.covering.options()
-        }
+        })
     }
 }
 
 /// Shows a warning.
 pub fn warn(message: &str) {
-    eprintln!("ptxasw: warning: {message}");
+    io::complain(&format!("ptxasw: warning: {message}"));
 }
 
 /// Shows where the time went, if that was asked for.
 pub fn show_timings(options: &Options) {
     if let Some(timings) = &options.timings {
-        eprint!("{timings}");
+        io::complain(&timings.to_string());
     }
 }

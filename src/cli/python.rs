@@ -97,7 +97,7 @@ pub fn each(
 /// One folder where none or several make no sense.
 ///
 /// # Errors
-/// What is missing, or too much.
+/// A folder is missing, or there are too many.
 pub fn one_folder(folders: &[PathBuf]) -> Result<&Path, Refusal> {
     match folders {
         [folder] => Ok(folder),

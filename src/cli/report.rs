@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::Failure;
-use super::options::Output;
+use super::options::{Output, warn};
 use crate::page::{self, Inputs};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, listed};
 
 /// `report`
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Report {
     pub fn run(&self) -> Result<(), Failure> {
         let made = report(&self.folder)?;
         for warning in &made.warnings {
-            eprintln!("ptxasw: warning: {warning}");
+            warn(warning);
         }
         self.output.write(&made.html)
     }
@@ -46,17 +46,19 @@ pub struct Made {
 /// Reads the JSON files of a folder, finds the PTX that they speak of, and makes the page.
 ///
 /// # Errors
-/// The folder or a file cannot be read, a file is no JSON, or none is of a known kind.
+/// The folder or a file cannot be read, a file is not JSON, or none is of a known kind.
 pub fn report(folder: &Path) -> Result<Made, Failure> {
     let mut inputs = Inputs::default();
     let mut warnings = Vec::new();
+    let mut kept = Vec::new();
     for path in json_files(folder)? {
         let text =
             std::fs::read_to_string(&path).map_err(|error| cannot_read("file", &path, &error))?;
         let name = path.display().to_string();
+        kept.extend(original(&path, &text));
         if !inputs.add(&name, &text).map_err(Failure::unusable)? {
             warnings.push(format!(
-                "{name} is no JSON of candidates, lint, trace, run --profile, ab or a simulator"
+                "{name} is not JSON of candidates, lint, trace, run --profile, ab or a simulator"
             ));
         }
     }
@@ -64,10 +66,24 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
         let why = "no JSON file of candidates, lint, trace, run --profile, ab or a simulator";
         return Err(Failure::about(folder.display(), why));
     }
+    let mut missing = Vec::new();
     for file in inputs.files_named() {
-        match source(folder, &file) {
+        let at = kept.iter().position(|source: &SourceFile| source.name() == file);
+        match at.map(|at| kept.swap_remove(at)).or_else(|| source(folder, &file)) {
             Some(source) => inputs.add_source(&file, source),
-            None => warnings.push(format!("{file} is not found: its text is not shown")),
+            None => missing.push(file),
+        }
+    }
+    let help = "set PTXASW_KEEP to the folder of PTXASW_REPORT, and build again";
+    match &missing[..] {
+        [] => {}
+        [file] => warnings.push(format!("{file} is not found: its text is not shown; {help}")),
+        all => {
+            let names = listed(all.iter().map(String::as_str));
+            let count = all.len();
+            warnings.push(format!(
+                "{count} files are not found, and their texts are not shown: {names}; {help}"
+            ));
         }
     }
     for file in inputs.sources_named() {
@@ -76,6 +92,14 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
         }
     }
     Ok(Made { html: page::page(&inputs), warnings })
+}
+
+/// The text that `PTXASW_KEEP` has put beside a report of `PTXASW_REPORT`: `NAME.original.ptx` beside `NAME.json`, under
+/// the name that the report gives it.
+fn original(report: &Path, json: &str) -> Option<SourceFile> {
+    let bytes = std::fs::read(report.with_extension("original.ptx")).ok()?;
+    let report: serde_json::Value = serde_json::from_str(json).ok()?;
+    SourceFile::from_bytes(report.get("file")?.as_str()?, bytes).ok()
 }
 
 /// The JSON files of a folder, sorted by name.

@@ -38,9 +38,8 @@ impl Rewrite {
     /// The input cannot be read or parsed, or something cannot be written.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        self.decisions.kernel.check(&source)?;
         let all_bodies = self.report.is_some() || self.remarks.is_some();
-        let options = Options { all_bodies, ..self.decisions.options() };
+        let options = Options { all_bodies, ..self.decisions.options(&source)? };
         if options.mode.is_wrong() {
             let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
             warn(&format!("--mode {mode} is for measuring and computes wrong results"));

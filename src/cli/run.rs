@@ -62,7 +62,7 @@ pub struct Run {
     shown: Shown,
 }
 
-/// What is done about values that nobody has determined.
+/// How undetermined values are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Uninitialized {
     /// Report those that reach an effect.
@@ -194,7 +194,7 @@ pub fn run(
 /// The most differences that a message shows.
 const SHOWN_DIFFERENCES: usize = 8;
 
-/// The sentence about elements that are not what is expected.
+/// The sentence about elements that differ from the expectation.
 fn unexpected(expectation: &Expectation, differences: &[Difference]) -> String {
     let elements: usize =
         expectation.buffers.values().map(|buffer| buffer.elements().count()).sum();
@@ -431,7 +431,7 @@ fn shown(buffers: &BTreeMap<String, Buffer>) -> String {
 fn text(outcome: &Outcome) -> String {
     let mut text = format!("kernel {}\n", outcome.kernel) + &shown(&outcome.buffers);
     if let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(outcome.counters) {
-        for (name, value) in counters {
+        for (name, value) in counters.into_iter().filter(|(_, count)| *count != 0) {
             let _ = writeln!(text, "{name}: {value}");
         }
     }

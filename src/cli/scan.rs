@@ -10,7 +10,7 @@ use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx, sweep};
 use crate::synth::scan::{self, Found, Outcome, report};
 use crate::timings::Timings;
 
-/// What is written of an operator.
+/// The output for an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Written {
     /// What was found, for people.
@@ -23,7 +23,7 @@ pub enum Written {
     Ptx,
 }
 
-/// What is asked for a loop.
+/// A request about a loop.
 #[derive(Debug)]
 pub struct Scan<'s> {
     /// The sketch.
@@ -32,7 +32,7 @@ pub struct Scan<'s> {
     pub tree: &'s [Statement],
     /// Values of its params.
     pub defines: &'s Defines,
-    /// What is written.
+    /// The output.
     pub written: Written,
     /// The name of the code.
     pub name: String,
@@ -77,10 +77,10 @@ impl Scan<'_> {
                 if found.unproved.is_empty() { Ok(Status::SUCCESS) } else { Ok(Status::BUDGET) }
             }
             None if outcome.exhausted => {
-                eprintln!(
-                    "{}: the search has not ended: it has fitted as many operators as it may",
+                io::complain(&format!(
+                    "{}: the search has not ended: it reached the limit of operators to try",
                     source.name()
-                );
+                ));
                 Ok(Status::BUDGET)
             }
             None => {
@@ -90,7 +90,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Executes the code of an operator if that is asked for, and writes what is asked for.
+    /// Executes the code of an operator if that is asked for, and writes the output.
     fn found(&self, outcome: &Outcome, found: &Found) -> Result<(), Failure> {
         let failure = |why: String| Failure::about(self.source.name(), why);
         let name = self.name.clone();
@@ -121,13 +121,13 @@ impl Scan<'_> {
     /// Executes the code on lists of each length, and says how many there were.
     fn sweep(&self, code: &Code, text: &str, lists: u32) -> Result<(), String> {
         let swept = sweep::sweep(code, text, lists as usize, sweep::LONGEST)?;
-        eprintln!(
+        io::complain(&format!(
             "{}: {} lists of 1 to {} elements scanned and reduced, {} results as the loop's",
             self.source.name(),
             swept.lists,
             sweep::LONGEST,
             swept.results
-        );
+        ));
         Ok(())
     }
 }

@@ -120,10 +120,10 @@ const TRIED_FOR_HINT: u64 = 20_000;
 /// The most solutions that `--all` writes.
 const MOST_WRITTEN: usize = 1000;
 
-/// What is written.
+/// The output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Emit {
-    /// The found expressions and what they cost, for people
+    /// The found expressions and their cost, for people
     #[default]
     Table,
     /// The same with the table of each expression, for programs
@@ -184,7 +184,7 @@ impl Synth {
         let timings = self.timings.then(Timings::default);
         let status = self.solve(timings.as_ref());
         if let Some(timings) = timings {
-            eprint!("{timings}");
+            io::complain(&timings.to_string());
         }
         status
     }
@@ -223,7 +223,7 @@ impl Synth {
         let mut sketch = Timings::measure(timings, "lower", || {
             synth::lower::lower(&source, &tree, &self.define, self.space)
         })?;
-        // An interrupted search ends with what it has; a second signal ends the program.
+        // An interrupted search ends with its results so far; a second signal ends the program.
         let stop = Arc::new(AtomicBool::new(false));
         let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
             .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)));
@@ -283,7 +283,7 @@ impl Synth {
                 }
                 false => format!("it has tried as many tables as --tables {} allows", self.tables),
             };
-            eprintln!("{}: the search has not ended: {why}", source.name());
+            io::complain(&format!("{}: the search has not ended: {why}", source.name()));
             return Ok(Status::BUDGET);
         }
         Ok(Status::SUCCESS)

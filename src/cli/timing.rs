@@ -57,7 +57,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Does a measurement of so many rounds with a bar, which is drawn on a terminal only.
+/// Does a measurement of `rounds` rounds with a bar, which is drawn on a terminal only.
 pub fn with_bar<T>(rounds: usize, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
     let bar = indicatif::ProgressBar::new(rounds as u64);
     let result = work(&mut |done, _| bar.set_position(done as u64));

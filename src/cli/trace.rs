@@ -38,8 +38,7 @@ impl Trace {
     /// The input cannot be read or parsed, or does not have the kernel that was asked for.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        self.kernel.check(&source)?;
-        let kernel = &self.kernel.kernel;
+        let kernel = &self.kernel.find(&source)?;
         let options = Options { kernel: kernel.clone(), ..Options::default() };
         let module = ptx::parse(&source, Depth::All)?;
         let origins = Origins::of(&source, &module);

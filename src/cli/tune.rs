@@ -25,7 +25,7 @@ use crate::rewrite::Mode;
 use crate::select::Strategies;
 use crate::source::SourceFile;
 
-/// What is tried if nobody says: what makes the same text as one before it costs no time.
+/// The default of `--variants`: what makes the same text as one before it costs no time.
 const TRIED: &str = "reuse,wide,window,paper,aos,bank,reuse+wide,reuse+window,reuse+paper,auto";
 
 /// `tune`

@@ -65,16 +65,16 @@ impl Verify {
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
-        self.kernel.check(&original)?;
+        let kernel = self.kernel.find(&original)?;
         self.check_parameters(&original)?;
-        if let (Some(kernel), Some(against)) = (&self.kernel.kernel, &self.against) {
+        if let (Some(kernel), Some(against)) = (&kernel, &self.against) {
             let renamed = verify::under_names(&original, kernel, &rewritten, against);
             rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
         }
         let launches =
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
-            kernel: self.kernel.kernel.clone(),
+            kernel,
             block: self.block,
             aligned: self.assume_aligned.clone(),
             solver_limit: self.solver_limit,
@@ -234,7 +234,7 @@ fn drafted(
     }
 }
 
-/// A parameter with what it is a multiple of.
+/// A parameter and its alignment in bytes.
 fn aligned(text: &str) -> Result<(String, u64), String> {
     let (name, bytes) = text
         .rsplit_once(':')
@@ -293,7 +293,7 @@ fn replay(
                 details.push("the two print different texts".to_owned());
             }
         }
-        // The original is no valid program for this launch: there is nothing to compare with.
+        // The original is not a valid program for this launch: there is nothing to compare with.
         (Err(fault), _) => {
             return Err(match fault.span {
                 Some(_) => fault.diagnostic(original).into(),

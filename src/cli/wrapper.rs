@@ -94,7 +94,7 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     let role = Role::of(&search).unwrap_or_default();
     match find_tool(&search, &role, &settings) {
         Ok(tool) => {
-            // What is handed over anyway must not be touched, not even to understand it.
+            // An input that is handed over anyway must not be touched, not even to understand it.
             if let Some(reason) = not_for_us(&settings) {
                 return hand_over(&tool, arguments, reason);
             }
@@ -132,7 +132,8 @@ pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
 /// # Errors
 /// There is no real ptxas, or stand-ins call each other in a circle.
 pub fn real_ptxas(settings: &Settings) -> Result<Tool, Failure> {
-    find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings)
+    let found = find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings);
+    found.map_err(|failure| Failure::about("ptxasw", &failure.message).with_status(failure.status))
 }
 
 fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, Failure> {
@@ -318,7 +319,7 @@ fn slower(
     for (name, measure) in found {
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
-        // What is known of layouts is little: they may be slower for no number of warps.
+        // The model knows little about layouts: they may be slower for no number of warps.
         let ratio = if has_layout { measure.worst() } else { measure.ratio() };
         let Some(ratio) = ratio else { continue };
         log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
@@ -524,9 +525,18 @@ fn keep_reports(
             Some(reason) => Cow::Owned(keep::unused(&result.report, reason)),
         };
         let report = keep::with_resources(report.into_owned(), &made);
+        for kernel in &report.kernels {
+            if let Some(change) = kernel.machine_code() {
+                log::info!("{}: {}: {change}", source.name(), kernel.name);
+            }
+        }
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {
             if let Err(error) = stored {
-                warnings.push(format!("{}: cannot write {what} here: {error}", folder.display()));
+                let warning = format!("{}: cannot write {what} here: {error}", folder.display());
+                // A call that is not rewritten after all writes them twice.
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
             }
         };
         if let Some(folder) = &settings.report {

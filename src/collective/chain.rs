@@ -1,8 +1,7 @@
 //! Straight lines of code, evaluated lane by lane.
 //!
 //! In: the control flow of a function. Out: for each [`Chain`] of blocks that are executed one behind the other without
-//! a branch, the table of each result, and the instruction that each operand comes from. What is computed in front of
-//! the chain is followed where it is a function of the lane's number alone.
+//! a branch, the table of each result, and the instruction that each operand comes from. Values computed in front of the chain are followed where they are a function of the lane's number alone.
 
 use std::rc::Rc;
 
@@ -16,7 +15,7 @@ use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::Opcode;
 
-/// How deep what is computed in front of a chain is followed.
+/// How deep operands in front of a chain are followed.
 const MAX_DEPTH: u32 = 16;
 
 /// The most iterations of a loop that are followed: as many as a network has steps that visit each lane.
@@ -71,7 +70,7 @@ pub struct Chains<'f, 'm, 's> {
     thread: Option<ValueId>,
     /// The only instruction that writes a register.
     single: FxHashMap<RegisterId, u32>,
-    /// What is known of registers wherever they are read.
+    /// Facts about registers wherever they are read.
     invariants: FxHashMap<RegisterId, Option<Table>>,
 }
 

@@ -155,7 +155,7 @@ fn recognise(
     let whole = network_of(chain, at, None);
     let shuffles =
         whole.iter().filter(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl);
-    // What is combined may have come from other lanes itself.
+    // The operand may have come from other lanes itself.
     let mut found = None;
     for &shuffle in shuffles.take(MAX_SOURCES) {
         let (source, combined, from) = sent(flow, chain, shuffle)?;

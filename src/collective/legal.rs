@@ -1,4 +1,4 @@
-//! Whether fewer instructions may compute a collective: its members, its users, and what is left out then.
+//! Whether fewer instructions may compute a collective: its members, its users, and the instructions to remove.
 
 use rustc_hash::FxHashSet;
 

@@ -24,7 +24,7 @@ pub enum Computes {
 /// What lanes compute together.
 #[derive(Clone, Debug)]
 pub struct Collective {
-    /// What it computes.
+    /// Its operation.
     pub computes: Computes,
     /// How many lanes are combined: 32, or those of a group.
     pub lanes: u32,
@@ -40,7 +40,7 @@ pub struct Collective {
     pub network: Vec<u32>,
     /// The lanes that hold the result, by bits.
     pub exact: u32,
-    /// Whether what is combined is 0 or 1 in each lane, by a predicate.
+    /// Whether the operand is 0 or 1 in each lane, by a predicate.
     pub of_predicates: bool,
     /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
     /// not known from the kernel's directives.
@@ -112,7 +112,7 @@ impl Operator {
         }
     }
 
-    /// The type of what is combined.
+    /// The type of the operand.
     pub fn ty(self) -> &'static str {
         match self {
             Operator::Sum => "u32",
@@ -128,7 +128,7 @@ impl Operator {
 }
 
 impl Collective {
-    /// What it computes, in one word.
+    /// Its operation, in one word.
     pub fn word(&self) -> String {
         let word = match (self.computes, self.of_predicates) {
             (Computes::Reduction(Operator::Sum), true) => "count",
@@ -143,7 +143,7 @@ impl Collective {
         word.to_owned()
     }
 
-    /// The type of what is combined or moved.
+    /// The type of the operand.
     pub fn ty(&self) -> &'static str {
         match self.computes {
             Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",

@@ -5,7 +5,7 @@ use std::fmt;
 /// The reason why fewer instructions may not compute a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// No instruction computes it: the operator, or what it is over.
+    /// No instruction computes it: the operator, or the type of its operand.
     NoInstruction(&'static str),
     /// What was chosen for other accesses or collectives changes the same code.
     Beside,

@@ -99,7 +99,7 @@ impl Operator {
 pub enum Value {
     /// A constant of at most 32 bits.
     Constant(u64),
-    /// What is not followed further: the value of a leaf in a lane.
+    /// Not followed further: the value of a leaf in a lane.
     Leaf(u32, u8),
     /// Two numbers of single precision added and rounded, the smaller id first; whether subnormal numbers count as zero.
     Rounded(bool, ValueId, ValueId),

@@ -32,7 +32,7 @@ fn turns<T>(each: &[T], mask: u32, bytes: u64) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// The wavefronts of one access: each lane of the mask accesses so many bytes at its address.
+/// The wavefronts of one access: each lane of the mask accesses `bytes` bytes at its address.
 pub fn wavefronts(addresses: &[u64], mask: u32, bytes: u64) -> u32 {
     let each = |lanes: &[u64]| {
         let words = lanes.iter().flat_map(|at| at / WORD..(at + bytes).div_ceil(WORD));

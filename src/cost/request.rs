@@ -30,7 +30,7 @@ const MOST_KNOWN: usize = 1 << 14;
 /// A load by a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Bytes from one lane's address to the next one's; `None` where that is no constant.
+    /// Bytes from one lane's address to the next one's; `None` where that is not a constant.
     pub stride: Option<i64>,
     /// Bytes that each lane reads.
     pub bytes: u32,
@@ -142,7 +142,7 @@ impl Costs {
     }
 }
 
-/// Some lanes in a row, each of which reads so many bytes.
+/// Consecutive lanes, and the bytes that each reads.
 #[derive(Clone, Copy)]
 struct Lanes {
     /// The first one's address.

@@ -52,7 +52,7 @@ pub struct Costs {
     /// 1 where a shuffle may stand for a load that hits the first-level cache, 0 where that was seen to
     /// cost more whatever the number of requests says.
     pub shuffles_beside_l1: f64,
-    /// Cycles that a warp takes longer for code that stands twice, beyond the instructions of its test: what
+    /// Cycles that a warp takes longer for multiversioned code, beyond the instructions of its test: what
     /// comes behind the branch waits for the test.
     pub version_cycles: f64,
     /// Warp instructions that are issued in a cycle.

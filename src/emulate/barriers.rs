@@ -69,7 +69,7 @@ fn waiting(inst: &Inst<'_, '_>) -> Waiting {
         },
         Opcode::Bar => Waiting::Aligned,
         Opcode::Barrier if has(Qualifier::Aligned) => Waiting::Aligned,
-        // With a number of threads, a barrier lets the first so many go.
+        // With a number of threads, a barrier releases that number of threads.
         Opcode::Barrier if inst.args.len() < 2 => Waiting::All,
         Opcode::Barrier => Waiting::Unknown,
         _ => Waiting::Some,

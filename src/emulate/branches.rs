@@ -17,9 +17,9 @@ const MAX_PATH: usize = 32;
 /// A condition and facts that are made of more terms are not evaluated on samples.
 const MAX_SAMPLED: usize = 2048;
 
-/// What is known of the blocks that have been visited.
+/// Facts about the blocks that have been visited.
 pub(super) struct Branches {
-    /// For each block, what is known to hold there beyond what holds in its immediate dominator.
+    /// For each block, its facts beyond those of its immediate dominator.
     pub assumptions: Vec<Option<TermId>>,
     /// The condition by which each block branches, read at its end.
     pub conditions: Vec<Option<TermId>>,

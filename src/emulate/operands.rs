@@ -80,7 +80,7 @@ fn read<'s>(state: &mut State<'_, '_, 's>, arg: &Arg<'s>) -> Operand<'s> {
     }
 }
 
-/// The value of an operand as `width` bits; `None` if the operand is narrower, or is no value.
+/// The value of an operand as `width` bits; `None` if the operand is narrower, or is not a value.
 pub(super) fn value<'s>(state: &mut State<'_, '_, 's>, arg: &Arg<'s>, width: u8) -> Option<TermId> {
     let operand = read(state, arg);
     operand.value(&mut state.arena, &mut state.symbols, width)

@@ -10,14 +10,14 @@ use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::Function;
 
-/// What is read from a special register.
+/// The value of a special register.
 #[derive(Clone, Debug)]
 pub(super) enum Reading {
     /// A number of 32 bits.
     Known(u64),
     /// The same value at every reading.
     Symbol { info: SymbolInfo, range: Range },
-    /// Another value at each reading and in each lane, of so many bits.
+    /// Another value at each reading and in each lane; its width in bits.
     Unsteady(u8),
 }
 

@@ -185,7 +185,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.registers.set_values(values);
     }
 
-    /// Remembers a register that has got a value which is no sum, in the instruction `inst` or where
+    /// Remembers a register that has got a value which is not a sum, in the instruction `inst` or where
     /// several ways meet.
     pub fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<u32>) {
         if !matches!(self.register_width(register), 32 | 64)

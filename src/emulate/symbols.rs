@@ -60,7 +60,7 @@ pub enum LaneDependence {
     Fed(Vec<TermId>),
 }
 
-/// What is known of a symbol.
+/// Facts about a symbol.
 #[derive(Clone, Debug)]
 pub struct SymbolInfo {
     /// What the symbol stands for.

@@ -75,7 +75,7 @@ pub struct Widened {
     pub settled: bool,
 }
 
-/// A register that got a value which is no sum: a quotient, a remainder, a choice. Where an address is made
+/// A register that got a value which is not a sum: a quotient, a remainder, a choice. Where an address is made
 /// from such values, lanes can be asked about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
@@ -104,7 +104,7 @@ pub struct KernelTrace {
     /// Both sides of each `cp.async`, and the rows that lanes name for `ldmatrix` and `stmatrix`: addresses without
     /// values. To everything but [`crate::traffic`] these instructions are not modelled.
     pub moved: Vec<Access>,
-    /// For each block, what is known to hold there beyond what holds in its immediate dominator.
+    /// For each block, its facts beyond those of its immediate dominator.
     pub assumptions: Vec<Option<TermId>>,
     /// The condition by which each block branches, read at its end.
     pub branches: Vec<Option<TermId>>,

@@ -30,7 +30,7 @@ impl Default for Meter {
 }
 
 impl Arena {
-    /// An empty arena on which so many steps may be spent.
+    /// An empty arena with a budget in steps.
     pub fn with_limit(limit: u64) -> Arena {
         Arena { meter: Meter { limit, ..Meter::default() }, ..Arena::default() }
     }
@@ -41,7 +41,7 @@ impl Arena {
         let spent = self.meter.spent.load(Ordering::Relaxed).saturating_add(steps);
         self.meter.spent.store(spent, Ordering::Relaxed);
         if spent > self.meter.limit {
-            // No message: this is no mistake, and the caller of `within` hears of it.
+            // No message: this is not a mistake, and the caller of `within` hears of it.
             resume_unwind(Box::new(Exhausted));
         }
     }

@@ -198,7 +198,7 @@ impl Arena {
             {
                 self.extract(a, from_b, width)
             }
-            // The low part of a term is often simplified so far that it is no extraction any more.
+            // The low part of a term is often simplified so far that it is not an extraction any more.
             (Node::Extract(a, from), _)
                 if from == low_width
                     && self.width(a) == width

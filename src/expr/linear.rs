@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
 
-/// The parts of a sum; a term that is no sum is the sum of itself.
+/// The parts of a sum; a term that is not a sum is the sum of itself.
 type Addends = SmallVec<[(TermId, u64); 8]>;
 
-/// At most so many summands of a sum, the constant aside.
+/// The maximum number of summands of a sum, without the constant.
 pub const MAX_SUMMANDS: usize = 64;
 
-/// At most so many different factors of a product.
+/// The maximum number of different factors of a product.
 pub const MAX_FACTORS: usize = 16;
 
 /// A product of two sums is multiplied out only while the result has at most this many summands.

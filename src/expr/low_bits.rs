@@ -35,7 +35,7 @@ pub(super) fn are_equal(arena: &Arena, (a, b): (TermId, TermId), most: u64) -> O
     Some((equal, walk.evaluated))
 }
 
-/// All ones in so many bits, which may be none.
+/// All ones in `bits` bits; 0 for no bits.
 fn mask_of(bits: u8) -> u64 {
     if bits == 0 { 0 } else { mask(bits) }
 }

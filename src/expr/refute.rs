@@ -8,10 +8,10 @@ use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::known_bits;
 use super::order::{Literal, Side, contradict};
 
-/// At most so many cases.
+/// The maximum number of cases.
 const MAX_CASES: u32 = 24;
 
-/// At most so many comparisons are looked at in a case.
+/// The maximum number of comparisons that are looked at in a case.
 const MAX_LITERALS: usize = 48;
 
 /// Whether no values satisfy the predicates.

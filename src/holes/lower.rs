@@ -213,7 +213,7 @@ impl Lowering<'_> {
     fn folded(&mut self, id: Id) -> Result<Option<Virtual>, Refused> {
         let op = self.operator(id, 0);
         let slots = self.slots(id, op.unwrap_or(Fold::Sum))?;
-        // A value that only stands for itself is no fold.
+        // A value that only stands for itself is not a fold.
         let itself = matches!(slots, Some(ref slots) if matches!(&slots[..], [slot]
             if slot.guard.is_none() && slot.factors.len() == 1));
         Ok(match slots {

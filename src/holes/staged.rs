@@ -2,7 +2,7 @@
 //!
 //! The search of [`crate::synth`] chooses one statement after the other, and here all steps are chosen at once. So each
 //! member of the index's family is tried as a whole. What takes part follows from it: whatever is not too much for the
-//! cell that it ends in. That is no proof that there is nothing else, so a space is never said to be empty.
+//! cell that it ends in. That is not a proof that there is nothing else, so a space is never said to be empty.
 
 use rustc_hash::FxHashMap;
 

@@ -55,7 +55,7 @@ impl Finding {
     }
 }
 
-/// What is to be checked.
+/// The installation to check.
 #[derive(Clone, Debug)]
 pub struct Examination<'e> {
     /// The toolkit's folder; without one, the folder of the ptxas that `PATH` leads to.
@@ -332,9 +332,9 @@ fn through(
     };
     let what = format!("a kernel for {target} was assembled through {}", program.display());
     match replaced(reports) {
-        Some(1..) if answer.status.success() && answer.text.is_empty() => {
-            Finding::good(format!("{what}, and its load was replaced by a shuffle"))
-        }
+        Some(1..) if answer.status.success() && answer.text.is_empty() => Finding::good(format!(
+            "{what}, and its load was replaced by a shuffle (the test asks for strategy `paper`)"
+        )),
         _ if !answer.status.success() => Finding::wrong(
             format!("{} fails ({}): {}", program.display(), answer.status, answer.text.trim()),
             help,

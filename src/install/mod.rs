@@ -36,7 +36,7 @@ use std::path::Path;
 
 pub use refusal::Refusal;
 
-/// What is to be put in front of an assembler.
+/// The program to put in front of an assembler.
 #[derive(Clone, Copy, Debug)]
 pub struct StandIn<'s> {
     /// The file of ptxasw.

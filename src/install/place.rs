@@ -27,7 +27,7 @@ impl Place {
             && Path::new(name).extension().is_none_or(|extension| extension != "real")
             && name != "ptxasw";
         if !harmless {
-            return Err(Refusal::new(format!("`{shown}` is no name of an assembler")));
+            return Err(Refusal::new(format!("`{shown}` is not the name of an assembler")));
         }
         let directory = absolute(directory);
         if !directory.is_dir() {

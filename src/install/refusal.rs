@@ -6,7 +6,7 @@ use std::io;
 /// Why a folder is left as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// What is in the way.
+    /// The obstacle.
     pub reason: String,
     /// What to do about it.
     pub help: Option<String>,

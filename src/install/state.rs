@@ -33,7 +33,7 @@ pub enum Entry {
     Program,
     /// A file that cannot be executed.
     NotExecutable,
-    /// A folder, or something else that is no file.
+    /// A folder, or something else that is not a file.
     NoFile,
 }
 

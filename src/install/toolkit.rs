@@ -40,7 +40,7 @@ pub fn mirror(
         Occupied::Mirror => true,
         Occupied::ByOthers => {
             return Err(Refusal::new(format!(
-                "{}: this is there, and no mirror of ptxasw's",
+                "{}: this exists and was not made by `ptxasw toolkit`",
                 destination.display()
             ))
             .with_help("name a folder that does not exist yet"));

@@ -62,7 +62,7 @@ impl FaultKind {
 pub struct Earlier {
     /// The instruction.
     pub span: Span,
-    /// What it has done.
+    /// Its action.
     pub what: &'static str,
     /// What would help.
     pub remedy: String,

@@ -27,7 +27,7 @@ pub type FunctionId = u32;
 /// The reconvergence point of a branch whose lanes meet only where the function returns.
 pub const AT_RETURN: Pc = Pc::MAX;
 
-/// All functions that a kernel can reach, and what they share.
+/// All functions that a kernel can reach, and their common data.
 #[derive(Debug)]
 pub struct Program {
     /// The kernel is function 0.
@@ -351,7 +351,7 @@ pub struct Load {
     pub align: u32,
     /// Where each element goes; `None` is a sink.
     pub dests: Vec<Option<Destination>>,
-    /// What it says about order, if it is strong: volatile, relaxed, acquire.
+    /// Its memory order, if it is strong: volatile, relaxed, acquire.
     pub order: Option<Order>,
 }
 
@@ -366,7 +366,7 @@ pub struct Store {
     pub align: u32,
     /// The elements.
     pub sources: Vec<(File, Slot)>,
-    /// What it says about order, if it is strong.
+    /// Its memory order, if it is strong.
     pub order: Option<Order>,
 }
 
@@ -396,7 +396,7 @@ pub struct Atomic {
     pub exchanges: bool,
     /// Whether the value is 128 bits wide: `exch` (false) or `cas` (true) on register pairs.
     pub wide: Option<bool>,
-    /// What it says about order.
+    /// Its memory order.
     pub order: Order,
 }
 
@@ -477,7 +477,7 @@ pub struct Barrier {
     pub id: Option<Slot>,
     /// Thread count, a narrow register; all threads of the block where absent.
     pub threads: Option<Slot>,
-    /// What it does besides arriving.
+    /// Its effect besides arriving.
     pub kind: BarrierKind,
     /// All lanes of a warp must execute it together (`.aligned`, and every `bar`).
     pub aligned: bool,

@@ -5,6 +5,7 @@
 //! as the machine code's parameter has, so nothing is started before this has been checked.
 
 use super::{Argument, Launch};
+use crate::kernels::meant;
 use crate::ptx::{Function, FunctionKind, Module};
 use crate::source::listed;
 
@@ -24,13 +25,23 @@ pub fn find_kernel<'m, 's>(
     match (name, &kernels[..]) {
         (_, []) => Err("the module defines no kernel".to_owned()),
         (Some(name), _) => {
-            kernels.iter().find(|kernel| kernel.name.text == name).copied().ok_or_else(|| {
-                format!("the module defines no kernel `{name}`; it defines {}", all())
-            })
+            let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.text).collect();
+            let meant = meant(&names, name);
+            let mut found = kernels.iter().filter(|kernel| meant.contains(&kernel.name.text));
+            match (found.next(), meant.len()) {
+                (Some(one), 1) => Ok(one),
+                (Some(_), _) => {
+                    let all = listed(meant);
+                    Err(format!("`{name}` is the name of several kernels: {all}"))
+                }
+                (None, _) => {
+                    Err(format!("the module defines no kernel `{name}`; it defines {}", all()))
+                }
+            }
         }
         (None, [only]) => Ok(only),
         (None, _) => Err(format!(
-            "the module defines several kernels: name one of them as `kernel` in the launch file or with `--kernel`: {}",
+            "the module defines several kernels; choose one with `--kernel`, or as `kernel` in the launch file: {}",
             all()
         )),
     }
@@ -58,7 +69,7 @@ pub fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), String>
     let whole = launch.grid.iter().zip(cluster).all(|(&n, per)| u64::from(n).is_multiple_of(per));
     if !whole {
         return Err(format!(
-            "the grid is no multiple of the kernel's clusters of {cluster:?} blocks"
+            "the grid is not a multiple of the kernel's clusters of {cluster:?} blocks"
         ));
     }
     Ok(())

@@ -151,7 +151,8 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
     let elements = match (&spec.data, spec.len) {
         (Some(data), len) => {
             if len.is_some_and(|len| len != data.len()) {
-                return Err("`len` is not the number of `data`".to_owned());
+                let (len, count) = (len.unwrap_or_default(), data.len());
+                return Err(format!("`len` is {len}, and `data` has {count} elements"));
             }
             data.iter().map(|value| element(ty, value)).collect::<Result<Vec<u64>, String>>()?
         }
@@ -178,13 +179,13 @@ fn element(ty: Type, value: &Value) -> Result<u64, String> {
     if let Value::String(text) = value {
         if let Some(digits) = text.strip_prefix("0x") {
             let pattern = u64::from_str_radix(digits, 16).ok().filter(|&p| p & !mask == 0);
-            return pattern.ok_or_else(|| format!("`{text}` is no pattern of {bits} bits"));
+            return pattern.ok_or_else(|| format!("`{text}` is not a pattern of {bits} bits"));
         }
         let special = match text.as_str() {
             "nan" => f64::NAN,
             "inf" => f64::INFINITY,
             "-inf" => f64::NEG_INFINITY,
-            _ => return Err(format!("`{text}` is no number")),
+            _ => return Err(format!("`{text}` is not a number")),
         };
         if !ty.is_float() {
             return Err(format!("`{text}` is no {}", ty.name()));
@@ -192,13 +193,13 @@ fn element(ty: Type, value: &Value) -> Result<u64, String> {
         return Ok(ty.round(special));
     }
     if ty.is_float() {
-        let double = value.as_f64().ok_or_else(|| format!("`{value}` is no number"))?;
+        let double = value.as_f64().ok_or_else(|| format!("`{value}` is not a number"))?;
         return Ok(ty.round(double));
     }
     let wide = match (value.as_i64(), value.as_u64()) {
         (_, Some(unsigned)) => i128::from(unsigned),
         (Some(signed), None) => i128::from(signed),
-        _ => return Err(format!("`{value}` is no integer")),
+        _ => return Err(format!("`{value}` is not an integer")),
     };
     let (low, high) = match (ty.is_signed(), ty.name().starts_with('b')) {
         (true, _) => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
@@ -227,7 +228,7 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
-    let bad = || format!("`{digits}` is no list of bytes in hexadecimal");
+    let bad = || format!("`{digits}` is not a list of bytes in hexadecimal");
     if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         return Err(bad());
     }

@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Type {
             .iter()
             .find(|(name, _)| *name == text)
             .map(|(_, ty)| *ty)
-            .ok_or_else(|| D::Error::custom(format!("`{text}` is no element type")))
+            .ok_or_else(|| D::Error::custom(format!("`{text}` is not an element type")))
     }
 }
 

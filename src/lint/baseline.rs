@@ -44,7 +44,7 @@ impl Baseline {
     /// The text is not such JSON.
     pub fn read(text: &str) -> Result<Baseline, String> {
         let known: Known = serde_json::from_str(text).map_err(|error| {
-            format!("this is no output of `ptxasw lint --format json`: {error}")
+            format!("this is not the output of `ptxasw lint --format json`: {error}")
         })?;
         let files = match known {
             Known::Several(files) => files,

@@ -50,7 +50,7 @@ impl Sources {
     }
 }
 
-/// The bytes of an expression that begins at a 1-based column: a name with what is in brackets behind it, or one word.
+/// The bytes of an expression that begins at a 1-based column: a name with its brackets, or one word.
 pub fn expression(line: &str, column: u32) -> Range<usize> {
     let start = line.char_indices().nth((column as usize).saturating_sub(1)).map(|(at, _)| at);
     let start = match start {

@@ -1,15 +1,13 @@
 //! `ptxasw lint`: what every kernel's memory accesses cost, by source line, and what to do about it.
 //!
 //! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with what a full warp's request costs
-//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports what is certain under the
-//! assumptions of [`crate::traffic`], and is silent otherwise.
+//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports facts that are certain under the assumptions of [`crate::traffic`], and is silent otherwise.
 //!
-//! From the ground up: `rule`: the rules by name; `report`: the data; `demangle`: names as people write them; `subject`:
+//! From the ground up: `rule`: the rules by name; `report`: the data; `subject`:
 //! one function as rules see it; `rules`: the rules; `run`: a file's way through them; `baseline`: known findings;
 //! `excerpt`: lines of sources; `text`, `sarif`, `github`: the report in these forms.
 
 mod baseline;
-mod demangle;
 mod excerpt;
 mod github;
 mod report;
@@ -21,7 +19,6 @@ mod subject;
 mod text;
 
 pub use baseline::Baseline;
-pub use demangle::demangled;
 pub use excerpt::Sources;
 pub use github::github;
 pub use report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};

@@ -11,7 +11,7 @@ use crate::traffic::Request;
 /// Version of the JSON; raised when a field changes its meaning.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// What is said of one file.
+/// The report of one file.
 #[derive(Debug, Serialize)]
 pub struct LintFile {
     /// [`FORMAT_VERSION`].
@@ -24,7 +24,7 @@ pub struct LintFile {
     pub kernels: Vec<KernelLint>,
 }
 
-/// What is said of one function.
+/// The report of one function.
 #[derive(Debug, Serialize)]
 pub struct KernelLint {
     /// The name in the PTX.

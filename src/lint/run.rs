@@ -2,12 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 
-use super::demangle::demangled;
 use super::report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 use super::rule::Level;
 use super::rules;
 use super::subject::{Subject, merged};
 use crate::expr::within;
+use crate::kernels::{demangled, spellings};
 use crate::parallel;
 use crate::pipeline;
 use crate::ptx::{self, Body, Depth, Function, Module};
@@ -16,7 +16,7 @@ use crate::reuse::shared::Surroundings;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::traffic::{AccessTraffic, Assumed, BlockShape, Traffic};
 
-/// What is looked at, and what is taken for granted.
+/// The functions to look at, and assumptions.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The only function to look at, by its name in the PTX or in the source.
@@ -30,10 +30,7 @@ pub struct Options {
 impl Options {
     fn wants(&self, function: &Function<'_>) -> bool {
         let name = function.name.text;
-        let meant = |wanted: &str| {
-            let source = demangled(name);
-            name == wanted || source == wanted || source.split('(').next() == Some(wanted)
-        };
+        let meant = |wanted: &str| spellings(name).iter().any(|name| name == wanted);
         !matches!(function.body, Body::Absent) && self.kernel.as_deref().is_none_or(meant)
     }
 }

@@ -176,11 +176,11 @@ pub struct LineProfile {
 /// What a simulator says of some kernels on some machines.
 #[derive(Debug, Deserialize)]
 pub struct Simulation {
-    /// What is compared.
+    /// The title.
     pub title: String,
     /// When it was simulated.
     pub date: String,
-    /// The simulator, and what it was given.
+    /// The simulator, and its input.
     pub simulator: String,
     /// The machines, in the order in which they are shown.
     pub configurations: Vec<Configuration>,
@@ -193,7 +193,7 @@ pub struct Simulation {
 pub struct Configuration {
     /// Its name in [`Simulated::configuration`].
     pub name: String,
-    /// What it is like.
+    /// Its description.
     pub machine: String,
 }
 
@@ -278,7 +278,7 @@ impl Inputs {
     /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
     /// # Errors
-    /// The text is no JSON, or of a known kind but not of its form; the message names the file.
+    /// The text is not JSON, or of a known kind but not of its form; the message names the file.
     pub fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let wrong = |error: serde_json::Error| format!("{name}: error: {error}");
         let value: Value = serde_json::from_str(text).map_err(wrong)?;

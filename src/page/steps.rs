@@ -76,7 +76,7 @@ fn picture(solved: &Solved) -> String {
     drawing.to_string()
 }
 
-/// The colour of an element among so many.
+/// The colour of an element among `count` elements.
 fn colour(element: u32, count: u32) -> String {
     format!("hsl({} 65% {}%)", element * 330 / count, 45 + element % 3 * 7)
 }

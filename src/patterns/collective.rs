@@ -222,7 +222,7 @@ fn loses_source(one: &Collective, other: &Collective) -> bool {
     other.removed.contains(&writer) || other.result == writer && other.exact != u32::MAX
 }
 
-/// Whether it takes fewer cycles than what is left out.
+/// Whether it takes fewer cycles than the removed instructions.
 fn weigh(
     finder: &Finder<'_, '_, '_, '_>,
     flow: &Flow<'_, '_>,

@@ -1,5 +1,4 @@
-//! What the patterns share in the search through one function: the loads, what is claimed already, and whether a
-//! replacement pays.
+//! What the patterns share in the search through one function: the loads, the accesses that are claimed already, and whether a replacement pays.
 
 use rustc_hash::FxHashMap;
 
@@ -57,7 +56,7 @@ impl Weighed {
 
 /// Where the patterns of one function find their groups.
 pub struct Finder<'o, 'a, 'm, 's> {
-    /// What is legal.
+    /// The legal replacements.
     pub opportunities: &'o mut Opportunities<'a, 'm, 's>,
     /// What the user allows.
     pub options: &'o Options,
@@ -65,7 +64,7 @@ pub struct Finder<'o, 'a, 'm, 's> {
     pub arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
     /// The global loads, as indices of the trace's accesses, in program order.
     pub loads: &'o [usize],
-    /// What is found so far.
+    /// The groups found so far.
     groups: Vec<Group>,
     /// By instruction, the index of the group that a load is a member of.
     claimed: FxHashMap<u32, usize>,
@@ -84,7 +83,7 @@ pub struct Finder<'o, 'a, 'm, 's> {
 pub enum Rank {
     /// Vector loads.
     Vector,
-    /// Values that go round loops.
+    /// Loop-carried values.
     Carry,
     /// Rows of taps.
     Window,
@@ -126,7 +125,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         }
     }
 
-    /// What is found.
+    /// The groups found.
     pub fn found(self) -> Found {
         Found { groups: self.groups, claimed: self.claimed, kept: self.kept }
     }
@@ -146,7 +145,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         self.replaced + accesses <= self.options.most
     }
 
-    /// What is found so far.
+    /// The groups found so far.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
@@ -227,7 +226,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         }
     }
 
-    /// What is said of a replacement that is possible but does not pay at a price.
+    /// The refusal of a legal replacement that is not profitable at a price.
     pub fn unpaid_at(&self, name: StrategyName, price: Price) -> Unpaid {
         Unpaid {
             possible: name.word(),

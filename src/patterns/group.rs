@@ -1,4 +1,4 @@
-//! Accesses that are replaced together: what a pattern finds, what it weighs, and what the report says of it.
+//! Accesses that are replaced together: the accesses of a pattern, their costs, and their words in the report.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -66,7 +66,7 @@ pub struct Group {
     pub price: Option<Price>,
     /// Why it is not chosen. Such groups are kept where the report lists them.
     pub refusal: Option<Refusal>,
-    /// What is known of it.
+    /// Its properties.
     pub shape: Box<dyn Shape>,
 }
 
@@ -116,7 +116,7 @@ pub fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
     groups.iter().filter_map(|group| group.shape()).collect()
 }
 
-/// What is known of a group: its members, how they lie to each other, what has to be tested.
+/// The properties of a group: its members, how they lie to each other, what has to be tested.
 pub trait Shape: Any + Debug + Send + Sync {
     /// Says in the report of a load that is a member where its value comes from, and under which guards.
     fn account(&self, _inst: u32, _places: &Places<'_, '_>, _report: &mut LoadReport) {}

@@ -1,4 +1,4 @@
-//! The patterns: ways to replace accesses, each with what it finds, what that costs, and its code.
+//! The patterns: ways to replace accesses, each with its search, its costs and its code.
 //!
 //! In: the legal replacements of one function ([`crate::reuse`]), and what the user allows. Out: [`Group`]s that are
 //! chosen, the [`Part`](crate::rewrite::Part)s of a plan that they become, and what the report says of each. A pattern is a file (or a folder
@@ -29,7 +29,7 @@ pub use options::{MAX_REPLACED, Options, Redux};
 pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
-/// in them, and other rows behind; what is left is replaced load by load. Vectors of stores keep away from the code that loads
+/// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
 pub const SEARCHED: [&dyn Pattern; 12] = [
     &carry::Carry,

@@ -32,7 +32,7 @@ pub struct Options {
     /// Whether the machine code of a rewritten kernel is compared with that of the original, and a slower one taken back:
     /// then `auto` lays arrays out anew, too.
     pub is_checked: bool,
-    /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
+    /// The maximum number of replaced loads of one function ([`MAX_REPLACED`]).
     pub most: usize,
     /// What the target has of `redux.sync`.
     pub redux: Redux,

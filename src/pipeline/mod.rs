@@ -155,7 +155,15 @@ impl<'j> Job<'_, 'j> {
     /// Everything found out about one function, or the reason why it is left as it is.
     fn analyse<'m, 's>(&'m self, function: &'m Function<'s>) -> Result<Decided<'m, 's>, String> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
-            (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
+            (Some(reason), _) => Err(reason.clone()),
+            (None, Some(reason)) => {
+                log::info!(
+                    "{}: {} is left as it is: {reason}",
+                    self.source.name(),
+                    function.name.text
+                );
+                Err(reason)
+            }
             (None, None) => match self.advised.of(function) {
                 None => analyse(self.of_file(), function, self.options, &self.options.select),
                 Some(advice) if advice.strategies == Strategies::NONE => Err(advice.reason.clone()),
@@ -228,7 +236,7 @@ impl<'j> Job<'_, 'j> {
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
         let mut planner = Planner::new(self.source, flow, trace, body, &self.names);
-        // What is measured is what loads take.
+        // The modes that leave code out measure loads alone.
         patterns::plan(&choice.chosen(self.options.mode.is_wrong()), &mut planner);
         let plan = planner.plan;
         if plan.is_empty() {
@@ -263,13 +271,22 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
             (function.name.clone(), format!("the rewrite was not proved: {why}"))
         })
         .collect();
+    let proved = |mut rewritten: Rewritten| {
+        let equal = judged.functions.iter().filter(|function| function.verdict == Judged::Equal);
+        let names: Vec<&str> = equal.map(|function| function.name.as_str()).collect();
+        for kernel in &mut rewritten.report.kernels {
+            kernel.proved = kernel.is_rewritten() && names.contains(&kernel.name.as_str());
+        }
+        rewritten
+    };
     if unproved.is_empty() && judged.problems.is_empty() {
-        return Ok(rewritten);
+        return Ok(proved(rewritten));
     }
     let mut options = options.clone();
     options.left_out.extend(unproved);
     if judged.problems.is_empty() {
-        rewrite(source, &options)
+        // A function's rewrite does not depend on whether others are left out.
+        rewrite(source, &options).map(proved)
     } else {
         // A difference outside of functions: no part of the rewrite is used.
         options.mode = Mode::Original;
@@ -277,7 +294,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
     }
 }
 
-/// What is known of the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
+/// Facts about the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
 /// `original`: the same of the text before it was rewritten.
 ///
 /// # Errors

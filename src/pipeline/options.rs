@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cost::{self, Costs};
 use crate::emulate::Limits;
+use crate::kernels::Rules;
 use crate::patterns::Redux;
 use crate::profile::Consulted;
 use crate::ptx::{Function, Module};
@@ -33,6 +34,8 @@ pub struct Options {
     pub count_sectors: bool,
     /// The only kernel to look at, if one is named.
     pub kernel: Option<String>,
+    /// Which kernels are switched off: they are left as they are.
+    pub kernels: Rules,
     /// Adds up how long each stage takes, if given.
     pub timings: Option<Arc<Timings>>,
     /// Number of the first accepted candidate to replace, from 1 in source order.
@@ -41,7 +44,7 @@ pub struct Options {
     pub last_shuffle: Option<usize>,
     /// Functions to leave as they are, and why.
     pub left_out: Vec<(String, String)>,
-    /// What was measured of kernels. It decides in the place of the costs, so only where these are asked.
+    /// Measured strategies per kernel. Replaces the cost model, and only when the strategy is `auto`.
     pub profile: Option<Arc<Consulted>>,
 }
 
@@ -68,8 +71,11 @@ impl Options {
         options
     }
 
-    pub(super) fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<&String> {
-        self.left_out.iter().find(|(name, _)| name == function.name.text).map(|(_, reason)| reason)
+    /// Why a function is left as it is without a look at it, if it is.
+    pub(super) fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<String> {
+        let name = function.name.text;
+        let known = self.left_out.iter().find(|(left_out, _)| left_out == name);
+        known.map(|(_, reason)| reason.clone()).or_else(|| self.kernels.off(name))
     }
 }
 

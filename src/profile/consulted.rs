@@ -1,4 +1,4 @@
-//! A profile that a rewrite obeys: what it says of a kernel, or why that is not used.
+//! A profile that a rewrite obeys: its advice about a kernel, or why that is not used.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -67,7 +67,7 @@ impl Consulted {
         &self.name
     }
 
-    /// What is said of a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel
+    /// The advice about a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel
     /// of which nothing was measured. `hash` computes the hash of its text. Of several entries that fit the
     /// last one counts.
     pub fn advise(

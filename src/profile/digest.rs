@@ -20,7 +20,7 @@ pub struct Digests<'m> {
     /// The text of every declaration of a name, in source order; for a second name of a function the
     /// first one.
     declared: FxHashMap<&'m str, Vec<&'m str>>,
-    /// What is said of the whole module, in source order.
+    /// The declarations of the whole module, in source order.
     common: Vec<&'m str>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the text of a profile, as `ptxasw tune` writes it. Out: for a kernel whose text, architecture and
 //! driver are those of a measurement, the strategy that it found ([`Consulted`]), or why there is none.
-//! Measures nothing, and does not judge what is written.
+//! Measures nothing, and does not judge the entries.
 //!
 //! - [`digest`]: the hash of a kernel's text.
 //! - [`Profile`]: the file, as data. The field names are a contract; fields may be added, not renamed.
@@ -45,7 +45,7 @@ pub struct Entry {
     pub name: String,
     /// The hash of its text ([`digest::Digests::of`]).
     pub hash: String,
-    /// What it was assembled for, such as `sm_90`.
+    /// Its architecture, such as `sm_90`.
     pub architecture: String,
     /// The newest CUDA version that the driver supports, such as `13.0`.
     pub driver: String,
@@ -91,7 +91,7 @@ impl Profile {
     /// Takes a profile from its text; `name` is how it is called in messages.
     ///
     /// # Errors
-    /// One line: it is no profile, or one of another version, or names an unknown strategy.
+    /// One line: it is not a profile, or one of another version, or names an unknown strategy.
     pub fn read(text: &str, name: &str) -> Result<Profile, String> {
         #[derive(Deserialize)]
         struct Head {

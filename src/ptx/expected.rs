@@ -36,7 +36,7 @@ impl<'s> Fragment<'s> {
 fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
     let failure = Failure::of(fragment, entry);
     if let Some((name, dot)) = failure.dotted() {
-        let message = format!("`{name}` is no name: names have no dot");
+        let message = format!("`{name}` is not a name: names have no dot");
         return Fault::new(Span::new(dot, dot + 1), message)
             .hint("names are made of letters, digits, `_`, `$` and `%`; replace the dot");
     }

@@ -171,7 +171,7 @@ impl Scanner<'_> {
         let start = self.at;
         let (mut cuts, mut global_loads, mut semicolons) = (Vec::new(), 0, 0);
         // Braces alone decide where the body ends; a bracket forgotten in a statement is left to
-        // the grammar, which can say what is missing.
+        // the grammar, which can name the missing token.
         let mut braces = 0;
         let mut last_cut = start;
         while let Some(class) = self.advance(&BODY_CLASSES)? {

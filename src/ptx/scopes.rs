@@ -19,7 +19,7 @@ pub(super) struct Scopes<'s> {
 }
 
 impl<'s> Scopes<'s> {
-    /// The scope of a body with about so many statements.
+    /// The scope of a body with about that number of statements.
     pub fn new(expected: usize) -> Scopes<'s> {
         Scopes { statements: Vec::with_capacity(expected), outer: Vec::new() }
     }

@@ -51,7 +51,7 @@ pub struct Examined<R> {
     pub input: Input,
     /// What was read of standard input, which can be read only once.
     stdin: Option<Once>,
-    /// The text and the rewriter's result; `None` if the input is no PTX text.
+    /// The text and the rewriter's result; `None` if the input is not PTX text.
     pub outcome: Option<(SourceFile, Result<R, String>)>,
     /// The bytes behind the end of the text, which are handed over with the rewritten one.
     tail: Vec<u8>,
@@ -143,7 +143,7 @@ pub fn only_for_ptxas(line: &CommandLine) -> Option<&'static str> {
         let is_no_file = || std::fs::metadata(name).is_ok_and(|there| !there.is_file());
         input.kind == Kind::File && (is_descriptor || is_no_file())
     };
-    line.inputs.iter().any(is_passing).then_some("an input is no file, and may be read only once")
+    line.inputs.iter().any(is_passing).then_some("an input is not a file and can be read only once")
 }
 
 /// Reads the inputs and shows each to the rewriter. `stdin` is read only if an input is there.

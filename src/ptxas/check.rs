@@ -77,7 +77,7 @@ pub struct Checked {
     pub finished: Option<Finished>,
     /// Why the output is made from the originals, if it is.
     pub unused: Option<String>,
-    /// The run on the rewritten text, if ptxas refused what it should have taken.
+    /// The run on the rewritten text, if ptxas refused a text that it should have taken.
     pub refused: Option<Finished>,
     /// What was made of the texts.
     pub cubins: Cubins,
@@ -283,13 +283,13 @@ fn run_both<'c, R: Replacement>(
     })
 }
 
-/// What is to become of a run on the rewritten text.
+/// The fate of a run on the rewritten text.
 enum Fate {
     /// Its result, these bytes, is used.
     Good(Box<Finished>, Vec<u8>),
     /// These functions, not known so far, are to be left as they were. With none, nothing helps.
     Lost(Vec<Loss>),
-    /// The original is used; with the run if ptxas refused what it should have taken.
+    /// The original is used; with the run if ptxas refused a text that it should have taken.
     Bad { unused: String, refused: Option<Finished> },
     /// Somebody ended it.
     Interrupted(Box<Finished>),

@@ -1,4 +1,4 @@
-//! The real ptxas as a child process: what it inherits, what it costs, and that it does not outlive us.
+//! The real ptxas as a child process: its inheritance, its cost, and its end with ours.
 //!
 //! - A child of a stand-in that is killed is killed too (the parent-death signal of Linux), as the
 //!   plain ptxas would be: it must not write its output later.
@@ -80,7 +80,7 @@ pub struct Work {
 /// Reaps a child that has ended.
 ///
 /// # Errors
-/// It is no child of ours any more.
+/// It is not a child of ours any more.
 pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
     // (That it is dropped without waiting is what this is for.)
     let pid = Pid::from_child(&child).as_raw_nonzero().get();

@@ -54,7 +54,7 @@ pub fn complaints(original: &str, rewritten: &str) -> Vec<Complaint> {
 struct Said<'t> {
     /// How often each kind of complaint comes, and the first of it.
     kinds: BTreeMap<String, (usize, &'t str)>,
-    /// The sums of what is counted, by function.
+    /// The sums of counts, by function.
     counts: BTreeMap<(Option<String>, &'static str), u64>,
 }
 

@@ -91,7 +91,7 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// Standard error, if captured.
     pub stderr: Vec<u8>,
-    /// What it took.
+    /// Its time and memory.
     pub work: Work,
     /// Why it was ended on its leash, if it was.
     pub stopped: Option<String>,

@@ -1,7 +1,6 @@
 //! Which kernels a rewrite makes worse, by the machine code of both texts.
 //!
-//! In: the cubins of the original and of the rewritten text. Out: for each kernel that lost something,
-//! what it lost. A kernel loses if fewer of its warps are resident on a multiprocessor, or if a thread
+//! In: the cubins of the original and of the rewritten text. Out: the losses of each kernel that has some. A kernel loses if fewer of its warps are resident on a multiprocessor, or if a thread
 //! needs more stack, which is where ptxas puts registers that it spills. A number that is not known of
 //! both cubins is not compared.
 
@@ -9,7 +8,7 @@ use crate::isa::multiprocessor::Multiprocessor;
 use crate::sass::cubin::{Cubin, Usage};
 use crate::sass::resources::USUAL_BLOCKS;
 
-/// A kernel and what it lost, for people.
+/// A kernel and its losses, for people.
 pub type Loss = (String, String);
 
 /// The losses, by the kernels' names.

@@ -14,7 +14,7 @@
 //!   interrupted call.
 //! - [`embedded`]: the PTX texts in objects and executables.
 //! - [`once`]: one text, assembled outside of a build.
-//! - [`temporary`]: the folders for rewritten texts, and what is left of those of killed calls.
+//! - [`temporary`]: the folders for rewritten texts, and the leftovers of killed calls.
 //! - [`trial`]: asks a program which assembler it is, and whether it works.
 //! - [`messages`]: file names and lines of the rewritten text back to the user's.
 //!

@@ -1,4 +1,4 @@
-//! ptxas's own options: how each is spelled, whether it takes a value, and what it means to ptxasw.
+//! ptxas's own options: the spelling of each, whether it takes a value, and its meaning to ptxasw.
 //!
 //! The list is taken from `ptxas --help` of CUDA 11.8, 12.9 and 13.5, and tried on all three. The list
 //! of 13.5 contains the other two; an option that several have takes its value the same way in all.

@@ -1,6 +1,6 @@
 //! Which assembler the program stands in for, from the name it was called by.
 //!
-//! In: what is known about the process ([`Search`]). Out: a [`Role`], or `None` if the program is to
+//! In: facts about the process ([`Search`]). Out: a [`Role`], or `None` if the program is to
 //! be `ptxasw` itself. Under a name whose stem is `ptxas` it is ptxas. Another name counts if a file
 //! `NAME.real` lies beside it, which is what [`crate::install`] makes, and on the way through links
 //! each name counts: GCC calls `.../accel/nvptx-none/as`, a link to `/usr/bin/nvptx-none-as`.

@@ -1,4 +1,4 @@
-//! What is known of the process when an assembler is looked for, and the files on the way to the program itself.
+//! Facts about the process when an assembler is looked for, and the files on the way to the program itself.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -41,7 +41,7 @@ pub fn called_file(search: &Search) -> Option<PathBuf> {
     in_path(search.called_as.clone(), search).into_iter().find(|file| own.is_same_file(file))
 }
 
-/// A file and each link on the way to what it is.
+/// A file and each link on the way to it.
 pub fn links(file: PathBuf) -> Vec<PathBuf> {
     /// As many links as the system follows.
     const MAX_LINKS: usize = 40;

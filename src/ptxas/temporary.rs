@@ -227,7 +227,7 @@ mod tests {
 
     const NOW: i64 = 2_000_000_000;
 
-    /// A folder in `parent` with a file in it, so many seconds old.
+    /// A folder in `parent` with a file in it, `age` seconds old.
     fn left(parent: &Path, name: &str, age: i64) -> PathBuf {
         let folder = parent.join(name);
         DirBuilder::new().mode(0o700).create(&folder).unwrap();

@@ -41,7 +41,7 @@ pub struct Question<'q> {
 pub struct Answer {
     /// How the program ended.
     pub status: ExitStatus,
-    /// What it wrote to either stream.
+    /// Its output on both streams.
     pub text: String,
 }
 
@@ -114,7 +114,7 @@ fn wait(child: &Child) -> io::Result<()> {
 /// The version an assembler gives itself, in one line: `release 13.5, V13.5.37`.
 ///
 /// # Errors
-/// Why the program is no assembler of this dialect.
+/// Why the program is not an assembler of this dialect.
 pub fn version(program: &Path, dialect: Dialect) -> Result<String, String> {
     let arguments = [OsString::from("--version")];
     let answer = Question { program, arguments: &arguments, environment: &[] }

@@ -76,8 +76,11 @@ pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Co
     for ((how, architecture), costs) in unpaid {
         let on = architecture.map(|number| format!("on sm_{number} ")).unwrap_or_default();
         let (count, cost) = (costs.len(), Cost::sum(costs.into_iter()));
+        // Fewer cycles than the loads take, and fewer than that has to be.
+        let saves = cost.is_some_and(|cost| cost.strategy < cost.load);
         let cost = cost.map(|cost| format!(": {cost}")).unwrap_or_default();
-        parts.push(format!("{count} {how}, but {on}that does not pay (`does-not-pay`{cost})"));
+        let why = if saves { "that saves too little" } else { "that does not pay" };
+        parts.push(format!("{count} {how}, but {on}{why} (`does-not-pay`{cost})"));
     }
     if kept.all() > 0 {
         let verb = if kept.all() == 1 { "stays as it is" } else { "stay as they are" };

@@ -35,10 +35,10 @@ const SECTOR: u64 = 32;
 /// away, another row.
 const MAX_EDGES: i64 = 8;
 
-/// What is known of the accesses of a kernel.
+/// Facts about the accesses of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What they take, by kind.
+    /// Their requests, by kind.
     pub requests: Requests,
     /// The instructions that the kernel executes, by kind.
     executed: Histogram,
@@ -136,7 +136,7 @@ impl Sum {
     }
 }
 
-/// What is needed to follow the text.
+/// The context for following the text.
 fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
     let bytes: FxHashMap<u32, u32> =
         traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();

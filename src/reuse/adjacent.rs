@@ -43,7 +43,7 @@ type FxIndexMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 /// The most runs that could hold a load and are looked at, the last ones first.
 const MAX_KINDS: usize = 8;
 
-/// Two loads of a run are at most so many bytes apart.
+/// The maximum distance in bytes of two loads of a run.
 pub(super) const MAX_APART: i64 = 1 << 20;
 
 impl Opportunities<'_, '_, '_> {
@@ -154,7 +154,7 @@ impl Opportunities<'_, '_, '_> {
 
     /// Whether a load may be performed where an earlier one of its block stands.
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
-        // The code stands twice if alignment has to be tested: it may hold no instruction that others
+        // The code is duplicated if alignment has to be tested: it may hold no instruction that others
         // would notice.
         self.quiet(trace).between(first.inst, load.inst) && self.is_available_at(trace, first, load)
     }
@@ -186,7 +186,7 @@ impl Opportunities<'_, '_, '_> {
         Some((base.value as i64, base.multiples))
     }
 
-    /// Whether the code from the first to the last load of some elements may stand twice.
+    /// Whether the code from the first to the last load of some elements may be duplicated.
     fn may_stand_twice(
         &mut self,
         trace: &mut KernelTrace,

@@ -87,7 +87,7 @@ fn of_term(
     Some(total % modulus)
 }
 
-/// The remainder of a term that is no sum.
+/// The remainder of a term that is not a sum.
 fn of_part(
     trace: &KernelTrace,
     term: TermId,

@@ -1,7 +1,7 @@
 //! Registers about which lanes are asked: the quotient and the remainder of a flattened index, which no
 //! proof relates between lanes, since a row may end between any two of them.
 //!
-//! In: an address that is no line in the lane's number. Out: the registers that keep it from being one,
+//! In: an address that is not affine in the lane id. Out: the registers that keep it from being affine,
 //! each with the claim to be checked at run time: that the register has the same value in both lanes, or
 //! one that is larger by their distance. Under these claims the address is a line: in a copy of the term
 //! with a symbol in the place of each such register ([`Alike::replaced`]).

@@ -46,7 +46,7 @@ pub struct StoreApart {
 }
 
 impl Asked {
-    /// Up to so many stores are compared at run time.
+    /// The maximum number of stores that are compared at run time.
     pub fn up_to(most: usize) -> Asked {
         Asked { most, stores: Vec::new() }
     }

@@ -183,7 +183,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             .then(|| self.source.line(source.ast.span.start))
     }
 
-    /// Which parts of the function may stand twice.
+    /// Which parts of the function may be duplicated.
     /// Whether nothing but blanks, comments and `.loc` stands between two instructions of straight code and those in
     /// between, and whether a branch may be added there at all.
     pub fn may_be_two_versions(&self, from: u32, to: u32, trace: &KernelTrace) -> bool {

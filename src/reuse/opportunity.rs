@@ -70,8 +70,7 @@ pub struct Guards {
     pub same_row: Vec<LaneClaim>,
 }
 
-/// A load whose value is in the registers of another load, in the same lane or in another: what is
-/// known of it, and what has to be checked.
+/// A load whose value is in the registers of another load, in the same lane or in another: its proof, and the remaining checks.
 #[derive(Clone, Debug)]
 pub struct Opportunity {
     /// Index of the source load's instruction; of the first one, if there are several.

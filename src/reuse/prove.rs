@@ -158,7 +158,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         self.prove_terms(trace, terms, n, displacement, (block, to.inst))
     }
 
-    /// The registers that lanes are asked about where an address is no line in the lane's number, and the
+    /// The registers that lanes are asked about where an address is not affine in the lane id, and the
     /// bytes from lane to lane if they agree.
     pub fn rows(
         &mut self,
@@ -405,7 +405,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             // what it is above `base + low`.
             let moved = to_signed((offset - obligation.low) as u64, width);
             let window = obligation.high - obligation.low;
-            // Checks of one register are joined to one interval, which must not go round.
+            // Checks of one register are joined to one interval, which must not wrap around.
             if moved.abs() > MAX_DISPLACEMENT || window > MAX_DISPLACEMENT {
                 continue;
             }

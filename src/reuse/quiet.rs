@@ -1,4 +1,4 @@
-//! Which parts of a body may stand twice, and so let a load be performed earlier: loads, arithmetic
+//! Which parts of a body may be duplicated, and so let a load be performed earlier: loads, arithmetic
 //! and hints, with only blanks, comments and `.loc` between the statements.
 //!
 //! Counted once for a function, so that each question about two instructions is answered at once.
@@ -8,7 +8,7 @@ use crate::emulate::{Effect, effect};
 use crate::source::SourceFile;
 use crate::source::comments::gap_length;
 
-/// For each instruction, how much in front of it may not stand twice.
+/// For each instruction, how much in front of it may not be duplicated.
 #[derive(Debug)]
 pub struct Quiet {
     /// For each instruction, how many instructions with effects come before it.

@@ -17,7 +17,7 @@ pub enum Refusal {
     StructApart(String, u32),
     /// This instruction, on this line, separates stores of consecutive bytes: it may notice their order.
     StoresParted(String, u32),
-    /// No test of parameters shows that the address of a vector store of so many bytes is aligned.
+    /// No test of parameters shows that the address of a vector store of that size in bytes is aligned.
     NotAligned(u32),
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
@@ -86,7 +86,7 @@ pub enum Refusal {
     ArrayDynamic,
     /// The array is declared at module level, where other functions may access it.
     ArrayOfModule,
-    /// What was chosen for other loads lets code with accesses to the array stand twice.
+    /// What was chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
     ByNameOnly(Unpaid),
@@ -109,7 +109,7 @@ pub enum Limit {
     Share(u32),
     /// A vector access whose alignment is tested at run time saves less than these hundredths of a cycle.
     Tested(u32),
-    /// The places of rows share a test, and what they save together is less than it takes.
+    /// The places of rows share a test, and together they save less than its cost.
     Test,
     /// Shuffles share the pipe of loads that the first-level cache serves.
     SharedPipe,
@@ -354,7 +354,7 @@ impl fmt::Display for Refusal {
                 write!(f, "other functions may access an array at module level")
             }
             Refusal::ArrayBesideOthers => {
-                write!(f, "code with its accesses may stand twice for other loads")
+                write!(f, "code with its accesses may be duplicated for other loads")
             }
             Refusal::ByNameOnly(Unpaid { possible, architecture, cost, kept, .. }) => {
                 let (cost, kept) = (f64::from(*cost) / 100.0, f64::from(*kept) / 100.0);
@@ -377,7 +377,8 @@ impl fmt::Display for Refusal {
                 let (cost, kept) = (cycles(cost), cycles(kept));
                 write!(
                     f,
-                    "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}"
+                    "does not pay on sm_{architecture}: `{possible}` {cost} cycle{} against {kept}",
+                    if cost == 1.0 { "" } else { "s" }
                 )?;
                 if *loads > 1 {
                     write!(f, " for {loads} loads")?;

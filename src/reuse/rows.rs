@@ -33,7 +33,7 @@ pub struct Row {
     /// The block that they stand in.
     pub block: BlockId,
     /// The instruction in front of which it is tested whether all lanes are there; from there on the
-    /// code stands twice.
+    /// code is duplicated.
     pub place: u32,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,

@@ -198,7 +198,7 @@ impl Run {
         self.loads.iter().flat_map(of)
     }
 
-    /// The form in which each lane loads so many bytes from `start` on, if that serves loads of other lanes.
+    /// The form in which each lane loads `bytes` bytes from `start` on, if that serves loads of other lanes.
     fn form(
         &self,
         start: i64,

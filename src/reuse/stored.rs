@@ -34,7 +34,7 @@ pub struct StoredField {
     pub inst: u32,
     /// The number of its first word in the struct.
     pub word: u32,
-    /// What it stores, word by word.
+    /// The stored words.
     pub values: Vec<StoredValue>,
 }
 

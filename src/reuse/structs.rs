@@ -39,7 +39,7 @@ pub struct StructLoads {
     /// The block that they stand in.
     pub block: BlockId,
     /// The instruction in front of which it is tested whether all lanes are there; from there on the
-    /// code stands twice.
+    /// code is duplicated.
     pub place: u32,
     /// Words of a struct, within [`STRUCT_WORDS`].
     pub words: u32,
@@ -154,7 +154,7 @@ impl Opportunities<'_, '_, '_> {
         if !is_word || inst.guard.is_some() || load.guard.is_some() {
             return;
         }
-        // (An unused word is no element: that nobody reads it is a reason not to load it.)
+        // (An unused word is not an element: that nobody reads it is a reason not to load it.)
         if !self.is_simple(load) || trace.arena.width(load.address) != 64 {
             return;
         }
@@ -193,7 +193,7 @@ impl Opportunities<'_, '_, '_> {
         runs.push(Run { block, form, word, members });
     }
 
-    /// What stands between two loads of a struct and may not stand twice.
+    /// What stands between two loads of a struct and may not be duplicated.
     fn apart(&self, from: u32, to: u32) -> Option<Refusal> {
         let between = &self.flow().insts[from as usize + 1..(to as usize).max(from as usize + 1)];
         let noticed = between

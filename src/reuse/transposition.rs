@@ -24,7 +24,7 @@ pub struct Entry {
     pub words: u32,
     /// The slot of the r-th word that lane 0 has loaded.
     pub fan: Vec<u32>,
-    /// So many lanes in a row have their structs turned alike; 32 if all have.
+    /// Rotation period in lanes; 32 if all lanes rotate equally.
     pub every: u32,
     /// 1 or -1: which way the structs of further lanes are turned.
     pub turn: i32,
@@ -42,7 +42,7 @@ static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 });
 
 impl Entry {
-    /// The entry for structs of so many words, if there is one.
+    /// The entry for structs of `words` words, if there is one.
     pub fn of(words: u32) -> Option<&'static Entry> {
         CATALOGUE.iter().find(|entry| entry.words == words)
     }

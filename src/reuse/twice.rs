@@ -1,7 +1,7 @@
-//! The code of a block that stands twice, behind a test of the warp: with what replaces loads, and untouched.
+//! The duplicated code of a block, behind a test of the warp: with what replaces loads, and untouched.
 //!
 //! Groups of loads that follow each other are tested for together where everything from the first one's test to
-//! the last one's end may stand twice.
+//! the last one's end may be duplicated.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use super::opportunities::Opportunities;
 use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 
-/// The code that stands twice so far: a block, and instructions of it.
+/// The multiversioned code so far: a block, and instructions of it.
 #[derive(Default)]
 pub(super) struct Region(Option<(BlockId, Range<u32>)>);
 
 impl Opportunities<'_, '_, '_> {
     /// What `make` makes of a group of loads whose instructions are `range`, given the instruction in front of
     /// which is tested for it: the one of the groups before, or else its own first one, if that is not in code
-    /// that stands twice already. Groups come by their first instructions.
+    /// that is duplicated already. Groups come by their first instructions.
     pub(super) fn standing_twice<T>(
         &mut self,
         trace: &mut KernelTrace,

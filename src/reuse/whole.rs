@@ -34,7 +34,7 @@ pub(super) fn some_lane_fails(trace: &KernelTrace, condition: TermId) -> bool {
     false
 }
 
-/// The same for a condition that is no conjunction.
+/// The same for a condition that is not a conjunction.
 fn fails_alone(trace: &KernelTrace, condition: TermId) -> bool {
     let arena = &trace.arena;
     if arena.are_larger_than([condition], MAX_TERMS) {

@@ -1,4 +1,4 @@
-//! Statements that stand twice, and the tests in front of them.
+//! Multiversioned statements, and the tests in front of them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct Version {
     pub untouched: Option<String>,
 }
 
-/// The test in front of statements that stand twice.
+/// The test in front of multiversioned statements.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// Parameters are multiples of some numbers.

@@ -95,7 +95,7 @@
 //!
 //! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have
 //! come to a join by different ways, left a loop in different iterations, or been changed by a loop in
-//! a way that is no induction; and what is not modelled differs from lane to lane.
+//! a way that is not an induction; and what is not modelled differs from lane to lane.
 //!
 //! ```text
 //! @odd bra O;  mov b, p;  bra J;  O: mov b, q;  J: s: ld f1, [b+4*i];  d: ld f2, [b+4*i+4]
@@ -267,7 +267,7 @@
 //!
 //! A vector load reads what the loads that it stands for read, all of which run whenever the first of them
 //! does; its address is aligned in every lane, by proof or by a test of the parameters in front of the
-//! kernel, with the untouched loads on the other side. A value that goes round a loop is loaded in front
+//! kernel, with the untouched loads on the other side. A loop-carried value is loaded in front
 //! of it only where every entry into the loop performs that load: nothing leaves before it, and no inner
 //! loop or call stands in the loop that might never end.
 //!
@@ -329,10 +329,10 @@
 //! `tests/cases/refuse/window_broad.ptx`; mistakes `RowEnd`, `RowBound`, `RowIndex`, `RowBefore`,
 //! `RowOtherCell`.
 //!
-//! **28. One test for the warp stands in front, and everything that was behind it stands twice.** The
+//! **28. One test for the warp stands in front, and all code behind it is duplicated.** The
 //! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
 //! others; and only loads and arithmetic may stand between the taps, since what others notice would
-//! otherwise stand twice. What lies behind the warp's part of a row one lane loads for another one, which may be the
+//! otherwise be duplicated. What lies behind the warp's part of a row one lane loads for another one, which may be the
 //! only one to read and write it; so the lanes wait for each other in front of the rows and behind them
 //! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`). Generic addresses have to be global in every lane: elsewhere each lane has bytes of its
 //! own at one address.
@@ -346,15 +346,15 @@
 //! `tests/cases/accept/window_generic.ptx`; mistakes `RowWraps`, `RowNoVote`, `RowNotGlobal`,
 //! `RowUnordered`.
 //!
-//! # Values that go round loops
+//! # Loop-carried values
 //!
-//! **29. What goes round is used only when it has been passed on often enough since the loop was entered.**
-//! Either the first iteration's value is loaded in front of the loop, under law 21, or a predicate goes round
+//! **29. A carried value is used only when it has been passed on often enough since the loop was entered.**
+//! Either the first iteration's value is loaded in front of the loop, under law 21, or a predicate is carried
 //! with the value, false at every entry, and as long as it is false the load is performed. All is passed on
 //! exactly once in each iteration, by a source that each of them performs: no way back is also a way on.
 //!
 //! ```text
-//! L: ld f1, [a];  ld f2, [a+8];  add a, a, 4;  @p bra L     // f1 of iteration 1 is no value of f2
+//! L: ld f1, [a];  ld f2, [a+8];  add a, a, 4;  @p bra L     // f1 of iteration 1 is not a value of f2
 //! ```
 //!
 //! `tests/cases/refuse/carried_further.ptx` and its neighbour; mistakes `PassedAtOnce`, `NothingPassedOn`,
@@ -371,7 +371,7 @@
 //!
 //! `tests/cases/accept/carried_further.ptx` (`index_may_wrap`); mistake `NoAddressTest`.
 //!
-//! **31. A store in the loop must be apart from what goes round**, from the source's load on to the place of
+//! **31. A store in the loop must be apart from the carried value**, from the source's load on to the place of
 //! the load that is left out: by proof, or by a test in front of the loop where the store's address and the
 //! load's keep their difference. Where the test fails every iteration loads. Barriers, atomics, and stores
 //! of inner loops or by generic addresses end the matter; other lanes' stores would be a data race.
@@ -394,7 +394,7 @@
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
 //! ```
 //!
-//! Rules `array-escapes`, `array-unknown`; and, since code that stands twice for other loads would have accesses
+//! Rules `array-escapes`, `array-unknown`; and, since multiversioned code for other loads would have accesses
 //! without the function, `array-beside-others`. `tests/cases/refuse/bank.ptx`; mistakes `ArrayEscapes`,
 //! `ArrayForgotten`.
 //!
@@ -431,7 +431,7 @@
 //! The structs of a warp's lanes are then one piece of memory without gaps, and that no byte is read which the
 //! original does not read needs no more than that the whole warp is there. So structs with a word that nobody
 //! reads stay as they are, and so do those whose words are read under different conditions. The rest is law 28's:
-//! one test, and what was behind it stands twice. And since a lane may write to its own struct before and after
+//! one test, and the code behind it is duplicated. And since a lane may write to its own struct before and after
 //! it reads it, without asking the others, the lanes wait for each other in front of the loads and behind them
 //! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`).
 //!

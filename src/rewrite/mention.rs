@@ -4,7 +4,7 @@
 //! such name is a *mention*: the name, followed by what it means. Only [`Draft::placed`] turns code into text. It asks
 //! of each mention what the name means at the code's place, because braces may declare a name anew (PTX ISA,
 //! "Instruction Statements"): the same text can mean another register at a latch, at a join, or in front of a loop.
-//! A name of the body that is no mention is refused, so code that nobody has asked about a name is never placed.
+//! A name of the body that is not a mention is refused, so code that nobody has asked about a name is never placed.
 
 use std::fmt;
 use std::ops::Range;
@@ -158,7 +158,7 @@ impl<'t> Pieces<'t> {
         Pieces { text, at: 0 }
     }
 
-    /// The length of what begins the rest and is no name.
+    /// The length of what begins the rest and is not a name.
     fn other(rest: &str) -> usize {
         let until = |end: &str| rest[2..].find(end).map_or(rest.len(), |at| 2 + at + end.len());
         let word =

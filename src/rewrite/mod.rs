@@ -3,7 +3,7 @@
 //! In: the text, and what patterns plan through a [`Planner`]. Out: a new text and a map of its lines. The program
 //! is never printed anew: bytes that no edit touches stay as they are. What all patterns share is here: names that
 //! are free, registers as the original names them, checks that several loads need and that are made once, and code
-//! that stands twice under a test. A pattern adds a [`Part`].
+//! that is duplicated under a test. A pattern adds a [`Part`].
 //!
 //! What every pattern has to respect stands in [`laws`], each with what breaks without it.
 

@@ -94,7 +94,7 @@ pub struct KernelPlan<'a> {
     pub body: usize,
     /// What the patterns put in, in the order in which their code is written.
     pub parts: Vec<Box<dyn Part>>,
-    /// Code that stands twice: as rewritten and as it was.
+    /// Multiversioned code: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
     pub copies: Vec<(usize, String)>,
@@ -148,7 +148,7 @@ impl KernelPlan<'_> {
         self.parts.is_empty()
     }
 
-    /// The checks that the code of a mode makes: those of the patterns, and those in front of code that stands twice.
+    /// The checks that the code of a mode makes: those of the patterns, and those in front of multiversioned code.
     pub fn checks(&self, mode: Mode) -> Checks<'_, '_> {
         let tests = self.versions.iter().filter_map(|version| match &version.condition {
             Condition::Warp(test) => Some((test.block, &test.no_wrap[..])),

@@ -1,4 +1,4 @@
-//! Code that stands twice: statements as rewritten where a test holds, and as they were where it fails.
+//! Multiversioned code: statements as rewritten where a test holds, and as they were where it fails.
 //!
 //! The alignment of parameters is tested once for each set of conditions, at the head of the kernel; the test of a warp
 //! stands in front of the statements. Either has the same outcome in all threads that meet there. Whether accesses are apart

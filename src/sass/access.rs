@@ -1,4 +1,4 @@
-//! Accesses to memory by kind, and what they take.
+//! Accesses to memory by kind, and their requests.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::opcodes::Role;
 /// A kind of accesses by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Access {
-    /// What it does, and where.
+    /// Its kind and its state space.
     pub role: Role,
     /// Bytes of each lane.
     pub bytes: u32,

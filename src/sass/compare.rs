@@ -33,11 +33,11 @@ pub enum Loss {
 pub struct Compared {
     /// Its name.
     pub name: String,
-    /// What it took.
+    /// Its resources before.
     pub old: Resources,
-    /// What it takes.
+    /// Its resources now.
     pub new: Resources,
-    /// What it lost, the worst first.
+    /// Its losses, the worst first.
     pub losses: Vec<Loss>,
 }
 
@@ -65,7 +65,7 @@ impl Loss {
         })
     }
 
-    /// By how much a kernel is worse, relative to what it took; not positive if it is not worse.
+    /// By how much a kernel is worse, relative to the old resources; not positive if it is not worse.
     fn worse(self, old: &Resources, new: &Resources) -> f64 {
         match (self.taken(old), self.taken(new)) {
             (Some(old), Some(new)) => (new - old) / old.abs().max(1.0),

@@ -30,7 +30,7 @@ pub struct Block {
 pub struct Graph {
     /// The blocks; the first one is the entry.
     pub blocks: Vec<Block>,
-    /// The blocks that end with a call, each with the first block of what it calls.
+    /// The blocks that end with a call, each with the first block of its callee.
     pub calls: Vec<(usize, usize)>,
 }
 

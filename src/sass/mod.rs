@@ -11,7 +11,7 @@
 //! - [`opcodes`]: the mnemonic, the class and the register operands of each opcode, from data files.
 //! - [`code`]: the instructions of the functions of a cubin.
 //! - [`lines`]: their source lines. [`mod@resources`]: what a kernel takes of a multiprocessor.
-//! - [`mod@access`]: accesses to memory by kind, and what they take.
+//! - [`mod@access`]: accesses to memory by kind, and their requests.
 //! - [`graph`]: basic blocks, loops.
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
 //! - [`compare`]: which kernels of two builds take more.

@@ -48,7 +48,7 @@ pub fn cycles_per_warp(
 /// Units that a scheduler has for itself.
 const OWN: [Pipe; 4] = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu];
 
-/// A step with what it takes.
+/// A step and its use of units.
 #[derive(Clone, Copy)]
 struct Timed {
     step: Step,

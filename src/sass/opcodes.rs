@@ -159,7 +159,7 @@ pub enum Latency {
 /// What a mnemonic stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Class {
-    /// What it does.
+    /// Its class.
     pub role: Role,
     /// Where it is executed.
     pub pipe: Pipe,
@@ -172,7 +172,7 @@ pub struct Class {
 pub struct Opcode {
     /// Its name without modifiers.
     pub mnemonic: &'static str,
-    /// What it stands for.
+    /// Its meaning.
     pub class: Class,
     /// Its register operands.
     pub operands: Vec<Operand>,

@@ -84,12 +84,12 @@ impl Work {
     }
 }
 
-/// The blocks of a kernel and of what it calls.
+/// The blocks of a kernel and of its callees.
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// The blocks that may be executed next, without those that are called.
     pub next: Vec<Vec<usize>>,
-    /// The blocks that end with a call, each with the first block of what it calls.
+    /// The blocks that end with a call, each with the first block of its callee.
     pub calls: Vec<(usize, usize)>,
     /// What an execution of each takes.
     pub work: Vec<Work>,
@@ -159,7 +159,7 @@ struct Paths<'w> {
 struct Path {
     /// The blocks on it behind which two versions of one piece of code stand.
     forks: Vec<usize>,
-    /// What it takes.
+    /// Its cycles.
     work: Work,
     /// Its parts.
     parts: Vec<Part>,
@@ -169,7 +169,7 @@ struct Path {
 struct Step {
     /// The path through it.
     own: Path,
-    /// What it takes from its beginning to the end of the part.
+    /// Its cycles from its beginning to the end of the part.
     rest: Work,
     /// The step that follows; `None` at the end.
     next: Option<usize>,
@@ -191,7 +191,7 @@ impl Paths<'_> {
         (Followed { parts }, forks)
     }
 
-    /// The path through a function with what it calls.
+    /// The path through a function and its callees.
     fn function(&self, entry: usize, around: &mut Vec<usize>, forks: &mut Vec<usize>) -> Vec<Part> {
         if entry >= self.blocks.next.len() || around.contains(&entry) || around.len() > MAX_CALLS {
             return Vec::new();

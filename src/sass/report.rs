@@ -28,12 +28,12 @@ pub struct Report {
     pub kernels: Vec<Kernel>,
 }
 
-/// A kernel. What is not known of its schedule is `None`.
+/// A kernel. Unknown parts of its schedule are `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
     /// Its name, mangled.
     pub name: String,
-    /// What it takes of a multiprocessor.
+    /// Its use of a multiprocessor.
     #[serde(flatten)]
     pub resources: Resources,
     /// Cycles in which the instructions of a warp are issued, without waits, loops weighted.
@@ -84,14 +84,14 @@ pub struct Block {
     pub file: Option<String>,
 }
 
-/// What is known of kernels beside their machine code, by their names.
+/// Facts about kernels beside their machine code, by their names.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// Bytes that ptxas says are spilled: stores, loads.
     pub spills: BTreeMap<String, (u32, u32)>,
     /// What their accesses take.
     pub requests: BTreeMap<String, Requests>,
-    /// What they executed before they were rewritten.
+    /// Their executed instructions before they were rewritten.
     pub originals: BTreeMap<String, Histogram>,
 }
 

@@ -74,7 +74,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// What is under way where two blocks meet.
+    /// The instructions in flight where two blocks meet.
     fn meet(&mut self, other: &Pending) {
         for at in 0..SCOREBOARDS {
             self.remaining[at] = self.remaining[at].max(other.remaining[at]);
@@ -215,7 +215,7 @@ impl Schedule {
 /// The kind under which waits for loads are counted among the instructions: no instruction has it.
 const WAITS: u32 = u32::MAX;
 
-/// What is needed to follow the code.
+/// The context for following the code.
 fn blocks_of(
     graph: &Graph,
     blocks: &[BlockSchedule],

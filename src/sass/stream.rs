@@ -1,5 +1,4 @@
-//! The instructions that a warp executes along its path, one behind the other, each with what it takes of the
-//! multiprocessor.
+//! The instructions that a warp executes along its path, one behind the other, each with its use of the multiprocessor.
 //!
 //! In: the instructions of each block, and the path. Out: [`Step`]s, for [`multiprocessor`](super::multiprocessor).
 

@@ -152,7 +152,7 @@ impl SourceFile {
     }
 }
 
-/// At most so many names stand in one message.
+/// The maximum number of names in one message.
 const MOST_NAMES: usize = 8;
 
 /// Names of the input as a message lists them: "`a`, `b`", and how many more there are.
@@ -166,7 +166,7 @@ pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     }
 }
 
-/// A message about a place in an input file: what is wrong, where, and what to do about it.
+/// A message about a place in an input file: the error, its place, and the cure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The file as the user named it.
@@ -175,7 +175,7 @@ pub struct Diagnostic {
     pub position: Option<Position>,
     line_text: String,
     width: u32,
-    /// What is wrong.
+    /// The error.
     pub message: String,
     /// What few messages have; boxed, since errors are returned by value.
     more: Option<Box<More>>,

@@ -104,7 +104,7 @@ impl Terms {
         self.intern(Node::Atom(input, index))
     }
 
-    /// The factors of a term; a term that is no product is its own only factor.
+    /// The factors of a term; a term that is not a product is its own only factor.
     pub fn factors(&self, term: Term) -> Vec<Term> {
         match self.node(term) {
             Node::Product(factors) => factors.to_vec(),

@@ -55,7 +55,7 @@ impl AccessKind {
     }
 }
 
-/// What is taken for granted.
+/// The assumptions.
 #[derive(Clone, Copy, Debug)]
 pub struct Assumed {
     /// The shape of blocks where the text has no `.reqntid`.
@@ -115,7 +115,7 @@ pub struct AccessTraffic {
     pub index: usize,
     /// Index of the instruction.
     pub inst: u32,
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// The state space that the instruction names; shared where a generic address is that of a shared variable.
     pub space: StateSpace,

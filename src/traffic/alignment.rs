@@ -12,7 +12,7 @@ use crate::ptx::StateSpace;
 /// Deeper terms are not looked into.
 const MAX_DEPTH: u32 = 48;
 
-/// What is known and assumed of the alignment of symbols.
+/// Known and assumed alignments of symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Aligned {
     /// Low bits that are zero in the addresses of variables, by the names of their symbols.

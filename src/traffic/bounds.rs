@@ -8,7 +8,7 @@ use super::shape::LANES;
 /// The most requests that are counted for one pattern; of a pattern that needs more, only bounds are known.
 const MAX_REQUESTS: i64 = 60_000;
 
-/// What is counted.
+/// The unit that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Counted {
     /// Sectors of 32 bytes.
@@ -35,7 +35,7 @@ pub struct Unknown {
 /// The addresses of a request: `base + numbers[lane] + Σ factor * lanes[lane]`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pattern {
-    /// What is counted.
+    /// The unit that is counted.
     pub counted: Counted,
     /// Bytes of each lane, of which its address is a multiple.
     pub bytes: i64,

@@ -81,7 +81,7 @@ pub fn passes(addresses: &[i64]) -> u32 {
     banks.into_iter().max().unwrap_or(0)
 }
 
-/// How many pieces of `size` bytes hold so many bytes.
+/// How many pieces of `size` bytes hold `bytes` bytes.
 pub fn holding(bytes: i64, size: i64) -> u32 {
     ((bytes + size - 1) / size) as u32
 }

@@ -21,7 +21,7 @@ pub type Lanes = [bool; LANES];
 pub struct Warps<'a, 'm, 's> {
     /// The function.
     pub flow: &'a Flow<'m, 's>,
-    /// Its trace, and what is uniform in it.
+    /// Its trace, and the uniform terms in it.
     pub context: Context<'a>,
     aligned: &'a Aligned,
     most_threads: u64,

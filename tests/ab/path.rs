@@ -327,6 +327,17 @@ fn launches_too_short_to_time_are_pointed_out() {
     assert!(result["notes"][0].as_str().is_some_and(|note| note.contains("launching")), "{result}");
 }
 
+/// The device has two multiprocessors.
+#[test]
+fn launches_that_leave_multiprocessors_idle_are_pointed_out() {
+    let notes = |bed: Bed| bed.ab().expect("measures")["notes"].to_string();
+    let one = notes(Bed::accumulate(times([100.0])));
+    assert!(one.contains("the launch has 1 block, and the GPU 2 multiprocessors"), "{one}");
+    assert!(one.contains("`ptxasw launch --for ab`"), "{one}");
+    let many = notes(Bed::jacobi(times([100.0, 80.0])));
+    assert!(!many.contains("multiprocessors"), "{many}");
+}
+
 #[test]
 fn the_interpreter_is_compared_with_the_device() {
     let (result, status) = Bed::jacobi(times([1.0, 1.0])).check().expect("runs");

@@ -66,7 +66,7 @@ const WRONG: &[Case] = &[
     ),
     (|_| {}, &[("TMPDIR", "/no/such/folder")], "temporary files cannot be written"),
     (|_| {}, &[("PTXASW_PTXAS", "/no/such/ptxas")], "PTXASW_PTXAS does not name a real ptxas"),
-    (|_| {}, &[("PTXASW_REPROT", "x")], "is PTXASW_REPORT meant?"),
+    (|_| {}, &[("PTXASW_REPROT", "x")], "did you mean PTXASW_REPORT?"),
     (|_| {}, &[("PTXASW_MAX_DELTA", "99")], "PTXASW_MAX_DELTA=99"),
     (|_| {}, &[("PTXASW_PROFILE", "/no/such.json")], "PTXASW_PROFILE: /no/such.json: No such file"),
     (|_| {}, &[("PTXASW_DEPTH", "1")], "PTXASW_DEPTH is set"),

@@ -69,9 +69,9 @@ const CASES: &[(Change, &[&str], &str)] = &[
         &["uninstall", "."],
         "bin/ptxas.real: this is ptxasw as well",
     ),
-    (|_| {}, &["install", "--as", "bin/ptxas", "."], "is no name of an assembler"),
-    (|_| {}, &["install", "--as", "ptxas.real", "."], "is no name of an assembler"),
-    (|_| {}, &["install", "--as", "ptxasw", "."], "is no name of an assembler"),
+    (|_| {}, &["install", "--as", "bin/ptxas", "."], "is not the name of an assembler"),
+    (|_| {}, &["install", "--as", "ptxas.real", "."], "is not the name of an assembler"),
+    (|_| {}, &["install", "--as", "ptxasw", "."], "is not the name of an assembler"),
     (|_| {}, &["install", "--as", "nvptx-none-as", "."], "there is no nvptx-none-as in"),
     (
         |f| drop(f.script("bin/as", "#!/bin/sh\necho 'GNU assembler (GNU Binutils) 2.40'\n")),
@@ -79,7 +79,7 @@ const CASES: &[(Change, &[&str], &str)] = &[
         "like GCC's assembler for nvptx",
     ),
     (|_| {}, &["toolkit", "tmp", "new"], "there is no ptxas in"),
-    (|_| {}, &["toolkit", ".", "bin"], "bin: this is there, and no mirror"),
+    (|_| {}, &["toolkit", ".", "bin"], "bin: this exists and was not made by `ptxasw toolkit`"),
     (|_| {}, &["toolkit", ".", "no/such/new"], "No such file or directory"),
 ];
 

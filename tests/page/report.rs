@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use ptxasw::cli::keep;
 use ptxasw::cli::report::report;
+use ptxasw::pipeline::{self, Options};
+use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -226,8 +229,40 @@ fn what_is_missing_is_left_away() {
     let kernels = json!([{"name": "k", "global_loads": 1, "shuffles": 0, "average_delta": null, "loads": [load]}]);
     write(&folder, "loads.json", json!({"file": "gone.ptx", "kernels": kernels}).to_string());
     let made = report(folder.path()).expect("a page");
-    assert_eq!(made.warnings, ["gone.ptx is not found: its text is not shown"]);
+    assert_eq!(
+        made.warnings,
+        [
+            "gone.ptx is not found: its text is not shown; set PTXASW_KEEP to the folder of PTXASW_REPORT, and build again"
+        ]
+    );
     assert!(made.html.contains("a &lt;b&gt;") && made.html.contains("<code>%f1</code>"));
+}
+
+/// `PTXASW_KEEP` and `PTXASW_REPORT` of one folder: the page shows the text, though the file that was assembled is gone.
+#[test]
+fn texts_that_were_kept_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string("ptx-samples/jacobi/jacobi.sm_80.ptx").expect("it is there");
+    let source = SourceFile::new("/tmp/gone/jacobi.ptx", text);
+    let rewritten = pipeline::rewrite(&source, &Options::paper()).expect("it is PTX");
+    keep::store_report(folder.path(), &source, &rewritten.report).expect("a report");
+    let without = report(folder.path()).expect("a page");
+    assert_eq!(without.warnings.len(), 1, "{:?}", without.warnings);
+    keep::store_texts(folder.path(), &source, Some(&rewritten)).expect("texts");
+    let with = report(folder.path()).expect("a page");
+    assert_eq!(with.warnings, [""; 0]);
+    assert!(with.html.contains(".visible .entry") && !without.html.contains(".visible .entry"));
+    // One line, however many texts are missing.
+    let others = [("a.json", "/tmp/gone/a.ptx"), ("b.json", "/tmp/gone/b.ptx")];
+    for (name, file) in others {
+        write(&folder, name, json!({"file": file, "kernels": []}).to_string());
+    }
+    let several = report(folder.path()).expect("a page");
+    assert_eq!(several.warnings.len(), 1, "{:?}", several.warnings);
+    assert!(
+        several.warnings[0].starts_with("2 files are not found")
+            && several.warnings[0].contains("PTXASW_KEEP")
+    );
 }
 
 fn simulation() -> Value {
@@ -396,7 +431,7 @@ fn the_page_goes_where_it_is_asked_to() {
     // Found by the path that the JSON gives; what is no report is said and left out.
     let said = String::from_utf8_lossy(&printed.stderr);
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("launch.json is no JSON of candidates"), "{said}");
+    assert!(said.contains("launch.json is not JSON of candidates"), "{said}");
     assert!(printed.stdout.starts_with(b"<!DOCTYPE html>"));
     let file = format!("{place}/page.html");
     let written = ptxasw(&["report", &place, "-o", &file]);

@@ -289,7 +289,7 @@ fn lost_warps_are_taken_back() {
     assert!(reason.contains(" of 64 warps in blocks of 128"), "{reason}");
     assert!(made.log.contains(&format!("a.ptx: k {reason}")), "{}", made.log);
     assert!(
-        made.log.contains("1 functions, 1 global loads, 0 replaced, 1 taken back"),
+        made.log.contains("1 function, 1 global load, 0 replaced, 1 taken back"),
         "{}",
         made.log
     );

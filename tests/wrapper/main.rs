@@ -10,13 +10,16 @@ mod fallback;
 mod fuzz;
 mod handover;
 mod interrupt;
+mod kernels;
 mod letter;
 mod limits;
 mod locate;
+mod log;
 mod profile;
 mod proportion;
 mod real;
 mod rewriter;
+mod streams;
 mod support;
 mod temporary;
 
@@ -40,19 +43,22 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 12] = [
+    let files: [(&str, Tests); 15] = [
         // The longest first.
         ("fuzz", fuzz::TESTS),
         ("check", check::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),
+        ("kernels", kernels::TESTS),
         ("letter", letter::TESTS),
         ("limits", limits::TESTS),
         ("locate", locate::TESTS),
+        ("log", log::TESTS),
         ("profile", profile::TESTS),
         ("proportion", proportion::TESTS),
         ("real", real::TESTS),
+        ("streams", streams::TESTS),
         ("temporary", temporary::TESTS),
     ];
     let trials = files.iter().flat_map(|(file, tests)| {

@@ -12,7 +12,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Allocates so many bytes; no bytes at all still get an address.
+    /// Allocates `bytes` bytes; an empty allocation still gets an address.
     pub fn new(bytes: usize) -> Result<Memory, DriverError> {
         // SAFETY: the context is current (`Cuda::open`), and the memory is freed once, in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(1)) }?;

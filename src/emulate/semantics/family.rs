@@ -31,7 +31,7 @@ pub(in crate::emulate) enum Family {
     Move,
     Convert,
     GenericAddress,
-    /// An operation on so many elements, 1, 2 or 4.
+    /// An operation; the number of its elements, 1, 2 or 4.
     Video(Operation, u8),
     /// `vmad`
     VideoProduct,

@@ -196,7 +196,7 @@ pub(super) fn multiply(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     Some(arena.extract(result, 0, 32))
 }
 
-/// `.shr7`, `.shr15`: the result shifted to the right by so many bits.
+/// `.shr7`, `.shr15`: the result shifted to the right by this number of bits.
 fn scaled(arena: &mut Arena, form: &Form, result: TermId, signed: bool) -> TermId {
     let scale = match () {
         () if form.has(Qualifier::Shr7) => 7,

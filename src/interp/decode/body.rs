@@ -369,7 +369,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 self.lookup(guard.register)?
             else {
                 let message =
-                    format!("the guard `{}` is no predicate register", guard.register.text);
+                    format!("the guard `{}` is not a predicate register", guard.register.text);
                 return Err(self.error(guard.register.span, message));
             };
             let slot = self.stable_guard(instruction, slot);

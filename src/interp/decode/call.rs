@@ -20,7 +20,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         operands = rest;
     }
     let [Operand::Name(name), rest @ ..] = operands else {
-        return Err(inst.unsupported("this operand is no function and no register"));
+        return Err(inst.unsupported("this operand is neither a function nor a register"));
     };
     let args = match rest {
         [Operand::List(items, _), ..] => formals(cx, inst, items)?,

@@ -25,7 +25,7 @@ pub fn branch<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 fn label<'s>(cx: &mut Decoder<'_, '_, 's>, name: Name<'s>) -> Result<Pc, Fault> {
     match cx.lookup(name)? {
         Symbol::Label(label) => Ok(label as Pc),
-        _ => Err(cx.error(name.span, format!("`{}` is no label", name.text))),
+        _ => Err(cx.error(name.span, format!("`{}` is not a label", name.text))),
     }
 }
 
@@ -42,7 +42,7 @@ pub fn indexed_branch<'m, 's>(
         return Err(inst.unsupported("the targets of `brx.idx` are a list's label"));
     };
     let Symbol::Targets(list) = cx.lookup(*list)? else {
-        return Err(inst.unsupported(format!("`{}` is no list of branch targets", list.text)));
+        return Err(inst.unsupported(format!("`{}` is not a list of branch targets", list.text)));
     };
     let targets = cx.branch_targets(list).iter().map(|&label| label as Pc).collect();
     cx.emit(Op::IndexedBranch(Box::new(IndexedBranch { index, targets, meet: AT_RETURN })));

@@ -273,7 +273,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         match self.lookup(name)? {
             Symbol::Register(register) if register.file == file_of(ty) => Ok(register.slot),
             Symbol::Register(register) => Err(self.wrong_width(name, register)),
-            _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),
+            _ => Err(self.error(name.span, format!("`{}` is not a register", name.text))),
         }
     }
 
@@ -298,7 +298,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             }
         };
         let Some(register) = self.register(name) else {
-            return Err(self.error(name.span, format!("`{}` is no register", name.text)));
+            return Err(self.error(name.span, format!("`{}` is not a register", name.text)));
         };
         self.register_dest(register, name.span, ty).map(Some)
     }
@@ -334,7 +334,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                     let offset = offset.wrapping_mul(variable.element as i64);
                     return Ok(variable_place(variable, offset, space));
                 }
-                _ => return Err(self.error(name.span, format!("`{}` is no array", name.text))),
+                _ => return Err(self.error(name.span, format!("`{}` is not an array", name.text))),
             },
             _ => {
                 return Err(
@@ -354,7 +354,9 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                 Ok(Place { space, base: Base::W64(slot), offset })
             }
             Symbol::Variable(variable) => Ok(variable_place(variable, offset, space)),
-            _ => Err(self.error(name.span, format!("`{}` is no register or variable", name.text))),
+            _ => {
+                Err(self.error(name.span, format!("`{}` is not a register or variable", name.text)))
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ pub enum Symbol {
 /// What a parameterised declaration (`%r<100>`) declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// Registers of that type, each with so many elements.
+    /// Registers of that type; the number of elements of each.
     Registers(ScalarType, u8),
     /// Variables: the first one, and the bytes from each to the next.
     Variables(Variable, u64),

@@ -245,7 +245,7 @@ impl<'m, 's> Unit<'m, 's> {
             Initializer::Value(Immediate { value, .. }) => constant_bits(*value, ty),
             Initializer::Symbol { name, offset, generic, mask } => {
                 let unknown = || {
-                    let message = format!("`{}` is no variable or function", name.text);
+                    let message = format!("`{}` is not a variable or function", name.text);
                     Fault::new(FaultKind::Unsupported, message).at(name.span)
                 };
                 let symbol = inner(name.text).or_else(|| self.resolve(name.text));

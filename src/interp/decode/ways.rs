@@ -3,7 +3,7 @@
 //! An assembler may take lanes that leave a loop off the list of those that others wait for (`BREAK`).
 //! Then only ways within the loop count: lanes may meet at any place through which all of their ways
 //! lead to one exit, or to the next iteration. ptxas also makes one loop of two nested ones if the
-//! outer one cannot go round without the inner one; then the next arrival at the inner header counts
+//! outer one cannot iterate without the inner one; then the next arrival at the inner header counts
 //! as an end, by ways within the outer loop.
 //!
 //! All this is computed from micro-operations alone, and shares nothing with [`mod@crate::cfg`], whose

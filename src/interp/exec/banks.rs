@@ -10,7 +10,7 @@ const BANKS: usize = 32;
 /// Marks a bank that nobody has asked.
 const NONE: u64 = u64::MAX;
 
-/// The wavefronts of lanes that access so many bytes each at these offsets.
+/// The wavefronts of lanes that access `bytes` bytes each at these offsets.
 pub fn wavefronts(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
     let together = LANES / (bytes.next_power_of_two() as usize / 4).clamp(1, 4);
     let all = if together == LANES { Mask::MAX } else { (1 << together) - 1 };

@@ -2,7 +2,7 @@
 //! Instructions: bar").
 //!
 //! Threads arrive one by one, as on devices since Volta: a barrier without a thread count opens when
-//! every thread of the block that has not ended has arrived, a barrier with a count when so many have.
+//! every thread of the block that has not ended has arrived, a barrier with a count when that number of threads has.
 //! A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete. Lanes of a
 //! warp that waited at one instruction run together behind it.
 

@@ -39,7 +39,7 @@ pub enum Progress {
 /// One block.
 #[derive(Debug)]
 pub struct Block<'p, C> {
-    /// What it shares with all other blocks.
+    /// The data shared by all blocks.
     pub machine: &'p Machine<'p>,
     /// Its index in the grid.
     pub id: [u32; 3],
@@ -49,7 +49,7 @@ pub struct Block<'p, C> {
     shared_marks: Vec<AtomicU32>,
     /// Whether no poison is in its shared memory, and from which barrier on that is looked for again.
     shared_clean: (bool, u32),
-    /// What is known of poison in memory.
+    /// Poison in memory.
     marks: Marks,
     /// Its warps.
     pub warps: Vec<Warp>,

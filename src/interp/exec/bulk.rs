@@ -12,7 +12,7 @@ use crate::interp::program::transaction::BulkCopy;
 use crate::interp::registers::{Mask, Registers, lanes};
 use crate::ptx::StateSpace;
 
-/// Sizes and addresses must be multiples of so many bytes.
+/// The alignment of sizes and addresses in bytes.
 const GRAIN: u32 = 16;
 
 /// The bytes that a bulk copy reads or writes.

@@ -8,7 +8,7 @@ pub const COUNT: usize = 16;
 /// The number under which the cluster's barrier is kept: a cluster is one block.
 pub const CLUSTER: u32 = COUNT as u32;
 
-/// What is known of one barrier.
+/// The state of one barrier.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
     /// The lanes of each warp that have arrived.

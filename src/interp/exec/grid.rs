@@ -22,10 +22,10 @@ const TURN: u64 = 1 << 18;
 /// Blocks that may be under way at a time, as many as fit on a large device.
 const RESIDENT: usize = 256;
 
-/// Accesses are watched if the buffers have at most so many bytes; the stamps take six times as much.
+/// The maximum size of watched buffers in bytes; the stamps take six times as much.
 const WATCHED: u64 = 1 << 29;
 
-/// The outcome of a launch, besides what it wrote to memory.
+/// The outcome of a launch, besides memory.
 #[derive(Debug)]
 pub struct Executed<C> {
     /// The events that were counted.

@@ -22,7 +22,7 @@ pub struct Frame {
     pub free: bool,
 }
 
-/// Whether a group can run, and if not, what it waits for.
+/// Whether a group can run, and otherwise the reason why it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// It can run.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Sizes of allocations are multiples of so many bytes.
+/// The granularity of allocations in bytes.
 const GRAIN: u64 = 16;
 
 /// The blocks of the heap's region.
@@ -16,12 +16,12 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// A heap of so many bytes, all free.
+    /// A heap of `bytes` bytes, all free.
     pub fn new(base: u64, bytes: u64) -> Heap {
         Heap { base, free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new() }
     }
 
-    /// The address of so many new bytes, the first that fit; null if none do.
+    /// The address of `bytes` new bytes, the first that fit; null if none do.
     pub fn allocate(&mut self, bytes: u64) -> u64 {
         let size = bytes.max(1).div_ceil(GRAIN).saturating_mul(GRAIN);
         let Some((&at, &room)) = self.free.iter().find(|&(_, &room)| room >= size) else {

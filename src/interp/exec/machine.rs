@@ -14,7 +14,7 @@ use crate::ptx::StateSpace;
 /// A launch that is about to run.
 #[derive(Debug)]
 pub struct Machine<'p> {
-    /// The decoded kernel and what it calls.
+    /// The decoded kernel and its callees.
     pub program: &'p Program,
     /// Global and constant memory.
     pub global: &'p Global,

@@ -10,7 +10,7 @@ use crate::interp::program::{Destination, Order, Scope};
 use crate::interp::registers::{Mask, lanes};
 use crate::ptx::StateSpace;
 
-/// What is watched for races, and for which access.
+/// The state of the race detector, and the access.
 pub struct Watch<'a> {
     /// The stamps, if races are looked for.
     pub shadow: Option<&'a mut Shadow>,
@@ -18,7 +18,7 @@ pub struct Watch<'a> {
     pub who: Accessor,
     /// The earlier access, once a race is found.
     pub race: Option<Race>,
-    /// What is known of values that nobody has determined, if they are looked for.
+    /// The state of the search for undetermined values, if it is on.
     pub marks: Option<&'a mut Marks>,
     /// The warp.
     pub warp: u32,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Zeroed memory of at least so many bytes.
+/// Zeroed memory of at least `bytes` bytes.
 pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
     std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
 }

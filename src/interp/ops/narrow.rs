@@ -13,7 +13,7 @@ use crate::ptx::ScalarType::{self, B8, B16, B32, F32};
 /// A type of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pair {
-    /// Numbers of a format, each in a place of so many bits.
+    /// Numbers of a format, each in a field; its width in bits.
     Of(Format, u32),
     /// `.ue8m0x2`: powers of two without a sign, each in a byte.
     Powers,

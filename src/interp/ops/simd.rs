@@ -94,7 +94,7 @@ fn element(pair: u64, number: u32, bits: u32, signed: bool) -> i64 {
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let Some((operation, count)) = operation(inst.opcode()) else {
-        return Err(inst.unsupported("this is no video instruction on halves or bytes"));
+        return Err(inst.unsupported("this is not a video instruction on halves or bytes"));
     };
     let bits = 32 / count;
     let (saturate, sums) = (inst.take(Qualifier::Sat), inst.take(Qualifier::Add));

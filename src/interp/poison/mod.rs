@@ -136,7 +136,7 @@ pub struct Found {
     pub source: Source,
 }
 
-/// What is known of poison outside of registers, for one block.
+/// Poison outside of registers, for one block.
 #[derive(Debug, Default)]
 pub struct Marks {
     /// Where poison was read that was copied to shared or local memory: by the thread (0 for shared memory, else one more

@@ -1,4 +1,4 @@
-//! What is done about poison before a micro-operation is executed.
+//! The treatment of poison before a micro-operation is executed.
 
 use super::{Found, Poison, other_results, results, uses};
 use crate::interp::exec::AccessFault;

@@ -16,7 +16,7 @@ pub type ScalarFn = Box<dyn Fn([u64; 4]) -> Result<u64, &'static str> + Send + S
 
 /// A pure instruction, performed lane by lane.
 pub struct Scalar {
-    /// What it computes.
+    /// Its operation.
     pub run: ScalarFn,
     /// The destination.
     pub d: Cell,
@@ -35,7 +35,7 @@ pub type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
 pub struct Across {
-    /// What it computes.
+    /// Its operation.
     pub run: AcrossFn,
     /// The registers that it reads.
     pub sources: Vec<Cell>,

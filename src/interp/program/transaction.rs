@@ -7,7 +7,7 @@ use crate::interp::registers::Slot;
 /// The operation of an `mbarrier` instruction. Counts are narrow registers.
 #[derive(Clone, Copy, Debug)]
 pub enum MBarrierKind {
-    /// `init`: a new object that expects so many arrivals in each phase.
+    /// `init`: a new object; the expected arrivals in each phase.
     Init(Slot),
     /// `inval`.
     Invalidate,

@@ -1,4 +1,4 @@
-//! The rules, by what they are about. Each function takes a function of the input and gives what it has found.
+//! The rules, by subject. Each function takes a function of the input and returns its findings.
 //!
 //! `requests`: what rules of global memory share; `coalescing`: sectors of global memory; `structs`: members of structs;
 //! `banks`: wavefronts of shared memory, and atomics; `reloads`: loads that a store forbids to keep; `spaces`: local and generic memory, irregular addresses;

@@ -13,7 +13,7 @@ const LONGEST: i64 = 128;
 
 /// Accesses of one kind in one block, whose lanes lie `stride` bytes apart, to different members of one struct.
 pub struct Group {
-    /// What they do.
+    /// Verbs for them.
     kind: AccessKind,
     /// Bytes of a struct.
     stride: i64,

@@ -1,4 +1,4 @@
-//! Values that go round loops in registers, in place of loads of what an iteration before has loaded (strategy
+//! Loop-carried values in registers, in place of loads of what an iteration before has loaded (strategy
 //! `reuse`).
 //!
 //! The links of one loop are weighed together, since they share tests.
@@ -19,7 +19,7 @@ use crate::strategies::StrategyName;
 /// compute the one base, the register with the other.
 type Test = (u32, u32, Slice, RegisterId);
 
-/// What is tested at the end of each iteration for a link.
+/// The test at the end of each iteration for a link.
 fn tested_always(link: &Carried) -> Option<Test> {
     match &link.start {
         Start::Performed(Some(SameAddress { slice, source: Tested::Always(base), .. })) => {
@@ -92,14 +92,14 @@ impl Shape for Carried {
     }
 }
 
-/// The blocks that get code for a value that goes round a loop.
+/// The blocks that get code for a loop-carried value.
 fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &Carried) -> Vec<BlockId> {
     let around = [link.load.inst, link.source, link.entry, link.entry + 1];
     let places = around.into_iter().chain(link.latches.iter().copied());
     places.filter_map(|inst| finder.opportunities.block_of(inst)).collect()
 }
 
-/// Whether a value that goes round a loop takes fewer cycles than the load; `test` are the instructions of
+/// Whether a loop-carried value takes fewer cycles than the load; `test` are the instructions of
 /// a test in each iteration, or its share of one for several loads.
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
@@ -115,9 +115,9 @@ fn weigh(
     let kept = costs.load(&request) + costs.instructions(1);
     let mut limit = None;
     let instead = match link.start {
-        // The assembler lets the load fill the register that goes round.
+        // The assembler lets the load fill the rotating register.
         Start::Loaded { .. } => costs.instructions(words * link.distance),
-        // What is not loaded takes a place in the queue all the same.
+        // A value that is not loaded takes a place in the queue all the same.
         Start::Performed(_) => {
             // Beside the first-level cache a load that is there under a predicate takes its time all the
             // same: in the simulator such marches over rows and planes took 1.00 to 1.19 times as long, and

@@ -1,4 +1,4 @@
-//! The part of a plan that is about values which go round loops: what stands in front of the loop, in the
+//! The part of a plan that is about loop-carried values: what stands in front of the loop, in the
 //! place of the load, and at the loop's end.
 
 use std::fmt::Write;
@@ -365,7 +365,7 @@ impl Planner<'_, '_, '_, '_> {
         let flow = self.flow;
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
-        // The names of the destinations, each with the register that goes round in its place.
+        // The names of the destinations, each with the rotating register in its place.
         let rounds: FxHashMap<&str, String> = registers
             .iter()
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))

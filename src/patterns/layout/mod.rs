@@ -64,7 +64,8 @@ impl Shape for ArrayFinding {
             let (line, source) = (places.line(access.inst), places.origin(access.inst));
             ArrayAccessReport { line, source, bytes: access.bytes, wavefronts }
         });
-        let sum = |of: fn(&(f64, f64)) -> f64| rounded(wavefronts.iter().map(of).sum());
+        // The sum of no numbers is -0.
+        let sum = |of: fn(&(f64, f64)) -> f64| rounded(wavefronts.iter().map(of).sum()) + 0.0;
         let all = Wavefronts { before: sum(|pair| pair.0), after: sum(|pair| pair.1) };
         report.arrays.push(ArrayReport {
             line: array.line,

@@ -11,7 +11,7 @@ use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
 use crate::reuse::{Limit, Refusal, Unpaid};
 use crate::strategies::StrategyName;
 
-/// How often a loop is taken to go round.
+/// How many iterations are assumed for a loop.
 const ROUNDS: f64 = 8.0;
 
 /// The deepest nesting of loops that still counts.
@@ -93,7 +93,7 @@ fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Option
     let now = total(&array, |access| mean(access, Placement::Same));
     let allowed = options.strategies.allow(StrategyName::Bank);
     let weighed = options.strategies.are_weighed();
-    // What is slower by the machine code is taken back as a whole: so nothing else is done to the kernel.
+    // A rewrite that is slower by the machine code is undone as a whole: so nothing else is done to the kernel.
     let by_check = !allowed && weighed && options.is_checked;
     let refusal = match array.refusal.clone() {
         Some(refusal) => Some(refusal),

@@ -174,7 +174,7 @@ fn cheapest(
     Err(refusal.unwrap_or(Refusal::NoPartner))
 }
 
-/// The opportunity, if it fits what is chosen already and takes fewer cycles than the load.
+/// The opportunity, if it fits the earlier choices and takes fewer cycles than the load.
 fn fitting(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,

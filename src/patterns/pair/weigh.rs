@@ -1,4 +1,4 @@
-//! What it costs to take a load's value from another load's registers.
+//! The cost of taking a load's value from another load's registers.
 
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -52,7 +52,7 @@ pub fn weigh(
             StrategyName::Paper => {
                 let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
                 let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
-                // (The load needs a move of what is received in any case.)
+                // (The load needs a move of the received value in any case.)
                 let assembled = opportunity.pieces.iter().filter(|p| p.whole().is_none());
                 let extra: u32 = assembled.map(Piece::instructions).sum();
                 if !costs.allow_shuffles(&request) && opportunity.delta != 0 {

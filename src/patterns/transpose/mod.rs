@@ -78,7 +78,7 @@ impl Pattern for Stores {
         StrategyName::Aos
     }
 
-    /// Claims the structs that are stored, none in blocks that get code for values that go round loops; those that are
+    /// Claims the structs that are stored, none in blocks that get code for loop-carried values; those that are
     /// refused are listed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Aos) {

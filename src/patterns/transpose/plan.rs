@@ -1,4 +1,4 @@
-//! The part of a plan for loads and stores of structs: their text, and which statements stand twice.
+//! The part of a plan for loads and stores of structs: their text, and the multiversioned statements.
 
 use std::ops::Range;
 

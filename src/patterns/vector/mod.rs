@@ -77,7 +77,7 @@ impl Shape for Adjacent {
     }
 }
 
-/// Whether a vector load takes fewer cycles than what it stands for.
+/// Whether a vector load takes fewer cycles than the loads that it replaces.
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,

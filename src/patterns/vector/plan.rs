@@ -1,4 +1,4 @@
-//! The part of a plan for vector loads: their text, and which statements stand twice.
+//! The part of a plan for vector loads: their text, and the multiversioned statements.
 //!
 //! If alignment is proved, the vector load stands in the place of the first of the loads. If it is
 //! not, one test of each parameter at the head of the kernel, the same for all threads, decides at
@@ -120,7 +120,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 }
 
-/// The statements that stand twice: from the first to the last load of each group that needs a
+/// The multiversioned statements: from the first to the last load of each group that needs a
 /// test, with what is tested; groups with only loads and arithmetic between them are joined.
 fn versions(
     planner: &Planner<'_, '_, '_, '_>,

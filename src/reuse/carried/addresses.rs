@@ -9,7 +9,7 @@ use crate::cfg::{Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
 
-/// Values are carried over at most so many iterations.
+/// The maximum number of iterations over which a value is carried.
 pub const MAX_ITERATIONS: u32 = 4;
 
 /// Assignments tried.
@@ -19,7 +19,7 @@ const ROUNDS: u64 = 4;
 pub(super) struct Candidate {
     /// The number of the source.
     pub source: usize,
-    /// So many iterations before.
+    /// Distance in iterations.
     pub distance: u32,
     /// Whether the addresses are equal; otherwise they are as long as nothing wraps around.
     pub equal: bool,

@@ -13,7 +13,7 @@ use crate::cfg::Flow;
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
 
-/// The tests, in front of the loop, that no store of the loop changes a value that goes round.
+/// The tests, in front of the loop, that no store of the loop changes a loop-carried value.
 #[derive(Clone, Debug, Default)]
 pub struct Apart {
     /// What computes the bases of the addresses.
@@ -27,7 +27,7 @@ pub struct Apart {
 pub struct Pair {
     /// The store.
     pub store: Place,
-    /// The load whose value goes round, or that needs it.
+    /// The load whose value is carried, or that needs it.
     pub load: Place,
 }
 
@@ -38,7 +38,7 @@ pub struct Place {
     pub inst: u32,
     /// The step whose result is the base of the address; none: the register that the instruction names.
     pub base: Option<usize>,
-    /// So many bytes.
+    /// Distance in bytes.
     pub bytes: u32,
 }
 

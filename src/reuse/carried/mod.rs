@@ -1,4 +1,4 @@
-//! Loads that read what another load has read some iterations before: the value goes round the loop in
+//! Loads that read what another load has read some iterations before: the value is carried by the loop in
 //! registers.
 //!
 //! In: loads of one natural loop. Out: [`Carried`] links, each from a load to the one whose value of an
@@ -41,7 +41,7 @@ pub struct Carried {
     pub load: Load,
     /// The instruction of the load whose value of an iteration before it is.
     pub source: u32,
-    /// So many iterations before: 1 to [`MAX_ITERATIONS`].
+    /// Distance in iterations: 1 to [`MAX_ITERATIONS`].
     pub distance: u32,
     /// For each element of the load the element of the source load that stands for it.
     pub pieces: Vec<(Element, Element)>,

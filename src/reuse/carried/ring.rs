@@ -6,7 +6,7 @@ use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::StateSpace;
 
-/// What is known of a loop that may carry values.
+/// A loop that may carry values.
 pub(super) struct Ring {
     pub id: LoopId,
     /// The last instruction in front of the loop.
@@ -29,7 +29,7 @@ pub(super) struct Ring {
     pub changes_memory: bool,
 }
 
-/// A loop in which values may go round: one edge into it, behind or in front of whose last instruction code
+/// A loop that may carry values: one edge into it, behind or in front of whose last instruction code
 /// is executed whenever the loop is entered.
 pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let one = flow.loops.get(id);
@@ -38,7 +38,7 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
     let mut outside = header.predecessors.iter().filter(|edge| !latch_blocks.contains(&edge.from));
     let (Some(entry), None) = (outside.next(), outside.next()) else { return None };
     let from = flow.block(entry.from);
-    // (A block without instructions is the function's start; its entry is no place behind something.)
+    // (A block without instructions is the function's start; its entry is not a place behind something.)
     let falls_in = header.first == from.end;
     let alone = from.successors.len() == 1;
     if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()] {
@@ -81,7 +81,7 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
         let elsewhere =
             matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared);
         if access.effect == Effect::Store && !elsewhere {
-            // In an inner loop it is executed again and again, and a generic address is no number that
+            // In an inner loop it is executed again and again, and a generic address is not a number that
             // could be compared with a global one.
             let is_plain = access.space == StateSpace::Global
                 && access.address.is_some()

@@ -12,7 +12,7 @@ use super::ring::Ring;
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 
-/// At most so many instructions are copied for one address, or for the two of a test.
+/// The maximum number of instructions that are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;
 
 /// A copy of an instruction, as it is executed in some iteration.
@@ -190,7 +190,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         }
     }
 
-    /// A copy of an instruction, and of what it needs.
+    /// A copy of an instruction and its operands.
     fn step(
         &self,
         trace: &KernelTrace,

@@ -97,7 +97,7 @@ fn folded(access: &ArrayAccess, placement: Placement) -> Option<(u64, i64)> {
     }
 }
 
-/// How many instructions the new addresses take, each as often as its loops go round by a guess: `often` for one
+/// How many instructions the new addresses take, each times the guessed iterations of its loops: `often` for one
 /// of some depth.
 pub fn added(
     array: &SharedArray,

@@ -109,7 +109,7 @@ fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
     Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
 }
 
-/// The values of a term in the lanes of some warps; `None` if they depend on what is not known. Where the block's
+/// The values of a term in the lanes of some warps; `None` if they depend on unknown values. Where the block's
 /// shape is not known, the lanes of a warp lie one after the other in `tid.x`.
 fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
     let mut valuation = Valuation::new(&trace.arena, [term].into_iter());

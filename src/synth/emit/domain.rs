@@ -42,7 +42,7 @@ pub fn at(expr: &Expr, place: &[(String, i64)]) -> Expr {
     replaced(expr, &|name| find(name).map(|(_, value)| Expr::Number(*value)))
 }
 
-/// Both conditions; none is no condition.
+/// Both conditions; without any, no condition.
 pub fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
     Some(match a {
         Some(a) => Expr::Binary(Op::And, Rc::new(a), Rc::new(b)),

@@ -42,7 +42,7 @@ struct Sum {
     turns: Vec<i64>,
 }
 
-/// The rounds of a turn by at most so many places.
+/// The rounds of a rotation by at most `most` places.
 pub fn rounds(most: usize) -> usize {
     (usize::BITS - most.leading_zeros()) as usize
 }

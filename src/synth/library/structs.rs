@@ -39,7 +39,7 @@ pub fn header() -> Result<Header, String> {
     Ok(Header { file: "structs.cuh", text, functions: counts.iter().sum::<usize>() + own })
 }
 
-/// The sketch of the transposition for structs of so many words.
+/// The sketch of the transposition for structs of `words` words.
 pub fn sketch(words: u32) -> String {
     SKETCH.replace("param S = 7", &format!("param S = {words}"))
 }

@@ -250,7 +250,7 @@ impl Lowering<'_> {
         let mut shape = Vec::new();
         for index in &input.indices {
             let super::ast::Index::Plain(extent) = index else {
-                return Err(self.error(input.span, "the shape of an input is no hole"));
+                return Err(self.error(input.span, "an input's shape must be constant"));
             };
             let value = self.constant(extent)?;
             match usize::try_from(value) {

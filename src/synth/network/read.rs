@@ -155,7 +155,7 @@ impl Reader<'_> {
                         "associative" => {}
                         "idempotent" => self.network.idempotent = true,
                         other => {
-                            let message = format!("`{other}` is no law of a network's operator");
+                            let message = format!("`{other}` is not a law of a network's operator");
                             let error = self.error(law.span, message);
                             return Err(error.with_hint("`associative` or `idempotent`"));
                         }

@@ -1,5 +1,5 @@
 //! Networks from an example or from what they compute. Either way the result is executed for every number of lanes,
-//! and one that fails anywhere is no solution.
+//! and one that fails anywhere is not a solution.
 
 use super::context::Context;
 use super::execute::divided;
@@ -10,7 +10,7 @@ use super::run::Instance;
 /// The number of lanes from which networks with segments are resolved.
 const SEGMENTED_LANES: usize = 8;
 
-/// A number of lanes that is no power of two.
+/// A number of lanes that is not a power of two.
 const NO_POWER: usize = 11;
 
 /// Looks for a network.
@@ -22,7 +22,7 @@ pub fn search(network: &Network) -> Outcome {
         None => network.lanes,
     };
     let main = match network.goal.segmented && network.drawn.is_none() {
-        // What has to be done at the end shows where that is no power of two.
+        // What has to be done at the end shows where that is not a power of two.
         false if network.drawn.is_none() && network.size.is_some() => {
             vec![Instance::whole(lanes), Instance::whole(NO_POWER)]
         }

@@ -9,7 +9,7 @@ use crate::synth::emit::domain::{at, replaced};
 use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Expr, Op};
 
-/// The instruction's type for so many bytes, and how many registers it takes.
+/// The instruction's type for `bytes` bytes, and how many registers it takes.
 fn typed(bytes: u64) -> (&'static str, usize) {
     match bytes {
         1 => ("u8", 1),

@@ -230,7 +230,7 @@ impl Reader<'_> {
                     "padding" => Family::Padding,
                     "swizzle" => Family::Swizzle,
                     other => {
-                        let message = format!("`{other}` is no family of placements");
+                        let message = format!("`{other}` is not a family of placements");
                         let error = self.error(hole.family.span, message);
                         return Err(error.with_hint("`place`, `padding` or `swizzle`"));
                     }
@@ -288,7 +288,7 @@ impl Reader<'_> {
         for name in &access.rounds {
             let found = self.axis(&name.text).filter(|axis| axis.0 != lane.0);
             let Some(axis) = found.filter(|axis| !rounds.contains(axis)) else {
-                let message = format!("`{}` is no further axis", name.text);
+                let message = format!("`{}` is not another axis", name.text);
                 return Err(self.error(name.span, message));
             };
             rounds.push(axis);
@@ -345,7 +345,7 @@ impl Reader<'_> {
             access.reference.indices.iter().zip(&shared.extents).enumerate()
         {
             let Index::Plain(plain) = index else {
-                return Err(self.error(access.span, "what is accessed is no hole"));
+                return Err(self.error(access.span, "an `access` index cannot be a hole"));
             };
             self.known(plain, names)?;
             let value = plain.expr.value(&|name| {
@@ -360,8 +360,9 @@ impl Reader<'_> {
             };
             let last = number + 1 == shared.extents.len();
             if last && (at % several != 0 || at + several > extent) {
-                let message =
-                    format!("{bytes} bytes begin at an element that is no multiple of {several}");
+                let message = format!(
+                    "{bytes} bytes begin at an element that is not a multiple of {several}"
+                );
                 return Err(self.error(plain.span, message));
             }
             flat = flat * extent + at;

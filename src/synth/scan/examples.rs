@@ -58,7 +58,7 @@ impl<'l> Source<'l> {
         self.exactly(length, most)
     }
 
-    /// A list of so many elements of numbers up to `most`.
+    /// A list of `length` elements of numbers up to `most`.
     pub fn exactly(&mut self, length: usize, most: i64) -> List {
         let inputs = self.subject.inputs.len();
         let mut list = vec![Vec::with_capacity(inputs); length];

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use std::collections::BTreeMap;
 
+use crate::kernels;
 use crate::ptx::{self, Depth, Function, FunctionKind, StateSpace, Statement};
 use crate::source::SourceFile;
 
@@ -24,12 +25,14 @@ pub fn under_names(
 ) -> Result<SourceFile, String> {
     let parse = |source| ptx::parse(source, Depth::All).map_err(|error| error.to_string());
     let (before, after) = (parse(original)?, parse(rewritten)?);
-    let find = |module: &'_ ptx::Module<'_>, source: &SourceFile, name: &str| {
-        let found = module.functions().position(|f| f.name.text == name);
-        found.ok_or_else(|| format!("{}: there is no function `{name}`", source.name()))
+    let find = |module: &'_ ptx::Module<'_>, name: &str| {
+        let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+        let found = kernels::find(&names, name);
+        let at = found.map(|found| names.iter().position(|name| *name == found));
+        at.map(Option::unwrap_or_default)
     };
-    let old = find(&before, original, kernel)?;
-    let new = find(&after, rewritten, against)?;
+    let old = find(&before, kernel)?;
+    let new = find(&after, against)?;
     let (old, new) = (before.functions().nth(old), after.functions().nth(new));
     let (Some(old), Some(new)) = (old, new) else { return Err("no function".to_owned()) };
     let (theirs, mine) = (parameters(old), parameters(new));
@@ -41,7 +44,7 @@ pub fn under_names(
         ));
     }
     let mut names: BTreeMap<&str, &str> = mine.into_iter().zip(theirs).collect();
-    names.insert(against, kernel);
+    names.insert(new.name.text, old.name.text);
     let (theirs, mine) = (variables(old), variables(new));
     if theirs.len() == mine.len() {
         names.extend(mine.into_iter().zip(theirs));

@@ -1,4 +1,4 @@
-//! Pairs the loop-carried registers of both programs by what they hold.
+//! Pairs the loop-carried registers of both programs by their values.
 //!
 //! In: two programs with the same loops, whose registers may have any names. Out: for each loop and register of the
 //! rewritten one, the original's register with the same first value and the same update. This is value numbering

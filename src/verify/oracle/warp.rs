@@ -49,7 +49,7 @@ pub(in crate::verify) struct Warp<'r, 's> {
     pub opened: Option<Opened>,
     /// The stores of other lanes' values.
     pub exchanges: Vec<WarpExchange>,
-    /// Instructions that were not understood, each with what is missing.
+    /// Instructions that were not understood, each with the reason.
     pub hints: Vec<(u32, &'static str)>,
 }
 

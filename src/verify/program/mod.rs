@@ -1,7 +1,7 @@
 //! The two programs as they are read: how the validator treats each instruction, and which instructions match.
 //!
 //! Uses no other room. Each file uses only those before it:
-//! - `beliefs`: what is shared with the analysis, and what checks it; no code
+//! - `beliefs`: the parts shared with the analysis, and their checks; no code
 //! - `both`: something of both programs
 //! - `window`: the parts of memory that have versions of their own
 //! - `special`: which special registers keep their values, and for whom

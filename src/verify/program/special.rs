@@ -6,7 +6,7 @@
 
 use crate::isa::{Axis, Special};
 
-/// What is believed of a special register.
+/// The belief about a special register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::verify) enum Belief {
     /// `WARP_SZ`, a constant.

@@ -17,7 +17,7 @@ pub(in crate::verify) fn all() -> std::ops::Range<u32> {
     0..WARP_SIZE
 }
 
-/// Terms of one lane. Keeps what it has made: claims about one kernel share most of their terms.
+/// Terms of one lane. Keeps its results: claims about one kernel share most of their terms.
 #[derive(Default)]
 pub(in crate::verify) struct InLane {
     /// `%tid.x`, where its five low bits are the lane's number.
@@ -121,7 +121,7 @@ pub(in crate::verify) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> Te
 pub(in crate::verify) struct ByLane {
     /// The lane's number.
     pub lane: Option<TermId>,
-    /// The conditions, one for each lane, that tell what is received.
+    /// The conditions, one for each lane, that select the received value.
     conditions: FxHashSet<TermId>,
     /// Terms in which none of these is.
     without: FxHashSet<TermId>,

@@ -126,8 +126,7 @@ impl Exchanges {
         found
     }
 
-    /// Adds one of the rewritten program; `operands` are those behind the result. `None` if it is not known what it
-    /// delivers.
+    /// Adds one of the rewritten program; `operands` are those behind the result. `None` if the delivered value is not known.
     pub fn add(
         &mut self,
         terms: &Terms,

@@ -13,7 +13,7 @@ use crate::verify::terms::conditions::literals;
 /// How often symbols are looked for, each time in what the values found before have made of the facts.
 const MAX_SWEEPS: usize = 4;
 
-/// What is left of facts and a claim when every symbol that can only have one value has it.
+/// Facts and a claim in which every symbol that can only have one value is replaced by it.
 pub(in crate::verify) enum Simplified {
     /// The facts contradict each other: no lane reaches this place.
     Unreachable,

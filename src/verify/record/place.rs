@@ -19,7 +19,7 @@ pub(in crate::verify) struct Place {
     pub votes: Vec<Vote>,
 }
 
-/// What is known of other lanes and of addresses, anywhere in a program.
+/// Facts about other lanes and about addresses, anywhere in a program.
 pub(in crate::verify) struct Known<'k> {
     pub reaches: &'k [Reach],
     pub votes: &'k [Vote],

@@ -259,7 +259,7 @@ pub(in crate::verify) fn decided(
     }
 }
 
-/// What is left of two alternatives once one is known to hold.
+/// Two alternatives, simplified once one is known to hold.
 fn remaining(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> Option<TermId> {
     match (decided(arena, a, known), decided(arena, b, known)) {
         (Some(false), Some(false)) => Some(arena.boolean(false)),
@@ -269,7 +269,7 @@ fn remaining(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> O
     }
 }
 
-/// What is left of `if condition then a else b`, which holds, where the condition is decided or one side is
+/// `if condition then a else b`, which holds, simplified where the condition is decided or one side is
 /// refuted.
 fn chosen(
     arena: &mut Arena,

@@ -78,7 +78,7 @@ pub(in crate::verify) enum Side {
     Rewritten,
 }
 
-/// What is known of a symbol.
+/// Facts about a symbol.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Info {
     pub kind: Kind,

@@ -29,7 +29,7 @@ enum Gate {
     Select(Signed, Signed, Signed),
 }
 
-/// The predicates that are known, and what they decide.
+/// The known predicates, and their consequences.
 #[derive(Default)]
 pub(in crate::verify) struct Truth {
     numbers: FxHashMap<TermId, Signed>,
@@ -66,7 +66,7 @@ impl Truth {
     /// The truth value of a predicate, if it is decided.
     pub fn value(&mut self, arena: &mut Arena, predicate: TermId) -> Option<bool> {
         let (gate, holds) = self.number(arena, predicate)?;
-        // (What is new follows from its parts.)
+        // (A new predicate follows from its parts.)
         let found = self.propagate();
         debug_assert!(found.is_ok(), "a new connective has no value yet");
         self.values[gate as usize].map(|value| value == holds)
@@ -241,7 +241,7 @@ impl Truth {
         }
     }
 
-    /// Draws all consequences of what is decided.
+    /// Draws all consequences of the decided predicates.
     fn propagate(&mut self) -> Result<(), Contradiction> {
         while let Some(&next) = self.trail.get(self.drawn) {
             self.drawn += 1;

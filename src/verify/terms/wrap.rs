@@ -97,7 +97,7 @@ fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId])
     x == y || equal(arena, (x, y), &facts)
 }
 
-/// `x = y`, solved for the part that was made last: the part, and what it is equal to.
+/// `x = y`, solved for the part that was made last: the part, and its equal.
 fn solution(arena: &mut Arena, x: TermId, y: TermId) -> Option<(TermId, TermId)> {
     let width = arena.width(x);
     let difference = arena.sub(x, y);

@@ -155,7 +155,7 @@ impl Cells {
         race
     }
 
-    /// What is remembered of a cell.
+    /// The memory of a cell.
     fn touched(&self, at: usize) -> (bool, bool) {
         let both = [self.cells.get(at), self.strong.get(at)].into_iter().flatten();
         both.fold((false, false), |(written, touched), cell| {
@@ -178,7 +178,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Stamps for regions of so many bytes each, and for a block's shared memory.
+    /// Stamps for regions of the given sizes in bytes, and for a block's shared memory.
     /// `orders`: something besides barriers may order threads.
     pub fn new(
         regions: impl Iterator<Item = u64>,

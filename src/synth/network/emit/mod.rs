@@ -69,7 +69,7 @@ __device__ __forceinline__ T chosen(bool first, const T &a, const T &b)
 /// The most lanes of a warp.
 pub const WARP: usize = 32;
 
-/// An operator in PTX, on so many registers of 32 bits.
+/// An operator in PTX; the number of its 32-bit registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     /// The sum of integers.
@@ -135,9 +135,9 @@ pub struct Step {
 /// How a value comes from another lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shuffle {
-    /// From so many lanes in front; where there is none, a lane has its own.
+    /// From a lane in front, the distance in lanes; without such a lane, a lane has its own.
     Up(i64),
-    /// From so many lanes behind.
+    /// From a lane behind, the distance in lanes.
     Down(i64),
     /// From the lane of this number.
     Index(Expr),

@@ -121,7 +121,8 @@ impl Reader<'_> {
             Kind::Initial | Kind::Source => &["fit", "xform"],
         };
         if !families.contains(&text.family.text.as_str()) {
-            let message = format!("`{}` is no family for this hole of a network", text.family.text);
+            let message =
+                format!("`{}` is not a family for this hole of a network", text.family.text);
             let error = self.error(text.family.span, message);
             return Err(error.with_hint(families.join(" or ")));
         }
