@@ -71,7 +71,10 @@ fn what_is_not_proved_is_not_used() {
     let plain = rewrite(&source, &options).expect("a module");
     let proved = rewrite_proved(&source, &options).expect("a module");
     assert!(proved.text == plain.text && proved.text != text, "a proof is missing");
-    assert_eq!(proved.report, plain.report);
+    assert!(proved.report.kernels.iter().all(|kernel| kernel.proved == kernel.is_rewritten()));
+    let mut report = proved.report;
+    report.kernels.iter_mut().for_each(|kernel| kernel.proved = false);
+    assert_eq!(report, plain.report);
     let wrong = Options { mode: Mode::NoCorner, ..options };
     let refused = rewrite_proved(&source, &wrong).expect("a module");
     assert!(refused.text == text, "a wrong rewrite was used");

@@ -105,7 +105,7 @@ struct Stretch {
     range: std::ops::Range<u32>,
 }
 
-/// What is known of the function's accesses.
+/// The function's accesses.
 struct Accesses {
     /// By instruction, the index in the trace.
     at: FxHashMap<u32, usize>,
@@ -469,7 +469,7 @@ fn flow_base(arg: &Arg<'_>) -> Option<RegisterId> {
     }
 }
 
-/// Which registers hold, or depend on, what a load has not delivered yet.
+/// The registers that hold, or depend on, the value of a load that may still be under way.
 #[derive(Default)]
 struct Waiting {
     registers: FxHashSet<RegisterId>,

@@ -14,7 +14,7 @@ use crate::ptx::ScalarType;
 /// The most instructions that one sum is made of.
 const MAX_PARTS: usize = 64;
 
-/// A value that a register holds in a block: what an instruction has written, or what it held at the block's start.
+/// A value that a register holds in a block: the result of an instruction, or its value at the block's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Held {
     /// The register.

@@ -11,6 +11,9 @@ use crate::verify::terms::{Terms, conditions};
 /// The most parts of a term that are looked at.
 const MAX_ATOMS: usize = 16;
 
+/// How many pairs of terms are compared part by part for one claim.
+const MAX_COMPARED: u32 = 8;
+
 /// The most terms that are looked through for parts.
 const MAX_TERMS: usize = 256;
 
@@ -18,7 +21,8 @@ impl Prover {
     /// Whether two terms are the same once each part of the second, a result of an uninterpreted function, is replaced
     /// by a part of the first that it is proved equal to.
     pub(super) fn by_atoms(&mut self, at: &mut Question<'_, '_, '_>, (a, b): Claim) -> bool {
-        if [a, b].iter().any(|term| at.terms.applied(*term).is_some()) {
+        let is_part = [a, b].iter().any(|term| at.terms.applied(*term).is_some());
+        if is_part || self.compared_in_parts >= MAX_COMPARED {
             return false;
         }
         let (Some(own), Some(other)) = (atoms(at.terms, a), atoms(at.terms, b)) else {
@@ -28,6 +32,7 @@ impl Prover {
             these.iter().copied().filter(|atom| !those.contains(atom)).collect()
         };
         let (own, other) = (only(&own, &other), only(&other, &own));
+        self.compared_in_parts += 1;
         let mut equal: Vec<(TermId, TermId)> = Vec::new();
         for &theirs in &other {
             let function =

@@ -4,13 +4,11 @@
 //! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
 //! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::by_lane;
 use super::outcome::{Difference, Proof};
 use super::query::{Effort, Prover};
 use super::question::{Claim, Question};
-use crate::expr::{Arena, Node, Substitution, TermId};
+use crate::expr::{Arena, Node, TermId};
 use crate::solver::Judgement;
 use crate::verify::record::Place;
 use crate::verify::terms::{
@@ -25,12 +23,6 @@ const MAX_CONTRADICTIONS: u32 = 64;
 
 /// How many of the cases of one claim are looked at as tables of lanes.
 const MAX_EXCHANGED: u32 = 16;
-
-/// In how many of the cases of one claim selections with one condition are looked for.
-const MAX_COMMON: u32 = 4;
-
-/// The most terms that are looked through for such selections.
-const MAX_WALKED: usize = 4096;
 
 /// The most facts that are reduced to what they say in a case.
 const MAX_REDUCED: usize = 64;
@@ -47,6 +39,7 @@ impl Prover {
         }
         self.cases = 0;
         self.crossings = 0;
+        self.compared_in_parts = 0;
         let mut all: Vec<TermId> = at.place.path.clone();
         for &condition in known {
             all.extend(conditions::literals(&mut at.terms.arena, condition));
@@ -136,11 +129,6 @@ impl Prover {
         self.cases += 1;
         if self.cases > MAX_CASES {
             return Proof::Unknown;
-        }
-        if self.cases <= MAX_COMMON
-            && let Some(proof) = self.by_common_selection(at, (a, b))
-        {
-            return proof;
         }
         if self.by_atoms(at, (a, b)) {
             return Proof::Equal;
@@ -241,34 +229,6 @@ impl Prover {
         Some(Proof::Equal)
     }
 
-    /// Both cases, if several selections in the rewritten program's term have one condition: that of two versions of
-    /// some code.
-    fn by_common_selection(
-        &mut self,
-        at: &mut Question<'_, '_, '_>,
-        (a, b): Claim,
-    ) -> Option<Proof> {
-        let known = at.known;
-        let condition = common_selection(at.terms, b)?;
-        let negated = at.terms.arena.not(condition);
-        for (holds, is_first) in [(condition, true), (negated, false)] {
-            let mut more = in_case(at.terms, known, holds);
-            self.flags.add_to(&mut more);
-            if conditions::contradict(&mut at.terms.arena, &more) {
-                continue;
-            }
-            let claim = (
-                chosen(at.terms, a, condition, is_first),
-                chosen(at.terms, b, condition, is_first),
-            );
-            match self.by_cases(&mut at.under(&more), claim) {
-                Proof::Equal => {}
-                other => return Some(other),
-            }
-        }
-        Some(Proof::Equal)
-    }
-
     /// Operand by operand, for two loads or two results of the same function.
     fn by_operands(&mut self, at: &mut Question<'_, '_, '_>, (a, b): Claim) -> Option<Proof> {
         if let Some(pairs) = self.load_congruence(at, (a, b)) {
@@ -345,49 +305,8 @@ impl Prover {
     }
 }
 
-/// The condition of the most selections in a term, if these are several.
-fn common_selection(terms: &Terms, term: TermId) -> Option<TermId> {
-    let (mut seen, mut stack) = (FxHashSet::default(), vec![term]);
-    let mut counts: FxHashMap<TermId, u32> = FxHashMap::default();
-    while let Some(next) = stack.pop() {
-        if !seen.insert(next) {
-            continue;
-        }
-        if seen.len() > MAX_WALKED {
-            return None;
-        }
-        terms.arena.charge(1);
-        if let Node::IfThenElse(condition, ..) = *terms.arena.node(next) {
-            *counts.entry(condition).or_default() += 1;
-        }
-        stack.extend(terms.arena.operands(next));
-    }
-    let several = counts.into_iter().filter(|(_, count)| *count > 1);
-    several.max_by_key(|(condition, count)| (*count, *condition)).map(|(condition, _)| condition)
-}
-
-/// A term with all selections by a condition decided.
-fn chosen(terms: &mut Terms, term: TermId, condition: TermId, holds: bool) -> TermId {
-    let mut term = term;
-    loop {
-        let decided =
-            Substitution::new().transform(&mut terms.arena, term, &mut |arena, one| match *arena
-                .node(one)
-            {
-                Node::IfThenElse(by, first, second) if by == condition => {
-                    Some(if holds { first } else { second })
-                }
-                _ => None,
-            });
-        if decided == term {
-            return term;
-        }
-        term = decided;
-    }
-}
-
-/// What is known in one of two cases: that its condition holds, what it leaves of alternatives, and what facts about
-/// selections say then.
+/// The facts of one of two cases: its condition, the alternatives that it leaves, and facts about selections as they read
+/// then.
 fn in_case(terms: &mut Terms, known: &[TermId], holds: TermId) -> Vec<TermId> {
     let literals = conditions::literals(&mut terms.arena, holds);
     let mut more = known.to_vec();

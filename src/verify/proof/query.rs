@@ -57,6 +57,7 @@ pub(in crate::verify) struct Prover {
     pub flags: Flags,
     pub cases: u32,
     pub crossings: u32,
+    pub compared_in_parts: u32,
     pub failures: u32,
     pub refuted: u32,
     /// Whether the claims are those on which the verdict rests.
@@ -79,6 +80,7 @@ impl Prover {
             flags: Flags::default(),
             cases: 0,
             crossings: 0,
+            compared_in_parts: 0,
             failures: 0,
             refuted: 0,
             deciding: false,

@@ -1,4 +1,4 @@
-//! What an instruction does with the values of a warp's lanes (PTX ISA, "shfl.sync", "vote.sync", "redux.sync").
+//! How an instruction treats the values of a warp's lanes (PTX ISA, "shfl.sync", "vote.sync", "redux.sync").
 //!
 //! In: an instruction with the terms of its operands. Out: a [`Way`], and for shuffles the source lane of each lane.
 
@@ -10,7 +10,7 @@ use crate::isa::{Form, Opcode, Qualifier, Special};
 use crate::ptx::ScalarType;
 use crate::verify::terms::{Lattice, Terms};
 
-/// What an instruction does with the lanes' values.
+/// How an instruction treats the lanes' values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     /// `shfl.sync`: the value sent, the lane or distance, clamp and segment.
@@ -48,7 +48,7 @@ pub(super) fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms)
             .is_some_and(|mask| mask as u32 == u32::MAX)
 }
 
-/// What an instruction does with the operands behind its result; `second` asks about its second result.
+/// How an instruction treats the operands behind its result; `second` asks about its second result.
 pub(super) fn way(inst: &Inst<'_, '_>, operands: &[TermId], second: bool) -> Option<Way> {
     let form = &inst.ast.form;
     match (form.opcode, operands) {
