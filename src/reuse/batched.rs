@@ -449,16 +449,14 @@ fn exclude(
 
 /// The tests that exclude some distances.
 fn tests(excluded: &Excluded) -> Vec<Distance> {
-    let each = |(parts, intervals): (&Vec<(Addend, i64)>, &Vec<(i64, i64)>)| {
-        let distance = |&(least, largest): &(i64, i64)| Distance {
-            parts: parts.clone(),
-            least,
-            more: largest.wrapping_sub(least) as u64,
-            varies: true,
-        };
-        intervals.iter().map(distance).collect::<Vec<_>>()
-    };
-    excluded.iter().flat_map(each).collect()
+    let mut tests = Vec::new();
+    for (parts, intervals) in excluded {
+        for &(least, largest) in intervals {
+            let more = largest.wrapping_sub(least) as u64;
+            tests.push(Distance { parts: parts.clone(), least, more, varies: true });
+        }
+    }
+    tests
 }
 
 /// The base of an address operand, if that is a register.
