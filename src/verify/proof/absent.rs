@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::by_lane;
 use super::normal_form::as_bit;
-use crate::expr::{Substitution, TermId};
+use crate::expr::{Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::verify::terms::{Kind, Lattice, Terms};
 
@@ -60,6 +60,23 @@ pub(super) fn opaque(terms: &mut Terms, sent: &[TermId], combined: &[TermId]) ->
         if is_predicate {
             let negation = terms.arena.not(name);
             found.insert(negation, (name, true));
+        }
+    }
+    found
+}
+
+/// The loads within combined values: symbols of their lanes for a claim, as an absent lane loads nothing.
+pub(super) fn loads(terms: &Terms, combined: &[TermId]) -> Opaque {
+    let mut found = Opaque::default();
+    let (mut work, mut seen) = (combined.to_vec(), FxHashSet::default());
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        terms.arena.charge(1);
+        match terms.loaded(next) {
+            Some(_) => _ = found.insert(next, (next, false)),
+            None => work.extend(terms.arena.operands(next)),
         }
     }
     found
@@ -129,6 +146,12 @@ pub(super) fn may_be_absent(terms: &mut Terms, combinations: &[Combination]) -> 
         return true;
     }
     let owned = owned(terms, combinations);
+    if by_lane::all()
+        .zip(0..)
+        .all(|(lane, at)| is_solvable(terms, &owned, combinations, (lane, at)))
+    {
+        return true;
+    }
     let words =
         [Extreme::Zero, Extreme::Ones, Extreme::SignedLeast, Extreme::SignedGreatest].into_iter();
     let constants =
@@ -152,6 +175,53 @@ pub(super) fn may_be_absent(terms: &mut Terms, combinations: &[Combination]) -> 
                 }),
             }
         })
+    })
+}
+
+/// Whether a lane's symbols can be chosen such that each of its values is neutral: each value is a symbol, or a sum with a
+/// symbol that occurs an odd number of times, and no other value has that symbol.
+fn is_solvable(
+    terms: &Terms,
+    owned: &FxHashMap<TermId, (u32, TermId)>,
+    combinations: &[Combination],
+    (lane, at): (u32, usize),
+) -> bool {
+    let mut wanted: FxHashMap<TermId, u64> = FxHashMap::default();
+    for (combiner, values) in combinations {
+        let Some(&value) = values.get(at) else { return false };
+        let Some(neutral) = neutral(*combiner, terms.arena.width(value)) else { return false };
+        if *wanted.entry(value).or_insert(neutral) != neutral {
+            return false;
+        }
+    }
+    let is_own = |term: &TermId| owned.get(term).is_some_and(|(of, _)| *of == lane);
+    let mentions = |value: TermId, symbol: TermId| {
+        let (mut work, mut seen) = (vec![value], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if next == symbol {
+                return true;
+            }
+            if seen.insert(next) {
+                terms.arena.charge(1);
+                work.extend(terms.arena.operands(next));
+            }
+        }
+        false
+    };
+    wanted.keys().all(|&value| {
+        let alone = |symbol: &TermId| {
+            wanted.keys().all(|other| *other == value || !mentions(*other, *symbol))
+        };
+        match terms.arena.node(value) {
+            Node::Sum { addends, .. } => addends.iter().any(|(symbol, factor)| {
+                let rest = || addends.iter().filter(|(other, _)| other != symbol);
+                factor % 2 == 1
+                    && is_own(symbol)
+                    && rest().all(|(other, _)| !mentions(*other, *symbol))
+                    && alone(symbol)
+            }),
+            _ => is_own(&value) && alone(&value),
+        }
     })
 }
 

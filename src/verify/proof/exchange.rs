@@ -202,9 +202,24 @@ impl Exchanges {
         if !self.is_in(terms, rewritten) && !self.is_in(terms, original) {
             return None;
         }
+        let (sent, combined) = self.operands(terms, [original, rewritten]);
+        // Where a part of a term that is sent shows in a claim, loads are symbols, and the term is made of them.
+        let choices = [absent::opaque(terms, &sent, &combined), absent::loads(terms, &combined)];
+        choices
+            .into_iter()
+            .find_map(|opaque| self.equal_with(terms, (original, rewritten), known, &opaque))
+    }
+
+    /// The same, where some terms are taken as symbols of their lanes.
+    fn equal_with(
+        &mut self,
+        terms: &mut Terms,
+        (original, rewritten): (TermId, TermId),
+        known: &[TermId],
+        opaque: &Opaque,
+    ) -> Option<Vec<Lemma>> {
         let mut needed: Vec<Lemma> = Vec::new();
         let mut looked_at: FxHashSet<u32> = FxHashSet::default();
-        let opaque = self.opaque(terms, [original, rewritten]);
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases = [true, false]
             .into_iter()
@@ -214,8 +229,7 @@ impl Exchanges {
                 return true;
             }
             let (done, combined) = (FxHashMap::default(), Vec::new());
-            let mut tables =
-                Tables { exchanges: self, consecutive, opaque: &opaque, done, combined };
+            let mut tables = Tables { exchanges: self, consecutive, opaque, done, combined };
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -245,8 +259,8 @@ impl Exchanges {
         Some(needed)
     }
 
-    /// The terms that are symbols of their lanes in a claim about two terms.
-    fn opaque(&self, terms: &mut Terms, claim: [TermId; 2]) -> Opaque {
+    /// The terms that are sent, or combined by the original, and those that are combined, in a claim about two terms.
+    fn operands(&self, terms: &mut Terms, claim: [TermId; 2]) -> (Vec<TermId>, Vec<TermId>) {
         let (mut sent, mut combined) = (Vec::new(), Vec::new());
         let (mut work, mut seen) = (claim.to_vec(), FxHashSet::default());
         while let Some(next) = work.pop() {
@@ -275,7 +289,7 @@ impl Exchanges {
                 }
             }
         }
-        absent::opaque(terms, &sent, &combined)
+        (sent, combined)
     }
 
     /// Whether two terms are one where it is known whether lanes are consecutive.
