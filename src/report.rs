@@ -2,6 +2,8 @@
 //!
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
+mod array;
+mod collective;
 mod origins;
 mod sentence;
 
@@ -15,6 +17,8 @@ use crate::sass::Resources;
 pub use crate::strategies::Decision;
 use crate::strategies::StrategyName;
 use crate::traffic::Request;
+pub use array::{ArrayAccessReport, ArrayReport, Wavefronts};
+pub use collective::CollectiveReport;
 pub use origins::{Call, Origin, Origins};
 
 /// The decisions for one file.
@@ -478,156 +482,6 @@ impl LoadReport {
             rule: None,
             reason: None,
         }
-    }
-}
-
-/// What lanes compute together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CollectiveReport {
-    /// 1-based line of the instruction that writes the result.
-    pub line: u32,
-    /// 1-based lines of all its instructions.
-    pub lines: Vec<u32>,
-    /// The place in the sources that the result was compiled from, if a `.loc` names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Origin>,
-    /// The register of the result.
-    pub register: String,
-    /// The register that is combined or moved.
-    pub of: String,
-    /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
-    /// `broadcast`, `duplicate`.
-    pub computes: String,
-    /// The type of the operand; `pred` for predicates.
-    #[serde(rename = "type")]
-    pub ty: String,
-    /// How many lanes are combined.
-    pub lanes: u32,
-    /// How many shuffles do it.
-    pub shuffles: u32,
-    /// The decision.
-    pub decision: Decision,
-    /// The opcode that may take, or takes, the place of the shuffles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub becomes: Option<String>,
-    /// The checks at run time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Vec<String>>,
-    /// The cycles of the replacement, and of the replaced instructions (`load`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-    /// The name of the rule by which it stays as it is, words joined by dashes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// Why that rule holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl CollectiveReport {
-    /// The collective and what was decided, in one line.
-    pub fn sentence(&self) -> String {
-        let lanes = match self.lanes {
-            32 => "the warp".to_owned(),
-            lanes => format!("groups of {lanes} lanes"),
-        };
-        let s = if self.shuffles == 1 { "" } else { "s" };
-        let (computes, of, shuffles) = (&self.computes, &self.of, self.shuffles);
-        format!("{computes} of {of} over {lanes}, {shuffles} shuffle{s}: {}", self.outcome())
-    }
-
-    /// What was decided, in one line.
-    pub fn outcome(&self) -> String {
-        let mut out = match (self.decision, &self.becomes, &self.reason) {
-            (Decision::By(name), Some(becomes), _) => format!("{}, {becomes}", name.word()),
-            (_, _, Some(reason)) => format!("keep: {reason}"),
-            _ => "keep".to_owned(),
-        };
-        if let Some(cost) = self.cost.filter(|_| self.decision != Decision::Keep) {
-            out += &format!(": {cost}");
-        }
-        if let Some(guards) = &self.guards {
-            out += &format!(" [{}]", guards.join(", "));
-        }
-        out
-    }
-}
-
-/// An array in shared memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArrayReport {
-    /// 1-based line of its declaration.
-    pub line: u32,
-    /// Its name.
-    pub name: String,
-    /// Its bytes; 0 if the file does not say how many.
-    pub bytes: u64,
-    /// How it is laid out anew, in words; `None` if it stays as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<String>,
-    /// The wavefronts that its accesses take, each executed once; `None` where they are not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wavefronts: Option<Wavefronts>,
-    /// Its accesses, if all are known, in source order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub accesses: Vec<ArrayAccessReport>,
-    /// The cycles of the new layout, and of the array as it is, with a few iterations assumed for loops; if they were
-    /// weighed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-    /// The name of the rule by which it stays as it is, words joined by dashes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// Why that rule holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// An access to an array in shared memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArrayAccessReport {
-    /// 1-based line.
-    pub line: u32,
-    /// The place in the sources that the access was compiled from, if a `.loc` names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Origin>,
-    /// Bytes that each lane accesses.
-    pub bytes: u32,
-    /// The wavefronts that a warp takes, in the mean of some warps.
-    pub wavefronts: Wavefronts,
-}
-
-/// Wavefronts of shared memory, by the model of its banks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wavefronts {
-    /// As the array is.
-    pub before: f64,
-    /// As it is laid out.
-    pub after: f64,
-}
-
-impl ArrayReport {
-    /// The array and what was decided, in one line.
-    pub fn sentence(&self) -> String {
-        let mut out = match self.bytes {
-            0 => format!("`{}`, dynamic: ", self.name),
-            bytes => format!("`{}`, {bytes} bytes: ", self.name),
-        };
-        if let Some(Wavefronts { before, after }) = self.wavefronts {
-            out += &match self.layout {
-                Some(_) => format!("{before} wavefronts become {after}, "),
-                None => format!("{before} wavefronts, "),
-            };
-        }
-        match (&self.layout, &self.reason) {
-            (Some(layout), _) => out += layout,
-            (None, Some(reason)) => out += &format!("keep: {reason}"),
-            (None, None) => out += "keep",
-        }
-        if let Some(cost) = self.cost.filter(|_| self.layout.is_some()) {
-            out += &format!(": {cost}");
-        }
-        out
     }
 }
 

@@ -38,7 +38,7 @@ fn prose(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default().to_lowercase();
     let comment = Regex::new(r"(?-u)\n\s*(//[/!]?)?\s*").expect("a pattern");
     let text = comment.replace_all(&text, " ");
-    // `there is no file` says it well.
+    // `there is no file` is plain English.
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace("there is no ", "there's no ")
 }
 

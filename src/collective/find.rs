@@ -165,6 +165,12 @@ fn recognise(
         }
         .map(|(computes, lanes, exact)| {
             let network = network_of(chain, at, from);
+            let lanes = match computes {
+                Computes::Reduction(_) | Computes::Prefix(_) if crosses(chain, from) => {
+                    lanes.min(reach(flow, &network))
+                }
+                _ => lanes,
+            };
             ((source, shuffle), combined, network, computes, lanes, exact)
         });
         if found.is_some() {
@@ -186,6 +192,20 @@ fn recognise(
         form: Err(Obstacle::NoInstruction("it")),
         removed: Vec::new(),
     })
+}
+
+/// Whether what an instruction has written may come from other lanes. Where a warp lacks lanes, the values of two lanes
+/// that have exchanged theirs may then differ, so the shuffles behind have to reach all lanes by themselves.
+fn crosses(chain: &Chain, writer: Option<u32>) -> bool {
+    let step = writer.and_then(|writer| chain.steps.get(&writer));
+    step.is_some_and(|step| step.crosses)
+}
+
+/// The most lanes whose values a network brings together: each shuffle doubles their number.
+fn reach(flow: &Flow<'_, '_>, network: &[u32]) -> u32 {
+    let opcode = |inst: &&u32| flow.insts[**inst as usize].ast.form.opcode;
+    let shuffles = network.iter().filter(|inst| opcode(inst) == Opcode::Shfl).count();
+    1 << shuffles.min(LANES.trailing_zeros() as usize)
 }
 
 /// A reduction that is one instruction already.

@@ -135,7 +135,7 @@ fn instruction(
             Err(Obstacle::Rounding)
         }
         Computes::Reduction(operator) => Ok(Form::Redux(operator)),
-        Computes::Prefix(Operator::Sum) if one.of_predicates => {
+        Computes::Prefix(Operator::Sum) if one.of_predicates && one.lanes == LANES as u32 => {
             predicate(place, chain, one).map(Form::PrefixCount)
         }
         Computes::Prefix(_) => none("a prefix of numbers"),

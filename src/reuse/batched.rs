@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adjacent_stores::{PlainStore, is_apart, is_observed};
+use super::carried::address_base;
 use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::steps::{AddressStep, Steps};
@@ -44,9 +45,9 @@ const MAX_CONSTANT: i64 = 1 << 30;
 pub struct Batched {
     /// The block that they stand in.
     pub block: BlockId,
-    /// The instruction in front of which distances are tested.
+    /// Distances are tested in front of this instruction.
     pub test: u32,
-    /// The store in front of which the loads are performed.
+    /// The loads are performed in front of this store.
     pub place: u32,
     /// The loads in program order.
     pub moved: Vec<MovedLoad>,
@@ -352,7 +353,7 @@ impl Opportunities<'_, '_, '_> {
         for (distance, stored) in added {
             exclude(excluded, distance, (bytes, stored))?;
         }
-        Some((flow_base(self.flow().insts[at as usize].args.get(1)?)?, open))
+        Some((address_base(self.flow(), at)?, open))
     }
 
     /// The address of a load or store as a sum.
@@ -457,14 +458,6 @@ fn tests(excluded: &Excluded) -> Vec<Distance> {
         }
     }
     tests
-}
-
-/// The base of an address operand, if that is a register.
-fn flow_base(arg: &Arg<'_>) -> Option<RegisterId> {
-    match arg {
-        Arg::Memory { base: Base::Register(base), rest, .. } if rest.is_empty() => Some(*base),
-        _ => None,
-    }
 }
 
 /// The registers that hold, or depend on, the value of a load that may still be under way.

@@ -21,7 +21,7 @@ pub struct AddressStep {
 /// The copies in front of one instruction.
 pub(super) struct Steps<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
-    /// The instruction in front of which they stand.
+    /// They stand in front of this instruction.
     first: u32,
     /// The most of them.
     most: usize,

@@ -26,7 +26,7 @@ pub struct Held {
 /// A constant and multiples of values, modulo 2 to the 64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// The values with their factors, none of which is 0.
+    /// The values with their factors, which are not 0.
     pub parts: BTreeMap<Held, i64>,
     /// The constant.
     pub constant: i64,
@@ -55,7 +55,7 @@ pub(super) struct Sums<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
     /// The block's first instruction.
     start: u32,
-    /// By register and instruction in front of which it is read.
+    /// By register and the instruction that would read it.
     known: BTreeMap<(RegisterId, u32), Sum>,
 }
 

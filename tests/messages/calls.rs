@@ -22,7 +22,7 @@ use crate::common::root;
 fn fresh() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_ptxasw"));
-    for part in ["bin", "work", "tmp"] {
+    for part in ["bin", "files", "tmp"] {
         fs::create_dir(folder.path().join(part)).expect("a folder");
     }
     for (target, name) in [
@@ -39,7 +39,7 @@ fn fresh() -> TempDir {
 fn called(call: &str, folder: &Path) -> String {
     let output = Command::new("/bin/sh")
         .args(["-c", &format!("{{ {call}\n}} 2>&1")])
-        .current_dir(folder.join("work"))
+        .current_dir(folder.join("files"))
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()))
         .env("ROOT", root())
@@ -81,7 +81,7 @@ fn replayed(part: &str) -> String {
                 found += &format!("{line}\n");
                 text += &format!("{}\n", line[1..].strip_prefix(' ').unwrap_or(&line[1..]));
             }
-            fs::write(folder.path().join("work").join(name), text).expect("a file");
+            fs::write(folder.path().join("files").join(name), text).expect("a file");
         } else if let Some(call) = line.strip_prefix("$ ") {
             found += &called(call, folder.path());
         }

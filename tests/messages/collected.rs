@@ -30,7 +30,7 @@ fn files(folder: &str) -> Vec<SourceFile> {
         let name = path.strip_prefix(root()).expect("below the root").display().to_string();
         SourceFile::from_bytes(name, fs::read(path).expect("it can be read"))
     };
-    // What is no text is about another message.
+    // Binary input is about another message.
     paths.into_iter().filter_map(|path| read(path).ok()).collect()
 }
 

@@ -32,6 +32,7 @@ use apart::apart;
 pub use apart::{Apart, Pair, Place};
 use ring::{Ring, ring};
 use slice::Slicer;
+pub(super) use slice::address_base;
 pub use slice::{SameAddress, Slice, Step, Tested};
 
 /// A load that is served by an iteration before.

@@ -52,7 +52,7 @@ pub enum Tested {
 }
 
 /// The register that is the base of a load's or store's address.
-pub(super) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<RegisterId> {
+pub(in crate::reuse) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<RegisterId> {
     flow.insts[inst as usize].args.iter().find_map(|arg| match arg {
         Arg::Memory { base: Base::Register(register), rest, .. } if rest.is_empty() => {
             Some(*register)

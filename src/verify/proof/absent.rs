@@ -208,6 +208,15 @@ fn is_solvable(
         }
         false
     };
+    // What an absent lane sends shows in other lanes' values, and may then be any other value there.
+    let sends = combinations.iter().flat_map(|(_, values)| by_lane::all().zip(values)).any(
+        |(holder, value)| {
+            owned.iter().any(|(symbol, (of, _))| *of != holder && mentions(*value, *symbol))
+        },
+    );
+    if sends {
+        return false;
+    }
     wanted.keys().all(|&value| {
         let alone = |symbol: &TermId| {
             wanted.keys().all(|other| *other == value || !mentions(*other, *symbol))
