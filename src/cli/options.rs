@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use strum::IntoEnumIterator;
 
 use super::exit::Failure;
 use super::{env, io};
@@ -16,6 +17,7 @@ use crate::reuse;
 use crate::rewrite::Mode;
 use crate::select::{self, Selection, Strategies};
 use crate::source::SourceFile;
+use crate::strategies::StrategyName;
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -131,9 +133,8 @@ pub struct Covering {
     /// How the paper's strategy chooses among source loads
     #[arg(long, value_enum, default_value_t)]
     pub select: Selection,
-    /// Which strategies may be used: `auto` (those that pay), `none`, or some of `reuse`, `wide`,
-    /// `window`, `paper`, `aos`, `bank`, `promote`, joined by commas (those that are proved, whether they pay or not)
-    #[arg(long, value_name = "NAME,...", default_value_t)]
+    /// Which strategies may be used; [`strategies_help`] lists them.
+    #[arg(long, value_name = "NAME,...", default_value_t, help = strategies_help())]
     pub strategy: Strategies,
     /// The architecture by whose costs it is decided what pays, such as `sm_90` [default: the file's,
     /// for `ab` the device's]
@@ -142,6 +143,17 @@ pub struct Covering {
     /// A file with costs to take instead of the architecture's
     #[arg(long, value_name = "FILE.toml", value_parser = env::read_costs)]
     pub costs: Option<Costs>,
+}
+
+/// The help for `--strategy`, with every strategy's name.
+fn strategies_help() -> String {
+    let names: Vec<String> =
+        StrategyName::iter().map(|name| format!("`{}`", name.facts().word)).collect();
+    format!(
+        "Which strategies may be used: `auto` (those that pay), `none`, or some of {}, joined by commas \
+         (those that are proved, whether they pay or not)",
+        names.join(", ")
+    )
 }
 
 /// An architecture's number: `sm_90a` is 90.

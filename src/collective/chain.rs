@@ -51,6 +51,13 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// The table of a register as an instruction of the chain, or none of them, has written it.
+    pub fn table(&self, register: RegisterId, from: Option<u32>) -> Option<&Rc<Table>> {
+        let Some(from) = from else { return self.before.get(&register) };
+        let results = &self.steps.get(&from)?.results;
+        results.iter().find(|(result, _)| *result == register).map(|(_, table)| table)
+    }
+
     /// The last instruction in front of another one that writes a register.
     pub fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
         let before = self.insts.iter().rev().filter(|inst| **inst < at);
@@ -233,15 +240,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             tables.insert(register, table);
         }
         let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
-        let mut operands = Operands {
-            values: &mut self.values,
-            thread: self.thread,
-            register: &mut |values, register| match tables.get(&register) {
-                Some(table) => **table,
-                None => values.fresh(),
-            },
-        };
-        let found = operands.results(inst).unwrap_or_default();
+        let found = self.results(at, &tables);
         let crossed = |from: &Option<u32>| from.is_some_and(|from| chain.steps[&from].crosses);
         let crosses =
             is_exchange(inst) || !found.is_empty() && reads.iter().any(|(_, from)| crossed(from));
@@ -260,6 +259,51 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             results.push((register, Rc::new(table)));
         }
         Step { reads, results, crosses }
+    }
+
+    /// The results of an instruction whose operands have given tables.
+    fn results(&mut self, at: u32, tables: &FxHashMap<RegisterId, Rc<Table>>) -> Results {
+        let mut operands = Operands {
+            values: &mut self.values,
+            thread: self.thread,
+            register: &mut |values, register| match tables.get(&register) {
+                Some(table) => **table,
+                None => values.fresh(),
+            },
+        };
+        operands.results(&self.flow.insts[at as usize]).unwrap_or_default()
+    }
+
+    /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
+    /// has another table. `None` where that depends on a guard.
+    pub fn evaluate_with(
+        &mut self,
+        chain: &Chain,
+        insts: &[u32],
+        (operand, other): ((RegisterId, Option<u32>), &Rc<Table>),
+        result: RegisterId,
+    ) -> Option<Rc<Table>> {
+        let mut written: FxHashMap<(RegisterId, Option<u32>), Rc<Table>> = FxHashMap::default();
+        written.insert(operand, Rc::clone(other));
+        for &at in insts {
+            if self.flow.insts[at as usize].guard.is_some() {
+                return None;
+            }
+            let mut tables = FxHashMap::default();
+            for &(register, from) in &chain.steps[&at].reads {
+                let table = match written.get(&(register, from)) {
+                    None if from.is_none_or(|from| !insts.contains(&from)) => {
+                        chain.table(register, from)
+                    }
+                    known => known,
+                };
+                tables.insert(register, Rc::clone(table?));
+            }
+            for (register, table) in self.results(at, &tables) {
+                written.insert((register, Some(at)), Rc::new(table));
+            }
+        }
+        written.remove(&(result, insts.last().copied()))
     }
 
     /// The table of a register at the end of what of the chain has been evaluated.

@@ -159,18 +159,14 @@ fn recognise(
     let mut found = None;
     for &shuffle in shuffles.take(MAX_SOURCES) {
         let (source, combined, from) = sent(flow, chain, shuffle)?;
+        let network = network_of(chain, at, from);
         found = match repeated {
             Some(_) => Some((Computes::Duplicate, 32, u32::MAX)),
-            None => classify(chains, &combined, &table),
+            None => classify(chains, &combined, &table)
+                .filter(|_| !crosses(chain, from))
+                .or_else(|| of_any_values(chains, chain, (source, from), &network, register)),
         }
         .map(|(computes, lanes, exact)| {
-            let network = network_of(chain, at, from);
-            let lanes = match computes {
-                Computes::Reduction(_) | Computes::Prefix(_) if crosses(chain, from) => {
-                    lanes.min(reach(flow, &network))
-                }
-                _ => lanes,
-            };
             ((source, shuffle), combined, network, computes, lanes, exact)
         });
         if found.is_some() {
@@ -195,17 +191,26 @@ fn recognise(
 }
 
 /// Whether what an instruction has written may come from other lanes. Where a warp lacks lanes, the values of two lanes
-/// that have exchanged theirs may then differ, so the shuffles behind have to reach all lanes by themselves.
+/// that have exchanged theirs may then differ, so a network behind is looked at for itself.
 fn crosses(chain: &Chain, writer: Option<u32>) -> bool {
     let step = writer.and_then(|writer| chain.steps.get(&writer));
     step.is_some_and(|step| step.crosses)
 }
 
-/// The most lanes whose values a network brings together: each shuffle doubles their number.
-fn reach(flow: &Flow<'_, '_>, network: &[u32]) -> u32 {
-    let opcode = |inst: &&u32| flow.insts[**inst as usize].ast.form.opcode;
-    let shuffles = network.iter().filter(|inst| opcode(inst) == Opcode::Shfl).count();
-    1 << shuffles.min(LANES.trailing_zeros() as usize)
+/// What a network computes of values that have nothing to do with each other, though the chain's have.
+fn of_any_values(
+    chains: &mut Chains<'_, '_, '_>,
+    chain: &Chain,
+    (source, writer): (RegisterId, Option<u32>),
+    network: &[u32],
+    result: RegisterId,
+) -> Option<Classified> {
+    if !crosses(chain, writer) {
+        return None;
+    }
+    let any = Rc::new(chains.values.fresh());
+    let table = chains.evaluate_with(chain, network, ((source, writer), &any), result)?;
+    classify(chains, &any, &table)
 }
 
 /// A reduction that is one instruction already.
@@ -244,22 +249,15 @@ fn sent(
         return None;
     };
     let (_, from) = chain.steps[&shuffle].reads.iter().find(|(read, _)| read == register)?;
-    let table = match from {
-        Some(from) => {
-            let results = &chain.steps[from].results;
-            Rc::clone(&results.iter().find(|(result, _)| result == register)?.1)
-        }
-        None => Rc::clone(chain.before.get(register)?),
-    };
+    let table = Rc::clone(chain.table(*register, *from)?);
     Some((*register, table, *from))
 }
 
-/// What the values of a table are, of those of another one: over how many lanes, and in which lanes that holds.
-fn classify(
-    chains: &mut Chains<'_, '_, '_>,
-    source: &Table,
-    table: &Table,
-) -> Option<(Computes, u32, u32)> {
+/// What is computed, over how many lanes, and the lanes in which it is, by bits.
+type Classified = (Computes, u32, u32);
+
+/// What the values of a table are, of those of another one.
+fn classify(chains: &mut Chains<'_, '_, '_>, source: &Table, table: &Table) -> Option<Classified> {
     if let Some(lane) = (0..LANES).find(|lane| table.iter().all(|value| *value == source[*lane]))
         && source.iter().any(|value| *value != source[lane])
     {

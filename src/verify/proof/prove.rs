@@ -4,6 +4,10 @@
 //! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
 //! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
 
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+
 use super::by_lane;
 use super::outcome::{Difference, Proof};
 use super::query::{Effort, Prover};
@@ -27,6 +31,12 @@ const MAX_EXCHANGED: u32 = 16;
 /// The most facts that are reduced to what they say in a case.
 const MAX_REDUCED: usize = 64;
 
+/// How many terms are looked through for a selection.
+const MAX_SEARCHED: usize = 64;
+
+/// How often terms whose parts are not equal one by one are looked at by the cases of their selections, for one claim.
+const MAX_TAKEN_APART: u32 = 16;
+
 /// How often the operands of a commutative operation may be compared crosswise in one claim.
 const MAX_CROSSINGS: u32 = 16;
 
@@ -40,6 +50,7 @@ impl Prover {
         self.cases = 0;
         self.crossings = 0;
         self.compared_in_parts = 0;
+        self.taken_apart = 0;
         let mut all: Vec<TermId> = at.place.path.clone();
         for &condition in known {
             all.extend(conditions::literals(&mut at.terms.arena, condition));
@@ -136,13 +147,23 @@ impl Prover {
         if let Some(proof) = self.by_selection(at, (a, b)) {
             return proof;
         }
-        if let Some(proof) = self.by_operands(at, (a, b)) {
-            return proof;
+        let whole = match self.by_operands(at, (a, b)) {
+            None => self.by_parts(at, (a, b)),
+            found => found,
+        };
+        if whole == Some(Proof::Equal) {
+            return Proof::Equal;
         }
-        if let Some(proof) = self.by_parts(at, (a, b)) {
-            return proof;
-        }
-        if let Some(proof) = self.by_inner_selection(at, (a, b)) {
+        // Parts that are not alike as they are written may be in each case.
+        let inner = match whole {
+            Some(_) if self.taken_apart >= MAX_TAKEN_APART => None,
+            Some(_) => {
+                self.taken_apart += 1;
+                self.by_inner_selection(at, (a, b)).filter(|proof| *proof == Proof::Equal)
+            }
+            None => self.by_inner_selection(at, (a, b)),
+        };
+        if let Some(proof) = inner.or(whole) {
             return proof;
         }
         if truth.is_contradictory(&at.terms.arena, &mut { MAX_CONTRADICTIONS }) {
@@ -200,7 +221,7 @@ impl Prover {
         None
     }
 
-    /// Both cases, if one of the two terms is a part of a selection, or widens one.
+    /// Both cases, if one of the two terms is computed from a selection.
     fn by_inner_selection(
         &mut self,
         at: &mut Question<'_, '_, '_>,
@@ -215,7 +236,8 @@ impl Prover {
             if conditions::contradict(&mut at.terms.arena, &more) {
                 continue;
             }
-            let mut under = |term: TermId| conditions::simplify(&mut at.terms.arena, term, &more);
+            let mut under =
+                |term: TermId| conditions::simplify_within(&mut at.terms.arena, term, &more);
             let claim = (under(a), under(b));
             // A term that is too large is not looked into.
             if claim == (a, b) {
@@ -323,17 +345,24 @@ fn in_case(terms: &mut Terms, known: &[TermId], holds: TermId) -> Vec<TermId> {
     more
 }
 
-/// The condition of a selection that a term is a part of, or widens.
+/// The condition of a selection that a term is computed from, other than by an uninterpreted function.
 fn inner_selection(terms: &Terms, term: TermId) -> Option<TermId> {
-    let mut next = term;
-    loop {
+    let (mut seen, mut queue) = (FxHashSet::default(), VecDeque::from([term]));
+    while let Some(next) = queue.pop_front() {
+        if !seen.insert(next) {
+            continue;
+        }
         terms.arena.charge(1);
-        next = match *terms.arena.node(next) {
-            Node::Extract(inner, _) | Node::ZeroExtend(inner) | Node::SignExtend(inner) => inner,
+        if seen.len() > MAX_SEARCHED {
+            return None;
+        }
+        match *terms.arena.node(next) {
             Node::IfThenElse(condition, ..) => return (next != term).then_some(condition),
-            _ => return None,
-        };
+            Node::Apply(..) => {}
+            _ => queue.extend(terms.arena.operands(next)),
+        }
     }
+    None
 }
 
 /// Whether a condition is that an address is global which is equal to one that is known to be.

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
+use crate::expr::{Arena, BinaryOp, Node, Substitution, TermId, UnaryOp};
 
 pub(in crate::verify) type Literals = SmallVec<[TermId; 8]>;
 
@@ -222,6 +222,27 @@ pub(in crate::verify) fn simplify_by(
         }
         _ => term,
     }
+}
+
+/// A term simplified by conditions that are known to hold, with all selections decided that it is computed from, other
+/// than by an uninterpreted function.
+pub(in crate::verify) fn simplify_within(
+    arena: &mut Arena,
+    term: TermId,
+    known: &[TermId],
+) -> TermId {
+    if arena.tree_size(term) > MAX_LOOKED_INTO {
+        return term;
+    }
+    Substitution::new().transform(arena, term, &mut |arena, next| {
+        let (condition, a, b) = match *arena.node(next) {
+            Node::IfThenElse(condition, a, b) => (condition, a, b),
+            Node::Apply(..) => return Some(next),
+            _ => return None,
+        };
+        let chosen = if decided(arena, condition, known)? { a } else { b };
+        Some(simplify_within(arena, chosen, known))
+    })
 }
 
 /// Whether a condition holds, as far as logic alone decides it.
