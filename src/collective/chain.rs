@@ -248,13 +248,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         for register in definitions(inst) {
             let known = found.iter().find(|(known, _)| *known == register).map(|(_, table)| *table);
             let mut table = known.unwrap_or_else(|| self.values.fresh());
-            if let Some((predicate, negated)) = guard {
+            if let Some((predicate, negated)) = &guard {
                 let old = self.of(chain, register);
-                for lane in 0..LANES {
-                    let (a, b) =
-                        if negated { (old[lane], table[lane]) } else { (table[lane], old[lane]) };
-                    table[lane] = self.values.choice(predicate[lane], a, b);
-                }
+                self.guard(&mut table, &old, (predicate, *negated));
             }
             results.push((register, Rc::new(table)));
         }
@@ -275,7 +271,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
-    /// has another table. `None` where that depends on a guard.
+    /// has another table.
     pub fn evaluate_with(
         &mut self,
         chain: &Chain,
@@ -286,24 +282,39 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let mut written: FxHashMap<(RegisterId, Option<u32>), Rc<Table>> = FxHashMap::default();
         written.insert(operand, Rc::clone(other));
         for &at in insts {
-            if self.flow.insts[at as usize].guard.is_some() {
-                return None;
-            }
+            let known =
+                |register: RegisterId, from: Option<u32>| match written.get(&(register, from)) {
+                    None if from.is_none_or(|from| !insts.contains(&from)) => {
+                        chain.table(register, from).cloned()
+                    }
+                    known => known.cloned(),
+                };
             let mut tables = FxHashMap::default();
             for &(register, from) in &chain.steps[&at].reads {
-                let table = match written.get(&(register, from)) {
-                    None if from.is_none_or(|from| !insts.contains(&from)) => {
-                        chain.table(register, from)
-                    }
-                    known => known,
-                };
-                tables.insert(register, Rc::clone(table?));
+                tables.insert(register, known(register, from)?);
             }
-            for (register, table) in self.results(at, &tables) {
+            let guard = self.flow.insts[at as usize].guard;
+            let mut results = Vec::new();
+            for (register, mut table) in self.results(at, &tables) {
+                if let Some((predicate, negated)) = guard {
+                    let old = known(register, chain.written_before(at, register))?;
+                    self.guard(&mut table, &old, (&tables[&predicate], negated));
+                }
+                results.push((register, table));
+            }
+            for (register, table) in results {
                 written.insert((register, Some(at)), Rc::new(table));
             }
         }
         written.remove(&(result, insts.last().copied()))
+    }
+
+    /// Leaves the old value in the lanes whose predicate, negated or not, does not hold.
+    fn guard(&mut self, table: &mut Table, old: &Table, (predicate, negated): (&Table, bool)) {
+        for lane in 0..LANES {
+            let (a, b) = if negated { (old[lane], table[lane]) } else { (table[lane], old[lane]) };
+            table[lane] = self.values.choice(predicate[lane], a, b);
+        }
     }
 
     /// The table of a register at the end of what of the chain has been evaluated.

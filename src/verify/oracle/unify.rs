@@ -48,10 +48,21 @@ impl<'s> Oracle<'s> for Warp<'_, 's> {
                 return candidate;
             }
         }
-        let places = match crosses && !matched {
+        // (Of code that stands twice only one copy is where the original's code is.)
+        let mut places = match !matched && (crosses || candidates.is_empty()) {
             true => self.same_register_values(here, register, (last, count)),
             false => Vec::new(),
         };
+        if !crosses {
+            places.truncate(1);
+            if let Some(&candidate) = places.first()
+                && fits(here.terms, &candidate)
+                && self.proved(here, (candidate, term), &[], Effort::Values)
+            {
+                return candidate;
+            }
+            return term;
+        }
         for (index, candidate) in places.into_iter().enumerate() {
             // The solver decides about the likeliest value alone.
             let new =
@@ -61,7 +72,7 @@ impl<'s> Oracle<'s> for Warp<'_, 's> {
                 return candidate;
             }
         }
-        if crosses { self.unify_joined(here, term) } else { term }
+        self.unify_joined(here, term)
     }
 
     /// If one side of a selection came from another lane and is equal to the other side, that other

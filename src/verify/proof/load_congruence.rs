@@ -57,8 +57,9 @@ impl Prover {
             }
         } else if v != w && !read_only {
             let bytes = u32::from(at.terms.arena.width(a)) / 8;
-            let v = self.oldest(at, v, Accessed { address, bytes });
-            let w = self.oldest(at, w, Accessed { address: other, bytes });
+            // One may be older than the other: stores in front of both are of no interest.
+            let v = self.oldest(at, (v, w), Accessed { address, bytes });
+            let w = self.oldest(at, (w, v), Accessed { address: other, bytes });
             if v != w {
                 pairs.push((v, w));
             }
@@ -123,23 +124,25 @@ impl Prover {
         })
     }
 
-    /// Steps over stores that are shown to leave the loaded bytes alone: at first on all paths alike, each store once,
-    /// then on each path by what is known on it.
+    /// Steps over stores that are shown to leave the loaded bytes alone, as far as `enough`: at first on all paths alike,
+    /// each store once, then on each path by what is known on it.
     fn oldest(
         &mut self,
         at: &mut Question<'_, '_, '_>,
-        version: TermId,
+        (version, enough): (TermId, TermId),
         loaded: Accessed,
     ) -> TermId {
         let known = at.known;
         let mut older = FxHashMap::default();
         let applied = self.induction.apply_all(at.terms, known);
+        older.insert(enough, enough);
         let version =
             self.oldest_on_all_paths(at.terms, version, loaded, &applied, &mut older, MAX_NESTED);
-        self.oldest_on_path(at, version, loaded, &mut { MAX_PATHS })
+        self.oldest_on_path(at, (version, enough), loaded, &mut { MAX_PATHS })
     }
 
-    /// The oldest version by what is known on all paths; `older` are those that were found before.
+    /// The oldest version by what is known on all paths; `older` are those that were found before, and one that is old
+    /// enough.
     fn oldest_on_all_paths(
         &mut self,
         terms: &mut Terms,
@@ -155,6 +158,10 @@ impl Prover {
         let Some(depth) = depth.checked_sub(1) else { return start };
         let mut version = start;
         while let Some(&record) = self.stores.get(&version) {
+            if let Some(&found) = older.get(&version) {
+                version = found;
+                break;
+            }
             terms.arena.charge(2);
             if !self.disjoint(terms, &record, loaded, known) {
                 break;
@@ -174,10 +181,13 @@ impl Prover {
     fn oldest_on_path(
         &mut self,
         at: &mut Question<'_, '_, '_>,
-        mut version: TermId,
+        (mut version, enough): (TermId, TermId),
         loaded: Accessed,
         paths: &mut u32,
     ) -> TermId {
+        if version == enough {
+            return version;
+        }
         let known = at.known;
         let applied = match self.stores.contains_key(&version) {
             true => self.induction.apply_all(at.terms, known),
@@ -190,6 +200,9 @@ impl Prover {
                 return version;
             }
             version = record.before;
+            if version == enough {
+                return version;
+            }
         }
         let Node::IfThenElse(condition, a, b) = *at.terms.arena.node(version) else {
             return version;
@@ -199,7 +212,7 @@ impl Prover {
             && let Some(holds) = truth.value(&mut at.terms.arena, condition)
         {
             let side = if holds { a } else { b };
-            return self.oldest_on_path(at, side, loaded, paths);
+            return self.oldest_on_path(at, (side, enough), loaded, paths);
         }
         // Each selection adds facts, which bounds how deep selections are looked into.
         let left = paths.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
@@ -211,7 +224,7 @@ impl Prover {
             more.extend(conditions::literals(&mut at.terms.arena, holds));
             conditions::add_remaining(&mut at.terms.arena, &mut more);
             this.flags.add_to(&mut more);
-            this.oldest_on_path(&mut at.under(&more), side, loaded, paths)
+            this.oldest_on_path(&mut at.under(&more), (side, enough), loaded, paths)
         };
         let a = side(self, at, a, condition);
         let b = side(self, at, b, negated);

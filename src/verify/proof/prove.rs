@@ -197,6 +197,17 @@ impl Prover {
     /// Both cases, if one of the two terms is a selection.
     fn by_selection(&mut self, at: &mut Question<'_, '_, '_>, (a, b): Claim) -> Option<Proof> {
         let known = at.known;
+        // One choice by two conditions that are equal only by a proof.
+        if let (&Node::IfThenElse(c, x, y), &Node::IfThenElse(d, u, v)) =
+            (at.terms.arena.node(a), at.terms.arena.node(b))
+            && c != d
+            && self.taken_apart < MAX_TAKEN_APART
+        {
+            self.taken_apart += 1;
+            if self.first_unequal(at, &[(c, d), (x, u), (y, v)]).is_none() {
+                return Some(Proof::Equal);
+            }
+        }
         for (first, second, swapped) in [(b, a, true), (a, b, false)] {
             let Node::IfThenElse(condition, x, y) = *at.terms.arena.node(first) else { continue };
             if is_known_global(at.terms, condition, known) {
