@@ -64,6 +64,9 @@ impl Comparison<'_, '_> {
     /// Executes the counterexamples. If the launch that one describes leaves the same memory behind in
     /// both programs, it is dropped.
     pub(super) fn run(&mut self, modules: Both<&Module<'_>>) {
+        if self.seen.is_empty() {
+            return;
+        }
         let pointers = execute::pointers(self.terms, &[self.before, self.after]);
         for (index, seen) in std::mem::take(&mut self.seen) {
             let Some(found) = &self.problems[index].counterexample else { continue };

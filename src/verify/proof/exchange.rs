@@ -67,6 +67,8 @@ struct Tables<'t> {
     consecutive: bool,
     /// Terms that are symbols of their lanes.
     opaque: &'t Opaque,
+    /// Terms as terms of such symbols.
+    undistributed: &'t FxHashMap<TermId, TermId>,
     done: FxHashMap<(TermId, u32), TermId>,
     /// The reductions and votes that were followed.
     combined: Vec<Combination>,
@@ -204,10 +206,14 @@ impl Exchanges {
         }
         let (sent, combined) = self.operands(terms, [original, rewritten]);
         // Where a part of a term that is sent shows in a claim, loads are symbols, and the term is made of them.
-        let choices = [absent::opaque(terms, &sent, &combined), absent::loads(terms, &combined)];
-        choices
-            .into_iter()
-            .find_map(|opaque| self.equal_with(terms, (original, rewritten), known, &opaque))
+        let mut own = absent::opaque(terms, &sent, &combined);
+        let undistributed = absent::undistributed(terms, (&sent, &combined), &mut own);
+        let choices =
+            [(own, undistributed), (absent::loads(terms, &combined), FxHashMap::default())];
+        choices.into_iter().find_map(|(opaque, undistributed)| {
+            let opaque = (&opaque, &undistributed);
+            self.equal_with(terms, (original, rewritten), known, opaque)
+        })
     }
 
     /// The same, where some terms are taken as symbols of their lanes.
@@ -216,7 +222,7 @@ impl Exchanges {
         terms: &mut Terms,
         (original, rewritten): (TermId, TermId),
         known: &[TermId],
-        opaque: &Opaque,
+        (opaque, undistributed): (&Opaque, &FxHashMap<TermId, TermId>),
     ) -> Option<Vec<Lemma>> {
         let mut needed: Vec<Lemma> = Vec::new();
         let mut looked_at: FxHashSet<u32> = FxHashSet::default();
@@ -229,7 +235,8 @@ impl Exchanges {
                 return true;
             }
             let (done, combined) = (FxHashMap::default(), Vec::new());
-            let mut tables = Tables { exchanges: self, consecutive, opaque, done, combined };
+            let mut tables =
+                Tables { exchanges: self, consecutive, opaque, undistributed, done, combined };
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -382,6 +389,9 @@ impl Tables<'_> {
         if self.opaque.contains_key(&term) {
             return Some(Vec::new());
         }
+        if let Some(&whole) = self.undistributed.get(&term) {
+            return Some(vec![(whole, lane)]);
+        }
         let Some(way) = self.exchanges.known.get(&term) else {
             return Some(terms.arena.operands(term).into_iter().map(|one| (one, lane)).collect());
         };
@@ -410,6 +420,9 @@ impl Tables<'_> {
         }
         if let Some(symbol) = absent::symbol(terms, self.opaque, term, lane) {
             return Some(symbol);
+        }
+        if let Some(&whole) = self.undistributed.get(&term) {
+            return self.of(whole, lane);
         }
         let Some(&way) = self.exchanges.known.get(&term) else {
             return self.of_node(terms, term, lane);

@@ -126,16 +126,21 @@ pub(in crate::verify) fn disjoint(
     known: &[TermId],
 ) -> bool {
     let width = arena.width(ahead);
-    let (first, second) = (u64::from(first), u64::from(second));
     // The distances at which they overlap, counted modulo 2^w.
-    let start = 1u64.wrapping_sub(first) & mask(width);
-    let overlap = Interval { first: start, more: first + second - 2 };
+    let overlap = |first: u32, second: u32| {
+        let (first, second) = (u64::from(first), u64::from(second));
+        Interval { first: 1u64.wrapping_sub(first) & mask(width), more: first + second - 2 }
+    };
+    let ahead_of = overlap(first, second);
     if let Some(ahead) = arena.constant_value(ahead) {
-        return Interval::through(ahead, ahead, width).avoids(overlap, width);
+        return Interval::through(ahead, ahead, width).avoids(ahead_of, width);
     }
-    known
-        .iter()
-        .any(|&fact| possible_by(arena, fact, ahead).is_some_and(|p| p.avoids(overlap, width)))
+    // What was tested may be the distance the other way round.
+    let behind = arena.neg(ahead);
+    [(ahead, ahead_of), (behind, overlap(second, first))].into_iter().any(|(distance, overlap)| {
+        let mut facts = known.iter().map(|&fact| possible_by(arena, fact, distance));
+        facts.any(|possible| possible.is_some_and(|possible| possible.avoids(overlap, width)))
+    })
 }
 
 /// By how much one term is larger than another, if that is a constant where nothing that was widened wraps around.
@@ -403,10 +408,11 @@ mod tests {
         const WIDTH: u8 = 4;
         let mut arena = Arena::new();
         let x = arena.symbol(SymbolId(0), WIDTH);
+        let behind = arena.neg(x);
         let mut proved = 0;
         let cases = (0..16u64).flat_map(|offset| (0..16u64).map(move |bound| (offset, bound)));
-        for (offset, bound) in cases {
-            let moved = arena.add_constant(x, offset);
+        for (distance, (offset, bound)) in cases.flat_map(|case| [(x, case), (behind, case)]) {
+            let moved = arena.add_constant(distance, offset);
             let constant = arena.constant(bound, WIDTH);
             for (low, high) in [(constant, moved), (moved, constant)] {
                 let fact = arena.compare(Comparison::UnsignedLessEqual, low, high);
@@ -427,6 +433,6 @@ mod tests {
                 }
             }
         }
-        assert!(proved > 400, "only {proved} are proved");
+        assert!(proved > 800, "only {proved} are proved");
     }
 }

@@ -213,12 +213,16 @@ fn with_memory(mut launch: Launch, function: &Function<'_>, seen: &Seen) -> Laun
 
 /// The parameters from which addresses start.
 pub(in crate::verify) fn pointers(terms: &Terms, executions: &[&Execution]) -> FxHashSet<String> {
-    let mut found = FxHashSet::default();
+    let (mut found, mut seen) = (FxHashSet::default(), FxHashSet::default());
     let mut note = |address: TermId| {
         let (_, addends) = terms.arena.linear_parts(address);
         let mut work: Vec<TermId> =
             addends.iter().filter(|(_, factor)| *factor == 1).map(|(term, _)| *term).collect();
         while let Some(term) = work.pop() {
+            // (Selections share their sides.)
+            if !seen.insert(term) {
+                continue;
+            }
             match terms.arena.node(term) {
                 Node::Symbol(symbol) => {
                     if let Kind::Parameter { name, bits: 64, .. } =
