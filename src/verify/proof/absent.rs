@@ -82,15 +82,15 @@ pub(super) fn loads(terms: &Terms, combined: &[TermId]) -> Opaque {
     found
 }
 
-/// Terms within combined values that are computed from a selection which the original sends, as terms of a symbol that
-/// stands for the selection: what is computed from a selection is written as a selection of what is computed. Each symbol is
-/// added to `opaque`.
-pub(super) fn undistributed(
+/// Combined values that are computed from a selection which the original sends, as terms of a symbol that stands for the
+/// selection: terms are normal forms in which a selection and what is computed from it are taken apart. Each symbol is added
+/// to `opaque`.
+pub(super) fn of_selections(
     terms: &mut Terms,
     (sent, combined): (&[TermId], &[TermId]),
     opaque: &mut Opaque,
 ) -> FxHashMap<TermId, TermId> {
-    let mut selections = Vec::new();
+    let mut found = FxHashMap::default();
     for &value in sent {
         let Node::IfThenElse(condition, a, b) = *terms.arena.node(value) else { continue };
         if as_bit(terms, value).is_some() {
@@ -99,34 +99,20 @@ pub(super) fn undistributed(
         let width = terms.arena.width(value);
         // (The number of no lane stands for all.)
         let any = terms.symbol(Kind::InLane(WARP_SIZE, value), width, None);
-        let negated = terms.arena.not(condition);
-        selections.push((value, any, [(condition, a, b), (negated, b, a)]));
-    }
-    let mut found = FxHashMap::default();
-    if selections.is_empty() {
-        return found;
-    }
-    let (mut work, mut seen) = (combined.to_vec(), FxHashSet::default());
-    while let Some(next) = work.pop() {
-        if !seen.insert(next) {
-            continue;
-        }
-        terms.arena.charge(1);
-        work.extend(terms.arena.operands(next));
-        let Node::IfThenElse(condition, p, q) = *terms.arena.node(next) else { continue };
-        for (value, any, ways) in &selections {
-            let way = ways.iter().find(|(on, ..)| *on == condition);
-            let Some(&(_, a, b)) = way.filter(|_| next != *value) else { continue };
-            let whole =
-                [(p, a, q, b), (q, b, p, a)].into_iter().find_map(|(own, from, other, to)| {
-                    let whole = replaced(terms, own, (from, *any));
-                    (whole != own && replaced(terms, whole, (*any, to)) == other).then_some(whole)
-                });
+        for &next in combined.iter().filter(|next| **next != value) {
+            let cases = [true, false].map(|holds| {
+                let decided = terms.arena.boolean(holds);
+                replaced(terms, next, (condition, decided))
+            });
+            let ways = [(cases[0], a, cases[1], b), (cases[1], b, cases[0], a)];
+            let whole = ways.into_iter().find_map(|(own, from, other, to)| {
+                let whole = replaced(terms, own, (from, any));
+                (whole != own && replaced(terms, whole, (any, to)) == other).then_some(whole)
+            });
             if let Some(whole) = whole {
                 found.insert(next, whole);
-                opaque.insert(*any, (*value, false));
-                opaque.insert(*value, (*value, false));
-                break;
+                opaque.insert(any, (value, false));
+                opaque.insert(value, (value, false));
             }
         }
     }

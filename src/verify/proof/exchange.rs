@@ -68,7 +68,7 @@ struct Tables<'t> {
     /// Terms that are symbols of their lanes.
     opaque: &'t Opaque,
     /// Terms as terms of such symbols.
-    undistributed: &'t FxHashMap<TermId, TermId>,
+    of_selections: &'t FxHashMap<TermId, TermId>,
     done: FxHashMap<(TermId, u32), TermId>,
     /// The reductions and votes that were followed.
     combined: Vec<Combination>,
@@ -207,11 +207,11 @@ impl Exchanges {
         let (sent, combined) = self.operands(terms, [original, rewritten]);
         // Where a part of a term that is sent shows in a claim, loads are symbols, and the term is made of them.
         let mut own = absent::opaque(terms, &sent, &combined);
-        let undistributed = absent::undistributed(terms, (&sent, &combined), &mut own);
+        let of_selections = absent::of_selections(terms, (&sent, &combined), &mut own);
         let choices =
-            [(own, undistributed), (absent::loads(terms, &combined), FxHashMap::default())];
-        choices.into_iter().find_map(|(opaque, undistributed)| {
-            let opaque = (&opaque, &undistributed);
+            [(own, of_selections), (absent::loads(terms, &combined), FxHashMap::default())];
+        choices.into_iter().find_map(|(opaque, of_selections)| {
+            let opaque = (&opaque, &of_selections);
             self.equal_with(terms, (original, rewritten), known, opaque)
         })
     }
@@ -222,7 +222,7 @@ impl Exchanges {
         terms: &mut Terms,
         (original, rewritten): (TermId, TermId),
         known: &[TermId],
-        (opaque, undistributed): (&Opaque, &FxHashMap<TermId, TermId>),
+        (opaque, of_selections): (&Opaque, &FxHashMap<TermId, TermId>),
     ) -> Option<Vec<Lemma>> {
         let mut needed: Vec<Lemma> = Vec::new();
         let mut looked_at: FxHashSet<u32> = FxHashSet::default();
@@ -236,7 +236,7 @@ impl Exchanges {
             }
             let (done, combined) = (FxHashMap::default(), Vec::new());
             let mut tables =
-                Tables { exchanges: self, consecutive, opaque, undistributed, done, combined };
+                Tables { exchanges: self, consecutive, opaque, of_selections, done, combined };
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -389,7 +389,7 @@ impl Tables<'_> {
         if self.opaque.contains_key(&term) {
             return Some(Vec::new());
         }
-        if let Some(&whole) = self.undistributed.get(&term) {
+        if let Some(&whole) = self.of_selections.get(&term) {
             return Some(vec![(whole, lane)]);
         }
         let Some(way) = self.exchanges.known.get(&term) else {
@@ -421,7 +421,7 @@ impl Tables<'_> {
         if let Some(symbol) = absent::symbol(terms, self.opaque, term, lane) {
             return Some(symbol);
         }
-        if let Some(&whole) = self.undistributed.get(&term) {
+        if let Some(&whole) = self.of_selections.get(&term) {
             return self.of(whole, lane);
         }
         let Some(&way) = self.exchanges.known.get(&term) else {
