@@ -8,10 +8,11 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::Arena;
 use super::bits::mask;
 use super::eval::evaluate_node;
 use super::found::Search;
+use super::node::{Node, TermId};
 
 /// A symbol of more values has no columns.
 const MAX_VALUES: u64 = 1024;

@@ -2,9 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::Arena;
 use super::bits::{mask, sign_extend};
-use super::range::{Range, Reading};
+use super::node::{Node, TermId};
+use super::range::{Range, Reading, exact_sum};
 
 impl Arena {
     /// `a` with zeros in front, `width` bits in all; `a` itself where it is that wide already.
@@ -48,7 +49,7 @@ impl Arena {
     fn extended_sum(&mut self, a: TermId, width: u8, reading: Reading) -> Option<TermId> {
         let from = self.width(a);
         let Node::Sum { constant, addends } = self.node(a) else { return None };
-        let (low, high) = self.exact_sum(from, *constant, addends, reading)?;
+        let (low, high) = exact_sum(self, from, *constant, addends, reading)?;
         let full = Range::full(from);
         let fits = match reading {
             Reading::Unsigned => low >= 0 && high <= i128::from(full.umax),

@@ -3,8 +3,9 @@
 //!
 //! This is how compilers write a check of several indices at once: `((x | y | z) >> 8) == 0`.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{BinaryOp, Comparison, Node, TermId};
 use super::order::{Literal, Side};
 
 /// Of more parts than this the rest is left out.

@@ -9,8 +9,9 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Comparison, TermId};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{Comparison, TermId};
 use super::range::Range;
 
 /// A sum: a constant, and terms with their coefficients in the order of [`Arena::linear_parts`].

@@ -11,10 +11,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId};
+use super::arena::Arena;
 use super::bits::mask;
 use super::columns::Columns;
 use super::found::Search;
+use super::node::{BinaryOp, Node, SymbolId, TermId};
 use super::valuation::Valuation;
 use super::walk::Walk;
 use super::{intervals, low_bits};

@@ -5,9 +5,10 @@
 //! operands. It follows one way down and may spoil other terms, so it is a move in a search
 //! ([`super::search`]), not a decision procedure.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::{mask, sign_extend, to_signed};
 use super::eval::{evaluate_binary, evaluate_node};
+use super::node::{BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp};
 use super::valuation::Valuation;
 
 /// How far down a wanted value is followed.

@@ -3,8 +3,8 @@
 use svg::Document;
 use svg::node::element::{Group, Path, Rectangle, Text, Title};
 
-use super::counted;
 use super::rows::{LANES, LINE, Row, RowLoad};
+use super::words::counted;
 use crate::report::Decision;
 use crate::strategies::StrategyName;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::counted;
 use super::input::LineProfile;
 use super::model::Kernel;
+use super::words::counted;
 use crate::report::{Decision, LoadReport};
 use crate::reuse::Refusal;
 use crate::strategies::StrategyName;

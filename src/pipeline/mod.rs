@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 mod advice;
+mod decided;
 mod describe;
 mod measured;
 mod options;
@@ -22,12 +23,13 @@ use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::{self, Known};
 use crate::reuse::{self, shared::Surroundings};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Planner};
-use crate::select::{self, Choice, Strategies, StrategyName};
+use crate::select::{self, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::traffic::{Assumed, Request, Traffic};
 use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
+use decided::Decided;
 use options::target;
 
 pub use measured::{Built, measured};
@@ -42,13 +44,6 @@ pub struct Rewritten {
     pub report: Report,
     /// Which line of the input each line of `text` came from.
     pub lines: LineMap,
-}
-
-/// One function on its way: all that was found out about it.
-struct Decided<'m, 's> {
-    flow: Flow<'m, 's>,
-    trace: KernelTrace,
-    choice: Choice,
 }
 
 /// The report and the edits of a function at the end of its way; the analysis, which may be large, is

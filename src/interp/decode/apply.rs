@@ -5,7 +5,7 @@
 //! values. Out: micro-operations. Every operand is checked against its type; an operand that does not
 //! fit is a fault.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use super::vector::Element;

@@ -1,6 +1,6 @@
 //! `call` (PTX ISA, "Control Flow Instructions: call").
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::scope::Symbol;
 use crate::interp::fault::Fault;

@@ -1,7 +1,7 @@
 //! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`,
 //! `elect`, `activemask`.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use crate::interp::fault::Fault;

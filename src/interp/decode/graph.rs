@@ -8,8 +8,7 @@ use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Reversed;
 
-use super::control::falls_through;
-use crate::interp::program::{MicroOp, Op, Pc, Region};
+use crate::interp::program::{Guard, MicroOp, Op, Pc, Region};
 
 /// The basic blocks of a function, with edges reversed, so that post-dominators are dominators. One
 /// more node stands for the end of the function.
@@ -114,6 +113,17 @@ impl Graph {
     pub fn dominators(&self) -> Dominators<NodeIndex> {
         simple_fast(Reversed(&self.edges), NodeIndex::new(0))
     }
+}
+
+/// Whether control can go on behind a micro-operation, and whether the operation ends the threads of
+/// its lanes.
+pub fn falls_through(micro: &MicroOp) -> bool {
+    let unconditional = micro.guard == Guard::Always;
+    !(unconditional
+        && matches!(
+            micro.op,
+            Op::Branch { .. } | Op::IndexedBranch(_) | Op::Return | Op::Exit | Op::Trap
+        ))
 }
 
 /// Whether lanes leave the function at this micro-operation.

@@ -2,7 +2,7 @@
 //! Conversion Instructions").
 
 use super::atomic::{self as atomics};
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use super::transaction;

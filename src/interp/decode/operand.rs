@@ -1,6 +1,6 @@
 //! From an operand as written to the slot that holds its value.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
 use crate::interp::fault::Fault;

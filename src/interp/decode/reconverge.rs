@@ -12,8 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use super::control::falls_through;
-use super::graph::{Graph, is_way_out};
+use super::graph::{Graph, falls_through, is_way_out};
 use super::ways::{Ways, within_loops};
 use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 

@@ -2,7 +2,7 @@
 //! cluster is one block here.
 
 use super::atomic as atomics;
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use crate::interp::exec::pending_count;

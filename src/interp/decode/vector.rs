@@ -4,7 +4,7 @@
 //! In: an operand. Out: its elements, each of which can be read and written like a register of its
 //! own. Elements of a vector register have no names that an operand could carry.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::operand::{Reading, file_of, reading};
 use super::scope::{Register, Symbol};
 use crate::interp::fault::Fault;

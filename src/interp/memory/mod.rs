@@ -8,16 +8,20 @@
 //! the kernel has races.
 
 mod global;
+mod order;
 mod shadow;
 mod words;
 
 pub use global::{Global, Region};
+pub use order::{Order, Scope};
 pub use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
 pub use words::{Window, new_junk, new_unwritten, new_words};
 
-use crate::interp::program::FunctionId;
 use crate::ptx::StateSpace;
 use crate::source::Span;
+
+/// Index of a function in its program.
+pub type FunctionId = u32;
 
 /// Window numbers of the state spaces; 0 stays empty, so that null pointers fault.
 mod window {

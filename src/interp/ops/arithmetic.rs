@@ -1,7 +1,7 @@
 //! Integer addition, subtraction, division, minimum and maximum, absolute value and negation
 //! (PTX ISA, "Integer Arithmetic Instructions").
 
-use super::integers;
+use super::integers::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::warp;

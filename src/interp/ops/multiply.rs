@@ -1,7 +1,7 @@
 //! Integer multiplication: `mul`, `mad`, their 24-bit forms, and the dot products `dp4a`, `dp2a`
 //! (PTX ISA, "Integer Arithmetic Instructions").
 
-use super::integers;
+use super::integers::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{WarpFn, warp};

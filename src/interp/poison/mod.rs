@@ -24,8 +24,8 @@ use uses::{other_results, reads, results, uses, writes};
 use rustc_hash::FxHashMap;
 
 use super::memory::Site;
-use super::program::FrameTemplate;
 use super::program::rare::Cell;
+use super::program::{FrameTemplate, Pc};
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use crate::ptx::StateSpace;
 
@@ -183,6 +183,15 @@ impl Marks {
     }
 }
 
+/// Registers that become poison at a place.
+#[derive(Clone, Debug)]
+struct Pending {
+    at: Pc,
+    lanes: Mask,
+    cells: Vec<Cell>,
+    sources: [Source; 32],
+}
+
 /// The poison of the registers of a frame.
 #[derive(Debug)]
 pub struct Poison {
@@ -193,7 +202,7 @@ pub struct Poison {
     /// Where it comes from, by file and slot.
     sources: [Vec<[Source; LANES]>; 3],
     /// Registers that become poison where the ways of a branch on poison meet.
-    pending: Vec<region::Pending>,
+    pending: Vec<Pending>,
     /// Room to try an operation with other values.
     scratch: Registers,
     /// The present micro-operation.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::Place;
+use super::place::Place;
 use crate::interp::registers::{File, LANES, Registers, Slot};
 
 /// A register of a lane.

@@ -1,7 +1,7 @@
 //! Micro-operations on `mbarrier` objects, and the bulk copies that complete transactions on them.
 
+use super::place::{AtomicFn, Place};
 use super::rare::Cell;
-use super::{AtomicFn, Place};
 use crate::interp::registers::Slot;
 
 /// The operation of an `mbarrier` instruction. Counts are narrow registers.

@@ -6,7 +6,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{group, weigh};
+use super::group::group;
+use super::weigh;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
 use crate::reuse::{Load, Opportunity, Refusal};

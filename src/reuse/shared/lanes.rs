@@ -4,7 +4,7 @@
 //! loops have gone round; no memory that it was read from. What it is in a few warps and iterations decides which
 //! layout is chosen, and never whether one is right.
 
-use super::{ArrayAccess, SharedArray};
+use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, SymbolId, TermId, Valuation};

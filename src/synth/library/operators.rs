@@ -1,7 +1,7 @@
 //! Associative operators of serial loops (`operators.txt`), each found and proved when the library is written.
 
+use super::header::{Header, bracketed};
 use super::notes::{Notes, annotated, wrapped};
-use super::{Header, bracketed};
 use crate::parallel;
 use crate::solver;
 use crate::source::SourceFile;

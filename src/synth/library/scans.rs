@@ -1,7 +1,7 @@
 //! Scans and reductions of warps and blocks, for any associative operator and any type of whole words.
 
+use super::header::{Header, bare, bracketed};
 use super::notes::{Notes, annotated};
-use super::{Header, bare, bracketed};
 use crate::parallel;
 use crate::source::SourceFile;
 use crate::synth::network::{self, Network, Solution, emit::function};

@@ -3,9 +3,9 @@
 //! The steps of each size are solved here, and those of loads compared with the catalogue that the rewriter uses
 //! (`reuse::transposition`), for every lane and register.
 
+use super::header::{Header, bracketed};
 use super::movement::{Solved, solve};
 use super::notes::by_hand;
-use super::{Header, bracketed};
 use crate::isa::limits::WARP_SIZE;
 use crate::parallel;
 use crate::reuse::STRUCT_WORDS;

@@ -1,8 +1,8 @@
 //! Windows over a row that a warp holds in two registers of each lane: taps come by shuffles.
 
+use super::header::{Header, bracketed};
 use super::movement::solve;
 use super::notes::by_hand;
-use super::{Header, bracketed};
 use crate::parallel;
 use crate::synth::emit::Parts;
 

@@ -1,6 +1,6 @@
 //! The statements of networks, from the parser's pairs to the tree.
 
-use super::{Node, Rule, expression, name, reference, span};
+use super::node::{Node, Rule, expression, name, reference, span, when};
 use crate::synth::network::ast::{Example, Item, Repeat, Scan, Step};
 
 /// The statement, if it is one of networks.
@@ -70,6 +70,6 @@ fn step(node: Node<'_>) -> Option<Step> {
     let (target, from) = (reference(inner.next()?)?, reference(inner.next()?)?);
     let with = inner.next_if(|inner| inner.as_rule() == Rule::reference).and_then(reference);
     let guards = inner.filter(|inner| inner.as_rule() == Rule::guard);
-    let when = guards.filter_map(|guard| super::when(guard.into_inner().next()?)).collect();
+    let when = guards.filter_map(|guard| when(guard.into_inner().next()?)).collect();
     Some(Step { target, from, with, when, span })
 }

@@ -1,6 +1,6 @@
 //! The statements of placements, from the parser's pairs to the tree.
 
-use super::{Node, Rule, expression, hole, name, reference, span};
+use super::node::{Node, Rule, expression, hole, name, reference, span};
 use crate::synth::ast::Index;
 use crate::synth::place::ast::{Access, Item, Shared};
 

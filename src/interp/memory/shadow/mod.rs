@@ -27,7 +27,7 @@ pub use stamp::{PhaseId, Site};
 
 use std::ops::Range;
 
-use crate::interp::program::{Order, Scope};
+use crate::interp::memory::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
 use self::copies::{Copies, Owner};

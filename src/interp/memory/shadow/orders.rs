@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use super::clock::{Clock, Shared, join};
 use super::phases::Phase;
 use super::stamp::PhaseId;
-use crate::interp::program::{Order, Scope};
+use crate::interp::memory::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
 /// A location in memory: the region or, in shared memory, the block; and the word.

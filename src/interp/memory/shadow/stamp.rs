@@ -1,6 +1,6 @@
 //! One access in 64 bits: by which thread, where in the program, and in which phase of its warp.
 
-use crate::interp::program::Scope;
+use crate::interp::memory::Scope;
 
 /// Number of a micro-operation among those of all functions.
 pub type Site = u32;

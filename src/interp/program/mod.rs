@@ -4,6 +4,7 @@
 //! few of them. Names are resolved to register slots and addresses, labels to indices, and every
 //! branch knows where its lanes meet again.
 
+mod place;
 pub mod rare;
 pub mod transaction;
 
@@ -18,11 +19,11 @@ use crate::isa::Axis;
 use crate::ptx::StateSpace;
 use crate::source::Span;
 
+pub use super::memory::{FunctionId, Order, Scope};
+pub use place::{AtomicFn, Base, Place};
+
 /// Index of a micro-operation in its function.
 pub type Pc = u32;
-
-/// Index of a function in its program.
-pub type FunctionId = u32;
 
 /// The reconvergence point of a branch whose lanes meet only where the function returns.
 pub const AT_RETURN: Pc = Pc::MAX;
@@ -285,50 +286,6 @@ pub enum Op {
     Unsupported(Box<str>),
 }
 
-/// The start of an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Base {
-    /// An absolute address: only the offset counts.
-    Absolute,
-    /// A narrow register, zero-extended.
-    W32(Slot),
-    /// A wide register.
-    W64(Slot),
-    /// The frame's part of local memory.
-    Frame,
-}
-
-/// A memory operand.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The space that the instruction names.
-    pub space: StateSpace,
-    /// What the address starts from.
-    pub base: Base,
-    /// Bytes added.
-    pub offset: i64,
-}
-
-/// The threads that an order reaches (PTX ISA, "Memory Consistency Model: Scope").
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Scope {
-    /// Those of the block; a cluster is one block here.
-    Block,
-    /// Those of the device.
-    Device,
-}
-
-/// What a strong access says about order (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Order {
-    /// Its scope.
-    pub scope: Scope,
-    /// Whether it acquires by itself.
-    pub acquires: bool,
-    /// Whether it releases by itself.
-    pub releases: bool,
-}
-
 /// How a loaded element becomes a register value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Destination {
@@ -369,10 +326,6 @@ pub struct Store {
     /// Its memory order, if it is strong.
     pub order: Option<Order>,
 }
-
-/// The function of an atomic: old value and operands to new value, on raw bits of the type's
-/// width.
-pub type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;
 
 /// An element of an atomic: the register of the old value (none for `red`), and operand b.
 pub type AtomicElement = (Option<(File, Slot)>, (File, Slot));
