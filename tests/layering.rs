@@ -93,10 +93,8 @@ fn files(folder: &Path, found: &mut Vec<File>) {
             files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("the file can be read");
-            let code = text
-                .split("#[cfg(feature = \"unit-tests\")]\nmod tests")
-                .next()
-                .unwrap_or_default();
+            let code =
+                text.split("#[cfg(feature = \"internals\")]\nmod tests").next().unwrap_or_default();
             let lines = code.lines().map(|line| match line.find("//") {
                 Some(at) if !line[..at].contains('"') => &line[..at],
                 _ => line,

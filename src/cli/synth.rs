@@ -29,7 +29,7 @@ use crate::timings::Timings;
 
 /// `synth`
 #[derive(Debug, Args)]
-pub struct Synth {
+pub(super) struct Synth {
     /// The sketch; `-` is standard input
     #[arg(required_unless_present_any = ["header", "library", "words"])]
     sketch: Option<PathBuf>,
@@ -180,7 +180,7 @@ impl Synth {
     /// # Errors
     /// The sketch cannot be read, its space is empty, a bound or a signal ended the search before a solution was
     /// found, the code of a solution is wrong, or the result cannot be written.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let timings = self.timings.then(Timings::default);
         let status = self.solve(timings.as_ref());
         if let Some(timings) = timings {

@@ -33,7 +33,7 @@ const NUMBERS: [u64; 3] = [8, 1, 0];
 /// The first plan that runs, else the first one. Blocks that the kernel does not demand are tried once more
 /// with a single warp, which many kernels are written for. `reached` tells how far addresses reach for a
 /// shape and some values of the parameters.
-pub fn tried(
+pub(super) fn tried(
     source: &SourceFile,
     module: &Module<'_>,
     known: &Known<'_>,

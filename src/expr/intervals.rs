@@ -270,7 +270,7 @@ fn union(a: &Set, b: &Set) -> Set {
     merged
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId, Valuation};

@@ -74,7 +74,7 @@ fn between(arena: &Arena, term: TermId, (least, most): (u64, u64), literals: &mu
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::super::refute::{are_contradictory, follows};
     use super::*;

@@ -105,7 +105,7 @@ fn demanded(arena: &Arena, terms: &[TermId], roots: [TermId; 2]) -> FxHashMap<Te
     demanded
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};

@@ -88,7 +88,7 @@ fn division(arena: &Arena, result: TermId) -> Option<Division> {
     unknown.then_some(Division { result, dividend, divisor, signed, remainder })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};

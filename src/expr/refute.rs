@@ -183,7 +183,7 @@ fn choose(arena: &Arena, literal: &mut Literal, condition: TermId, taken: bool) 
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId};

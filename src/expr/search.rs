@@ -304,7 +304,7 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
     corners
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};

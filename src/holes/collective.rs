@@ -167,7 +167,9 @@ impl<'s> Warp<'_, '_, 's> {
 }
 
 /// The result, the name and the arguments of a call of a single result.
-pub fn called<'i, 's>(inst: &'i Inst<'_, 's>) -> Option<(&'i Arg<'s>, &'s str, &'i [Arg<'s>])> {
+pub(super) fn called<'i, 's>(
+    inst: &'i Inst<'_, 's>,
+) -> Option<(&'i Arg<'s>, &'s str, &'i [Arg<'s>])> {
     let [Arg::Vector(results), Arg::Symbol { name, .. }, Arg::Vector(arguments), ..] =
         &inst.args[..]
     else {

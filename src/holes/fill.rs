@@ -14,7 +14,7 @@ use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Cmp, Expr};
 
 /// What registers of ours begin with in a text that does not have it.
-pub fn stem(text: &str) -> String {
+pub(super) fn stem(text: &str) -> String {
     let mut stem = "%ptxasw_hole_".to_owned();
     while text.contains(stem.trim_start_matches('%')) {
         stem.push('_');
@@ -26,7 +26,7 @@ pub fn stem(text: &str) -> String {
 ///
 /// # Errors
 /// A call is not of the form that compilers write.
-pub fn edits(
+pub(super) fn edits(
     source: &SourceFile,
     function: &Function<'_>,
     flow: &Flow<'_, '_>,

@@ -15,7 +15,7 @@ const MOST_EDGES: usize = 1 << 21;
 
 /// What is to be solved.
 #[derive(Debug)]
-pub enum Problem {
+pub(super) enum Problem {
     /// Statement by statement.
     Program(Program),
     /// All steps at once.
@@ -33,7 +33,7 @@ enum Group {
 }
 
 /// Cells, each behind those that it is made of.
-pub struct Lowered<'l> {
+pub(super) struct Lowered<'l> {
     /// The holes.
     pub holes: &'l Holes,
     /// The terms and the inputs; the rest is made here.
@@ -44,7 +44,7 @@ pub struct Lowered<'l> {
 
 impl Lowered<'_> {
     /// Groups the cells into statements, orders these, and numbers the cells.
-    pub fn finish(
+    pub(super) fn finish(
         mut self,
         goals: Vec<(u32, Term, String)>,
         space: u8,

@@ -117,7 +117,7 @@ struct ArgumentSpec {
 const MAX_BUFFER: usize = 1 << 34;
 
 /// Reads a launch file.
-pub fn parse(text: &str) -> Result<(Launch, Expectation), String> {
+pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut buffers = BTreeMap::new();
     for (name, spec) in file.buffers {

@@ -23,7 +23,7 @@ fn with_code(sentence: &str) -> Markup {
 }
 
 /// Writes the page.
-pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
+pub(super) fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cost, Decision, Origin};
-use crate::traffic::Request;
+use super::{Cost, Decision, Origin, Request};
 
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

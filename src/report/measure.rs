@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sass::Resources;
+use super::Resources;
 
 /// Cycles of a multiprocessor for each warp of a kernel, by the number of resident warps, computed from its machine code.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

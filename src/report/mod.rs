@@ -13,7 +13,9 @@ mod origins;
 mod sentence;
 mod stores;
 
+pub use crate::sass::Resources;
 pub use crate::strategies::Decision;
+pub use crate::traffic::Request;
 pub use array::{ArrayAccessReport, ArrayReport, Wavefronts};
 pub use collective::CollectiveReport;
 pub use cost::Cost;

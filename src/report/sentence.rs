@@ -46,7 +46,10 @@ fn origin(strategy: &str) -> &'static str {
 
 /// The sentence about loads; `cost` is that of what was chosen. Names between backquotes are strategies and
 /// rules: those that `ptxasw explain` knows.
-pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Cost>) -> String {
+pub(super) fn sentence<'r>(
+    loads: impl Iterator<Item = &'r LoadReport>,
+    cost: Option<Cost>,
+) -> String {
     let (mut replaced, mut kept) = (Counts::default(), Counts::default());
     let mut unpaid: Vec<(Unpaid, Vec<Cost>)> = Vec::new();
     let mut total = 0;

@@ -33,7 +33,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// A declaration that cannot be laid out. An instruction never makes this fail: see [`super`].
-    pub fn function(
+    pub(crate) fn function(
         mut self,
         function: &'m ptx::Function<'s>,
         params: Option<&[ParamPlace]>,
@@ -89,7 +89,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The name is neither a register nor a variable of the frame.
-    pub fn formal(&mut self, name: Name<'s>) -> Result<Vec<Formal>, Fault> {
+    pub(crate) fn formal(&mut self, name: Name<'s>) -> Result<Vec<Formal>, Fault> {
         match self.lookup(name)? {
             Symbol::Register(r) => Ok(vec![Formal::Register(r.file, r.slot)]),
             Symbol::Vector(first, count) => {

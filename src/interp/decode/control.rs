@@ -9,7 +9,10 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Name, Operand, ScalarType};
 
 /// `bra{.uni} label`.
-pub fn branch<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn branch<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Uni);
     inst.finish()?;
     let Operand::Name(name) = inst.operand(0)? else {
@@ -28,7 +31,7 @@ fn label<'s>(cx: &mut Decoder<'_, '_, 's>, name: Name<'s>) -> Result<Pc, Fault> 
 }
 
 /// `brx.idx{.uni} index, list`.
-pub fn indexed_branch<'m, 's>(
+pub(crate) fn indexed_branch<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -48,7 +51,10 @@ pub fn indexed_branch<'m, 's>(
 }
 
 /// `ret{.uni}`, `exit`, `trap`, `brkpt`.
-pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn leave<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Uni);
     inst.finish()?;
     cx.emit(match inst.ast.form.opcode {
@@ -60,7 +66,10 @@ pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
 }
 
 /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
-pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn barrier<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Cta);
     // `bar` is `barrier.aligned` (PTX ISA, "barrier").
     let aligned = inst.take(Qualifier::Aligned) || inst.ast.form.opcode == Opcode::Bar;

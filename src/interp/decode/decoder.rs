@@ -12,7 +12,7 @@ use crate::ptx::{Name, ScalarType};
 use crate::source::Span;
 
 /// The state of decoding one function.
-pub struct Decoder<'u, 'm, 's> {
+pub(crate) struct Decoder<'u, 'm, 's> {
     /// The module.
     pub unit: &'u mut Unit<'m, 's>,
     pub(super) scopes: Scopes<'s>,
@@ -34,7 +34,7 @@ pub struct Decoder<'u, 'm, 's> {
 
 impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     /// A decoder for one function of the module.
-    pub fn new(unit: &'u mut Unit<'m, 's>) -> Self {
+    pub(crate) fn new(unit: &'u mut Unit<'m, 's>) -> Self {
         Decoder {
             unit,
             scopes: Scopes::default(),
@@ -53,12 +53,12 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// An error about a place in the body.
-    pub fn error(&self, span: Span, message: impl Into<String>) -> Fault {
+    pub(crate) fn error(&self, span: Span, message: impl Into<String>) -> Fault {
         Fault::new(FaultKind::Unsupported, message).at(span)
     }
 
     /// The labels of a `.branchtargets` list.
-    pub fn branch_targets(&self, list: usize) -> &[usize] {
+    pub(crate) fn branch_targets(&self, list: usize) -> &[usize] {
         &self.targets[list]
     }
 
@@ -117,7 +117,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     ///
     /// # Errors
     /// Nothing declares the name.
-    pub fn lookup(&mut self, name: Name<'s>) -> Result<Symbol, Fault> {
+    pub(crate) fn lookup(&mut self, name: Name<'s>) -> Result<Symbol, Fault> {
         match self.scopes.find(name.text) {
             Some(Found::Symbol(symbol)) => Ok(symbol),
             Some(Found::Member(depth, ty, elements)) => {
@@ -151,7 +151,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// Appends a micro-operation to the current instruction.
-    pub fn emit(&mut self, op: Op) {
+    pub(crate) fn emit(&mut self, op: Op) {
         self.function.code.push(MicroOp { guard: self.guard, first: self.first, op });
         self.function.spans.push(self.span);
         self.function.origins.push(self.origin);
@@ -159,7 +159,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// Appends a pure operation.
-    pub fn emit_lanes(&mut self, run: WarpFn, d: &[Slot], s: &[Slot]) {
+    pub(crate) fn emit_lanes(&mut self, run: WarpFn, d: &[Slot], s: &[Slot]) {
         let mut slots = Slots::default();
         slots.d[..d.len()].copy_from_slice(d);
         slots.s[..s.len()].copy_from_slice(s);
@@ -167,7 +167,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// Allocates a register that no name refers to.
-    pub fn scratch(&mut self, file: File) -> Slot {
+    pub(crate) fn scratch(&mut self, file: File) -> Slot {
         let ty = match file {
             File::Pred => ScalarType::Pred,
             File::W32 => ScalarType::B32,
@@ -177,7 +177,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// A slot that holds a constant in all lanes.
-    pub fn immediate(&mut self, file: File, bits: u64) -> Slot {
+    pub(crate) fn immediate(&mut self, file: File, bits: u64) -> Slot {
         if let Some(&slot) = self.immediates.get(&(file, bits)) {
             return slot;
         }
@@ -193,7 +193,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// The predicate that holds the carry bit.
-    pub fn carry_flag(&mut self) -> Slot {
+    pub(crate) fn carry_flag(&mut self) -> Slot {
         match self.carry {
             Some(slot) => slot,
             None => {
@@ -205,7 +205,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// A narrow slot that holds a special register.
-    pub fn steady(&mut self, special: Steady) -> Slot {
+    pub(crate) fn steady(&mut self, special: Steady) -> Slot {
         if let Some(&slot) = self.specials.get(&special) {
             return slot;
         }

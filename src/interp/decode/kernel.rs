@@ -13,7 +13,7 @@ use crate::ptx::{self, Module, StateSpace};
 /// # Errors
 /// A kernel that the module does not define, a name that nothing declares, an initial value that
 /// is not modelled.
-pub fn decode(
+pub(crate) fn decode(
     module: &Module<'_>,
     kernel: &ptx::Function<'_>,
     dynamic_shared: u64,
@@ -78,7 +78,7 @@ const MAX_SHARED: u64 = 4 << 20;
 /// Bytes of a kernel's parameters.
 const MAX_PARAMS: u64 = 1 << 16;
 /// Bytes of a thread's local memory.
-pub const MAX_LOCAL: u64 = 1 << 19;
+pub(crate) const MAX_LOCAL: u64 = 1 << 19;
 
 fn check_sizes(layout: &StateSpaceLayout, functions: &[Function]) -> Result<(), Fault> {
     let local = functions.iter().map(|function| function.local_bytes).max().unwrap_or(0);

@@ -28,7 +28,7 @@ impl<C: Tally> Block<'_, C> {
     }
 
     /// Lets a group arrive that has come to a barrier instruction.
-    pub fn arrive_at_barrier(
+    pub(super) fn arrive_at_barrier(
         &mut self,
         warp: usize,
         index: usize,
@@ -149,7 +149,7 @@ impl<C: Tally> Block<'_, C> {
     /// The fault of a warp some of whose lanes wait at an aligned barrier, while all its others have gone around it
     /// and wait for them where the paths meet. Lanes that go from there to the end of the kernel count as ended; where
     /// lanes meet by chance, nothing is said.
-    pub fn divergent_barrier(&self) -> Option<Fault> {
+    pub(super) fn divergent_barrier(&self) -> Option<Fault> {
         for (number, warp) in self.warps.iter().enumerate().filter(|(_, w)| !w.schedule.is_random())
         {
             let waits = |index: &usize| {
@@ -179,7 +179,7 @@ impl<C: Tally> Block<'_, C> {
     /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was
     /// one. A barrier without a thread count, or at which all threads of the block wait, orders them all; any other one
     /// orders what the threads that have arrived did in front of it before what those do that wait at it.
-    pub fn release_barriers(&mut self, mut shadow: Option<&mut Shadow>) -> bool {
+    pub(super) fn release_barriers(&mut self, mut shadow: Option<&mut Shadow>) -> bool {
         let mut any = false;
         for id in 0..self.barriers.gates.len() {
             let gate = &self.barriers.gates[id];

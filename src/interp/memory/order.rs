@@ -2,7 +2,7 @@
 
 /// The threads that an order reaches (PTX ISA, "Memory Consistency Model: Scope").
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Those of the block; a cluster is one block here.
     Block,
     /// Those of the device.
@@ -11,7 +11,7 @@ pub enum Scope {
 
 /// What a strong access says about order (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Order {
+pub(crate) struct Order {
     /// Its scope.
     pub scope: Scope,
     /// Whether it acquires by itself.

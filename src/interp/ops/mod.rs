@@ -34,7 +34,10 @@ use crate::ptx::ScalarType;
 ///
 /// # Errors
 /// The instruction is not modelled, or its operands do not fit.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     match inst.ast.form.opcode {
         Opcode::Add
         | Opcode::Sub

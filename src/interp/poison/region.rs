@@ -56,7 +56,7 @@ impl Poison {
 
     /// Poisons what lanes have written since they took a branch on poison, at the place where its ways meet.
     #[inline]
-    pub fn reach(&mut self, pc: Pc, mask: Mask) {
+    pub(crate) fn reach(&mut self, pc: Pc, mask: Mask) {
         if !self.pending.is_empty() {
             self.reach_pending(pc, mask);
         }

@@ -5,7 +5,7 @@ use crate::ptx::StateSpace;
 
 /// The start of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Base {
+pub(crate) enum Base {
     /// An absolute address: only the offset counts.
     Absolute,
     /// A narrow register, zero-extended.
@@ -18,7 +18,7 @@ pub enum Base {
 
 /// A memory operand.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     /// The space that the instruction names.
     pub space: StateSpace,
     /// What the address starts from.
@@ -29,4 +29,4 @@ pub struct Place {
 
 /// The function of an atomic: old value and operands to new value, on raw bits of the type's
 /// width.
-pub type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;
+pub(crate) type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;

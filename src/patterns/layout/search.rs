@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// The decision about an array in shared memory.
 #[derive(Clone, Debug)]
-pub struct ArrayFinding {
+pub(super) struct ArrayFinding {
     /// The array.
     pub array: SharedArray,
     /// Where its bytes go.
@@ -40,7 +40,7 @@ pub struct ArrayFinding {
 
 /// What other groups of the function do.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub(super) struct Beside {
     /// Some group is chosen.
     pub any: bool,
     /// A chosen group adds code to blocks.
@@ -48,7 +48,7 @@ pub struct Beside {
 }
 
 /// Decides about every array of a function.
-pub fn decide(
+pub(super) fn decide(
     flow: &Flow<'_, '_>,
     arrays: Vec<SharedArray>,
     beside: Beside,

@@ -6,7 +6,7 @@ use crate::reuse::{Guards, Load, Opportunity};
 use crate::strategies::StrategyName;
 
 /// A load that takes its value from another one.
-pub fn group(
+pub(super) fn group(
     load: &Load,
     name: StrategyName,
     opportunity: Opportunity,

@@ -23,13 +23,9 @@ use weigh::weigh;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Pair;
+pub(super) struct Pair;
 
 impl Pattern for Pair {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Paper
-    }
-
     /// Decides about every load that no other pattern has claimed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if finder.options.strategies == Strategies::PAPER {

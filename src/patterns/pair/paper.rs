@@ -9,7 +9,7 @@ use crate::reuse::{Load, Opportunity, Refusal};
 use crate::strategies::StrategyName;
 
 /// Decides about each load.
-pub fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+pub(super) fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
     for &index in finder.loads {
         let load = match finder.opportunities.load(trace, index) {
             Ok(load) => load,

@@ -19,5 +19,4 @@ pub use address::{Made, added, made};
 pub use array::{ArrayAccess, SharedArray};
 pub use find::arrays;
 pub use growth::Surroundings;
-pub use lanes::SAMPLES;
 pub use placement::{Placement, placements};

@@ -28,7 +28,7 @@ const SKETCHES: [(&str, &str, &str); 5] = [
 ///
 /// # Errors
 /// A window has no solution, or its code is wrong.
-pub fn header() -> Result<Header, String> {
+pub(super) fn header() -> Result<Header, String> {
     let radii: Result<Vec<(String, usize)>, String> =
         parallel::map(RADII, windows).into_iter().collect();
     let (by_hand, own) = by_hand(include_str!("windows.cuh"), "none but the test", TEST);

@@ -4,7 +4,7 @@ use super::node::{Node, Rule, expression, name, reference, span, when};
 use crate::synth::network::ast::{Example, Item, Repeat, Scan, Step};
 
 /// The statement, if it is one of networks.
-pub fn item(node: &Node<'_>) -> Option<Item> {
+pub(super) fn item(node: &Node<'_>) -> Option<Item> {
     let whole = span(node);
     let mut inner = node.clone().into_inner();
     match node.as_rule() {

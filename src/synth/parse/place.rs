@@ -5,7 +5,7 @@ use crate::synth::ast::Index;
 use crate::synth::place::ast::{Access, Item, Shared};
 
 /// The statement, if it is one of placements.
-pub fn item(node: &Node<'_>) -> Option<Item> {
+pub(super) fn item(node: &Node<'_>) -> Option<Item> {
     let whole = span(node);
     let inner = node.clone().into_inner();
     let words = [

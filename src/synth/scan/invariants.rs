@@ -10,7 +10,7 @@ use crate::solver::numbers::{Prover, Verdict};
 const MOST: usize = 400;
 
 /// A reached state, with what was given.
-pub type Reached = (Vec<i64>, Vec<i64>);
+pub(super) type Reached = (Vec<i64>, Vec<i64>);
 
 fn holds(term: &Term, state: &[i64], givens: &[i64], element: &[i64]) -> Option<bool> {
     let of = |variable: u32| match variable {
@@ -105,7 +105,7 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
 }
 
 /// Predicates that hold in front of the loop and after each element if they held before it, all together.
-pub fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
+pub(super) fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
     let mut found = guesses(subject, reached);
     if planted!(Bug::GuessesBelieved) {
         return found;
@@ -166,7 +166,7 @@ fn after(subject: &Loop, invariant: &Shared) -> Shared {
 }
 
 /// Those that are used, and those that keep these.
-pub fn closed(
+pub(super) fn closed(
     subject: &Loop,
     prover: &mut Prover,
     invariants: &[Shared],

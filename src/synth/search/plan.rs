@@ -12,7 +12,7 @@ use crate::synth::term::{Fold, Term, UNDEFINED};
 pub const MOST_PLANNED: usize = 1 << 28;
 
 /// Everything that is known before the search.
-pub struct Plan {
+pub(super) struct Plan {
     /// The choices in their order.
     pub levels: Vec<Level>,
     /// The goals.
@@ -39,7 +39,7 @@ pub struct Plan {
 
 impl Plan {
     /// Makes the plan. `program` gains terms.
-    pub fn new(program: &mut Program) -> Plan {
+    pub(super) fn new(program: &mut Program) -> Plan {
         let sinks = sinks(program);
         let mut splits: FxHashMap<Term, Vec<(Term, Term)>> = FxHashMap::default();
         for &(element, _) in sinks.iter().flat_map(|sink| &sink.elements) {
