@@ -11,6 +11,74 @@
 //! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
 //! earlier or joined later.
 //!
+//! # Examples
+//!
+//! Parse a file:
+//!
+//! ```
+//! use ptxasw::{ptx, source::SourceFile};
+//!
+//! let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+//! assert_eq!((module.version, &names[..]), (Some((9, 5)), &["vecadd"][..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Trace the addresses of a kernel as terms:
+//!
+//! ```
+//! use ptxasw::{cfg, emulate, ptx, source::SourceFile};
+//!
+//! # let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! # let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let kernel = module.functions().next().ok_or("no function")?;
+//! let flow = cfg::build(&source, kernel)?;
+//! let trace = emulate::run(kernel, &flow, &emulate::Limits::default()).map_err(|large| large.0)?;
+//! let printer = emulate::Printer::new(&trace.arena, &trace.symbols, &flow.registers);
+//! let stores = trace.accesses.iter().filter(|access| access.effect == emulate::Effect::Store);
+//! let addresses: Vec<String> =
+//!     stores.filter_map(|access| access.address).map(|address| printer.print(address)).collect();
+//! assert_eq!(addresses, ["vecadd_param_2 + 4*s32(i)"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Run a kernel on the CPU:
+//!
+//! ```
+//! use ptxasw::{interp, launch::Launch, ptx, source::SourceFile};
+//!
+//! # let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! # let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let launch = Launch::from_json(
+//!     r#"{"grid": [1], "block": [32], "args": [{"buffer": "a"}, {"buffer": "b"}, {"buffer": "c"}, {"type": "u32", "value": 2}],
+//!         "buffers": {"a": {"type": "f32", "data": [1, 2]}, "b": {"type": "f32", "data": [10, 20]},
+//!                     "c": {"type": "f32", "len": 2, "fill": 0}}}"#,
+//! )?;
+//! let outcome = interp::run(&module, &launch)?;
+//! let sums: Vec<f32> = outcome.buffers["c"].elements().map(|bits| f32::from_bits(bits as u32)).collect();
+//! assert_eq!(sums, [11.0, 22.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rewrite a file, and verify that the result does what the original does:
+//!
+//! ```
+//! use ptxasw::{pipeline, source::SourceFile, verify};
+//!
+//! let text = std::fs::read_to_string("ptx-samples/jacobi/jacobi.sm_80.ptx")?;
+//! let source = SourceFile::new("jacobi.ptx", text);
+//! let rewritten = pipeline::rewrite(&source, &pipeline::Options::paper())?;
+//! assert_eq!(rewritten.report.summary(), "1 function, 9 global loads, 6 replaced");
+//! let result = SourceFile::new("jacobi.rewritten.ptx", rewritten.text);
+//! let verification = verify::verify(&source, &result, &verify::Options::default())?;
+//! assert_eq!(verification.verdict, verify::Verdict::Equal);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Code map, in the order of `tests/layering.rs`
 //!
 //! - [`source`]: the input's text, spans, positions, messages that point into it, maps of lines.

@@ -1,6 +1,7 @@
 //! Which module may use which: the order of `ORDER`, from the ground up, is the order in the code map of
 //! `src/lib.rs`. A module uses those before it and none behind it, so there are no circles. The test
-//! reads the sources; to add a module, give it a place in the list.
+//! reads the sources; to add a module, give it a place in the list. Also no two files use each other, and functions are
+//! short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -77,6 +78,20 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("oracle", &["program", "terms", "record", "lane", "proof"]),
     ("witness", &["program", "terms", "record", "proof"]),
     ("compare", &["program", "terms", "record", "lane", "proof", "oracle", "witness"]),
+];
+
+/// The most lines of a function.
+const MAX_LINES: usize = 80;
+
+/// Longer functions, each with its file: all but the last are tables, one `match` from names to values.
+const LONGER: [(&str, &str); 6] = [
+    ("holes/integer.rs", "apply"),
+    ("interp/ops/mod.rs", "decode"),
+    ("interp/poison/uses.rs", "uses"),
+    ("reuse/refusal.rs", "fmt"),
+    ("strategies.rs", "facts"),
+    // The loop over micro-operations: its parts share the registers of a frame and leave it in ten ways.
+    ("interp/exec/warp.rs", "run_as"),
 ];
 
 struct File {
@@ -333,6 +348,52 @@ fn no_modules_use_each_other_in_a_circle() {
         .collect();
     circles.sort();
     assert!(circles.is_empty(), "modules that use each other:\n{}", circles.join("\n"));
+}
+
+/// The names of the functions of a file that have more lines than they may.
+#[derive(Default)]
+struct Longer(Vec<String>);
+
+impl Longer {
+    fn look(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let last = body.brace_token.span.close().end().line;
+        if last + 1 - signature.fn_token.span.start().line > MAX_LINES {
+            self.0.push(signature.ident.to_string());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Longer {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.look(&function.sig, &function.block);
+        syn::visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.look(&function.sig, &function.block);
+        syn::visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        if let Some(body) = &function.default {
+            self.look(&function.sig, body);
+        }
+        syn::visit::visit_trait_item_fn(self, function);
+    }
+}
+
+#[test]
+fn functions_are_short() {
+    let mut found = BTreeSet::new();
+    for file in sources() {
+        let text = fs::read_to_string(&file.path).expect("the file can be read");
+        let mut longer = Longer::default();
+        longer.visit_file(&syn::parse_file(&text).expect("Rust"));
+        let path = file.path.strip_prefix(root()).expect("a source file");
+        found.extend(longer.0.into_iter().map(|name| (path.display().to_string(), name)));
+    }
+    let known = LONGER.map(|(file, name)| (file.to_owned(), name.to_owned()));
+    assert_eq!(found, BTreeSet::from(known), "functions of more than {MAX_LINES} lines");
 }
 
 /// The files of a room of `verify`, in the order of its head.

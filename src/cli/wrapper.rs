@@ -246,15 +246,7 @@ fn call(
         }
         let unused = assembled.unused.as_deref();
         let made = (unused, &assembled.cubins);
-        let measures = measures.borrow();
-        for one in &mut examined {
-            if let Some((source, Ok(rewritten))) = &mut one.outcome {
-                for kernel in &mut rewritten.report.kernels {
-                    let key = (source.name().to_owned(), kernel.name.clone());
-                    kernel.measure = measures.get(&key).cloned();
-                }
-            }
-        }
+        report_measures(&mut examined, &measures.borrow());
         keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
@@ -267,6 +259,18 @@ fn call(
 
 /// The measures of kernels, by the names of their files and their own.
 type Measures = BTreeMap<(String, String), MeasureReport>;
+
+/// Puts the measures of kernels into their reports.
+fn report_measures(examined: &mut [Examined<Rewritten>], measures: &Measures) {
+    for one in examined {
+        if let Some((source, Ok(rewritten))) = &mut one.outcome {
+            for kernel in &mut rewritten.report.kernels {
+                let key = (source.name().to_owned(), kernel.name.clone());
+                kernel.measure = measures.get(&key).cloned();
+            }
+        }
+    }
+}
 
 /// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
 const MOST_CYCLES: f64 = 1.005;

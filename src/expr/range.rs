@@ -21,7 +21,7 @@ pub struct Range {
     pub ones: u64,
 }
 
-/// The terms that exist, of which nodes are made.
+/// The terms that nodes refer to.
 pub(super) trait Terms {
     /// A term's bounds.
     fn range(&self, term: TermId) -> Range;

@@ -70,28 +70,23 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
         let Some(((_, rewritten), bytes)) = one.changed().zip(one.new_bytes()) else { continue };
         let lines = rewritten.lines();
         let user = line.value(&one.input);
-        match one.input.kind {
-            Kind::File => {
-                let path = into_folder(format!("{index}.ptx"), &bytes)?;
-                let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
-                renamed.push(Renamed { shown, user: Some(user.as_bytes().to_vec()), lines });
-                values.push((&one.input, path.into_os_string()));
-            }
-            Kind::Stdin => {
-                let shown = match user.as_bytes() {
-                    b"-" => Shown::StdinCopy,
-                    name => Shown::Literal(name.to_vec()),
-                };
-                renamed.push(Renamed { shown, user: None, lines });
-            }
-            Kind::Text if bytes.len() > LONGEST_ARGUMENT => {
-                let path = into_folder(format!("{index}.ptx"), &bytes)?;
-                let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
-                renamed.push(Renamed { shown, user: Some(TEXT_NAME.to_vec()), lines });
-                values.push((&one.input, path.into_os_string()));
+        let is_file = one.input.kind == Kind::File;
+        if is_file || one.input.kind == Kind::Text && bytes.len() > LONGEST_ARGUMENT {
+            let path = into_folder(format!("{index}.ptx"), &bytes)?;
+            let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
+            let user = if is_file { user.as_bytes() } else { TEXT_NAME };
+            renamed.push(Renamed { shown, user: Some(user.to_vec()), lines });
+            values.push((&one.input, path.into_os_string()));
+            if !is_file {
                 to_files.push(&one.input);
             }
-            Kind::Text => {
+            continue;
+        }
+        match one.input.kind {
+            Kind::Stdin => {
+                renamed.push(Renamed { shown: shown_for_stdin(user), user: None, lines });
+            }
+            Kind::File | Kind::Text => {
                 values.push((&one.input, OsString::from_vec(bytes)));
                 // If there are several texts, ptxas does not say which one it means.
                 if texts == 1 {
@@ -121,4 +116,12 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
     finished.stdout = translate(&finished.stdout, &renamed, only);
     finished.stderr = translate(&finished.stderr, &renamed, only);
     Ok(finished)
+}
+
+/// How ptxas names its standard input in messages, by the name that the user gave it.
+fn shown_for_stdin(user: &OsStr) -> Shown {
+    match user.as_bytes() {
+        b"-" => Shown::StdinCopy,
+        name => Shown::Literal(name.to_vec()),
+    }
 }

@@ -13,10 +13,25 @@ use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
 use crate::interp::program::{Barrier, BarrierKind, Op};
-use crate::interp::registers::{LANES, Mask};
+use crate::interp::registers::{LANES, Mask, Slot};
 
 /// The rule of `.aligned` (PTX ISA, "barrier").
 const ALIGNED: &str = "all lanes of a warp must execute this barrier together";
+
+/// The number of the barrier that an instruction names, and the thread count; `value` reads a register.
+fn named(barrier: &Barrier, value: impl Fn(Slot) -> u32) -> Result<(u32, Option<u32>), String> {
+    let id = barrier.id.map_or(CLUSTER, &value);
+    if barrier.id.is_some() && id as usize >= COUNT {
+        return Err(format!("there is no barrier {id} among the {COUNT} of a block"));
+    }
+    let threads = barrier.threads.map(value);
+    match threads.filter(|&count| count == 0 || count % LANES as u32 != 0) {
+        Some(threads) => Err(format!(
+            "a barrier's thread count has to be a multiple of {LANES}, and {threads} is none"
+        )),
+        None => Ok((id, threads)),
+    }
+}
 
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
@@ -48,21 +63,10 @@ impl<C: Tally> Block<'_, C> {
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             Err(machine.blame(fault, warp as u32, lanes))
         };
-        let id = match barrier.id {
-            Some(slot) => match registers.w32[slot as usize][first] {
-                id if (id as usize) < COUNT => id,
-                id => {
-                    return fault(format!("there is no barrier {id} among the {COUNT} of a block"));
-                }
-            },
-            None => CLUSTER,
+        let (id, threads) = match named(barrier, |slot| registers.w32[slot as usize][first]) {
+            Ok(named) => named,
+            Err(message) => return fault(message),
         };
-        let threads = barrier.threads.map(|slot| registers.w32[slot as usize][first]);
-        if let Some(threads) = threads.filter(|&count| count == 0 || count % LANES as u32 != 0) {
-            return fault(format!(
-                "a barrier's thread count has to be a multiple of {LANES}, and {threads} is none"
-            ));
-        }
         let (waits, vote) = match barrier.kind {
             BarrierKind::Sync => (true, None),
             BarrierKind::Arrive => (false, None),

@@ -1,4 +1,4 @@
-//! A header of the library: its guard, what it includes, its namespace.
+//! A header of the library: its guard, its includes, its namespace.
 
 use super::notes::wrapped;
 

@@ -1,4 +1,4 @@
-//! The body of a function while it is written: lines, registers and what is known already.
+//! The body of a function while it is written: its lines, its registers and the values that are known already.
 
 use std::fmt::Write as _;
 
