@@ -11,7 +11,7 @@ SAMPLES = ROOT / "ptx-samples"
 MANIFEST = SAMPLES / "samples.json"
 TOOLCHAIN = ROOT / ".toolchain"
 # Cargo's features of the program that the tests build.
-TESTED = ["planted-bugs", "unit-tests"]
+TESTED = ["internals"]
 
 
 def manifest():

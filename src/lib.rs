@@ -11,14 +11,82 @@
 //! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
 //! earlier or joined later.
 //!
+//! # Examples
+//!
+//! Parse a file:
+//!
+//! ```
+//! use ptxasw::{ptx, source::SourceFile};
+//!
+//! let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+//! assert_eq!((module.version, &names[..]), (Some((9, 5)), &["vecadd"][..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Trace the addresses of a kernel as terms:
+//!
+//! ```
+//! use ptxasw::{cfg, emulate, ptx, source::SourceFile};
+//!
+//! # let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! # let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let kernel = module.functions().next().ok_or("no function")?;
+//! let flow = cfg::build(&source, kernel)?;
+//! let trace = emulate::run(kernel, &flow, &emulate::Limits::default()).map_err(|large| large.0)?;
+//! let printer = emulate::Printer::new(&trace.arena, &trace.symbols, &flow.registers);
+//! let stores = trace.accesses.iter().filter(|access| access.effect == emulate::Effect::Store);
+//! let addresses: Vec<String> =
+//!     stores.filter_map(|access| access.address).map(|address| printer.print(address)).collect();
+//! assert_eq!(addresses, ["vecadd_param_2 + 4*s32(i)"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Run a kernel on the CPU:
+//!
+//! ```
+//! use ptxasw::{interp, launch::Launch, ptx, source::SourceFile};
+//!
+//! # let text = std::fs::read_to_string("ptx-samples/vecadd/vecadd.sm_80.ptx")?;
+//! # let source = SourceFile::new("vecadd.ptx", text);
+//! let module = ptx::parse(&source, ptx::Depth::All)?;
+//! let launch = Launch::from_json(
+//!     r#"{"grid": [1], "block": [32], "args": [{"buffer": "a"}, {"buffer": "b"}, {"buffer": "c"}, {"type": "u32", "value": 2}],
+//!         "buffers": {"a": {"type": "f32", "data": [1, 2]}, "b": {"type": "f32", "data": [10, 20]},
+//!                     "c": {"type": "f32", "len": 2, "fill": 0}}}"#,
+//! )?;
+//! let outcome = interp::run(&module, &launch)?;
+//! let sums: Vec<f32> = outcome.buffers["c"].elements().map(|bits| f32::from_bits(bits as u32)).collect();
+//! assert_eq!(sums, [11.0, 22.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rewrite a file, and verify that the result does what the original does:
+//!
+//! ```
+//! use ptxasw::{pipeline, source::SourceFile, verify};
+//!
+//! let text = std::fs::read_to_string("ptx-samples/jacobi/jacobi.sm_80.ptx")?;
+//! let source = SourceFile::new("jacobi.ptx", text);
+//! let rewritten = pipeline::rewrite(&source, &pipeline::Options::paper())?;
+//! assert_eq!(rewritten.report.summary(), "1 function, 9 global loads, 6 replaced");
+//! let result = SourceFile::new("jacobi.rewritten.ptx", rewritten.text);
+//! let verification = verify::verify(&source, &result, &verify::Options::default())?;
+//! assert_eq!(verification.verdict, verify::Verdict::Equal);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Code map, in the order of `tests/layering.rs`
 //!
 //! - [`source`]: the input's text, spans, positions, messages that point into it, maps of lines.
-//! - [`float`]: formats and roundings of floating-point numbers that the host does not have.
+//! - `float`: formats and roundings of floating-point numbers that the host does not have.
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
-//! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
-//! - [`parallel`]: work on many items by several threads.
+//! - `planted`: mistakes that the tests plant into the analysis and the rewriter.
+//! - `parallel`: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
 //! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
 //! - [`strategies`]: the strategies by name, with the words for each.
@@ -26,97 +94,131 @@
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
-//! - [`solver`]: z3 behind three-valued answers; no other module names z3.
+//! - `solver`: z3 behind three-valued answers; no other module names z3.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
-//! - [`cost`]: cycles that a choice takes on an architecture, from data files.
-//! - [`sass`]: machine code: the resources of kernels and their static schedule, read from cubins.
-//! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
+//! - `cost`: cycles that a choice takes on an architecture, from data files.
+//! - `sass`: machine code: the resources of kernels and their static schedule, read from cubins.
+//! - `reuse`: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
-//! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
-//! - [`collective`]: what lanes compute together by shuffles, and which instructions may do it.
-//! - [`traffic`]: sectors and wavefronts of one full warp's request, for every access.
-//! - [`rewrite`]: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
+//! - `requests`: what the accesses of a kernel take, by kind, for its measure by machine code.
+//! - `collective`: what lanes compute together by shuffles, and which instructions may do it.
+//! - `traffic`: sectors and wavefronts of one full warp's request, for every access.
+//! - `rewrite`: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
 //!   semantics with [`emulate`].
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`report`]: the decisions as data.
-//! - [`patterns`]: the ways to replace accesses, each with its search, its costs and its code.
-//! - [`select`]: the choice in one function.
-//! - [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
+//! - `patterns`: the ways to replace accesses, each with its search, its costs and its code.
+//! - `select`: the choice in one function.
+//! - `remarks`, `tracing`: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
-//! - [`lint`]: what accesses cost by source line, and what to do about it.
-//! - [`draft`]: launch files to start from, from the trace and from trials in [`interp`].
-//! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
+//! - `lint`: what accesses cost by source line, and what to do about it.
+//! - `draft`: launch files to start from, from the trace and from trials in [`interp`].
+//! - `ptxas`: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
-//! - [`ab`]: variants of a kernel on a GPU, compared and timed.
-//! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
+//! - `ab`: variants of a kernel on a GPU, compared and timed.
+//! - `install`: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`synth`]: sketches of data movement, whose index expressions are searched for; solutions as PTX and CUDA,
 //!   executed by [`interp`] for a check; serial loops, for which an associative operator is; a library of headers.
-//! - [`holes`]: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
+//! - `holes`: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
 //!   specification does.
-//! - [`page`]: the HTML page made from the output of other subcommands.
-//! - [`cli`]: the command line.
+//! - `page`: the HTML page made from the output of other subcommands.
+//! - `cli`: the command line.
 //!
-//! A module uses only modules above it in this list.
+//! A module uses only modules above it in this list. Those without a link are for this crate alone; with the Cargo feature
+//! `internals`, which only the tests turn on, they are public, too.
 //!
 //! # Architecture invariants
 //!
 //! - The program is never printed anew: where there is no edit, no byte changes.
 //! - Input files are never written to. Output depends on the input's bytes and the options alone: no
 //!   hash order, no thread order, no clock. (What ptxas takes for a rewritten text is measured, and where
-//!   that is out of proportion, the original's result is the output: [`ptxas::leash`].)
+//!   that is out of proportion, the original's result is the output: `ptxas::leash`.)
 //! - Any failure of ours falls back to the original PTX with one warning line.
-//! - Only [`ptxas`] starts processes, only [`ab`] touches a device; these two hold all `unsafe` code,
-//!   [`ptxas`] in [`ptxas::child`] alone; only [`cli`] prints or reads the environment (`clippy.toml`,
+//! - Only `ptxas` starts processes, only `ab` touches a device; these two hold all `unsafe` code,
+//!   `ptxas` in `ptxas::child` alone; only `cli` prints or reads the environment (`clippy.toml`,
 //!   `[lints]` and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
 // These macros panic where the stream cannot be written; `cli::io` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+// Without the feature, it would also name each item of the modules that are public for the tests alone.
+#![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
-#[macro_use]
-pub mod planted;
+cfg_if::cfg_if! {
+    if #[cfg(feature = "internals")] {
+        #[macro_use]
+        pub mod planted;
+        pub mod ab;
+        pub mod cli;
+        pub mod collective;
+        pub mod cost;
+        pub mod draft;
+        pub mod float;
+        pub mod holes;
+        pub mod install;
+        pub mod lint;
+        pub mod page;
+        pub mod parallel;
+        pub mod patterns;
+        pub mod ptxas;
+        pub mod remarks;
+        pub mod requests;
+        pub mod reuse;
+        pub mod rewrite;
+        pub mod sass;
+        pub mod select;
+        pub mod solver;
+        pub mod tracing;
+        pub mod traffic;
+    } else {
+        #[macro_use]
+        mod planted;
+        mod ab;
+        mod cli;
+        mod collective;
+        mod cost;
+        mod draft;
+        mod float;
+        mod holes;
+        mod install;
+        mod lint;
+        mod page;
+        mod parallel;
+        mod patterns;
+        mod ptxas;
+        mod remarks;
+        mod requests;
+        mod reuse;
+        mod rewrite;
+        mod sass;
+        mod select;
+        mod solver;
+        mod tracing;
+        mod traffic;
+    }
+}
 
-pub mod ab;
 pub mod cfg;
-pub mod cli;
-pub mod collective;
-pub mod cost;
-pub mod draft;
 pub mod emulate;
 pub mod expr;
-pub mod float;
-pub mod holes;
-pub mod install;
 pub mod interp;
 pub mod isa;
 pub mod kernels;
 pub mod launch;
-pub mod lint;
-pub mod page;
-pub mod parallel;
-pub mod patterns;
 pub mod pipeline;
 pub mod profile;
 pub mod ptx;
-pub mod ptxas;
-pub mod remarks;
 pub mod report;
-pub mod requests;
-pub mod reuse;
-pub mod rewrite;
-pub mod sass;
-pub mod select;
-pub mod solver;
 pub mod source;
 pub mod strategies;
 pub mod synth;
 pub mod timings;
-pub mod tracing;
-pub mod traffic;
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 pub mod unit;
 pub mod verify;
+
+pub use cli::main;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ptxasw::cli::main(std::env::args_os())
+    ptxasw::main(std::env::args_os())
 }

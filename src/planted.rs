@@ -2,37 +2,37 @@
 //!
 //! In: a mistake, and work to do with it planted (`with`). Out: for each place where a mistake would be made, whether
 //! it is to be made there (`planted!(Bug::X)`). Each mistake is one condition at one place. Without the Cargo feature
-//! `planted-bugs`, which only the tests turn on, `planted!` is the constant `false`, and none of the mistakes is left in
+//! `internals`, which only the tests turn on, `planted!` is the constant `false`, and none of the mistakes is left in
 //! the program.
 
 /// Whether a mistake is planted where this thread works: `planted!(Bug::X)`, at the one place where the mistake would
-/// be made. Without the feature `planted-bugs` it is the constant `false`.
+/// be made. Without the feature `internals` it is the constant `false`.
 macro_rules! planted {
     (Bug::$bug:ident) => {
         $crate::planted::is($crate::planted::Bug::$bug)
     };
 }
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "internals")]
 thread_local! {
     static HERE: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
 }
 
-/// The planted mistake, if any, of the thread that made this value. Has no size without the feature `planted-bugs`.
+/// The planted mistake, if any, of the thread that made this value. Has no size without the feature `internals`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Scope {
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(feature = "internals")]
     bug: Option<Bug>,
 }
 
 /// Whether this mistake is planted where this thread works.
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "internals")]
 pub fn is(bug: Bug) -> bool {
     HERE.get() == Some(bug)
 }
 
 /// Whether this mistake is planted: never.
-#[cfg(not(feature = "planted-bugs"))]
+#[cfg(not(feature = "internals"))]
 #[inline(always)]
 pub const fn is(_bug: Bug) -> bool {
     false
@@ -40,7 +40,7 @@ pub const fn is(_bug: Bug) -> bool {
 
 /// Does some work with a mistake planted (`None`: with none), in this thread and in those that [`crate::parallel`]
 /// works in. What judges the work belongs outside.
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "internals")]
 pub fn with<R>(bug: impl Into<Option<Bug>>, work: impl FnOnce() -> R) -> R {
     Scope { bug: bug.into() }.enter(work)
 }
@@ -49,13 +49,13 @@ impl Scope {
     /// The scope that this thread works in.
     pub fn here() -> Scope {
         Scope {
-            #[cfg(feature = "planted-bugs")]
+            #[cfg(feature = "internals")]
             bug: HERE.get(),
         }
     }
 
     /// Works in this scope; afterwards, even after a panic, the thread is in the scope that it was in.
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(feature = "internals")]
     pub fn enter<R>(self, work: impl FnOnce() -> R) -> R {
         struct Back(Option<Bug>);
         impl Drop for Back {
@@ -68,7 +68,7 @@ impl Scope {
     }
 
     /// Does the work.
-    #[cfg(not(feature = "planted-bugs"))]
+    #[cfg(not(feature = "internals"))]
     #[inline(always)]
     pub fn enter<R>(self, work: impl FnOnce() -> R) -> R {
         work()
@@ -505,11 +505,27 @@ pub enum Bug {
 }
 
 impl Bug {
+    /// Mistakes about scopes: what a name means where new code uses it.
+    pub const NAMES: [Bug; 8] = [
+        Bug::InnerScope,
+        Bug::FirstLatchAsked,
+        Bug::ClaimNotAsked,
+        Bug::EntryNotAsked,
+        Bug::LatchNotAsked,
+        Bug::JoinNotAsked,
+        Bug::GuardNotAsked,
+        Bug::IndexNotAsked,
+    ];
+
     /// Whether a mistake about names is planted here: then the placed code is not checked for names once more.
     pub fn is_about_names_here() -> bool {
         Bug::NAMES.into_iter().any(is)
     }
+}
 
+/// What the tests go through.
+#[cfg(feature = "internals")]
+impl Bug {
     /// Mistakes in operators of loops, networks and places, and in their code.
     pub const SCANS: [Bug; 31] = [
         Bug::LawForgotten,
@@ -570,17 +586,6 @@ impl Bug {
         Bug::RowBefore,
         Bug::RowOtherCell,
         Bug::RowNotGlobal,
-    ];
-    /// Mistakes about scopes: what a name means where new code uses it.
-    pub const NAMES: [Bug; 8] = [
-        Bug::InnerScope,
-        Bug::FirstLatchAsked,
-        Bug::ClaimNotAsked,
-        Bug::EntryNotAsked,
-        Bug::LatchNotAsked,
-        Bug::JoinNotAsked,
-        Bug::GuardNotAsked,
-        Bug::IndexNotAsked,
     ];
     /// Mistakes in transposed struct loads.
     pub const STRUCTS: [Bug; 7] = [

@@ -299,7 +299,7 @@ impl FromStr for Strategies {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of what modules keep to themselves, in a build with the Cargo feature `unit-tests`.
+//! Tests of what modules keep to themselves, in a build with the Cargo feature `internals`.
 //!
 //! A test module lists its functions with `unit_tests!`; a test binary runs all of them. So the library is compiled
 //! once for all tests: the test harness would compile it once more.

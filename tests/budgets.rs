@@ -251,7 +251,7 @@ fn what_is_put_into_a_function_is_bounded() {
     let source = SourceFile::new("loads", text);
     let report = pipeline::rewrite(&source, &Options::paper()).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &report.report.kernels[0];
-    assert_eq!(kernel.shuffles, ptxasw::select::MAX_REPLACED);
+    assert_eq!(kernel.shuffles, Options::paper().select.most);
     let left = kernel.loads.last().and_then(|load| load.reason.clone()).unwrap_or_default();
     assert!(left.starts_with("budget: 256 loads"), "{left}");
 }

@@ -145,7 +145,7 @@ fn commands(kind: &Kind, length: usize) -> Vec<String> {
         if kernel.skipped.as_deref().is_some_and(|reason| reason.contains("internal error")) {
             fail("the analysis panicked");
         }
-        if kernel.shuffles > select::MAX_REPLACED {
+        if kernel.shuffles > options.select.most {
             fail("more loads are replaced than may be");
         }
     }

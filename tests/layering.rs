@@ -1,6 +1,7 @@
 //! Which module may use which: the order of `ORDER`, from the ground up, is the order in the code map of
 //! `src/lib.rs`. A module uses those before it and none behind it, so there are no circles. The test
-//! reads the sources; to add a module, give it a place in the list.
+//! reads the sources; to add a module, give it a place in the list. Also no two files use each other, and functions are
+//! short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -79,9 +80,19 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("compare", &["program", "terms", "record", "lane", "proof", "oracle", "witness"]),
 ];
 
-/// Modules that use each other in a circle, a circle on each line. To be made fewer: most are a folder's `mod.rs` that
-/// uses its files and has what these use, and what they share, in a file of its own, cures them.
-const CIRCLES: &str = include_str!("circles.txt");
+/// The most lines of a function.
+const MAX_LINES: usize = 80;
+
+/// Longer functions, each with its file: all but the last are tables, one `match` from names to values.
+const LONGER: [(&str, &str); 6] = [
+    ("holes/integer.rs", "apply"),
+    ("interp/ops/mod.rs", "decode"),
+    ("interp/poison/uses.rs", "uses"),
+    ("reuse/refusal.rs", "fmt"),
+    ("strategies.rs", "facts"),
+    // The loop over micro-operations: its parts share the registers of a frame and leave it in ten ways.
+    ("interp/exec/warp.rs", "run_as"),
+];
 
 struct File {
     path: PathBuf,
@@ -97,10 +108,8 @@ fn files(folder: &Path, found: &mut Vec<File>) {
             files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("the file can be read");
-            let code = text
-                .split("#[cfg(feature = \"unit-tests\")]\nmod tests")
-                .next()
-                .unwrap_or_default();
+            let code =
+                text.split("#[cfg(feature = \"internals\")]\nmod tests").next().unwrap_or_default();
             let lines = code.lines().map(|line| match line.find("//") {
                 Some(at) if !line[..at].contains('"') => &line[..at],
                 _ => line,
@@ -256,6 +265,9 @@ impl<'ast> Visit<'ast> for Uses {
         self.tree(&item.tree, &[], exported);
     }
 
+    /// The `super` of `pub(super)` is no use of anything.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         self.named.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);
@@ -310,9 +322,10 @@ impl House {
     }
 }
 
-/// Circles of modules that use each other, a folder's `mod.rs` being one of them.
+/// No modules use each other in a circle, a folder's `mod.rs` being one of them: what a folder's files share is in a file
+/// of its own, and so is what uses them.
 #[test]
-fn modules_stand_in_an_order() {
+fn no_modules_use_each_other_in_a_circle() {
     let house = House::new();
     let mut graph = petgraph::Graph::<&ModulePath, ()>::new();
     let nodes: BTreeMap<_, _> = house.0.keys().map(|path| (path, graph.add_node(path))).collect();
@@ -334,8 +347,53 @@ fn modules_stand_in_an_order() {
         })
         .collect();
     circles.sort();
-    let known: Vec<&str> = CIRCLES.lines().collect();
-    assert_eq!(circles, known, "circles now:\n{}", circles.join("\n"));
+    assert!(circles.is_empty(), "modules that use each other:\n{}", circles.join("\n"));
+}
+
+/// The names of the functions of a file that have more lines than they may.
+#[derive(Default)]
+struct Longer(Vec<String>);
+
+impl Longer {
+    fn look(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let last = body.brace_token.span.close().end().line;
+        if last + 1 - signature.fn_token.span.start().line > MAX_LINES {
+            self.0.push(signature.ident.to_string());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Longer {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.look(&function.sig, &function.block);
+        syn::visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.look(&function.sig, &function.block);
+        syn::visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        if let Some(body) = &function.default {
+            self.look(&function.sig, body);
+        }
+        syn::visit::visit_trait_item_fn(self, function);
+    }
+}
+
+#[test]
+fn functions_are_short() {
+    let mut found = BTreeSet::new();
+    for file in sources() {
+        let text = fs::read_to_string(&file.path).expect("the file can be read");
+        let mut longer = Longer::default();
+        longer.visit_file(&syn::parse_file(&text).expect("Rust"));
+        let path = file.path.strip_prefix(root()).expect("a source file");
+        found.extend(longer.0.into_iter().map(|name| (path.display().to_string(), name)));
+    }
+    let known = LONGER.map(|(file, name)| (file.to_owned(), name.to_owned()));
+    assert_eq!(found, BTreeSet::from(known), "functions of more than {MAX_LINES} lines");
 }
 
 /// The files of a room of `verify`, in the order of its head.

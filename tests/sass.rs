@@ -21,9 +21,11 @@ use std::process::Command;
 use crate::common;
 use common::assembler::Assembler;
 use disassembly::{Line, Listing};
-use ptxasw::sass::opcodes::Role;
+use ptxasw::sass::code::Function;
+use ptxasw::sass::encoding::Instruction;
+use ptxasw::sass::opcodes::{Opcode, Opcodes, Role};
 use ptxasw::sass::report::{Beside, Kernel, Report};
-use ptxasw::sass::{Function, Instruction, Opcode, Opcodes, code, cubin, graph};
+use ptxasw::sass::{code, cubin, graph};
 
 /// What has been compared of a generation.
 #[derive(Default)]
@@ -190,7 +192,7 @@ fn compare(
 
 /// The register operands of an instruction as they are printed, without those that read as 0.
 fn registers(architecture: u32, instruction: Instruction, opcode: &Opcode) -> BTreeSet<(bool, u8)> {
-    let number = |operand: &ptxasw::sass::Operand| {
+    let number = |operand: &ptxasw::sass::encoding::Operand| {
         let number = instruction.operand(*operand, architecture)?;
         Some((operand.uniform, number))
     };

@@ -36,6 +36,10 @@ pub struct Properties {
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
     /// Its PTX.
+    #[cfg_attr(
+        not(feature = "internals"),
+        expect(dead_code, reason = "the tests have a device that executes it")
+    )]
     pub source: &'a SourceFile,
     /// What ptxas made of it for this device.
     pub cubin: &'a [u8],

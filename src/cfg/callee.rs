@@ -27,7 +27,7 @@ pub(super) struct Callees<'s>(FxHashMap<&'s str, bool>);
 
 impl<'s> Callees<'s> {
     /// Whether lanes may be brought together in the function that an instruction calls.
-    pub fn may_synchronise(&mut self, source: &SourceFile, call: &Inst<'_, 's>) -> bool {
+    pub(super) fn may_synchronise(&mut self, source: &SourceFile, call: &Inst<'_, 's>) -> bool {
         let Some(name) = callee(call) else { return true };
         *self.0.entry(name).or_insert_with(|| body_may_synchronise(source, name))
     }
@@ -91,7 +91,7 @@ fn definition(text: &str, at: usize, length: usize) -> Option<&str> {
     Some(&behind[open..])
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -206,7 +206,7 @@ pub(super) fn intervals(parents: &[Option<u32>]) -> Vec<(u32, u32)> {
     interval
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::immediate_dominators;
 

@@ -70,7 +70,7 @@ pub(super) struct Meetings<'a> {
 
 impl<'a> Meetings<'a> {
     /// The meeting places of a function, by end; `None` if the function is too large.
-    pub fn new(
+    pub(super) fn new(
         blocks: &'a [Block],
         dominators: &DominatorTree,
         loops: &'a LoopForest,
@@ -110,7 +110,7 @@ impl<'a> Meetings<'a> {
 
     /// The ways from the end of a branch to each end at which lanes that part there may go;
     /// `None` where they may meet anywhere, in an endless loop.
-    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Ways> + '_> {
+    pub(super) fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Ways> + '_> {
         if !self.leads_out[branch.index()] {
             return None;
         }
@@ -167,7 +167,7 @@ impl Ways {
     }
 
     /// The places on all ways from the end of a branch, nearest first; none if no way leads to the end.
-    pub fn places(
+    pub(super) fn places(
         &self,
         loops: &LoopForest,
         branch: BlockId,
@@ -183,7 +183,7 @@ impl Ways {
     }
 
     /// The loop that counted ways stay within; `None` if every way counts.
-    pub fn within(&self) -> Option<LoopId> {
+    pub(super) fn within(&self) -> Option<LoopId> {
         self.end.within()
     }
 }

@@ -7,18 +7,22 @@ pub(super) struct Reach(Vec<bool>);
 
 impl Reach {
     /// The blocks from which any way leads to `target`.
-    pub fn new(blocks: &[Block], target: BlockId) -> Reach {
+    pub(super) fn new(blocks: &[Block], target: BlockId) -> Reach {
         Reach::within(blocks, target, |_| true)
     }
 
     /// The blocks from which a way leads to `target` that only passes blocks for which `may_pass` says
     /// so.
-    pub fn within(blocks: &[Block], target: BlockId, may_pass: impl Fn(BlockId) -> bool) -> Reach {
+    pub(super) fn within(
+        blocks: &[Block],
+        target: BlockId,
+        may_pass: impl Fn(BlockId) -> bool,
+    ) -> Reach {
         Reach::to_any(blocks, [target], may_pass)
     }
 
     /// The blocks from which such a way leads to at least one of several `targets`.
-    pub fn to_any(
+    pub(super) fn to_any(
         blocks: &[Block],
         targets: impl IntoIterator<Item = BlockId>,
         may_pass: impl Fn(BlockId) -> bool,
@@ -37,7 +41,7 @@ impl Reach {
     }
 
     /// Whether some way from the start of a block leads to the target.
-    pub fn from(&self, block: BlockId) -> bool {
+    pub(super) fn from(&self, block: BlockId) -> bool {
         self.0[block.index()]
     }
 }

@@ -99,7 +99,7 @@ pub struct Inst<'m, 's> {
 
 /// A flattened body.
 #[derive(Debug, Default)]
-pub struct Flat<'m, 's> {
+pub(super) struct Flat<'m, 's> {
     pub registers: Vec<Register<'s>>,
     pub insts: Vec<Inst<'m, 's>>,
     pub scopes: Scopes<'s>,
@@ -126,7 +126,7 @@ struct Resolver<'m, 's> {
 ///
 /// # Errors
 /// A register that is not declared, a label that does not exist.
-pub fn flatten<'m, 's>(
+pub(super) fn flatten<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
 ) -> Result<Flat<'m, 's>, Diagnostic> {

@@ -124,7 +124,7 @@ pub(super) struct Scope<'s> {
 
 impl Scope<'_> {
     /// The family that a member of a parameterised declaration is of.
-    pub fn family_member(&self, name: &str) -> Option<Declared<Family>> {
+    pub(super) fn family_member(&self, name: &str) -> Option<Declared<Family>> {
         family::memberships(name).find_map(|(prefix, index)| {
             let &(count, family) = self.families.get(prefix)?;
             (index < count).then_some(family)

@@ -40,17 +40,17 @@ pub(super) struct OwnMask<'s> {
 
 impl<'s> OwnMask<'s> {
     /// Another straight line of code begins.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.own = None;
     }
 
     /// Other ways lead to the next instruction.
-    pub fn forget_constants(&mut self) {
+    pub(super) fn forget_constants(&mut self) {
         self.constants.clear();
     }
 
     /// Who is brought together at the next instruction, if anybody is.
-    pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
+    pub(super) fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
         let members = members(source, inst, (self.own, &self.constants), &mut self.callees);
         self.follow_constants(inst);
         // A barrier's first operand is read.

@@ -24,7 +24,7 @@ use crate::source::SourceFile;
 
 /// `asm`
 #[derive(Debug, Args)]
-pub struct Asm {
+pub(super) struct Asm {
     /// PTX or cubin, `-` for standard input
     input: PathBuf,
     /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names
@@ -49,7 +49,7 @@ impl Asm {
     ///
     /// # Errors
     /// The input cannot be read or assembled, or does not have the kernel that was asked for.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let (name, bytes) = io::read_bytes(&self.input)?;
         let unreadable = |why: String| Failure::about(&name, why);
         let (mut report, texts) = if bytes.starts_with(ELF) {

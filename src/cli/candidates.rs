@@ -12,7 +12,7 @@ use crate::strategies::StrategyName;
 
 /// `candidates`
 #[derive(Debug, Args)]
-pub struct Candidates {
+pub(super) struct Candidates {
     /// What to look at.
     #[command(flatten)]
     input: Input,
@@ -29,7 +29,7 @@ impl Candidates {
     ///
     /// # Errors
     /// The input cannot be read or parsed.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let options = Options {
             mode: Mode::Original,

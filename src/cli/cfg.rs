@@ -12,7 +12,7 @@ use crate::source::listed;
 
 /// `cfg`
 #[derive(Debug, Args)]
-pub struct Cfg {
+pub(super) struct Cfg {
     /// Where the kernel is.
     #[command(flatten)]
     input: Input,
@@ -26,7 +26,7 @@ impl Cfg {
     ///
     /// # Errors
     /// The input cannot be read or parsed, or it is not clear which function is meant.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let module = ptx::parse(&source, Depth::All)?;
         let all: Vec<&Function<'_>> =

@@ -35,7 +35,7 @@ use super::wrapper;
 /// for NVIDIA's assembler.
 #[derive(Debug, Parser)]
 #[command(name = "ptxasw", version = super::version::SHORT, propagate_version = true)]
-pub struct Cli {
+pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -43,7 +43,7 @@ pub struct Cli {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Write the rewritten PTX
     Rewrite(Rewrite),
     /// Parse, and print counts of functions, instructions and bytes
@@ -99,7 +99,7 @@ pub enum Command {
 
 impl Command {
     /// Runs the subcommand. `called_as` is the name the program was called by.
-    pub fn run(self, called_as: &OsStr) -> ExitCode {
+    pub(super) fn run(self, called_as: &OsStr) -> ExitCode {
         let done = match self {
             Command::Ptxas { arguments } => return wrapper::main(called_as, &arguments),
             Command::Rewrite(args) => args.run(),

@@ -14,7 +14,7 @@ use crate::sass::resources::resources;
 
 /// `compare`
 #[derive(Debug, Args)]
-pub struct Compare {
+pub(super) struct Compare {
     /// Reports of the old build: the folder of `PTXASW_REPORT`, one of its files, what `asm --format json`
     /// printed, or a cubin
     old: PathBuf,
@@ -75,7 +75,7 @@ impl Compare {
     ///
     /// # Errors
     /// A folder or file cannot be read, or names no resources.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let [old, new] = [read(&self.old)?, read(&self.new)?];
         let comparison = Comparison::new(&old, &new);
         io::print(&match self.format {

@@ -8,7 +8,7 @@ use super::io;
 
 /// `completions`
 #[derive(Debug, Args)]
-pub struct Completions {
+pub(super) struct Completions {
     /// The shell
     shell: Shell,
 }
@@ -18,7 +18,7 @@ impl Completions {
     ///
     /// # Errors
     /// Standard output cannot be written.
-    pub fn run(&self, mut command: Command) -> Result<(), Failure> {
+    pub(super) fn run(&self, mut command: Command) -> Result<(), Failure> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut command, "ptxasw", &mut text);
         io::print(&String::from_utf8_lossy(&text))

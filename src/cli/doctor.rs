@@ -14,7 +14,7 @@ use crate::install::python::{Assembler, Standing};
 
 /// `doctor`
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub(super) struct Doctor {
     /// A toolkit's folder; without it, the assembler that `PATH` leads to is checked
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -25,7 +25,7 @@ impl Doctor {
     ///
     /// # Errors
     /// Standard output cannot be written.
-    pub fn run(&self, called_as: &OsStr) -> Result<Status, Failure> {
+    pub(super) fn run(&self, called_as: &OsStr) -> Result<Status, Failure> {
         let settings = Settings::of_process();
         let search = wrapper::search(called_as, &settings);
         // (Without Python there are no packages.)

@@ -351,7 +351,7 @@ pub fn python() -> Option<PathBuf> {
         .or_else(|| which::which("python3").ok())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -16,7 +16,7 @@ const PAGES: [&str; 3] = [
 
 /// `explain`
 #[derive(Debug, Args)]
-pub struct Explain {
+pub(super) struct Explain {
     /// The name of a rule, a strategy or a check, as in `candidates`, `lint`, the log, the report or a remark:
     /// `may-have-changed`, `MayHaveChanged`, `reuse`, `whole-warp`; without one, all names
     rule: Option<String>,
@@ -27,7 +27,7 @@ impl Explain {
     ///
     /// # Errors
     /// There is no such rule.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let Some(rule) = &self.rule else {
             return io::print(&rules().map(|(name, _)| format!("{name}\n")).collect::<String>());
         };

@@ -15,7 +15,7 @@ use crate::install::{self, Form, Outcome, Refusal, StandIn};
 
 /// `install`
 #[derive(Debug, Args)]
-pub struct Install {
+pub(super) struct Install {
     /// The toolkit's folder; its `bin/ptxas`, or `ptxas` in it, becomes `ptxas.real`. With `--python`,
     /// packages, folders or files
     #[arg(value_name = "DIR", required_unless_present = "python")]
@@ -41,7 +41,7 @@ impl Install {
     ///
     /// # Errors
     /// The reason why nothing was changed.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let executable = io::executable()?;
         let stand_in = StandIn { executable: &executable, link: self.linked.link };
         if self.python {

@@ -10,7 +10,7 @@ use crate::source::SourceFile;
 ///
 /// # Errors
 /// The file cannot be read, or is not text.
-pub fn read(path: &Path) -> Result<SourceFile, Failure> {
+pub(super) fn read(path: &Path) -> Result<SourceFile, Failure> {
     let (name, bytes) = read_bytes(path)?;
     Ok(SourceFile::from_bytes(name, bytes)?)
 }
@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> Result<SourceFile, Failure> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+pub(super) fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = if name == "-" {
@@ -35,7 +35,7 @@ pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::about("standard output", error)),
@@ -44,7 +44,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints lines to standard error. If that fails, nobody is left to tell, and the exit status says what happened.
-pub fn complain(text: &str) {
+pub(super) fn complain(text: &str) {
     let line = format!("{}\n", text.trim_end_matches('\n'));
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
@@ -53,7 +53,7 @@ pub fn complain(text: &str) {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
@@ -61,7 +61,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     // A pipe or a link stays a pipe or a link.
     let is_special = std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
@@ -86,7 +86,7 @@ fn usual() -> std::fs::Permissions {
 }
 
 /// The failure for a file or folder that cannot be written.
-pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::about(path.display(), format!("cannot write: {error}"))
 }
 
@@ -94,7 +94,7 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// The value has no form in JSON.
-pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
@@ -102,7 +102,7 @@ pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 ///
 /// # Errors
 /// The system does not tell it.
-pub fn executable() -> Result<PathBuf, Failure> {
+pub(super) fn executable() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find the file of ptxasw itself: {error}"))
     })

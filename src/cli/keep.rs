@@ -139,7 +139,7 @@ fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::report::{Cost, LoadReport};

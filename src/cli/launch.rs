@@ -8,7 +8,7 @@ use crate::draft::{self, Draft};
 
 /// `launch`
 #[derive(Debug, Args)]
-pub struct Launch {
+pub(super) struct Launch {
     /// Where the kernel is.
     #[command(flatten)]
     input: Input,
@@ -55,7 +55,7 @@ impl Launch {
     ///
     /// # Errors
     /// The input cannot be read or parsed, or does not have the kernel; the file cannot be written.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let threads = self.threads.or_else(|| self.purpose.threads());
         let drafted = draft::draft(&source, self.kernel.as_deref(), threads)?;

@@ -17,7 +17,7 @@ use crate::timings::Timings;
 ///
 /// # Errors
 /// The folder holds something else, it cannot be read or written, or something of the library has no solution.
-pub fn write(folder: &Path, timings: Option<&Timings>) -> Result<Status, Failure> {
+pub(super) fn write(folder: &Path, timings: Option<&Timings>) -> Result<Status, Failure> {
     is_free(folder)?;
     let library =
         Timings::measure(timings, "derive", library::derive).map_err(Failure::unusable)?;

@@ -16,7 +16,7 @@ use crate::traffic::Assumed;
 
 /// `lint`
 #[derive(Debug, Args)]
-pub struct Lint {
+pub(super) struct Lint {
     /// PTX files, `-` for standard input; also objects, libraries, executables and cubins with PTX inside, which
     /// cuobjdump reads
     #[arg(required = true, value_name = "FILE")]
@@ -46,7 +46,7 @@ pub struct Lint {
 
 /// Output formats of `lint`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LintFormat {
+pub(super) enum LintFormat {
     /// For people.
     #[default]
     Text,
@@ -60,7 +60,7 @@ pub enum LintFormat {
 
 /// The lowest level of findings that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LintLevel {
+pub(super) enum LintLevel {
     /// Everything.
     #[default]
     Note,
@@ -136,7 +136,7 @@ impl Lint {
     ///
     /// # Errors
     /// A file cannot be read or parsed, no file has the function that is asked for.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let mut baseline = match &self.baseline {
             None => Baseline::default(),
             Some(path) => {

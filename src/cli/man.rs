@@ -9,7 +9,7 @@ use super::io;
 
 /// `man`
 #[derive(Debug, Args)]
-pub struct Man {
+pub(super) struct Man {
     /// The folder
     folder: PathBuf,
 }
@@ -19,7 +19,7 @@ impl Man {
     ///
     /// # Errors
     /// A page cannot be written.
-    pub fn run(&self, command: Command) -> Result<(), Failure> {
+    pub(super) fn run(&self, command: Command) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.folder)
             .and_then(|()| clap_mangen::generate_to(command, &self.folder))
             .map_err(|error| io::cannot_write(&self.folder, &error))

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// `parse`
 #[derive(Debug, Args)]
-pub struct Parse {
+pub(super) struct Parse {
     /// What to parse.
     #[command(flatten)]
     input: Input,
@@ -41,7 +41,7 @@ impl Parse {
     ///
     /// # Errors
     /// The input cannot be read or parsed.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let depth = if self.all { Depth::All } else { Depth::Rewritable };
         let stats = ptx::stats(&source, depth)?;

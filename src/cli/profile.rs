@@ -14,7 +14,7 @@ use crate::source::SourceFile;
 
 /// The events of one line of PTX.
 #[derive(Debug, Serialize)]
-pub struct LineProfile {
+pub(super) struct LineProfile {
     /// 1-based line of the PTX text.
     line: u32,
     /// The kernel or function.
@@ -34,7 +34,7 @@ pub struct LineProfile {
 
 /// Adds up the counters of the instructions on each line. Lines come in ascending order; a line that
 /// was not executed is left out.
-pub fn by_line(
+pub(super) fn by_line(
     source: &SourceFile,
     module: &Module<'_>,
     found: &[InstructionProfile],
@@ -91,7 +91,7 @@ const COLUMNS: [Column; 15] = [
 const SHOWN: usize = 72;
 
 /// A table with one row for each line; a zero is left blank.
-pub fn table(source: &SourceFile, lines: &[LineProfile]) -> String {
+pub(super) fn table(source: &SourceFile, lines: &[LineProfile]) -> String {
     let mut out = String::from("profile (per warp instruction; lanes: active on average):\n line");
     for (heading, _) in COLUMNS {
         let _ = write!(out, " {heading:>8}");

@@ -13,7 +13,7 @@ use crate::install::python::{self, Assembler, Standing};
 ///
 /// # Errors
 /// There is no interpreter, or it does not answer.
-pub fn all() -> Result<Vec<Assembler>, Refusal> {
+pub(super) fn all() -> Result<Vec<Assembler>, Refusal> {
     let interpreter = env::python().ok_or_else(|| Refusal {
         reason: "there is no Python: neither VIRTUAL_ENV nor PATH leads to one, nor is one beside ptxasw".to_owned(),
         help: Some("activate the environment whose packages are meant".to_owned()),
@@ -22,7 +22,7 @@ pub fn all() -> Result<Vec<Assembler>, Refusal> {
 }
 
 /// A table of assemblers: package, version, what stands there, file.
-pub fn table(assemblers: &[Assembler]) -> String {
+pub(super) fn table(assemblers: &[Assembler]) -> String {
     let width = |of: fn(&Assembler) -> usize| assemblers.iter().map(of).max().unwrap_or(0);
     let (names, versions) = (width(|a| a.package.len()), width(|a| a.version.len()));
     let mut text = String::new();
@@ -47,7 +47,7 @@ pub fn table(assemblers: &[Assembler]) -> String {
 ///
 /// # Errors
 /// A word names none.
-pub fn named(all: &[Assembler], words: &[PathBuf]) -> Result<Vec<Assembler>, Refusal> {
+pub(super) fn named(all: &[Assembler], words: &[PathBuf]) -> Result<Vec<Assembler>, Refusal> {
     for word in words {
         if !all.iter().any(|one| one.is_meant_by(word)) {
             return Err(Refusal {
@@ -61,7 +61,7 @@ pub fn named(all: &[Assembler], words: &[PathBuf]) -> Result<Vec<Assembler>, Ref
 }
 
 /// Whether somebody at a terminal agrees.
-pub fn agreed(question: &str) -> bool {
+pub(super) fn agreed(question: &str) -> bool {
     let (input, mut output) = (streams::stdin(), streams::stderr());
     if !(input.is_terminal() && output.is_terminal()) {
         return false;
@@ -76,7 +76,7 @@ pub fn agreed(question: &str) -> bool {
 ///
 /// # Errors
 /// All that failed.
-pub fn each(
+pub(super) fn each(
     assemblers: &[Assembler],
     mut act: impl FnMut(&Assembler) -> Result<String, Refusal>,
 ) -> Result<String, (String, Failure)> {
@@ -98,7 +98,7 @@ pub fn each(
 ///
 /// # Errors
 /// A folder is missing, or there are too many.
-pub fn one_folder(folders: &[PathBuf]) -> Result<&Path, Refusal> {
+pub(super) fn one_folder(folders: &[PathBuf]) -> Result<&Path, Refusal> {
     match folders {
         [folder] => Ok(folder),
         _ => Err(Refusal {

@@ -13,7 +13,7 @@ use crate::rewrite::Mode;
 
 /// `rewrite`
 #[derive(Debug, Args)]
-pub struct Rewrite {
+pub(super) struct Rewrite {
     /// What to rewrite.
     #[command(flatten)]
     input: Input,
@@ -36,7 +36,7 @@ impl Rewrite {
     ///
     /// # Errors
     /// The input cannot be read or parsed, or something cannot be written.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let all_bodies = self.report.is_some() || self.remarks.is_some();
         let options = Options { all_bodies, ..self.decisions.options(&source)? };

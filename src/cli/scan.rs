@@ -12,7 +12,7 @@ use crate::timings::Timings;
 
 /// The output for an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Written {
+pub(super) enum Written {
     /// What was found, for people.
     Table,
     /// The same for programs.
@@ -25,7 +25,7 @@ pub enum Written {
 
 /// A request about a loop.
 #[derive(Debug)]
-pub struct Scan<'s> {
+pub(super) struct Scan<'s> {
     /// The sketch.
     pub source: &'s SourceFile,
     /// Its tree.
@@ -53,7 +53,7 @@ impl Scan<'_> {
     ///
     /// # Errors
     /// The loop cannot be read, there is no operator, its code is wrong, or the result cannot be written.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let source = self.source;
         let subject = Timings::measure(self.timings, "lower", || {
             scan::read(source, self.tree, self.defines)

@@ -29,7 +29,7 @@ use crate::timings::Timings;
 
 /// `synth`
 #[derive(Debug, Args)]
-pub struct Synth {
+pub(super) struct Synth {
     /// The sketch; `-` is standard input
     #[arg(required_unless_present_any = ["header", "library", "words"])]
     sketch: Option<PathBuf>,
@@ -180,7 +180,7 @@ impl Synth {
     /// # Errors
     /// The sketch cannot be read, its space is empty, a bound or a signal ended the search before a solution was
     /// found, the code of a solution is wrong, or the result cannot be written.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let timings = self.timings.then(Timings::default);
         let status = self.solve(timings.as_ref());
         if let Some(timings) = timings {
@@ -220,8 +220,18 @@ impl Synth {
         if scan::is_loop(&tree) {
             return self.serial_loop(&source, &tree, timings);
         }
+        self.movement(&source, &tree, timings)
+    }
+
+    /// Solves the sketch of a data movement.
+    fn movement(
+        &self,
+        source: &SourceFile,
+        tree: &[Statement],
+        timings: Option<&Timings>,
+    ) -> Result<Status, Failure> {
         let mut sketch = Timings::measure(timings, "lower", || {
-            synth::lower::lower(&source, &tree, &self.define, self.space)
+            synth::lower::lower(source, tree, &self.define, self.space)
         })?;
         // An interrupted search ends with its results so far; a second signal ends the program.
         let stop = Arc::new(AtomicBool::new(false));
@@ -242,15 +252,15 @@ impl Synth {
         let found = Timings::measure(timings, "search", || {
             shown(&progress, || search(&mut sketch.program, &limits))
         });
-        let code = Code { command: self, source: &source, tree: &tree, sketch: &sketch };
+        let code = Code { command: self, source, tree, sketch: &sketch };
         if let Some(dead) = &found.dead {
             if self.emit == Emit::Json {
-                self.output.write(&io::json(&report::report(&source, &tree, &sketch, &found))?)?;
+                self.output.write(&io::json(&report::report(source, tree, &sketch, &found))?)?;
             } else if mode == Mode::Count {
-                self.output.write(&report::table(&source, &sketch, &found, mode))?;
+                self.output.write(&report::table(source, &sketch, &found, mode))?;
             }
-            let why = report::empty(&source, &sketch, dead);
-            let wider = report::with_table(&source, &sketch, dead);
+            let why = report::empty(source, &sketch, dead);
+            let wider = report::with_table(source, &sketch, dead);
             let solved = wider.filter(|wider| self.has_solution(wider));
             let hint = "with family `table` in this place there is a solution: any function of the coordinates";
             let why = if solved.is_some() { why.with_hint(hint) } else { why };
@@ -264,13 +274,13 @@ impl Synth {
         let text =
             Timings::measure(timings, "write", || match (self.emit, found.solutions.first()) {
                 (Emit::Json, chosen) => {
-                    let mut report = report::report(&source, &tree, &sketch, &found);
+                    let mut report = report::report(source, tree, &sketch, &found);
                     if let Some(chosen) = chosen.filter(|_| self.states) {
-                        report.states = states::states(&source, &tree, &sketch, chosen);
+                        report.states = states::states(source, tree, &sketch, chosen);
                     }
                     io::json(&report)
                 }
-                (Emit::Table, _) | (_, None) => Ok(report::table(&source, &sketch, &found, mode)),
+                (Emit::Table, _) | (_, None) => Ok(report::table(source, &sketch, &found, mode)),
                 (Emit::Cuda, Some(solution)) => code.cuda(solution),
                 (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width.unwrap_or(Width::B32)),
             })?;

@@ -7,7 +7,7 @@ use crate::ab::experiment::Settings;
 
 /// How variants are timed, and on which GPU.
 #[derive(Debug, Args)]
-pub struct Timing {
+pub(super) struct Timing {
     /// Rounds; each variant is measured once in a round
     #[arg(long, value_name = "N", default_value_t = Settings::default().samples)]
     pub samples: usize,
@@ -36,7 +36,7 @@ pub struct Timing {
 
 impl Timing {
     /// As the measurement takes them.
-    pub fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Settings {
         Settings {
             samples: self.samples,
             sample_us: self.min_time,
@@ -58,7 +58,10 @@ fn not_negative(text: &str) -> Result<f64, String> {
 }
 
 /// Does a measurement of `rounds` rounds with a bar, which is drawn on a terminal only.
-pub fn with_bar<T>(rounds: usize, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
+pub(super) fn with_bar<T>(
+    rounds: usize,
+    work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T,
+) -> T {
     let bar = indicatif::ProgressBar::new(rounds as u64);
     let result = work(&mut |done, _| bar.set_position(done as u64));
     bar.finish_and_clear();

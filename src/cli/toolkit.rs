@@ -12,7 +12,7 @@ use crate::install::{StandIn, toolkit};
 
 /// `toolkit`
 #[derive(Debug, Args)]
-pub struct Toolkit {
+pub(super) struct Toolkit {
     /// The toolkit, which stays as it is
     #[arg(value_name = "SRC")]
     source: PathBuf,
@@ -29,7 +29,7 @@ impl Toolkit {
     ///
     /// # Errors
     /// The reason why the mirror was not made.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let executable = io::executable()?;
         let stand_in = StandIn { executable: &executable, link: self.linked.link };
         let made = toolkit::mirror(&self.source, &self.destination, stand_in, &mut System)

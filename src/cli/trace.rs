@@ -16,7 +16,7 @@ use crate::traffic::{Assumed, Traffic};
 
 /// `trace`
 #[derive(Debug, Args)]
-pub struct Trace {
+pub(super) struct Trace {
     /// What to trace.
     #[command(flatten)]
     input: Input,
@@ -36,7 +36,7 @@ impl Trace {
     ///
     /// # Errors
     /// The input cannot be read or parsed, or does not have the kernel that was asked for.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let kernel = &self.kernel.find(&source)?;
         let options = Options { kernel: kernel.clone(), ..Options::default() };

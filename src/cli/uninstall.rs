@@ -14,7 +14,7 @@ use crate::install::{self, Outcome, Refusal};
 
 /// `uninstall`
 #[derive(Debug, Args)]
-pub struct Uninstall {
+pub(super) struct Uninstall {
     /// The toolkit's folder. With `--python`, packages, folders or files
     #[arg(value_name = "DIR", required_unless_present = "python")]
     folders: Vec<PathBuf>,
@@ -31,7 +31,7 @@ impl Uninstall {
     ///
     /// # Errors
     /// The reason why nothing was changed.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let about = |refusal: Refusal| Failure::about("ptxasw", refusal);
         if !self.python {
             let place =

@@ -65,7 +65,7 @@ impl FromStr for Variant {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::select::StrategyName;

@@ -21,7 +21,7 @@ use crate::verify::{self, Options, Verdict, Verification};
 
 /// `verify`
 #[derive(Debug, Args)]
-pub struct Verify {
+pub(super) struct Verify {
     /// The original PTX file
     original: PathBuf,
     /// The rewritten PTX file, whether ptxasw or somebody else has made it
@@ -63,7 +63,7 @@ impl Verify {
     ///
     /// # Errors
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
-    pub fn run(&self) -> Result<Status, Failure> {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
         let kernel = self.kernel.find(&original)?;
         self.check_parameters(&original)?;

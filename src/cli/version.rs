@@ -10,10 +10,11 @@ use crate::ptxas::trial;
 use crate::solver;
 
 /// The version and what the build script found out about the source, `0.1.0 (1a2b3c4d5e6f)`.
-pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PTXASW_REVISION"), ")");
+pub(super) const SHORT: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("PTXASW_REVISION"), ")");
 
 /// [`SHORT`], z3's version, and the real ptxas that a call would use.
-pub fn long(called_as: &OsStr) -> String {
+pub(super) fn long(called_as: &OsStr) -> String {
     let search = wrapper::search(called_as, &Settings::of_process());
     let ptxas = match locate::find(&search, &Role::default()) {
         Ok(path) => match trial::version(&path, Dialect::Ptxas) {

@@ -9,14 +9,16 @@ use super::exit::{Failure, Status};
 use super::{holes, keep};
 use crate::lint;
 use crate::pipeline::{self, Built, Options, Rewritten};
-use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
+use crate::ptxas::assemble::{self, one_line};
 use crate::ptxas::check::{Cubins, Judges};
 use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
+use crate::ptxas::examine::{self, Examined, Replacement};
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
 use crate::ptxas::losses::Loss;
 use crate::ptxas::nvptx_as;
+use crate::ptxas::rewritten::Call;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
 use crate::report::{KernelReport, MeasureReport, Report};
@@ -103,7 +105,7 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
                 Dialect::NvptxAs => nvptx_as::parse(arguments),
             };
             let reason = line.hand_over.or_else(too_few_descriptors);
-            match reason.or_else(|| assemble::only_for_ptxas(&line)) {
+            match reason.or_else(|| examine::only_for_ptxas(&line)) {
                 Some(reason) => hand_over(&tool, arguments, reason),
                 None => call(&tool, &settings, arguments, &line, rewriter),
             }
@@ -244,15 +246,7 @@ fn call(
         }
         let unused = assembled.unused.as_deref();
         let made = (unused, &assembled.cubins);
-        let measures = measures.borrow();
-        for one in &mut examined {
-            if let Some((source, Ok(rewritten))) = &mut one.outcome {
-                for kernel in &mut rewritten.report.kernels {
-                    let key = (source.name().to_owned(), kernel.name.clone());
-                    kernel.measure = measures.get(&key).cloned();
-                }
-            }
-        }
+        report_measures(&mut examined, &measures.borrow());
         keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
@@ -265,6 +259,18 @@ fn call(
 
 /// The measures of kernels, by the names of their files and their own.
 type Measures = BTreeMap<(String, String), MeasureReport>;
+
+/// Puts the measures of kernels into their reports.
+fn report_measures(examined: &mut [Examined<Rewritten>], measures: &Measures) {
+    for one in examined {
+        if let Some((source, Ok(rewritten))) = &mut one.outcome {
+            for kernel in &mut rewritten.report.kernels {
+                let key = (source.name().to_owned(), kernel.name.clone());
+                kernel.measure = measures.get(&key).cloned();
+            }
+        }
+    }
+}
 
 /// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
 const MOST_CYCLES: f64 = 1.005;
@@ -356,7 +362,7 @@ fn examine(
     let select = select::Options { is_checked, ..chosen.select.clone() };
     let options = Options { architecture, select, ..chosen };
     let stdin = io::stdin().lock();
-    let examined = assemble::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
+    let examined = examine::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
     (options, examined)
 }
 

@@ -26,7 +26,7 @@ const MAX_VALUES: usize = 1 << 17;
 
 /// An instruction of a chain that was evaluated.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub(super) struct Step {
     /// The registers read, each with the instruction of the chain that has written it.
     pub reads: SmallVec<[(RegisterId, Option<u32>); 4]>,
     /// The tables of the results, the guard respected.
@@ -37,7 +37,7 @@ pub struct Step {
 
 /// A straight line of code.
 #[derive(Debug, Default)]
-pub struct Chain {
+pub(super) struct Chain {
     /// Its blocks in order.
     pub blocks: Vec<BlockId>,
     /// Its instructions in order.
@@ -59,7 +59,7 @@ impl Chain {
     }
 
     /// The last instruction in front of another one that writes a register.
-    pub fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
+    pub(super) fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
         let before = self.insts.iter().rev().filter(|inst| **inst < at);
         before
             .copied()
@@ -68,7 +68,7 @@ impl Chain {
 }
 
 /// Evaluates the chains of one function.
-pub struct Chains<'f, 'm, 's> {
+pub(super) struct Chains<'f, 'm, 's> {
     /// The function.
     pub flow: &'f Flow<'m, 's>,
     /// All values.
@@ -83,7 +83,7 @@ pub struct Chains<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     /// For a function; `consecutive` says that lanes are taken to be consecutive in `%tid.x`.
-    pub fn new(flow: &'f Flow<'m, 's>, consecutive: bool) -> Self {
+    pub(super) fn new(flow: &'f Flow<'m, 's>, consecutive: bool) -> Self {
         let mut single = FxHashMap::default();
         let mut several = FxHashSet::default();
         for (index, inst) in flow.insts.iter().enumerate() {
@@ -100,12 +100,12 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// The only instruction that writes a register.
-    pub fn single(&self, register: RegisterId) -> Option<u32> {
+    pub(super) fn single(&self, register: RegisterId) -> Option<u32> {
         self.single.get(&register).copied()
     }
 
     /// The chains in which lanes exchange values.
-    pub fn with_exchanges(&mut self) -> Vec<Chain> {
+    pub(super) fn with_exchanges(&mut self) -> Vec<Chain> {
         let mut found = Vec::new();
         for block in self.flow.block_ids() {
             if self.continues(block) || self.values.len() > MAX_VALUES {
@@ -123,7 +123,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
 
     /// The loops of straight code around shuffles whose number of iterations is known, each evaluated to its end, with the
     /// table that the first shuffle of the first iteration has sent.
-    pub fn counted_loops(&mut self) -> Vec<(Chain, Rc<Table>)> {
+    pub(super) fn counted_loops(&mut self) -> Vec<(Chain, Rc<Table>)> {
         let headers: Vec<BlockId> = self.flow.loops.loops.iter().map(|one| one.header).collect();
         headers.into_iter().filter_map(|header| self.counted_loop(header)).collect()
     }
@@ -318,7 +318,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// The table of a register at the end of what of the chain has been evaluated.
-    pub fn of(&mut self, chain: &mut Chain, register: RegisterId) -> Rc<Table> {
+    pub(super) fn of(&mut self, chain: &mut Chain, register: RegisterId) -> Rc<Table> {
         if let Some((_, table)) = chain.written.get(&register) {
             return Rc::clone(table);
         }
@@ -332,7 +332,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// The table of a register that is the same wherever the register is read: it is a function of the lane's number.
-    pub fn invariant(&mut self, register: RegisterId) -> Option<Table> {
+    pub(super) fn invariant(&mut self, register: RegisterId) -> Option<Table> {
         self.invariant_within(register, MAX_DEPTH)
     }
 

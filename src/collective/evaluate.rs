@@ -12,13 +12,13 @@ use crate::isa::{Axis, Form, Opcode, Qualifier, Special};
 use crate::ptx::{ScalarType, Value as Literal};
 
 /// The tables of results, by register.
-pub type Results = SmallVec<[(RegisterId, Table); 2]>;
+pub(super) type Results = SmallVec<[(RegisterId, Table); 2]>;
 
 /// The bits of a lane's number.
 const LANE_BITS: u64 = LANES as u64 - 1;
 
 /// Reads operands.
-pub struct Operands<'o> {
+pub(super) struct Operands<'o> {
     /// All values.
     pub values: &'o mut Values,
     /// `%tid.x` without the lane's number: a multiple of 32 that is the same in all lanes. `None` where it is not known
@@ -30,7 +30,7 @@ pub struct Operands<'o> {
 
 /// A shuffle whose source lanes are all known.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub(super) struct Exchange {
     /// The lane that each lane receives from.
     pub sources: [u8; LANES],
     /// Whether each lane's source is in range (the predicate of `shfl`).
@@ -39,7 +39,7 @@ pub struct Exchange {
 
 impl Operands<'_> {
     /// The table of an operand; `None` if it is not followed.
-    pub fn table(&mut self, arg: &Arg<'_>) -> Option<Table> {
+    pub(super) fn table(&mut self, arg: &Arg<'_>) -> Option<Table> {
         match arg {
             Arg::Register(register) => Some((self.register)(self.values, *register)),
             Arg::Constant(Literal::F32(bits)) => Some(self.values.everywhere(u64::from(*bits))),
@@ -81,7 +81,7 @@ impl Operands<'_> {
     }
 
     /// The constants of the lanes.
-    pub fn constants(&mut self, arg: &Arg<'_>) -> Option<[u64; LANES]> {
+    pub(super) fn constants(&mut self, arg: &Arg<'_>) -> Option<[u64; LANES]> {
         let table = self.table(arg)?;
         let mut out = [0; LANES];
         for (place, value) in out.iter_mut().zip(table) {
@@ -112,7 +112,7 @@ impl Operands<'_> {
     }
 
     /// The tables of an instruction's results, its guard left aside; `None` if it is not followed.
-    pub fn results(&mut self, inst: &Inst<'_, '_>) -> Option<Results> {
+    pub(super) fn results(&mut self, inst: &Inst<'_, '_>) -> Option<Results> {
         let form = &inst.ast.form;
         if form.opcode == Opcode::Shfl {
             return self.shuffled(inst);
@@ -244,7 +244,7 @@ impl Operands<'_> {
     }
 
     /// The source lane of each lane of a shuffle (PTX ISA, "shfl.sync"), if it depends on nothing but the lane.
-    pub fn exchange(&mut self, inst: &Inst<'_, '_>) -> Option<Exchange> {
+    pub(super) fn exchange(&mut self, inst: &Inst<'_, '_>) -> Option<Exchange> {
         let form = &inst.ast.form;
         if form.opcode != Opcode::Shfl || !form.has(Qualifier::Sync) {
             return None;
@@ -311,7 +311,7 @@ fn compare(comparison: Qualifier, ty: ScalarType, a: u32, b: u32) -> bool {
 }
 
 /// The operator of an instruction that combines two operands of 32 bits. A modifier that is not known here makes it none.
-pub fn operator(form: &Form) -> Option<Operator> {
+pub(super) fn operator(form: &Form) -> Option<Operator> {
     let ty = form.last_type()?;
     let plain = form.qualifiers().next().is_none() && form.types().len() == 1;
     let ordered = || match ty {
@@ -345,7 +345,7 @@ pub fn operator(form: &Form) -> Option<Operator> {
 }
 
 /// The operator of `redux.sync` (PTX ISA, "redux.sync").
-pub fn redux(form: &Form) -> Option<Operator> {
+pub(super) fn redux(form: &Form) -> Option<Operator> {
     let order = match form.last_type()? {
         ScalarType::S32 => Order::Signed,
         ScalarType::F32 => {

@@ -12,7 +12,7 @@ use crate::emulate::{Effect, definitions, effect};
 const MAX_FOLLOWED: usize = 64;
 
 /// Finds the lanes that use results.
-pub struct Users<'u, 'f, 'm, 's> {
+pub(super) struct Users<'u, 'f, 'm, 's> {
     /// What registers hold.
     pub chains: &'u mut Chains<'f, 'm, 's>,
     /// The chain that the result is computed in.
@@ -22,7 +22,7 @@ pub struct Users<'u, 'f, 'm, 's> {
 impl Users<'_, '_, '_, '_> {
     /// A reader of a result, or of what is computed from it, that lanes outside of `exact` may execute; `Err` if it is not
     /// known who reads the result.
-    pub fn outside(
+    pub(super) fn outside(
         &mut self,
         inst: u32,
         register: RegisterId,

@@ -26,7 +26,7 @@ pub struct Place<'p, 'm, 's> {
 }
 
 /// Decides about a collective.
-pub fn decide(
+pub(super) fn decide(
     place: &Place<'_, '_, '_>,
     chains: &mut Chains<'_, '_, '_>,
     chain: &mut Chain,

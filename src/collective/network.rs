@@ -53,7 +53,7 @@ pub struct Collective {
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
 /// `source` is the instruction that has written what is combined: it is not one of them, nor is what it depends on.
-pub fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
+pub(super) fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
     let mut found: FxHashSet<u32> = FxHashSet::default();
     let mut work = vec![at];
     while let Some(next) = work.pop() {
@@ -74,7 +74,7 @@ pub fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
 }
 
 /// The last earlier instruction of the chain that has computed the same values, if its register still holds them.
-pub fn repeated(
+pub(super) fn repeated(
     flow: &Flow<'_, '_>,
     chain: &Chain,
     at: u32,

@@ -14,7 +14,7 @@ use crate::isa::Opcode;
 const MAX_LOOKED_AT: usize = 1 << 16;
 
 /// The registers that an instruction reads.
-pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
+pub(super) fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
     let mut found = SmallVec::new();
     found.extend(inst.guard.map(|(register, _)| register));
     let first_is_result = match effect(inst) {
@@ -61,12 +61,12 @@ pub fn block_of(flow: &Flow<'_, '_>, inst: u32) -> Option<BlockId> {
 
 /// The instructions that may read what an instruction has written into a register; `None` if there are too many to look
 /// at, or one of them may do more with it than read.
-pub fn readers(flow: &Flow<'_, '_>, inst: u32, register: RegisterId) -> Option<Vec<u32>> {
+pub(super) fn readers(flow: &Flow<'_, '_>, inst: u32, register: RegisterId) -> Option<Vec<u32>> {
     readers_before(flow, inst, register, None)
 }
 
 /// The same, up to an instruction that writes the register whatever its guard says.
-pub fn readers_before(
+pub(super) fn readers_before(
     flow: &Flow<'_, '_>,
     inst: u32,
     register: RegisterId,

@@ -12,14 +12,14 @@ use rustc_hash::FxHashMap;
 use crate::isa::limits::WARP_SIZE;
 
 /// Lanes of a warp.
-pub const LANES: usize = WARP_SIZE as usize;
+pub(super) const LANES: usize = WARP_SIZE as usize;
 
 /// A value of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ValueId(u32);
+pub(super) struct ValueId(u32);
 
 /// The values of a register in all lanes.
-pub type Table = [ValueId; LANES];
+pub(super) type Table = [ValueId; LANES];
 
 /// How an operator orders its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -96,7 +96,7 @@ impl Operator {
 
 /// A value in its normal form.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Value {
+pub(super) enum Value {
     /// A constant of at most 32 bits.
     Constant(u64),
     /// Not followed further: the value of a leaf in a lane.
@@ -111,7 +111,7 @@ pub enum Value {
 
 /// All values of one function.
 #[derive(Debug, Default)]
-pub struct Values {
+pub(super) struct Values {
     values: Vec<Value>,
     ids: FxHashMap<Value, ValueId>,
     leaves: u32,
@@ -121,17 +121,17 @@ pub struct Values {
 
 impl Values {
     /// A value by its id.
-    pub fn get(&self, id: ValueId) -> &Value {
+    pub(super) fn get(&self, id: ValueId) -> &Value {
         &self.values[id.0 as usize]
     }
 
     /// How many values there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.values.len()
     }
 
     /// The constant that a value is.
-    pub fn constant_of(&self, id: ValueId) -> Option<u64> {
+    pub(super) fn constant_of(&self, id: ValueId) -> Option<u64> {
         match self.get(id) {
             Value::Constant(value) => Some(*value),
             _ => None,
@@ -149,28 +149,28 @@ impl Values {
     }
 
     /// A constant.
-    pub fn constant(&mut self, value: u64) -> ValueId {
+    pub(super) fn constant(&mut self, value: u64) -> ValueId {
         self.id(Value::Constant(value))
     }
 
     /// The same constant in all lanes.
-    pub fn everywhere(&mut self, value: u64) -> Table {
+    pub(super) fn everywhere(&mut self, value: u64) -> Table {
         [self.constant(value); LANES]
     }
 
     /// A constant for each lane.
-    pub fn by_lane(&mut self, value: impl Fn(u32) -> u64) -> Table {
+    pub(super) fn by_lane(&mut self, value: impl Fn(u32) -> u64) -> Table {
         std::array::from_fn(|lane| self.constant(value(lane as u32)))
     }
 
     /// What nothing is known of: another value in each lane.
-    pub fn fresh(&mut self) -> Table {
+    pub(super) fn fresh(&mut self) -> Table {
         let leaf = self.fresh_leaf();
         std::array::from_fn(|lane| self.id(Value::Leaf(leaf, lane as u8)))
     }
 
     /// What nothing is known of, but that it is the same in all lanes.
-    pub fn fresh_uniform(&mut self) -> ValueId {
+    pub(super) fn fresh_uniform(&mut self) -> ValueId {
         let leaf = self.fresh_leaf();
         self.id(Value::Leaf(leaf, 0))
     }
@@ -181,7 +181,7 @@ impl Values {
     }
 
     /// `if predicate then a else b`
-    pub fn choice(&mut self, predicate: ValueId, a: ValueId, b: ValueId) -> ValueId {
+    pub(super) fn choice(&mut self, predicate: ValueId, a: ValueId, b: ValueId) -> ValueId {
         match self.constant_of(predicate) {
             Some(0) => b,
             Some(_) => a,
@@ -191,12 +191,12 @@ impl Values {
     }
 
     /// Two numbers of single precision added. (In another order or grouping a sum has other bits.)
-    pub fn rounded(&mut self, flushes: bool, a: ValueId, b: ValueId) -> ValueId {
+    pub(super) fn rounded(&mut self, flushes: bool, a: ValueId, b: ValueId) -> ValueId {
         self.id(Value::Rounded(flushes, a.min(b), a.max(b)))
     }
 
     /// A value modulo rounding: the same for all sums of the same numbers.
-    pub fn unrounded(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn unrounded(&mut self, id: ValueId) -> ValueId {
         let mut work = vec![id];
         while let Some(&next) = work.last() {
             let known = match *self.get(next) {
@@ -218,7 +218,7 @@ impl Values {
     }
 
     /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
-    pub fn fold(&mut self, operator: Operator, operands: &[(ValueId, u32)]) -> ValueId {
+    pub(super) fn fold(&mut self, operator: Operator, operands: &[(ValueId, u32)]) -> ValueId {
         let mut found: BTreeMap<ValueId, u32> = BTreeMap::new();
         let mut constant: Option<u64> = None;
         for &(operand, factor) in operands {
@@ -286,7 +286,7 @@ impl Values {
     }
 
     /// Some lanes of a table combined.
-    pub fn reduction(
+    pub(super) fn reduction(
         &mut self,
         operator: Operator,
         table: &Table,
@@ -297,7 +297,7 @@ impl Values {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

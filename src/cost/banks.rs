@@ -58,7 +58,7 @@ pub fn least(cells: &[usize], mask: u32, bytes: u64) -> u32 {
     turns(cells, mask, bytes).map(each).sum()
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -13,7 +13,7 @@ mod request;
 mod table;
 
 pub use request::Request;
-pub use table::{Costs, Missing};
+pub use table::Costs;
 
 /// The compute capability whose numbers are taken where a file names none.
 pub const DEFAULT_ARCHITECTURE: u32 = 80;

@@ -174,7 +174,7 @@ impl Lanes {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -13,7 +13,7 @@ use crate::isa::{Axis, Special};
 
 /// Grid and block of a launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(super) struct Shape {
     /// Blocks in each dimension.
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
@@ -24,14 +24,14 @@ pub struct Shape {
 
 impl Shape {
     /// The threads along the longest axis.
-    pub fn longest(&self) -> u64 {
+    pub(super) fn longest(&self) -> u64 {
         let along = |axis: usize| u64::from(self.grid[axis]) * u64::from(self.block[axis]);
         (0..3).map(along).max().unwrap_or(1)
     }
 }
 
 /// Which of `%tid.x` to `%tid.z` and `%ctaid.x` to `%ctaid.z` a kernel reads.
-pub fn axes(trace: &KernelTrace) -> [bool; 6] {
+pub(super) fn axes(trace: &KernelTrace) -> [bool; 6] {
     let mut used = [false; 6];
     for (_, info) in trace.symbols.iter() {
         match &info.kind {
@@ -44,14 +44,14 @@ pub fn axes(trace: &KernelTrace) -> [bool; 6] {
 }
 
 /// The bytes of a buffer, from the pointer on, that addresses reach.
-pub type Reach = (i64, i64);
+pub(super) type Reach = (i64, i64);
 
 /// The most threads that are looked at: the first blocks and the last one.
 const MOST_THREADS: u64 = 4096;
 
 /// How far addresses reach from each pointer; `values` are those of the other parameters. A pointer of
 /// which not all addresses can be evaluated has no entry.
-pub fn reached(
+pub(super) fn reached(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     shape: &Shape,

@@ -5,7 +5,7 @@ use super::parameters::Parameter;
 use super::pointers::Pointers;
 
 /// What is known of a kernel before values are guessed.
-pub struct Known<'m> {
+pub(super) struct Known<'m> {
     /// The kernel's name.
     pub kernel: &'m str,
     /// How many threads it is launched with.

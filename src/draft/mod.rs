@@ -26,17 +26,9 @@ use crate::source::{Diagnostic, SourceFile};
 use bounds::Shape;
 use known::Known;
 use parameters::parameters;
-use plan::Plan;
 use pointers::Pointers;
 
-/// A launch file with what came of trying it.
-#[derive(Debug)]
-pub struct Draft {
-    /// The launch.
-    pub plan: Plan,
-    /// Why the interpreter stopped when it tried the launch, if it did.
-    pub fault: Option<crate::interp::Fault>,
-}
+pub use trial::Draft;
 
 /// Drafts a launch of a kernel, of the only one if none is named, on about so many threads.
 ///

@@ -9,7 +9,7 @@ use crate::ptx::{AddressBase, Function, Instruction, Operand, ScalarType, StateS
 
 /// A kernel's parameter.
 #[derive(Debug)]
-pub struct Parameter {
+pub(super) struct Parameter {
     /// Its name as written.
     pub name: String,
     /// The name without the kernel's name in front, for people.
@@ -24,7 +24,7 @@ pub struct Parameter {
 
 /// A scalar, or a member of a struct.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub(super) struct Part {
     /// Its type.
     pub ty: Type,
     /// Whether the text makes it a global address, or declares it to be a pointer.
@@ -33,7 +33,7 @@ pub struct Part {
 
 /// The type of a launch file that is like a type of PTX, with the other name where the text says no more
 /// than a number of bits.
-pub fn like(ty: ScalarType) -> Option<Type> {
+pub(super) fn like(ty: ScalarType) -> Option<Type> {
     Some(match ty {
         ScalarType::U8 | ScalarType::Pred | ScalarType::E4m3 | ScalarType::E5m2 => Type::U8,
         ScalarType::S8 => Type::S8,
@@ -60,12 +60,12 @@ pub fn like(ty: ScalarType) -> Option<Type> {
 }
 
 /// Whether a type is no more than a number of bits.
-pub fn is_untyped(ty: Type) -> bool {
+pub(super) fn is_untyped(ty: Type) -> bool {
     matches!(ty, Type::B8 | Type::B16 | Type::B32 | Type::B64)
 }
 
 /// Calls `each` for every instruction of a body.
-pub fn instructions<'a, 's>(
+pub(super) fn instructions<'a, 's>(
     statements: &'a [Statement<'s>],
     each: &mut dyn FnMut(&'a Instruction<'s>),
 ) {
@@ -83,7 +83,7 @@ pub fn instructions<'a, 's>(
 }
 
 /// The floating-point types that a kernel computes with.
-pub fn floats(kernel: &Function<'_>) -> Vec<Type> {
+pub(super) fn floats(kernel: &Function<'_>) -> Vec<Type> {
     let mut found = Vec::new();
     instructions(kernel.statements().unwrap_or_default(), &mut |inst| {
         if !matches!(inst.form.opcode, Opcode::Ld | Opcode::St | Opcode::Mov) {
@@ -98,7 +98,7 @@ pub fn floats(kernel: &Function<'_>) -> Vec<Type> {
 }
 
 /// The parameters of a kernel, in order.
-pub fn parameters(kernel: &Function<'_>) -> Vec<Parameter> {
+pub(super) fn parameters(kernel: &Function<'_>) -> Vec<Parameter> {
     let mut found = Vec::new();
     for variable in &kernel.params {
         for declared in &variable.names {

@@ -16,8 +16,6 @@ use crate::launch::Type;
 pub struct BufferPlan {
     /// Its name: that of the parameter, with the offset where the pointer stands in a struct.
     pub name: String,
-    /// The pointer.
-    pub part: Part,
     /// The type of its elements.
     pub ty: Type,
     /// Bytes in front of the pointer.
@@ -324,5 +322,5 @@ fn buffer(
         }
         None => (0, threads * element, Length::Guess),
     };
-    BufferPlan { name, part, ty, front, bytes, length, indexes }
+    BufferPlan { name, ty, front, bytes, length, indexes }
 }

@@ -9,11 +9,11 @@ use crate::launch::Type;
 use crate::ptx::StateSpace;
 
 /// A part of a parameter: the parameter's number and the offset in bytes.
-pub type Part = (usize, u64);
+pub(super) type Part = (usize, u64);
 
 /// What is known of a pointer.
 #[derive(Clone, Debug, Default)]
-pub struct Use {
+pub(super) struct Use {
     /// How many accesses are of each type, in the order of the text.
     types: Vec<(Type, usize)>,
     /// Whether values that are read through the pointer lead to other addresses.
@@ -24,7 +24,7 @@ pub struct Use {
 
 impl Use {
     /// The type of most accesses.
-    pub fn ty(&self) -> Type {
+    pub(super) fn ty(&self) -> Type {
         let most = self.types.iter().rev().max_by_key(|(_, count)| *count);
         most.map_or(Type::F32, |(ty, _)| *ty)
     }
@@ -32,7 +32,7 @@ impl Use {
 
 /// The pointers of a kernel.
 #[derive(Debug, Default)]
-pub struct Pointers {
+pub(super) struct Pointers {
     /// Each with its use.
     pub found: BTreeMap<Part, Use>,
     /// What the parameters are called in the trace.
@@ -41,7 +41,7 @@ pub struct Pointers {
 
 impl Pointers {
     /// What the text alone says.
-    pub fn of_text(parameters: &[Parameter]) -> Pointers {
+    pub(super) fn of_text(parameters: &[Parameter]) -> Pointers {
         let names = parameters.iter().enumerate().map(|(i, p)| (p.name.clone(), i)).collect();
         let mut found = BTreeMap::new();
         for (index, parameter) in parameters.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Pointers {
     }
 
     /// What the text and the trace say.
-    pub fn of_trace(parameters: &[Parameter], trace: &KernelTrace) -> Pointers {
+    pub(super) fn of_trace(parameters: &[Parameter], trace: &KernelTrace) -> Pointers {
         let mut all = Pointers::of_text(parameters);
         let certain: BTreeSet<Part> = all.found.keys().copied().collect();
         for access in &trace.accesses {
@@ -89,7 +89,7 @@ impl Pointers {
 
     /// Bits of which nothing else is known are floating-point numbers in a kernel that computes with such;
     /// `computes` tells whether it does.
-    pub fn name_bits(&mut self, computes: &dyn Fn(Type) -> bool) {
+    pub(super) fn name_bits(&mut self, computes: &dyn Fn(Type) -> bool) {
         for uses in self.found.values_mut().filter(|uses| !uses.indexes) {
             for (ty, _) in &mut uses.types {
                 let floats: &[Type] = match ty {
@@ -104,7 +104,7 @@ impl Pointers {
     }
 
     /// The part of a parameter that a symbol of the trace stands for.
-    pub fn part(&self, kind: &SymbolKind) -> Option<Part> {
+    pub(super) fn part(&self, kind: &SymbolKind) -> Option<Part> {
         let SymbolKind::Parameter { name, offset, .. } = kind else { return None };
         Some((*self.names.get(name)?, u64::try_from(*offset).ok()?))
     }

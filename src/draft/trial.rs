@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Draft;
 use super::bounds::{Reach, Shape};
 use super::known::Known;
 use super::plan::{MOST_BYTES, Plan, value};
@@ -12,6 +11,15 @@ use crate::interp::{self, Fault, FaultKind};
 use crate::launch::Launch;
 use crate::ptx::Module;
 use crate::source::SourceFile;
+
+/// A launch file with what came of trying it.
+#[derive(Debug)]
+pub struct Draft {
+    /// The launch.
+    pub plan: Plan,
+    /// Why the interpreter stopped when it tried the launch, if it did.
+    pub fault: Option<Fault>,
+}
 
 /// Warp-wide instructions after which a trial is given up.
 const LIMIT: u64 = 1 << 21;
@@ -25,7 +33,7 @@ const NUMBERS: [u64; 3] = [8, 1, 0];
 /// The first plan that runs, else the first one. Blocks that the kernel does not demand are tried once more
 /// with a single warp, which many kernels are written for. `reached` tells how far addresses reach for a
 /// shape and some values of the parameters.
-pub fn tried(
+pub(super) fn tried(
     source: &SourceFile,
     module: &Module<'_>,
     known: &Known<'_>,

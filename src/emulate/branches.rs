@@ -31,7 +31,7 @@ pub(super) struct Branches {
 
 impl Branches {
     /// No block has been visited.
-    pub fn new(flow: &Flow<'_, '_>) -> Branches {
+    pub(super) fn new(flow: &Flow<'_, '_>) -> Branches {
         Branches {
             assumptions: vec![None; flow.blocks.len()],
             conditions: vec![None; flow.blocks.len()],
@@ -41,7 +41,7 @@ impl Branches {
     }
 
     /// Whether lanes may go along an edge whose origin has been visited.
-    pub fn is_alive(&self, state: &State<'_, '_, '_>, edge: &Edge) -> bool {
+    pub(super) fn is_alive(&self, state: &State<'_, '_, '_>, edge: &Edge) -> bool {
         if !self.reachable[edge.from.index()] {
             return false;
         }
@@ -53,7 +53,7 @@ impl Branches {
     }
 
     /// A block with one edge into it is reached only under that edge's condition.
-    pub fn assume(&mut self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) {
+    pub(super) fn assume(&mut self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) {
         let all = &state.flow.block(state.block).predecessors;
         if let ([edge], [_]) = (incoming, &all[..])
             && let EdgeCondition::Predicate(_, taken) = edge.condition
@@ -65,7 +65,7 @@ impl Branches {
     }
 
     /// Reads the predicate that the block branches on, at its end.
-    pub fn branch(&mut self, state: &mut State<'_, '_, '_>) {
+    pub(super) fn branch(&mut self, state: &mut State<'_, '_, '_>) {
         let block = state.block;
         let successors = &state.flow.block(block).successors;
         let register = successors.iter().find_map(|edge| match edge.condition {

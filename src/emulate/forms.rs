@@ -249,7 +249,7 @@ pub fn meaning(inst: &Inst<'_, '_>) -> Meaning {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::super::semantics::family;
     use super::*;

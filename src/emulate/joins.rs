@@ -29,23 +29,23 @@ pub(super) struct Joins {
 
 impl Joins {
     /// No block has been visited.
-    pub fn new(flow: &Flow<'_, '_>) -> Joins {
+    pub(super) fn new(flow: &Flow<'_, '_>) -> Joins {
         Joins { exits: flow.blocks.iter().map(|_| None).collect(), open: Vec::new() }
     }
 
     /// Keeps the state at the end of the block that has been visited.
-    pub fn leave(&mut self, state: &State<'_, '_, '_>) {
+    pub(super) fn leave(&mut self, state: &State<'_, '_, '_>) {
         let exit = Exit { mutable: state.registers.values().into(), memory: state.memory };
         self.exits[state.block.index()] = Some(exit);
     }
 
     /// The states at the origins of `edges`, as far as these have been visited.
-    pub fn ends<'e>(&'e self, edges: &'e [Edge]) -> impl Iterator<Item = &'e Exit> {
+    pub(super) fn ends<'e>(&'e self, edges: &'e [Edge]) -> impl Iterator<Item = &'e Exit> {
         edges.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref())
     }
 
     /// Merges the states at the ends of the blocks that lead to this one.
-    pub fn enter(
+    pub(super) fn enter(
         &mut self,
         state: &mut State<'_, '_, '_>,
         branches: &[Option<TermId>],
@@ -121,7 +121,7 @@ impl Joins {
     }
 
     /// A merged value is uniform only if the conditions that chose between its origins are.
-    pub fn complete(&mut self, state: &mut State<'_, '_, '_>, branches: &[Option<TermId>]) {
+    pub(super) fn complete(&mut self, state: &mut State<'_, '_, '_>, branches: &[Option<TermId>]) {
         let mut conditions: FxHashMap<BlockId, Vec<TermId>> = FxHashMap::default();
         for (symbol, block) in std::mem::take(&mut self.open) {
             let control = conditions

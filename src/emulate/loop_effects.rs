@@ -17,7 +17,7 @@ pub(super) struct LoopEffects {
 
 impl LoopEffects {
     /// The effects of all loops of a function.
-    pub fn all(flow: &Flow<'_, '_>, writes: &Writes) -> Vec<LoopEffects> {
+    pub(super) fn all(flow: &Flow<'_, '_>, writes: &Writes) -> Vec<LoopEffects> {
         let mut all = vec![LoopEffects::default(); flow.loops.loops.len()];
         for id in flow.block_ids() {
             let Some(innermost) = flow.loops.innermost(id) else { continue };

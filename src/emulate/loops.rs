@@ -47,12 +47,12 @@ pub(super) struct Loops {
 
 impl Loops {
     /// No loop has been entered.
-    pub fn new(flow: &Flow<'_, '_>, writes: &Writes) -> Loops {
+    pub(super) fn new(flow: &Flow<'_, '_>, writes: &Writes) -> Loops {
         Loops { effects: LoopEffects::all(flow, writes), values: Vec::new(), memories: Vec::new() }
     }
 
     /// Gives every register that the loop changes a symbol of its own.
-    pub fn enter(&mut self, state: &mut State<'_, '_, '_>, id: LoopId) {
+    pub(super) fn enter(&mut self, state: &mut State<'_, '_, '_>, id: LoopId) {
         let effects = &self.effects[id.0 as usize];
         for &index in &effects.registers {
             let initial = state.registers.values()[index as usize];
@@ -76,7 +76,7 @@ impl Loops {
 
     /// At the header of a loop, lanes see what they saw in front of the loop or at the end of an
     /// iteration.
-    pub fn complete_memories(
+    pub(super) fn complete_memories(
         &mut self,
         state: &mut State<'_, '_, '_>,
         joins: &Joins,
@@ -101,7 +101,7 @@ impl Loops {
 
     /// Finds out which loop values are induction variables, `initial + iteration * step` with a
     /// step that the loop does not change, and what feeds the others.
-    pub fn resolve(
+    pub(super) fn resolve(
         &self,
         state: &mut State<'_, '_, '_>,
         joins: &Joins,

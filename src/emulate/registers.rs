@@ -26,7 +26,7 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    pub fn new(flow: &Flow<'_, '_>) -> Writes {
+    pub(super) fn new(flow: &Flow<'_, '_>) -> Writes {
         let mut counts = vec![0u32; flow.registers.len()];
         let mut guarded = vec![false; flow.registers.len()];
         for inst in &flow.insts {
@@ -68,34 +68,39 @@ pub(super) struct Registers {
 
 impl Registers {
     /// No register has a value yet, the mutable ones included.
-    pub fn new(writes: Writes) -> Registers {
+    pub(super) fn new(writes: Writes) -> Registers {
         Registers { single: vec![None; writes.slots.len()], mutable: Vec::new(), writes }
     }
 
     /// The mutable registers.
-    pub fn mutable(&self) -> &[RegisterId] {
+    pub(super) fn mutable(&self) -> &[RegisterId] {
         &self.writes.mutable
     }
 
     /// The values of the mutable registers.
-    pub fn values(&self) -> &[TermId] {
+    pub(super) fn values(&self) -> &[TermId] {
         &self.mutable
     }
 
     /// Gives the mutable registers other values.
-    pub fn set_values(&mut self, values: Vec<TermId>) {
+    pub(super) fn set_values(&mut self, values: Vec<TermId>) {
         self.mutable = values;
     }
 
     /// Gives the mutable register with this index another value.
-    pub fn set_value(&mut self, index: u32, term: TermId) {
+    pub(super) fn set_value(&mut self, index: u32, term: TermId) {
         self.mutable[index as usize] = term;
     }
 
     /// A register's value in a block; `None` if the register was not written on some way there, or
     /// only in an earlier iteration.
     #[inline]
-    pub fn get(&self, register: RegisterId, flow: &Flow<'_, '_>, block: BlockId) -> Option<TermId> {
+    pub(super) fn get(
+        &self,
+        register: RegisterId,
+        flow: &Flow<'_, '_>,
+        block: BlockId,
+    ) -> Option<TermId> {
         match self.writes.slots[register.0 as usize] {
             Slot::Mutable(index) => Some(self.mutable[index as usize]),
             Slot::Single => self.settled(register, flow, block).map(|definition| definition.term),
@@ -103,7 +108,12 @@ impl Registers {
     }
 
     /// Whether a register has one definition only, on every way to a block.
-    pub fn is_settled(&self, register: RegisterId, flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    pub(super) fn is_settled(
+        &self,
+        register: RegisterId,
+        flow: &Flow<'_, '_>,
+        block: BlockId,
+    ) -> bool {
         self.writes.slots[register.0 as usize] == Slot::Single
             && self.settled(register, flow, block).is_some()
     }
@@ -122,7 +132,7 @@ impl Registers {
     /// Gives a register a value in a block. A mutable register gets what `choose` returns, given the
     /// register's value before.
     #[inline]
-    pub fn set(
+    pub(super) fn set(
         &mut self,
         register: RegisterId,
         term: TermId,
@@ -139,7 +149,7 @@ impl Registers {
     }
 
     /// How often each register is written in the text.
-    pub fn into_counts(self) -> Vec<u32> {
+    pub(super) fn into_counts(self) -> Vec<u32> {
         self.writes.counts
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum Reading {
 
 impl Reading {
     /// The term of a value that is the same at every reading.
-    pub fn term(&self, arena: &mut Arena, symbols: &mut Symbols) -> Option<TermId> {
+    pub(super) fn term(&self, arena: &mut Arena, symbols: &mut Symbols) -> Option<TermId> {
         match self {
             Reading::Known(value) => Some(arena.constant(*value, 32)),
             Reading::Symbol { info, range } => Some(symbols.term(arena, info.clone(), *range)),

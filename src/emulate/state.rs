@@ -55,7 +55,7 @@ pub(super) struct State<'a, 'm, 's> {
 
 impl<'a, 'm, 's> State<'a, 'm, 's> {
     /// The state before the first instruction, at which the registers have no values yet.
-    pub fn new(
+    pub(super) fn new(
         function: &'a Function<'s>,
         flow: &'a Flow<'m, 's>,
         writes: Writes,
@@ -87,23 +87,28 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// The innermost loop around the current block: a value made in it differs between its iterations.
-    pub fn here(&self) -> Option<LoopId> {
+    pub(super) fn here(&self) -> Option<LoopId> {
         self.flow.loops.innermost(self.block)
     }
 
     #[inline]
-    pub fn register_width(&self, register: RegisterId) -> u8 {
+    pub(super) fn register_width(&self, register: RegisterId) -> u8 {
         width_of(self.flow.registers[register.0 as usize].ty)
     }
 
     /// A symbol that stands for something unknown, another value in every lane.
-    pub fn unknown(&mut self, width: u8) -> TermId {
+    pub(super) fn unknown(&mut self, width: u8) -> TermId {
         let number = self.symbols.next_fresh();
         self.make(SymbolKind::Unknown(number), width, LaneDependence::Varying)
     }
 
     /// The symbol of a kind, made when it is first used.
-    pub fn make(&mut self, kind: SymbolKind, width: u8, dependence: LaneDependence) -> TermId {
+    pub(super) fn make(
+        &mut self,
+        kind: SymbolKind,
+        width: u8,
+        dependence: LaneDependence,
+    ) -> TermId {
         let created_in = self.here();
         // Where cycles have several entries there is no header at which iterations could be told
         // apart, so nothing is known to be the same in lanes that went round them.
@@ -116,7 +121,11 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
 
     /// Gives some windows new versions behind something that synchronises; `seen` says, given a
     /// window's version before, how the new version differs between lanes.
-    pub fn change_memory(&mut self, windows: &[Window], seen: impl Fn(TermId) -> LaneDependence) {
+    pub(super) fn change_memory(
+        &mut self,
+        windows: &[Window],
+        seen: impl Fn(TermId) -> LaneDependence,
+    ) {
         for &window in windows {
             let before = self.memory[window as usize];
             self.memory[window as usize] = self.fresh_memory(None, seen(before));
@@ -124,7 +133,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Gives some windows new versions behind a weak store.
-    pub fn store_memory(&mut self, windows: &[Window]) {
+    pub(super) fn store_memory(&mut self, windows: &[Window]) {
         for &window in windows {
             let before = self.memory[window as usize];
             let epoch = self.epoch(before);
@@ -135,7 +144,11 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
 
     /// A version of memory that nothing has read yet, in `epoch` or, without one, in an epoch of its
     /// own.
-    pub fn fresh_memory(&mut self, epoch: Option<u32>, dependence: LaneDependence) -> TermId {
+    pub(super) fn fresh_memory(
+        &mut self,
+        epoch: Option<u32>,
+        dependence: LaneDependence,
+    ) -> TermId {
         let number = self.symbols.next_fresh();
         let version = self.make(SymbolKind::Memory(number), 32, dependence);
         self.epochs.insert(version, epoch.unwrap_or(number));
@@ -143,13 +156,13 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// The epoch of a version.
-    pub fn epoch(&self, version: TermId) -> Option<u32> {
+    pub(super) fn epoch(&self, version: TermId) -> Option<u32> {
         self.epochs.get(&version).copied()
     }
 
     /// A register's value here.
     #[inline]
-    pub fn read(&mut self, register: RegisterId) -> TermId {
+    pub(super) fn read(&mut self, register: RegisterId) -> TermId {
         match self.registers.get(register, self.flow, self.block) {
             Some(term) => term,
             None => self.unknown(self.register_width(register)),
@@ -157,13 +170,13 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Whether a register has one definition only, on every way here.
-    pub fn is_settled(&self, register: RegisterId) -> bool {
+    pub(super) fn is_settled(&self, register: RegisterId) -> bool {
         self.registers.is_settled(register, self.flow, self.block)
     }
 
     /// Gives a register a value, under the instruction's guard predicate.
     #[inline]
-    pub fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
+    pub(super) fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
         debug_assert_eq!(self.arena.width(term), self.register_width(register));
         let arena = &mut self.arena;
         self.registers.set(register, term, self.block, |old| match guard {
@@ -173,13 +186,13 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Gives a register an unknown value, under the instruction's guard predicate.
-    pub fn forget(&mut self, register: RegisterId, guard: Option<TermId>) {
+    pub(super) fn forget(&mut self, register: RegisterId, guard: Option<TermId>) {
         let unknown = self.unknown(self.register_width(register));
         self.write(register, unknown, guard);
     }
 
     /// Gives all mutable registers unknown values.
-    pub fn forget_registers(&mut self) {
+    pub(super) fn forget_registers(&mut self) {
         let registers = self.registers.mutable().to_vec();
         let values = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
         self.registers.set_values(values);
@@ -187,7 +200,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
 
     /// Remembers a register that has got a value which is not a sum, in the instruction `inst` or where
     /// several ways meet.
-    pub fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<u32>) {
+    pub(super) fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<u32>) {
         if !matches!(self.register_width(register), 32 | 64)
             || self.held.len() >= MAX_HELD
             || !is_held(&self.arena, value)
@@ -200,13 +213,13 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Notes, for people, how an instruction's result is approximated.
-    pub fn approximate(&mut self, what: String) {
+    pub(super) fn approximate(&mut self, what: String) {
         self.approximations.push((self.at, what));
     }
 
     /// The kernel's parameter that an address in the parameter space points into, and the bytes from its
     /// start: the address of a parameter may have been moved to a register.
-    pub fn parameter_at(&self, address: TermId) -> Option<(String, i64)> {
+    pub(super) fn parameter_at(&self, address: TermId) -> Option<(String, i64)> {
         let (offset, addends) = self.arena.linear_parts(address);
         let [(start, 1)] = addends[..] else { return None };
         let Node::Symbol(symbol) = *self.arena.node(start) else { return None };
@@ -219,7 +232,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Parameters of kernels are the same for all threads; those of device functions are not.
-    pub fn parameter_dependence(&self) -> LaneDependence {
+    pub(super) fn parameter_dependence(&self) -> LaneDependence {
         match self.function.kind {
             FunctionKind::Entry => LaneDependence::Uniform,
             FunctionKind::Func => LaneDependence::Varying,

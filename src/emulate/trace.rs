@@ -102,7 +102,7 @@ pub struct KernelTrace {
     /// Accesses in the order of blocks.
     pub accesses: Vec<Access>,
     /// Both sides of each `cp.async`, and the rows that lanes name for `ldmatrix` and `stmatrix`: addresses without
-    /// values. To everything but [`crate::traffic`] these instructions are not modelled.
+    /// values. To everything but `traffic` these instructions are not modelled.
     pub moved: Vec<Access>,
     /// For each block, its facts beyond those of its immediate dominator.
     pub assumptions: Vec<Option<TermId>>,

@@ -14,12 +14,12 @@ pub(super) enum Window {
 }
 
 impl Window {
-    pub const ALL: [Window; 3] = [Window::Global, Window::Shared, Window::Waits];
+    pub(super) const ALL: [Window; 3] = [Window::Global, Window::Shared, Window::Waits];
     /// The windows that are memory.
-    pub const MEMORY: [Window; 2] = [Window::Global, Window::Shared];
+    pub(super) const MEMORY: [Window; 2] = [Window::Global, Window::Shared];
 
     /// The windows that a weak store to a state space may write.
-    pub fn written(space: StateSpace) -> &'static [Window] {
+    pub(super) fn written(space: StateSpace) -> &'static [Window] {
         match space {
             StateSpace::Global => &[Window::Global],
             StateSpace::Shared => &[Window::Shared],

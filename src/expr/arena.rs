@@ -1,133 +1,11 @@
-//! The arena of hash-consed terms and what a term can be.
+//! The arena of hash-consed terms.
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::budget::Meter;
-use super::range::Range;
-
-/// A term in an [`Arena`]. Equal ids mean equal terms.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TermId(pub(super) u32);
-
-impl TermId {
-    /// For indexing: ids are dense and operands come before the terms that use them.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A free symbol. Its meaning is known to the module that made it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct SymbolId(pub u32);
-
-/// An uninterpreted function: equal arguments give equal results, nothing else is known.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FunctionId(pub u32);
-
-/// Operations on one operand; the result is as wide as the operand.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum UnaryOp {
-    /// Logical negation of a predicate (1 bit). Wider complements are sums, `-x - 1`.
-    Not,
-    /// Number of one bits.
-    PopulationCount,
-    /// Number of leading zero bits; the width for 0.
-    LeadingZeros,
-    /// Bits in reverse order.
-    Reverse,
-}
-
-/// Operations on two operands of one width; the result has that width. Differences and shifts to the
-/// left by a constant are not here: they have normal forms.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinaryOp {
-    /// The sum of two terms that together have too many summands for a [`Node::Sum`].
-    Add,
-    /// The product of two terms that together have too many factors, or too large exponents, for a
-    /// [`Node::Product`].
-    Multiply,
-    /// Bitwise and.
-    And,
-    /// Bitwise or.
-    Or,
-    /// Bitwise exclusive or.
-    Xor,
-    /// Shift to the left; 0 from `width` on.
-    ShiftLeft,
-    /// Logical shift to the right; 0 from `width` on.
-    ShiftRight,
-    /// Arithmetic shift to the right; the sign from `width` on.
-    ArithmeticShiftRight,
-    /// Unsigned quotient. Division by 0 gives all ones, as in SMT-LIB; PTX leaves it open, so the
-    /// emulator keeps it apart.
-    UnsignedDivide,
-    /// Unsigned remainder; by 0 the dividend.
-    UnsignedRemainder,
-    /// Signed quotient, rounded towards zero; by 0 as in SMT-LIB.
-    SignedDivide,
-    /// Signed remainder with the sign of the dividend; by 0 the dividend.
-    SignedRemainder,
-    /// Upper half of the unsigned product.
-    UnsignedMultiplyHigh,
-    /// Upper half of the signed product.
-    SignedMultiplyHigh,
-}
-
-/// Comparisons of two operands of one width; the result is 1 bit wide.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Comparison {
-    /// `a = b`
-    Equal,
-    /// Unsigned `a < b`
-    UnsignedLess,
-    /// Unsigned `a <= b`
-    UnsignedLessEqual,
-    /// Signed `a < b`
-    SignedLess,
-    /// Signed `a <= b`
-    SignedLessEqual,
-}
-
-/// What a term is. Only the constructors of [`Arena`] build nodes, so each of these is in normal
-/// form.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Node {
-    /// A constant, below 2^width.
-    Constant(u64),
-    /// A free symbol.
-    Symbol(SymbolId),
-    /// `constant + sum of coefficient * term`, modulo 2^width. Addends are sorted by term, none is
-    /// a sum or constant, no coefficient is 0; at least two summands or a coefficient other than 1.
-    Sum {
-        /// The constant part.
-        constant: u64,
-        /// `(term, coefficient)`.
-        addends: Box<[(TermId, u64)]>,
-    },
-    /// The product of `term` to the power of `exponent`, modulo 2^width. Factors are sorted by term,
-    /// none is a product or constant, and a sum only where multiplying it out would be too much; no
-    /// exponent is 0; at least two factors or an exponent other than 1.
-    Product(Box<[(TermId, u64)]>),
-    /// An operation on one operand.
-    Unary(UnaryOp, TermId),
-    /// An operation on two operands.
-    Binary(BinaryOp, TermId, TermId),
-    /// A comparison.
-    Compare(Comparison, TermId, TermId),
-    /// `if condition then a else b`
-    IfThenElse(TermId, TermId, TermId),
-    /// Zeros in front.
-    ZeroExtend(TermId),
-    /// Copies of the sign bit in front.
-    SignExtend(TermId),
-    /// The bits of a term from `low` on, as many as the node is wide.
-    Extract(TermId, u8),
-    /// The first operand's bits above the second's.
-    Concatenate(TermId, TermId),
-    /// An uninterpreted function of its arguments.
-    Apply(FunctionId, Box<[TermId]>),
-}
+use super::node::{Node, SymbolId, TermId};
+use super::range::{Range, Terms};
 
 /// Steps charged for a new term: it takes memory.
 const NEW_TERM: u64 = 12;
@@ -158,6 +36,26 @@ impl Arena {
     /// An empty arena.
     pub fn new() -> Arena {
         Arena::default()
+    }
+
+    /// An empty arena with a budget in steps.
+    pub fn with_limit(limit: u64) -> Arena {
+        Arena { meter: Meter::with_limit(limit), ..Arena::default() }
+    }
+
+    /// Charges for work. Beyond the limit this function does not return, see [`within`](super::within).
+    pub fn charge(&self, steps: u64) {
+        self.meter.charge(steps);
+    }
+
+    /// Steps spent so far.
+    pub fn spent(&self) -> u64 {
+        self.meter.spent()
+    }
+
+    /// Whether more than three quarters of the limit are spent: time to leave out work that can be left out.
+    pub fn is_nearly_spent(&self) -> bool {
+        self.meter.is_nearly_spent()
     }
 
     /// How many terms exist. Ids are given in order, operands before the terms that use them.
@@ -230,7 +128,8 @@ impl Arena {
         let (index, new) = self.nodes.insert_full((node, width));
         if new {
             self.charge(NEW_TERM);
-            let range = self.compute_range(index);
+            let (node, width) = &self.nodes[index];
+            let range = Range::of(node, *width, self);
             self.ranges.push(range);
             self.sizes.push(size);
         }
@@ -247,9 +146,14 @@ impl Arena {
         self.ranges[term.0 as usize] = range;
         term
     }
+}
 
-    pub(super) fn entry(&self, index: usize) -> (&Node, u8) {
-        let (node, width) = &self.nodes[index];
-        (node, *width)
+impl Terms for Arena {
+    fn range(&self, term: TermId) -> Range {
+        Arena::range(self, term)
+    }
+
+    fn width(&self, term: TermId) -> u8 {
+        Arena::width(self, term)
     }
 }

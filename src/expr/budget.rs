@@ -5,12 +5,10 @@
 //! may set a limit. Code that does the work need not ask how much is left: beyond the limit the work
 //! is unwound to where it was started ([`within`]), so no chain of operations, however it came about,
 //! takes longer or more memory than the limit. Code that can stop in good order asks earlier
-//! ([`Arena::is_nearly_spent`]).
+//! (`Arena::is_nearly_spent`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::arena::Arena;
 
 /// The limit of an arena was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,32 +27,29 @@ impl Default for Meter {
     }
 }
 
-impl Arena {
-    /// An empty arena with a budget in steps.
-    pub fn with_limit(limit: u64) -> Arena {
-        Arena { meter: Meter { limit, ..Meter::default() }, ..Arena::default() }
+impl Meter {
+    pub(super) fn with_limit(limit: u64) -> Meter {
+        Meter { limit, ..Meter::default() }
     }
 
-    /// Charges for work. Beyond the limit this function does not return, see [`within`].
-    pub fn charge(&self, steps: u64) {
+    /// Beyond the limit this function does not return, see [`within`].
+    pub(super) fn charge(&self, steps: u64) {
         // One thread works with an arena at a time: no need for an atomic addition.
-        let spent = self.meter.spent.load(Ordering::Relaxed).saturating_add(steps);
-        self.meter.spent.store(spent, Ordering::Relaxed);
-        if spent > self.meter.limit {
+        let spent = self.spent.load(Ordering::Relaxed).saturating_add(steps);
+        self.spent.store(spent, Ordering::Relaxed);
+        if spent > self.limit {
             // No message: this is not a mistake, and the caller of `within` hears of it.
             resume_unwind(Box::new(Exhausted));
         }
     }
 
-    /// Steps spent so far.
-    pub fn spent(&self) -> u64 {
-        self.meter.spent.load(Ordering::Relaxed)
+    pub(super) fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
     }
 
-    /// Whether more than three quarters of the limit are spent: time to leave out work that can be
-    /// left out.
-    pub fn is_nearly_spent(&self) -> bool {
-        self.spent() > self.meter.limit / 4 * 3
+    /// Whether more than three quarters of the limit are spent.
+    pub(super) fn is_nearly_spent(&self) -> bool {
+        self.spent() > self.limit / 4 * 3
     }
 }
 

@@ -1,8 +1,9 @@
 //! Constructors of logic, shifts, division and the rest of the two-operand operations.
 
-use super::arena::{Arena, BinaryOp, FunctionId, Node, SymbolId, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::mask;
 use super::eval::{evaluate_binary, evaluate_unary};
+use super::node::{BinaryOp, FunctionId, Node, SymbolId, TermId, UnaryOp};
 
 impl Arena {
     /// A symbol that may have any value.

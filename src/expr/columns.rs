@@ -8,10 +8,11 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::Arena;
 use super::bits::mask;
 use super::eval::evaluate_node;
 use super::found::Search;
+use super::node::{Node, TermId};
 
 /// A symbol of more values has no columns.
 const MAX_VALUES: u64 = 1024;
@@ -41,7 +42,7 @@ impl Columns {
     /// What is known of a claim if it and the predicates depend on one symbol of few values; `None` if
     /// they do not, or if more than `left` terms would have to be evaluated. What was evaluated is
     /// taken from `left`.
-    pub fn decided(
+    pub(super) fn decided(
         &mut self,
         arena: &Arena,
         predicates: &[TermId],
@@ -193,7 +194,7 @@ fn join(a: Basis, b: Basis) -> Basis {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{BinaryOp, Comparison, Range, SymbolId};

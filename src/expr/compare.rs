@@ -1,7 +1,8 @@
 //! Constructors of comparisons and of `if then else`.
 
-use super::arena::{Arena, Comparison, Node, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::to_signed;
+use super::node::{Comparison, Node, TermId, UnaryOp};
 
 impl Comparison {
     /// The comparison of two `width`-bit values.

@@ -5,8 +5,9 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::{mask, power, sign_extend, to_signed};
+use super::node::{BinaryOp, Node, SymbolId, TermId, UnaryOp};
 
 /// The value of a one-operand operation on a `width`-bit value.
 pub fn evaluate_unary(op: UnaryOp, a: u64, width: u8) -> u64 {

@@ -2,9 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::Arena;
 use super::bits::{mask, sign_extend};
-use super::range::{Range, Reading};
+use super::node::{Node, TermId};
+use super::range::{Range, Reading, exact_sum};
 
 impl Arena {
     /// `a` with zeros in front, `width` bits in all; `a` itself where it is that wide already.
@@ -48,7 +49,7 @@ impl Arena {
     fn extended_sum(&mut self, a: TermId, width: u8, reading: Reading) -> Option<TermId> {
         let from = self.width(a);
         let Node::Sum { constant, addends } = self.node(a) else { return None };
-        let (low, high) = self.exact_sum(from, *constant, addends, reading)?;
+        let (low, high) = exact_sum(self, from, *constant, addends, reading)?;
         let full = Range::full(from);
         let fits = match reading {
             Reading::Unsigned => low >= 0 && high <= i128::from(full.umax),
@@ -125,17 +126,7 @@ impl Arena {
                 self.if_then_else(c, x, y)
             }
             // Truncation is a ring homomorphism: it distributes over sums and products.
-            Node::Sum { .. } if low == 0 && width > 1 => {
-                let (mut total, addends) = self.linear_parts(a);
-                let mut all: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
-                for (term, coefficient) in addends {
-                    let narrow = self.extract(term, 0, width);
-                    let (constant, inner) = self.linear_parts(narrow);
-                    total = total.wrapping_add(constant.wrapping_mul(coefficient));
-                    all.extend(inner.into_iter().map(|(t, c)| (t, c.wrapping_mul(coefficient))));
-                }
-                self.sum(width, total, all)
-            }
+            Node::Sum { .. } if low == 0 && width > 1 => self.truncated_sum(a, width),
             // An index that was shifted up and is shifted down again.
             Node::Sum { .. } if low > 0 && self.is_multiple(a, low) => {
                 let (constant, addends) = self.linear_parts(a);
@@ -154,6 +145,19 @@ impl Arena {
             }
             _ => self.intern(Node::Extract(a, low), width),
         }
+    }
+
+    /// The low bits of a sum, as the sum of the low bits of its parts.
+    fn truncated_sum(&mut self, a: TermId, width: u8) -> TermId {
+        let (mut total, addends) = self.linear_parts(a);
+        let mut all: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
+        for (term, coefficient) in addends {
+            let narrow = self.extract(term, 0, width);
+            let (constant, inner) = self.linear_parts(narrow);
+            total = total.wrapping_add(constant.wrapping_mul(coefficient));
+            all.extend(inner.into_iter().map(|(t, c)| (t, c.wrapping_mul(coefficient))));
+        }
+        self.sum(width, total, all)
     }
 
     /// Whether all parts of a sum are multiples of 2^`bits`.

@@ -1,6 +1,7 @@
 //! Conjunctions of predicates known to hold, and what follows from them by logic alone.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::arena::Arena;
+use super::node::{BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::range::Range;
 
 /// Of more conjuncts than this the rest is left out: fewer facts decide less, and nothing wrongly.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::arena::FunctionId;
+use super::node::FunctionId;
 
 /// Uninterpreted functions with their ids, each with the name that queries give it.
 #[derive(Debug)]

@@ -7,9 +7,10 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::to_signed;
 use super::found::Search;
+use super::node::{BinaryOp, Comparison, Node, TermId, UnaryOp};
 
 /// More terms than this are not looked at, those that are used twice counted twice.
 const MAX_STEPS: u32 = 96;
@@ -269,7 +270,7 @@ fn union(a: &Set, b: &Set) -> Set {
     merged
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId, Valuation};

@@ -3,8 +3,9 @@
 //!
 //! This is how compilers write a check of several indices at once: `((x | y | z) >> 8) == 0`.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{BinaryOp, Comparison, Node, TermId};
 use super::order::{Literal, Side};
 
 /// Of more parts than this the rest is left out.
@@ -73,7 +74,7 @@ fn between(arena: &Arena, term: TermId, (least, most): (u64, u64), literals: &mu
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::super::refute::{are_contradictory, follows};
     use super::*;

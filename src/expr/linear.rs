@@ -6,8 +6,9 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, BinaryOp, Node, TermId};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{BinaryOp, Node, TermId};
 
 /// The parts of a sum; a term that is not a sum is the sum of itself.
 type Addends = SmallVec<[(TermId, u64); 8]>;

@@ -6,8 +6,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, BinaryOp, Node, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{BinaryOp, Node, TermId, UnaryOp};
 use super::walk::Walk;
 
 /// The most bits of all symbols together.
@@ -104,7 +105,7 @@ fn demanded(arena: &Arena, terms: &[TermId], roots: [TermId; 2]) -> FxHashMap<Te
     demanded
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};

@@ -9,8 +9,9 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Comparison, TermId};
+use super::arena::Arena;
 use super::bits::mask;
+use super::node::{Comparison, TermId};
 use super::range::Range;
 
 /// A sum: a constant, and terms with their coefficients in the order of [`Arena::linear_parts`].
@@ -42,20 +43,20 @@ const FAR: i128 = 1 << 80;
 
 impl Side {
     /// A term as a sum.
-    pub fn of(arena: &Arena, term: TermId) -> Side {
+    pub(super) fn of(arena: &Arena, term: TermId) -> Side {
         let (constant, addends) = arena.linear_parts(term);
         let (width, bounds) = (arena.width(term), arena.range(term));
         Side { width, constant, addends: addends.into_iter().collect(), bounds }
     }
 
     /// A constant as a sum without terms.
-    pub fn constant(value: u64, width: u8) -> Side {
+    pub(super) fn constant(value: u64, width: u8) -> Side {
         let bounds = Range::unsigned(value, value, width);
         Side { width, constant: value, addends: SmallVec::new(), bounds }
     }
 
     /// These relations with the sum `replacement`, of the same width, in place of the term at `index`.
-    pub fn with(&self, arena: &Arena, index: usize, replacement: TermId) -> Side {
+    pub(super) fn with(&self, arena: &Arena, index: usize, replacement: TermId) -> Side {
         let mask = mask(self.width);
         let mut addends = self.addends.clone();
         let (_, factor) = addends.remove(index);

@@ -6,7 +6,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId};
+use super::arena::Arena;
+use super::node::{BinaryOp, Comparison, Node, TermId};
 
 /// The most divisions of one claim about which facts are given.
 const MAX_DIVISIONS: usize = 8;
@@ -87,7 +88,7 @@ fn division(arena: &Arena, result: TermId) -> Option<Division> {
     unknown.then_some(Division { result, dividend, divisor, signed, remainder })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};

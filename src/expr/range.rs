@@ -1,8 +1,8 @@
 //! Bounds of terms: unsigned and signed intervals and bits known to be zero, computed once when a
 //! term is made.
 
-use super::arena::{Arena, BinaryOp, Node, TermId, UnaryOp};
 use super::bits::{mask, to_signed};
+use super::node::{BinaryOp, Node, TermId, UnaryOp};
 
 /// Bounds of a term that hold whatever the symbols are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,14 @@ pub struct Range {
     pub ones: u64,
 }
 
+/// The terms that nodes refer to.
+pub(super) trait Terms {
+    /// A term's bounds.
+    fn range(&self, term: TermId) -> Range;
+    /// A term's width in bits.
+    fn width(&self, term: TermId) -> u8;
+}
+
 impl Range {
     /// All values of a width.
     pub fn full(width: u8) -> Range {
@@ -36,6 +44,64 @@ impl Range {
     /// The signed interval `smin..=smax` of a width.
     pub fn signed(smin: i64, smax: i64, width: u8) -> Range {
         Range { smin, smax, ..Range::full(width) }.close(width)
+    }
+
+    /// The bounds of a node, from those of its operands.
+    pub(super) fn of(node: &Node, width: u8, terms: &impl Terms) -> Range {
+        let full = Range::full(width);
+        match node {
+            Node::Constant(value) => {
+                let signed = to_signed(*value, width);
+                let (umin, umax) = (*value, *value);
+                Range { umin, umax, smin: signed, smax: signed, zeros: !value, ones: *value }
+            }
+            Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
+            Node::Sum { constant, addends } => sum_range(terms, width, *constant, addends),
+            Node::Product(factors) => {
+                // (Without wrapping around, a product rises with each factor.)
+                let product = |of: fn(Range) -> u64| {
+                    factors.iter().try_fold(1u128, |product, &(factor, exponent)| {
+                        let value = u128::from(of(terms.range(factor)));
+                        product.checked_mul(match value {
+                            0 | 1 => value,
+                            _ => value.checked_pow(u32::try_from(exponent).ok()?)?,
+                        })
+                    })
+                };
+                match (product(|range| range.umin), product(|range| range.umax)) {
+                    (Some(least), Some(top)) if top <= u128::from(mask(width)) => {
+                        Range::unsigned(least as u64, top as u64, width)
+                    }
+                    _ => full,
+                }
+            }
+            Node::Unary(UnaryOp::PopulationCount | UnaryOp::LeadingZeros, a) => {
+                Range::unsigned(0, u64::from(terms.width(*a)), width)
+            }
+            Node::Unary(..) => full,
+            Node::Binary(op, a, b) => binary_range(terms, *op, *a, *b, width),
+            Node::IfThenElse(_, a, b) => terms.range(*a).join(terms.range(*b)),
+            Node::ZeroExtend(a) => {
+                let Range { umin, umax, zeros, ones, .. } = terms.range(*a);
+                Range { umin, umax, zeros, ones, ..full }.close(width)
+            }
+            Node::SignExtend(a) => {
+                let Range { smin, smax, .. } = terms.range(*a);
+                Range { smin, smax, ..full }.close(width)
+            }
+            Node::Extract(a, low) => {
+                let Range { zeros, ones, .. } = terms.range(*a);
+                let zeros = (zeros >> low) | !mask(width);
+                Range { zeros, ones: (ones >> low) & mask(width), ..full }.close(width)
+            }
+            Node::Concatenate(a, b) => {
+                let (high, low) = (terms.range(*a), terms.range(*b));
+                let by = terms.width(*b);
+                let zeros = (high.zeros << by) | (low.zeros & mask(by));
+                let ones = (high.ones << by) | low.ones;
+                Range { zeros, ones, ..full }.close(width)
+            }
+        }
     }
 
     /// Narrows the unsigned bounds, the signed bounds and the known bits by each other.
@@ -85,149 +151,89 @@ pub(super) enum Reading {
     Signed,
 }
 
-impl Arena {
-    /// The exact interval of `constant + sum of coefficient * term` over the integers, when terms
-    /// are read as given and constant and coefficients as signed.
-    pub(super) fn exact_sum(
-        &self,
-        width: u8,
-        constant: u64,
-        addends: &[(TermId, u64)],
-        reading: Reading,
-    ) -> Option<(i128, i128)> {
-        let mut low = i128::from(to_signed(constant, width));
-        let mut high = low;
-        for &(term, coefficient) in addends {
-            let coefficient = i128::from(to_signed(coefficient, width));
-            let range = self.range(term);
-            let (a, b) = match reading {
-                Reading::Unsigned => (i128::from(range.umin), i128::from(range.umax)),
-                Reading::Signed => (i128::from(range.smin), i128::from(range.smax)),
-            };
-            let (a, b) = (coefficient.checked_mul(a)?, coefficient.checked_mul(b)?);
-            low = low.checked_add(a.min(b))?;
-            high = high.checked_add(a.max(b))?;
-        }
-        Some((low, high))
+/// The exact interval of `constant + sum of coefficient * term` over the integers, when terms
+/// are read as given and constant and coefficients as signed.
+pub(super) fn exact_sum(
+    terms: &impl Terms,
+    width: u8,
+    constant: u64,
+    addends: &[(TermId, u64)],
+    reading: Reading,
+) -> Option<(i128, i128)> {
+    let mut low = i128::from(to_signed(constant, width));
+    let mut high = low;
+    for &(term, coefficient) in addends {
+        let coefficient = i128::from(to_signed(coefficient, width));
+        let range = terms.range(term);
+        let (a, b) = match reading {
+            Reading::Unsigned => (i128::from(range.umin), i128::from(range.umax)),
+            Reading::Signed => (i128::from(range.smin), i128::from(range.smax)),
+        };
+        let (a, b) = (coefficient.checked_mul(a)?, coefficient.checked_mul(b)?);
+        low = low.checked_add(a.min(b))?;
+        high = high.checked_add(a.max(b))?;
     }
+    Some((low, high))
+}
 
-    pub(super) fn compute_range(&self, index: usize) -> Range {
-        let (node, width) = self.entry(index);
-        let full = Range::full(width);
-        match node {
-            Node::Constant(value) => {
-                let signed = to_signed(*value, width);
-                let (umin, umax) = (*value, *value);
-                Range { umin, umax, smin: signed, smax: signed, zeros: !value, ones: *value }
-            }
-            Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
-            Node::Sum { constant, addends } => self.sum_range(width, *constant, addends),
-            Node::Product(factors) => {
-                // (Without wrapping around, a product rises with each factor.)
-                let product = |of: fn(Range) -> u64| {
-                    factors.iter().try_fold(1u128, |product, &(factor, exponent)| {
-                        let value = u128::from(of(self.range(factor)));
-                        product.checked_mul(match value {
-                            0 | 1 => value,
-                            _ => value.checked_pow(u32::try_from(exponent).ok()?)?,
-                        })
-                    })
-                };
-                match (product(|range| range.umin), product(|range| range.umax)) {
-                    (Some(least), Some(top)) if top <= u128::from(mask(width)) => {
-                        Range::unsigned(least as u64, top as u64, width)
-                    }
-                    _ => full,
-                }
-            }
-            Node::Unary(UnaryOp::PopulationCount | UnaryOp::LeadingZeros, a) => {
-                Range::unsigned(0, u64::from(self.width(*a)), width)
-            }
-            Node::Unary(..) => full,
-            Node::Binary(op, a, b) => self.binary_range(*op, *a, *b, width),
-            Node::IfThenElse(_, a, b) => self.range(*a).join(self.range(*b)),
-            Node::ZeroExtend(a) => {
-                let Range { umin, umax, zeros, ones, .. } = self.range(*a);
-                Range { umin, umax, zeros, ones, ..full }.close(width)
-            }
-            Node::SignExtend(a) => {
-                let Range { smin, smax, .. } = self.range(*a);
-                Range { smin, smax, ..full }.close(width)
-            }
-            Node::Extract(a, low) => {
-                let Range { zeros, ones, .. } = self.range(*a);
-                let zeros = (zeros >> low) | !mask(width);
-                Range { zeros, ones: (ones >> low) & mask(width), ..full }.close(width)
-            }
-            Node::Concatenate(a, b) => {
-                let (high, low) = (self.range(*a), self.range(*b));
-                let by = self.width(*b);
-                let zeros = (high.zeros << by) | (low.zeros & mask(by));
-                let ones = (high.ones << by) | low.ones;
-                Range { zeros, ones, ..full }.close(width)
-            }
-        }
+fn sum_range(terms: &impl Terms, width: u8, constant: u64, addends: &[(TermId, u64)]) -> Range {
+    let full = Range::full(width);
+    let mut range = full;
+    if let Some((low, high)) = exact_sum(terms, width, constant, addends, Reading::Signed)
+        && low >= i128::from(full.smin)
+        && high <= i128::from(full.smax)
+    {
+        (range.smin, range.smax) = (low as i64, high as i64);
     }
-
-    fn sum_range(&self, width: u8, constant: u64, addends: &[(TermId, u64)]) -> Range {
-        let full = Range::full(width);
-        let mut range = full;
-        if let Some((low, high)) = self.exact_sum(width, constant, addends, Reading::Signed)
-            && low >= i128::from(full.smin)
-            && high <= i128::from(full.smax)
-        {
-            (range.smin, range.smax) = (low as i64, high as i64);
-        }
-        if let Some((low, high)) = self.exact_sum(width, constant, addends, Reading::Unsigned)
-            && low >= 0
-            && high <= i128::from(full.umax)
-        {
-            (range.umin, range.umax) = (low as u64, high as u64);
-        }
-        // Low bits that are zero in every summand are zero in the sum.
-        let low_zeros = addends
-            .iter()
-            .map(|&(term, coefficient)| {
-                self.range(term).zeros.trailing_ones() + coefficient.trailing_zeros()
-            })
-            .min()
-            .unwrap_or(64)
-            .min(constant.trailing_zeros())
-            .min(u32::from(width));
-        if low_zeros > 0 {
-            range.zeros |= mask(low_zeros as u8);
-        }
-        range.close(width)
+    if let Some((low, high)) = exact_sum(terms, width, constant, addends, Reading::Unsigned)
+        && low >= 0
+        && high <= i128::from(full.umax)
+    {
+        (range.umin, range.umax) = (low as u64, high as u64);
     }
+    // Low bits that are zero in every summand are zero in the sum.
+    let low_zeros = addends
+        .iter()
+        .map(|&(term, coefficient)| {
+            terms.range(term).zeros.trailing_ones() + coefficient.trailing_zeros()
+        })
+        .min()
+        .unwrap_or(64)
+        .min(constant.trailing_zeros())
+        .min(u32::from(width));
+    if low_zeros > 0 {
+        range.zeros |= mask(low_zeros as u8);
+    }
+    range.close(width)
+}
 
-    fn binary_range(&self, op: BinaryOp, a: TermId, b: TermId, width: u8) -> Range {
-        let (a, b) = (self.range(a), self.range(b));
-        let full = Range::full(width);
-        match op {
-            BinaryOp::And => {
-                let zeros = a.zeros | b.zeros;
-                let ones = a.ones & b.ones;
-                Range { umax: a.umax.min(b.umax), zeros, ones, ..full }.close(width)
-            }
-            BinaryOp::Or => {
-                let (zeros, ones) = (a.zeros & b.zeros, a.ones | b.ones);
-                Range { zeros, ones, ..full }.close(width)
-            }
-            BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
-            BinaryOp::UnsignedDivide if b.umin > 0 => {
-                Range::unsigned(a.umin / b.umax, a.umax / b.umin, width)
-            }
-            BinaryOp::UnsignedRemainder if b.umin > 0 => {
-                Range::unsigned(0, a.umax.min(b.umax - 1), width)
-            }
-            BinaryOp::ShiftRight => Range::unsigned(0, a.umax, width),
-            BinaryOp::SignedDivide if a.smin >= 0 && b.smin > 0 => {
-                Range::signed(0, a.smax / b.smin, width)
-            }
-            BinaryOp::SignedRemainder if a.smin >= 0 && b.smin > 0 => {
-                Range::signed(0, a.smax.min(b.smax - 1), width)
-            }
-            _ => full,
+fn binary_range(terms: &impl Terms, op: BinaryOp, a: TermId, b: TermId, width: u8) -> Range {
+    let (a, b) = (terms.range(a), terms.range(b));
+    let full = Range::full(width);
+    match op {
+        BinaryOp::And => {
+            let zeros = a.zeros | b.zeros;
+            let ones = a.ones & b.ones;
+            Range { umax: a.umax.min(b.umax), zeros, ones, ..full }.close(width)
         }
+        BinaryOp::Or => {
+            let (zeros, ones) = (a.zeros & b.zeros, a.ones | b.ones);
+            Range { zeros, ones, ..full }.close(width)
+        }
+        BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
+        BinaryOp::UnsignedDivide if b.umin > 0 => {
+            Range::unsigned(a.umin / b.umax, a.umax / b.umin, width)
+        }
+        BinaryOp::UnsignedRemainder if b.umin > 0 => {
+            Range::unsigned(0, a.umax.min(b.umax - 1), width)
+        }
+        BinaryOp::ShiftRight => Range::unsigned(0, a.umax, width),
+        BinaryOp::SignedDivide if a.smin >= 0 && b.smin > 0 => {
+            Range::signed(0, a.smax / b.smin, width)
+        }
+        BinaryOp::SignedRemainder if a.smin >= 0 && b.smin > 0 => {
+            Range::signed(0, a.smax.min(b.smax - 1), width)
+        }
+        _ => full,
     }
 }

@@ -4,8 +4,9 @@
 //! Predicates that contradict each other hold for no values of the symbols at all. If no contradiction
 //! is found, nothing is known.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::arena::Arena;
 use super::known_bits;
+use super::node::{BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::order::{Literal, Side, contradict};
 
 /// The maximum number of cases.
@@ -182,7 +183,7 @@ fn choose(arena: &Arena, literal: &mut Literal, condition: TermId, taken: bool) 
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId};

@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, Node, SymbolId, TermId};
+use super::arena::Arena;
+use super::node::{Node, SymbolId, TermId};
 
 /// A substitution under way: remembers what it has rebuilt, so that applying it to many terms of
 /// one arena costs each shared part once.

@@ -11,10 +11,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId};
+use super::arena::Arena;
 use super::bits::mask;
 use super::columns::Columns;
 use super::found::Search;
+use super::node::{BinaryOp, Node, SymbolId, TermId};
 use super::valuation::Valuation;
 use super::walk::Walk;
 use super::{intervals, low_bits};
@@ -303,7 +304,7 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
     corners
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};

@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::Arena;
+use super::node::{Node, TermId};
 
 /// The largest term, written out as a tree, that is rebuilt all through when its width changes: the
 /// constructors that do so are recursive and remember nothing.

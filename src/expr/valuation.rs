@@ -4,9 +4,10 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, FunctionId, Node, SymbolId, TermId};
+use super::arena::Arena;
 use super::bits::mask;
 use super::eval::evaluate_node;
+use super::node::{FunctionId, Node, SymbolId, TermId};
 
 /// A function's result for some arguments: its number, the result's width, the arguments.
 type Call = (FunctionId, u8, SmallVec<[u64; 4]>);

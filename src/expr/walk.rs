@@ -5,9 +5,10 @@
 //! operands. It follows one way down and may spoil other terms, so it is a move in a search
 //! ([`super::search`]), not a decision procedure.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp};
+use super::arena::Arena;
 use super::bits::{mask, sign_extend, to_signed};
 use super::eval::{evaluate_binary, evaluate_node};
+use super::node::{BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp};
 use super::valuation::Valuation;
 
 /// How far down a wanted value is followed.
@@ -31,7 +32,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Walk<'a> {
+    pub(super) fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Walk<'a> {
         let values = Valuation::new(arena, roots);
         let symbols = values.symbols().map(|(term, _)| term).collect();
         let near = values.terms().iter().filter_map(|&t| arena.constant_value(t)).collect();
@@ -39,31 +40,31 @@ impl<'a> Walk<'a> {
     }
 
     /// All terms, operands before the terms that use them.
-    pub fn terms(&self) -> &[TermId] {
+    pub(super) fn terms(&self) -> &[TermId] {
         self.values.terms()
     }
 
     /// The symbols below the roots.
-    pub fn symbols(&self) -> &[TermId] {
+    pub(super) fn symbols(&self) -> &[TermId] {
         &self.symbols
     }
 
     /// The next of a fixed row of numbers that look random.
-    pub fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.seed ^ self.seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ mixed >> 31
     }
 
-    pub fn value(&self, term: TermId) -> u64 {
+    pub(super) fn value(&self, term: TermId) -> u64 {
         self.values.value(term)
     }
 
     /// Gives each symbol a new value: the smallest in round 0, 1 in round 1, then numbers of all
     /// magnitudes and both signs, many small ones that are often equal to each other; or the value that `hint`
     /// has for the round and the symbol, if there is one.
-    pub fn restart(&mut self, round: u64, hint: &dyn Fn(u64, SymbolId) -> Option<u64>) {
+    pub(super) fn restart(&mut self, round: u64, hint: &dyn Fn(u64, SymbolId) -> Option<u64>) {
         let near = if round & 1 == 1 { &self.near[..] } else { &[] };
         self.values.restart(near);
         for index in 0..self.symbols.len() {
@@ -95,7 +96,7 @@ impl<'a> Walk<'a> {
 
     /// Goes through all values of the symbols, each between its two `bounds`, until `visit` returns true; the result says whether all values were seen. `None`, and nothing is done, if more
     /// than `most` terms would have to be evaluated or a function's results could be anything.
-    pub fn each(
+    pub(super) fn each(
         &mut self,
         bounds: &[(u64, u64)],
         most: u64,
@@ -135,7 +136,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Computes all terms anew from the symbols.
-    pub fn evaluate(&mut self) {
+    pub(super) fn evaluate(&mut self) {
         self.values.evaluate();
         self.evaluated += self.values.terms().len() as u64;
     }
@@ -143,7 +144,7 @@ impl<'a> Walk<'a> {
     /// Changes one symbol (or one result of a function) so that the term gets the value while all
     /// other symbols stay as they are; false if no way down to such a symbol was found. The values of
     /// other terms are stale afterwards.
-    pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
+    pub(super) fn force(&mut self, term: TermId, wanted: u64) -> bool {
         self.left = MAX_TRIED;
         let forced = self.force_within(term, wanted, MAX_DEPTH);
         let tried = u64::from(MAX_TRIED - self.left);
@@ -398,7 +399,7 @@ fn inverse(odd: u64) -> u64 {
         .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::inverse;
 

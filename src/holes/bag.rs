@@ -5,7 +5,7 @@ use crate::isa::{Form, Opcode, ScalarType};
 
 /// Operations on integers whose operands have no order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Bag {
+pub(super) enum Bag {
     /// Sum, by width.
     Add(u8),
     /// Low half of the product, by width.
@@ -22,7 +22,7 @@ pub enum Bag {
 
 impl Bag {
     /// The number that changes nothing.
-    pub fn neutral(self) -> Option<u64> {
+    pub(super) fn neutral(self) -> Option<u64> {
         match self {
             Bag::Add(_) | Bag::Xor | Bag::Or => Some(0),
             Bag::Mul(_) => Some(1),
@@ -31,7 +31,7 @@ impl Bag {
     }
 
     /// The operation on two numbers.
-    pub fn numbers(self, a: u64, b: u64) -> u64 {
+    pub(super) fn numbers(self, a: u64, b: u64) -> u64 {
         let cut = |value: u64, bits: u8| if bits >= 64 { value } else { value & ((1 << bits) - 1) };
         match self {
             Bag::Add(bits) => cut(a.wrapping_add(b), bits),
@@ -48,7 +48,7 @@ impl Bag {
 }
 
 /// Whether an instruction's result is a function of its operands and nothing else.
-pub fn is_pure(opcode: Opcode) -> bool {
+pub(super) fn is_pure(opcode: Opcode) -> bool {
     use Opcode::*;
     matches!(
         opcode,

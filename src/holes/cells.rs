@@ -5,7 +5,7 @@ use crate::synth::term::{Fold, Term};
 
 /// Why there is no program.
 #[derive(Debug)]
-pub struct Refused {
+pub(super) struct Refused {
     /// What is wrong.
     pub message: String,
     /// The hole that it has to do with.
@@ -16,13 +16,13 @@ pub struct Refused {
 ///
 /// # Errors
 /// Always.
-pub fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Result<T, Refused> {
+pub(super) fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Result<T, Refused> {
     Err(Refused { message: message.into(), hole })
 }
 
 /// A slot over virtual cells.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Slot {
+pub(super) struct Slot {
     /// What is multiplied.
     pub factors: Vec<u32>,
     /// The point of the condition under which it takes part.
@@ -31,7 +31,7 @@ pub struct Slot {
 
 /// A cell before its place in the program is known.
 #[derive(Debug)]
-pub enum Virtual {
+pub(super) enum Virtual {
     /// It holds this from the beginning.
     Initial(Term),
     /// One of these, by the value at a point.

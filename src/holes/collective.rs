@@ -39,21 +39,7 @@ impl<'s> Warp<'_, '_, 's> {
             let by = self.read(inst, by, lane, ScalarType::B32)?;
             let clamp = self.read(inst, clamp, lane, ScalarType::B32)?;
             let Some(clamp) = self.nodes.value(clamp) else { return Err(self.unknown(inst)) };
-            let source = |by: u64| {
-                let lane = lane as u64;
-                let (by, segment) = (by & 31, clamp >> 8 & 31);
-                let most = lane & segment | clamp & 31 & !segment;
-                let (source, within) = match mode {
-                    Q::Up => (lane.wrapping_sub(by), lane as i64 - by as i64 >= most as i64),
-                    Q::Down => (lane + by, lane + by <= most),
-                    Q::Bfly => (lane ^ by, lane ^ by <= most),
-                    _ => {
-                        let source = lane & segment | by & !segment;
-                        (source, source <= most)
-                    }
-                };
-                (if within { source as usize } else { lane as usize }, within)
-            };
+            let source = |by: u64| source_lane(mode, lane as u64, by, clamp);
             results.push(match self.nodes.node(by).clone() {
                 Node::Number(by) => {
                     let (source, within) = source(by);
@@ -167,7 +153,9 @@ impl<'s> Warp<'_, '_, 's> {
 }
 
 /// The result, the name and the arguments of a call of a single result.
-pub fn called<'i, 's>(inst: &'i Inst<'_, 's>) -> Option<(&'i Arg<'s>, &'s str, &'i [Arg<'s>])> {
+pub(super) fn called<'i, 's>(
+    inst: &'i Inst<'_, 's>,
+) -> Option<(&'i Arg<'s>, &'s str, &'i [Arg<'s>])> {
     let [Arg::Vector(results), Arg::Symbol { name, .. }, Arg::Vector(arguments), ..] =
         &inst.args[..]
     else {
@@ -175,4 +163,20 @@ pub fn called<'i, 's>(inst: &'i Inst<'_, 's>) -> Option<(&'i Arg<'s>, &'s str, &
     };
     let [result] = &results[..] else { return None };
     Some((result, name, arguments))
+}
+
+/// The lane whose value a lane gets by a shuffle, and whether it is within the segment (PTX ISA, "shfl.sync").
+fn source_lane(mode: Q, lane: u64, by: u64, clamp: u64) -> (usize, bool) {
+    let (by, segment) = (by & 31, clamp >> 8 & 31);
+    let most = lane & segment | clamp & 31 & !segment;
+    let (source, within) = match mode {
+        Q::Up => (lane.wrapping_sub(by), lane as i64 - by as i64 >= most as i64),
+        Q::Down => (lane + by, lane + by <= most),
+        Q::Bfly => (lane ^ by, lane ^ by <= most),
+        _ => {
+            let source = lane & segment | by & !segment;
+            (source, source <= most)
+        }
+    };
+    (if within { source as usize } else { lane as usize }, within)
 }

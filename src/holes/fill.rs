@@ -3,7 +3,7 @@
 //! In: a kernel, its calls and the formula of each hole. Out: edits of the text: the call, the parameters that it is
 //! handed and their declarations go; where the result was read it is computed. Nothing else changes.
 
-use super::hole::{self, Holes, Site};
+use super::hole::{self, Hole, Holes, Site};
 use crate::cfg::Flow;
 use crate::isa::{Opcode, StateSpace};
 use crate::ptx::{AddressBase, Function, Instruction, Operand, Statement, Variable};
@@ -14,7 +14,7 @@ use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Cmp, Expr};
 
 /// What registers of ours begin with in a text that does not have it.
-pub fn stem(text: &str) -> String {
+pub(super) fn stem(text: &str) -> String {
     let mut stem = "%ptxasw_hole_".to_owned();
     while text.contains(stem.trim_start_matches('%')) {
         stem.push('_');
@@ -26,10 +26,10 @@ pub fn stem(text: &str) -> String {
 ///
 /// # Errors
 /// A call is not of the form that compilers write.
-pub fn edits(
+pub(super) fn edits<'s>(
     source: &SourceFile,
-    function: &Function<'_>,
-    flow: &Flow<'_, '_>,
+    function: &Function<'s>,
+    flow: &Flow<'_, 's>,
     holes: &Holes,
     formulas: &[Expr],
     (stem, first): (&str, usize),
@@ -87,35 +87,37 @@ fn declares(variable: &Variable<'_>, names: &[&str]) -> bool {
         && variable.names.iter().all(|declarator| names.contains(&declarator.name.text))
 }
 
-fn one(
-    source: &SourceFile,
-    function: &Function<'_>,
+/// The instructions of a scope.
+fn instructions<'m, 's>(
+    statements: &'m [Statement<'s>],
+) -> impl DoubleEndedIterator<Item = &'m Instruction<'s>> {
+    statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction),
+        _ => None,
+    })
+}
+
+/// What a call of a hole is handed.
+struct Passed<'m, 's> {
+    /// For each argument an operand of the call, or the operand that is stored to a parameter before it.
+    operands: Vec<&'m Operand<'s>>,
+    /// The parameters.
+    names: Vec<&'s str>,
+    /// The stores to them.
+    gone: Vec<Span>,
+}
+
+fn passed<'m, 's>(
+    statements: &'m [Statement<'s>],
     call: &Instruction<'_>,
-    holes: &Holes,
-    site: &Site,
-    formula: &Expr,
-    stem: &str,
-) -> Option<Result<Vec<Edit>, Diagnostic>> {
-    let [Operand::List(results, _), Operand::Name(_), Operand::List(arguments, _), ..] =
-        &call.operands[..]
-    else {
-        return None;
-    };
-    let [Operand::Name(result)] = &results[..] else { return None };
-    let statements = scope(function.statements()?, call.span)?;
-    let instructions = || {
-        statements.iter().filter_map(|statement| match statement {
-            Statement::Instruction(instruction) => Some(instruction),
-            _ => None,
-        })
-    };
+    arguments: &'m [Operand<'s>],
+) -> Option<Passed<'m, 's>> {
     let mut gone: Vec<Span> = Vec::new();
-    // What stands for each argument: an operand of the call, or what is stored to a parameter before it.
     let mut names: Vec<&str> = Vec::new();
-    let mut operands: Vec<&Operand<'_>> = Vec::new();
+    let mut operands: Vec<&Operand<'s>> = Vec::new();
     for argument in arguments {
         let stored = match argument {
-            Operand::Name(name) => instructions().rfind(|one| {
+            Operand::Name(name) => instructions(statements).rfind(|one| {
                 let before = one.span.start < call.span.start && one.guard.is_none();
                 before && parameter(one, Opcode::St) == Some(name.text)
             }),
@@ -130,19 +132,16 @@ fn one(
             _ => operands.push(argument),
         }
     }
-    let reads: Vec<&Instruction<'_>> = instructions()
-        .filter(|one| one.span.start > call.span.start)
-        .filter(|one| parameter(one, Opcode::Ld) == Some(result.text))
-        .collect();
-    if !reads.is_empty() {
-        names.push(result.text);
-    }
-    let declared = statements.iter().filter_map(|statement| match statement {
-        Statement::Variable(variable) if declares(variable, &names) => Some(variable.span),
-        _ => None,
-    });
-    gone.extend(declared);
-    let hole = &holes.holes[site.hole];
+    Some(Passed { operands, names, gone })
+}
+
+/// The register or number that a hole's formula has as its value; `lines` gets the instructions that compute it.
+fn value(
+    hole: &Hole,
+    operands: &[&Operand<'_>],
+    formula: &Expr,
+    lines: &mut Lines,
+) -> Option<Result<String, String>> {
     let coordinates = hole.coordinates();
     let own = match hole.kind {
         hole::Kind::Index => [1, 3],
@@ -164,9 +163,40 @@ fn one(
         }
     }
     let expr = domain.simplified(at(formula, &known));
+    Some(domain.machine(&expr).and_then(|expr| lines.value(&truth(expr), &registers)))
+}
+
+fn one<'s>(
+    source: &SourceFile,
+    function: &Function<'s>,
+    call: &Instruction<'s>,
+    holes: &Holes,
+    site: &Site,
+    formula: &Expr,
+    stem: &str,
+) -> Option<Result<Vec<Edit>, Diagnostic>> {
+    let [Operand::List(results, _), Operand::Name(_), Operand::List(arguments, _), ..] =
+        &call.operands[..]
+    else {
+        return None;
+    };
+    let [Operand::Name(result)] = &results[..] else { return None };
+    let statements = scope(function.statements()?, call.span)?;
+    let Passed { operands, mut names, mut gone } = passed(statements, call, arguments)?;
+    let reads: Vec<&Instruction<'_>> = instructions(statements)
+        .filter(|one| one.span.start > call.span.start)
+        .filter(|one| parameter(one, Opcode::Ld) == Some(result.text))
+        .collect();
+    if !reads.is_empty() {
+        names.push(result.text);
+    }
+    let declared = statements.iter().filter_map(|statement| match statement {
+        Statement::Variable(variable) if declares(variable, &names) => Some(variable.span),
+        _ => None,
+    });
+    gone.extend(declared);
     let mut lines = Lines::with_stem(stem);
-    let value = domain.machine(&expr).and_then(|expr| lines.value(&truth(expr), &registers));
-    let value = match value {
+    let value = match value(&holes.holes[site.hole], &operands, formula, &mut lines)? {
         Ok(value) => value,
         Err(why) => return Some(Err(source.diagnostic(call.span, why))),
     };

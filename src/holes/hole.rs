@@ -9,11 +9,11 @@ use super::node::Point;
 use crate::source::Span;
 
 /// What all names of holes begin with.
-pub const PREFIX: &str = "ptxasw_";
+pub(super) const PREFIX: &str = "ptxasw_";
 
 /// What a function's result ranges over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     /// `(id, i, n, k, m)`: an index below `n`, by a family of index expressions.
     Index,
     /// `(id, i, k, ways)`: one of several ways, by conditions.
@@ -36,7 +36,7 @@ const FUNCTIONS: [(&str, Kind); 8] = [
 
 impl Kind {
     /// How many arguments the function takes.
-    pub fn arguments(self) -> usize {
+    pub(super) fn arguments(self) -> usize {
         match self {
             Kind::Index => 5,
             Kind::Part => 4,
@@ -46,17 +46,17 @@ impl Kind {
 }
 
 /// The family and the kind of the hole that a function is.
-pub fn function(name: &str) -> Option<(&'static str, Kind)> {
+pub(super) fn function(name: &str) -> Option<(&'static str, Kind)> {
     let rest = name.strip_prefix(PREFIX)?;
     FUNCTIONS.into_iter().find(|(own, _)| *own == rest)
 }
 
 /// The most places of a coordinate, and the most values of a hole.
-pub const MOST_PLACES: u64 = 64;
+pub(super) const MOST_PLACES: u64 = 64;
 
 /// How the values of a hole are used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Use {
+pub(super) enum Use {
     /// They are part of an address.
     Address,
     /// They are the source lane of a shuffle.
@@ -65,7 +65,7 @@ pub enum Use {
 
 /// One hole.
 #[derive(Clone, Debug)]
-pub struct Hole {
+pub(super) struct Hole {
     /// The number that the calls give it.
     pub id: u64,
     /// The family.
@@ -86,7 +86,7 @@ pub struct Hole {
 
 impl Hole {
     /// The names of its coordinates; what differs between the lanes is called `lane`.
-    pub fn coordinates(&self) -> Vec<String> {
+    pub(super) fn coordinates(&self) -> Vec<String> {
         let [first, second] = self.lanes;
         let second = if !first && second { "lane" } else { "k" };
         vec![if first { "lane" } else { "i" }.to_owned(), second.to_owned()]
@@ -95,7 +95,7 @@ impl Hole {
 
 /// A call of a hole.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub(super) struct Site {
     /// The number of the hole.
     pub hole: usize,
     /// The instruction.
@@ -104,7 +104,7 @@ pub struct Site {
 
 /// What one call says.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
+pub(super) struct Called {
     /// The hole's own number.
     pub id: u64,
     /// Its coordinates.
@@ -117,7 +117,7 @@ pub struct Called {
 
 /// All holes of a kernel.
 #[derive(Clone, Debug, Default)]
-pub struct Holes {
+pub(super) struct Holes {
     /// In the order of their first calls.
     pub holes: Vec<Hole>,
     /// By instruction.
@@ -132,7 +132,7 @@ impl Holes {
     ///
     /// # Errors
     /// The call contradicts another one, or itself.
-    pub fn call(
+    pub(super) fn call(
         &mut self,
         inst: usize,
         span: Span,
@@ -187,13 +187,13 @@ impl Holes {
     }
 
     /// The hole of a point, and the point's number in the hole's table.
-    pub fn place(&self, point: Point) -> (usize, u32) {
+    pub(super) fn place(&self, point: Point) -> (usize, u32) {
         let (hole, [i, k]) = self.points[point as usize];
         (hole, (k * self.holes[hole].extents[0] as u64 + i) as u32)
     }
 
     /// Notes how the values at a point are used.
-    pub fn used(&mut self, point: Point, how: Use) {
+    pub(super) fn used(&mut self, point: Point, how: Use) {
         let hole = &mut self.holes[self.points[point as usize].0];
         hole.used = hole.used.max(Some(how));
     }

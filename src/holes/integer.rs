@@ -6,7 +6,7 @@
 use crate::isa::{Form, Modifier, Opcode, Qualifier as Q, ScalarType};
 
 /// A value cut to the width of a type.
-pub fn cut(value: u64, ty: ScalarType) -> u64 {
+pub(super) fn cut(value: u64, ty: ScalarType) -> u64 {
     match ty.bits() {
         64.. => value,
         bits => value & ((1 << bits) - 1),
@@ -24,7 +24,7 @@ fn wide(value: u64, ty: ScalarType) -> i128 {
 }
 
 /// The result of an instruction.
-pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
+pub(super) fn apply(form: &Form, args: &[u64]) -> Option<u64> {
     let types = form.types();
     let ty = *types.last()?;
     if types.iter().any(|ty| ty.is_float() || ty.bits() > 64) && form.opcode != Opcode::Selp {
@@ -219,7 +219,7 @@ fn compare(form: &Form, ty: ScalarType, args: &[u64]) -> Option<bool> {
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

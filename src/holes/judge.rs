@@ -24,7 +24,11 @@ const ROUNDS: u64 = 3;
 ///
 /// # Errors
 /// A kernel does something else than its specification.
-pub fn judge(source: &SourceFile, pairs: &[Pair<'_, '_>], text: &str) -> Result<(), Diagnostic> {
+pub(super) fn judge(
+    source: &SourceFile,
+    pairs: &[Pair<'_, '_>],
+    text: &str,
+) -> Result<(), Diagnostic> {
     let filled = SourceFile::new(source.name(), text);
     let module = ptx::parse(&filled, Depth::All)?;
     for pair in pairs {

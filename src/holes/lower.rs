@@ -41,7 +41,7 @@ pub(super) struct Lowering<'l> {
 ///
 /// # Errors
 /// The kernel stores other places than its specification, or a hole is used in a way that the search has no place for.
-pub fn lower(
+pub(super) fn lower(
     nodes: &Nodes,
     kernel: &Outcome,
     wanted: &Outcome,

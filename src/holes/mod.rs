@@ -167,6 +167,7 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
 ///
 /// # Errors
 /// A kernel of it does something else than the specification that the other text names for it.
+#[cfg(feature = "internals")]
 pub fn judge(source: &SourceFile, text: &str) -> Result<(), Diagnostic> {
     let module = ptx::parse(source, Depth::All)?;
     let pairs = spec::pairs(&module).map_err(|name| unclear(source, &module, name))?;

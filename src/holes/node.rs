@@ -13,20 +13,20 @@ use super::integer;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
 
 /// The number of a node.
-pub type Id = u32;
+pub(super) type Id = u32;
 
 /// The number of a buffer: what a pointer points into.
-pub type Buffer = u32;
+pub(super) type Buffer = u32;
 
 /// The number of a point of a hole.
-pub type Point = u32;
+pub(super) type Point = u32;
 
 /// Nodes that one kernel may take.
 const MOST: usize = 1 << 22;
 
 /// What a register holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Node {
+pub(super) enum Node {
     /// Nobody has written it.
     Undefined,
     /// A number, at most 64 bits.
@@ -45,7 +45,7 @@ pub enum Node {
 
 /// Why something has no node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trouble {
+pub(super) enum Trouble {
     /// The instruction is not understood.
     Unknown,
     /// There would be too many nodes.
@@ -54,7 +54,7 @@ pub enum Trouble {
 
 /// All nodes.
 #[derive(Debug)]
-pub struct Nodes {
+pub(super) struct Nodes {
     nodes: Vec<Node>,
     /// Whether a node is made of numbers, addresses and choices of them.
     fixed: Vec<bool>,
@@ -83,36 +83,36 @@ impl Default for Nodes {
 }
 
 /// The node of what nobody has written.
-pub const UNDEFINED: Id = 0;
+pub(super) const UNDEFINED: Id = 0;
 
 impl Nodes {
     /// How many nodes there are.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Whether there are more nodes than there may be.
-    pub fn too_many(&self) -> bool {
+    pub(super) fn too_many(&self) -> bool {
         self.nodes.len() > MOST
     }
 
     /// A node by its number.
-    pub fn node(&self, id: Id) -> &Node {
+    pub(super) fn node(&self, id: Id) -> &Node {
         &self.nodes[id as usize]
     }
 
     /// The text of an operation.
-    pub fn text(&self, number: u32) -> &str {
+    pub(super) fn text(&self, number: u32) -> &str {
         &self.texts[number as usize]
     }
 
     /// Whether a node is made of numbers, addresses and choices of them.
-    pub fn is_fixed(&self, id: Id) -> bool {
+    pub(super) fn is_fixed(&self, id: Id) -> bool {
         self.fixed[id as usize]
     }
 
     /// The number that a node is.
-    pub fn value(&self, id: Id) -> Option<u64> {
+    pub(super) fn value(&self, id: Id) -> Option<u64> {
         match self.node(id) {
             Node::Number(number) => Some(*number),
             _ => None,
@@ -136,12 +136,12 @@ impl Nodes {
     }
 
     /// A number.
-    pub fn number(&mut self, value: u64) -> Id {
+    pub(super) fn number(&mut self, value: u64) -> Id {
         self.intern(Node::Number(value))
     }
 
     /// A buffer by its name.
-    pub fn buffer(&mut self, name: &str) -> Buffer {
+    pub(super) fn buffer(&mut self, name: &str) -> Buffer {
         if let Some(&number) = self.buffer_numbers.get(name) {
             return number;
         }
@@ -152,22 +152,22 @@ impl Nodes {
     }
 
     /// A place in a buffer.
-    pub fn pointer(&mut self, buffer: Buffer, offset: i64) -> Id {
+    pub(super) fn pointer(&mut self, buffer: Buffer, offset: i64) -> Id {
         self.intern(Node::Pointer(buffer, offset))
     }
 
     /// A place in a buffer for people.
-    pub fn place(&self, buffer: Buffer, offset: i64, bytes: u8) -> String {
+    pub(super) fn place(&self, buffer: Buffer, offset: i64, bytes: u8) -> String {
         format!("{}[{}]", self.buffers[buffer as usize], offset / i64::from(bytes.max(1)))
     }
 
     /// What stood in a buffer at the beginning.
-    pub fn load(&mut self, buffer: Buffer, offset: i64, bytes: u8) -> Id {
+    pub(super) fn load(&mut self, buffer: Buffer, offset: i64, bytes: u8) -> Id {
         self.intern(Node::Load(buffer, offset, bytes))
     }
 
     /// An operation that is kept as it is written.
-    pub fn tree(&mut self, text: &str, args: &[Id]) -> Id {
+    pub(super) fn tree(&mut self, text: &str, args: &[Id]) -> Id {
         let number = match self.text_numbers.get(text) {
             Some(&number) => number,
             None => {
@@ -181,7 +181,7 @@ impl Nodes {
     }
 
     /// A choice; one whose options are all the same is none.
-    pub fn choice(&mut self, point: Point, options: &[Id]) -> Id {
+    pub(super) fn choice(&mut self, point: Point, options: &[Id]) -> Id {
         match options {
             [first, rest @ ..] if rest.iter().all(|option| option == first) => *first,
             _ => self.intern(Node::Choice(point, options.into())),
@@ -212,7 +212,7 @@ impl Nodes {
     ///
     /// # Errors
     /// The instruction is not understood, or there are too many nodes.
-    pub fn apply(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
+    pub(super) fn apply(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
         if self.too_many() {
             return Err(Trouble::Large);
         }
@@ -334,7 +334,7 @@ impl Nodes {
     }
 
     /// An operation without order in normal form: flat, sorted, numbers put together.
-    pub fn bag(&mut self, bag: Bag, args: &[Id]) -> Id {
+    pub(super) fn bag(&mut self, bag: Bag, args: &[Id]) -> Id {
         let mut flat: Vec<Id> = Vec::new();
         let mut constant: Option<u64> = None;
         let mut open: Vec<Id> = args.to_vec();

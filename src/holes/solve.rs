@@ -17,7 +17,7 @@ const TABLES: [u64; 2] = [1 << 11, 1 << 17];
 
 /// What was found.
 #[derive(Debug)]
-pub struct Solved {
+pub(super) struct Solved {
     /// The formula of each hole.
     pub formulas: Vec<Expr>,
     /// How many solutions were seen in the space that it was found in.
@@ -32,7 +32,7 @@ pub struct Solved {
 
 /// Why nothing was found.
 #[derive(Debug)]
-pub enum Unsolved {
+pub(super) enum Unsolved {
     /// There is no program for the search.
     Refused(Refused),
     /// The space is empty: why, where, and the place that misses something.
@@ -45,7 +45,7 @@ pub enum Unsolved {
 ///
 /// # Errors
 /// There is none.
-pub fn solve(
+pub(super) fn solve(
     nodes: &Nodes,
     kernel: &Outcome,
     wanted: &Outcome,

@@ -7,7 +7,7 @@ use crate::ptx::{Function, FunctionKind, Initializer, Item, Module};
 
 /// A kernel and what it has to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'m, 's> {
+pub(super) struct Pair<'m, 's> {
     /// The kernel.
     pub kernel: &'m Function<'s>,
     /// Its specification.
@@ -18,7 +18,7 @@ pub struct Pair<'m, 's> {
 ///
 /// # Errors
 /// A record that does not name two kernels of the module: the variable's name.
-pub fn pairs<'m, 's>(module: &'m Module<'s>) -> Result<Vec<Pair<'m, 's>>, &'m str> {
+pub(super) fn pairs<'m, 's>(module: &'m Module<'s>) -> Result<Vec<Pair<'m, 's>>, &'m str> {
     let body = |name: &str| {
         let named = module.functions().filter(|function| function.name.text == name);
         let entries = named.filter(|function| function.kind == FunctionKind::Entry);
@@ -51,6 +51,6 @@ pub fn pairs<'m, 's>(module: &'m Module<'s>) -> Result<Vec<Pair<'m, 's>>, &'m st
 }
 
 /// Whether a variable of this name is a record, whatever the compiler puts around the name.
-pub fn is_record(name: &str) -> bool {
+pub(super) fn is_record(name: &str) -> bool {
     name.find(PREFIX).is_some_and(|at| name[at + PREFIX.len()..].starts_with("spec"))
 }

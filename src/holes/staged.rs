@@ -20,7 +20,7 @@ const TABLES: u64 = 1 << 17;
 
 /// A network whose steps share their holes.
 #[derive(Debug)]
-pub struct Staged {
+pub(super) struct Staged {
     /// The holes and the terms.
     pub program: Program,
     /// The cells, each behind those that it is made of.
@@ -34,7 +34,7 @@ pub struct Staged {
 }
 
 /// What was found.
-pub struct Found {
+pub(super) struct Found {
     /// The formula of each hole.
     pub formulas: Vec<Expr>,
     /// What it costs.
@@ -46,7 +46,7 @@ type Set = u128;
 
 impl Staged {
     /// What was tried and what was found.
-    pub fn solve(self, holes: &Holes) -> (u64, Option<Found>) {
+    pub(super) fn solve(self, holes: &Holes) -> (u64, Option<Found>) {
         let Some(sets) = Sets::of(&self) else { return (0, None) };
         let family = self.program.holes[self.index].family.clone();
         let masks = family.support();
@@ -207,7 +207,7 @@ impl Sets {
 }
 
 /// The index and the condition of a network, if a kernel has nothing else.
-pub fn shape(holes: &Holes) -> Option<(usize, Option<usize>)> {
+pub(super) fn shape(holes: &Holes) -> Option<(usize, Option<usize>)> {
     let of = |kind: Kind| {
         let all = holes.holes.iter().enumerate().filter(move |(_, hole)| hole.kind == kind);
         all.map(|(number, _)| number).collect::<Vec<_>>()

@@ -15,7 +15,7 @@ const MOST_EDGES: usize = 1 << 21;
 
 /// What is to be solved.
 #[derive(Debug)]
-pub enum Problem {
+pub(super) enum Problem {
     /// Statement by statement.
     Program(Program),
     /// All steps at once.
@@ -33,7 +33,7 @@ enum Group {
 }
 
 /// Cells, each behind those that it is made of.
-pub struct Lowered<'l> {
+pub(super) struct Lowered<'l> {
     /// The holes.
     pub holes: &'l Holes,
     /// The terms and the inputs; the rest is made here.
@@ -44,71 +44,17 @@ pub struct Lowered<'l> {
 
 impl Lowered<'_> {
     /// Groups the cells into statements, orders these, and numbers the cells.
-    pub fn finish(
+    pub(super) fn finish(
         mut self,
         goals: Vec<(u32, Term, String)>,
         space: u8,
         spec: Span,
     ) -> Result<Problem, Refused> {
-        // Conditions of one fold belong together.
-        let mut root: Vec<usize> = (0..self.holes.holes.len()).collect();
-        let find = |root: &[usize], mut at: usize| {
-            while root[at] != at {
-                at = root[at];
-            }
-            at
-        };
-        let guards = |slots: &[Slot], holes: &Holes| -> Vec<usize> {
-            slots.iter().filter_map(|slot| slot.guard).map(|point| holes.place(point).0).collect()
-        };
-        for cell in &self.cells {
-            if let Virtual::Fold(_, slots) = cell {
-                for pair in guards(slots, self.holes).windows(2) {
-                    let [a, b] = [find(&root, pair[0]), find(&root, pair[1])];
-                    root[a.max(b)] = a.min(b);
-                }
-            }
-        }
-        let mut depth = vec![0usize; self.cells.len()];
-        let mut group: Vec<Option<Group>> = vec![None; self.cells.len()];
-        let mut before: Vec<(Group, Group)> = Vec::new();
-        for at in 0..self.cells.len() {
-            let (sources, own): (Vec<u32>, Option<Group>) = match &self.cells[at] {
-                Virtual::Initial(_) => (Vec::new(), None),
-                Virtual::Move(point, sources) => {
-                    (sources.clone(), Some(Group::Move(self.holes.place(*point).0)))
-                }
-                Virtual::Fold(op, slots) => {
-                    let sources: Vec<u32> =
-                        slots.iter().flat_map(|slot| slot.factors.clone()).collect();
-                    let deep = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
-                    let own = match guards(slots, self.holes).first() {
-                        Some(&hole) => Group::Guarded(find(&root, hole)),
-                        None => Group::Plain(deep, *op as u8),
-                    };
-                    (sources, Some(own))
-                }
-            };
-            depth[at] = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
-            group[at] = own;
-            if let Some(own) = own {
-                before.extend(sources.iter().filter_map(|&s| Some((group[s as usize]?, own))));
-            }
-        }
-        before.sort_unstable();
-        before.dedup();
-        let mut left: Vec<Group> = Vec::new();
-        for own in group.iter().flatten() {
-            if !left.contains(own) {
-                left.push(*own);
-            }
-        }
-        let mut order: Vec<Group> = Vec::new();
-        while !left.is_empty() {
-            let ready = left.iter().position(|own| {
-                before.iter().all(|(first, then)| then != own || order.contains(first))
-            });
-            let Some(at) = ready else {
+        let together = self.together();
+        let (group, before) = self.groups(&together);
+        let order = match order(&group, &before) {
+            Ok(order) => order,
+            Err(left) => {
                 if let Some((index, condition)) = staged::shape(self.holes) {
                     self.holes_of(space)?;
                     let Lowered { program, cells, .. } = self;
@@ -123,9 +69,8 @@ impl Lowered<'_> {
                 let message = "this hole chooses among values that it has chosen itself, and there are other holes; \
                                give the hole of each step a number of its own";
                 return refused(hole, message);
-            };
-            order.push(left.remove(at));
-        }
+            }
+        };
         self.holes_of(space)?;
         // Inputs first, then statement by statement.
         let mut number: Vec<Cell> = vec![0; self.cells.len()];
@@ -154,6 +99,65 @@ impl Lowered<'_> {
             self.program.goals.push(Goal { cell, term, name, span: spec });
         }
         Ok(Problem::Program(self.program))
+    }
+
+    /// For each hole the least of those whose conditions belong together: those of one fold do.
+    fn together(&self) -> Vec<usize> {
+        let mut root: Vec<usize> = (0..self.holes.holes.len()).collect();
+        let find = |root: &[usize], mut at: usize| {
+            while root[at] != at {
+                at = root[at];
+            }
+            at
+        };
+        for cell in &self.cells {
+            if let Virtual::Fold(_, slots) = cell {
+                for pair in self.guards(slots).windows(2) {
+                    let [a, b] = [find(&root, pair[0]), find(&root, pair[1])];
+                    root[a.max(b)] = a.min(b);
+                }
+            }
+        }
+        (0..root.len()).map(|hole| find(&root, hole)).collect()
+    }
+
+    /// The holes of a fold's conditions.
+    fn guards(&self, slots: &[Slot]) -> Vec<usize> {
+        let guards = slots.iter().filter_map(|slot| slot.guard);
+        guards.map(|point| self.holes.place(point).0).collect()
+    }
+
+    /// The group of each cell, and the pairs of a group and another one that is made of it.
+    fn groups(&self, together: &[usize]) -> (Vec<Option<Group>>, Vec<(Group, Group)>) {
+        let mut depth = vec![0usize; self.cells.len()];
+        let mut group: Vec<Option<Group>> = vec![None; self.cells.len()];
+        let mut before: Vec<(Group, Group)> = Vec::new();
+        for at in 0..self.cells.len() {
+            let (sources, own): (Vec<u32>, Option<Group>) = match &self.cells[at] {
+                Virtual::Initial(_) => (Vec::new(), None),
+                Virtual::Move(point, sources) => {
+                    (sources.clone(), Some(Group::Move(self.holes.place(*point).0)))
+                }
+                Virtual::Fold(op, slots) => {
+                    let sources: Vec<u32> =
+                        slots.iter().flat_map(|slot| slot.factors.clone()).collect();
+                    let deep = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
+                    let own = match self.guards(slots).first() {
+                        Some(&hole) => Group::Guarded(together[hole]),
+                        None => Group::Plain(deep, *op as u8),
+                    };
+                    (sources, Some(own))
+                }
+            };
+            depth[at] = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
+            group[at] = own;
+            if let Some(own) = own {
+                before.extend(sources.iter().filter_map(|&s| Some((group[s as usize]?, own))));
+            }
+        }
+        before.sort_unstable();
+        before.dedup();
+        (group, before)
     }
 
     fn statement(
@@ -247,4 +251,23 @@ impl Lowered<'_> {
         self.program.order = Measure::ALL.map(|(_, measure)| measure)[..4].to_vec();
         Ok(())
     }
+}
+
+/// The groups, each behind those that it is made of; `Err` has those for which there is no order.
+fn order(group: &[Option<Group>], before: &[(Group, Group)]) -> Result<Vec<Group>, Vec<Group>> {
+    let mut left: Vec<Group> = Vec::new();
+    for own in group.iter().flatten() {
+        if !left.contains(own) {
+            left.push(*own);
+        }
+    }
+    let mut order: Vec<Group> = Vec::new();
+    while !left.is_empty() {
+        let ready = left.iter().position(|own| {
+            before.iter().all(|(first, then)| then != own || order.contains(first))
+        });
+        let Some(at) = ready else { return Err(left) };
+        order.push(left.remove(at));
+    }
+    Ok(order)
 }

@@ -19,7 +19,7 @@ use crate::ptx::{Function, Value};
 use crate::source::{Diagnostic, SourceFile};
 
 /// Lanes of a warp.
-pub const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// A lane that has left.
 const GONE: usize = usize::MAX;
@@ -28,11 +28,11 @@ const GONE: usize = usize::MAX;
 const MOST_STEPS: u64 = 1 << 20;
 
 /// What a warp wrote: for each place its bytes and what it holds.
-pub type Memory = BTreeMap<(Buffer, i64), (u8, Id)>;
+pub(super) type Memory = BTreeMap<(Buffer, i64), (u8, Id)>;
 
 /// The outcome.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// What was stored.
     pub memory: Memory,
     /// The calls of holes.
@@ -45,7 +45,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// What stands in buffers that can be seen in the end: place, bytes and node.
-    pub fn results(&self) -> impl Iterator<Item = ((Buffer, i64), (u8, Id))> {
+    pub(super) fn results(&self) -> impl Iterator<Item = ((Buffer, i64), (u8, Id))> {
         let seen = self.memory.iter().filter(|((buffer, _), _)| !self.private.contains(buffer));
         seen.map(|(place, held)| (*place, *held))
     }
@@ -84,7 +84,7 @@ pub(super) type Done<T = ()> = Result<T, Diagnostic>;
 ///
 /// # Errors
 /// Something in it is not understood.
-pub fn execute<'m, 's>(
+pub(super) fn execute<'m, 's>(
     source: &SourceFile,
     function: &'m Function<'s>,
     flow: &Flow<'m, 's>,

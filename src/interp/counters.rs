@@ -7,13 +7,13 @@ use super::program::{FunctionId, Pc, Program};
 /// Where events are counted: in one sum ([`Counters`]), or for each micro-operation by itself
 /// ([`super::profile::Profile`]). The execution loop is compiled once for each of the two, so that
 /// counting the sum does not pay for the profile.
-pub trait Tally: Sized + Send {
+pub(super) trait Tally: Sized + Send {
     /// The counters for events of a micro-operation.
     fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters;
 }
 
 /// A tally of whole launches, whose blocks may be counted apart.
-pub trait Total: Tally {
+pub(super) trait Total: Tally {
     /// No events yet.
     fn new(program: &Program) -> Self;
 

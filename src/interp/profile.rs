@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// The events of each micro-operation, by function and index.
 #[derive(Clone, Debug)]
-pub struct Profile {
+pub(super) struct Profile {
     functions: Vec<Vec<Counters>>,
 }
 
@@ -45,14 +45,14 @@ impl Total for Profile {
 
 impl Profile {
     /// All events in one sum.
-    pub fn total(&self) -> Counters {
+    pub(super) fn total(&self) -> Counters {
         let mut total = Counters::default();
         self.functions.iter().flatten().for_each(|counters| total.add(counters));
         total
     }
 
     /// The instructions that were executed, in the order of the text within each function.
-    pub fn instructions(&self, program: &Program) -> Vec<InstructionProfile> {
+    pub(super) fn instructions(&self, program: &Program) -> Vec<InstructionProfile> {
         let mut found: Vec<InstructionProfile> = Vec::new();
         for (function, counters) in program.functions.iter().zip(&self.functions) {
             let mut current: Option<InstructionProfile> = None;

@@ -8,16 +8,16 @@
 //! Invariant of the narrow file: a value of fewer than 32 bits is kept zero-extended.
 
 /// One bit for each of the 32 lanes of a warp; bit 0 is lane 0.
-pub type Mask = u32;
+pub(super) type Mask = u32;
 
 /// Lanes in a warp.
-pub const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// All lanes.
-pub const FULL: Mask = !0;
+pub(super) const FULL: Mask = !0;
 
 /// The lanes of a mask in ascending order.
-pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+pub(super) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let lane = rest.trailing_zeros() as usize;
@@ -27,11 +27,11 @@ pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 }
 
 /// Index of a register in its file.
-pub type Slot = u32;
+pub(super) type Slot = u32;
 
 /// Which of the register files a slot belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum File {
+pub(super) enum File {
     /// One bit a lane.
     Pred,
     /// Up to 32 bits a lane.
@@ -42,7 +42,7 @@ pub enum File {
 
 /// The registers of one frame.
 #[derive(Clone, Debug, Default)]
-pub struct Registers {
+pub(super) struct Registers {
     /// Predicates.
     pub preds: Vec<Mask>,
     /// Registers of up to 32 bits.
@@ -53,7 +53,7 @@ pub struct Registers {
 
 impl Registers {
     /// One lane of a register, zero-extended.
-    pub fn get(&self, file: File, slot: Slot, lane: usize) -> u64 {
+    pub(super) fn get(&self, file: File, slot: Slot, lane: usize) -> u64 {
         match file {
             File::Pred => u64::from(self.preds[slot as usize] >> lane & 1),
             File::W32 => u64::from(self.w32[slot as usize][lane]),
@@ -62,7 +62,7 @@ impl Registers {
     }
 
     /// Overwrites one lane of a register.
-    pub fn set(&mut self, file: File, slot: Slot, lane: usize, value: u64) {
+    pub(super) fn set(&mut self, file: File, slot: Slot, lane: usize, value: u64) {
         match file {
             File::Pred => {
                 let mask = &mut self.preds[slot as usize];
@@ -77,7 +77,7 @@ impl Registers {
 /// The operands of a warp-wide operation: destinations and sources, each a slot of the file that
 /// the operation's lane types say.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Slots {
+pub(super) struct Slots {
     /// Destinations.
     pub d: [Slot; 2],
     /// Sources.
@@ -86,7 +86,7 @@ pub struct Slots {
 
 /// Which bits of its sources a bit of a result depends on, in one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Dependence {
+pub(super) enum Dependence {
     /// All bits of all sources.
     Whole,
     /// For given values of the other sources, at most one bit of each of the first `n`: moves, shifts, bitwise logic,
@@ -110,7 +110,7 @@ pub enum Dependence {
 /// A warp-wide operation without side effects beyond its destinations: it computes on every lane
 /// and writes those of the mask.
 #[derive(Debug)]
-pub struct WarpOp {
+pub(super) struct WarpOp {
     /// The function.
     pub run: fn(&mut Registers, &Slots, Mask),
     /// The file of each destination; none where there are fewer.
@@ -123,7 +123,7 @@ pub struct WarpOp {
 
 impl WarpOp {
     /// An operation on registers of these files.
-    pub const fn new(
+    pub(super) const fn new(
         run: fn(&mut Registers, &Slots, Mask),
         destinations: &[File],
         sources: &[File],
@@ -143,20 +143,20 @@ impl WarpOp {
     }
 
     /// The same operation with a narrower dependence of its result.
-    pub const fn depending(mut self, dependence: Dependence) -> WarpOp {
+    pub(super) const fn depending(mut self, dependence: Dependence) -> WarpOp {
         self.dependence = dependence;
         self
     }
 }
 
 /// A warp-wide operation, as [`warp!`] makes it.
-pub type WarpFn = &'static WarpOp;
+pub(super) type WarpFn = &'static WarpOp;
 
 /// Lanes that an operation computes at a time: what is between reading and writing them stays in registers of the host.
-pub const PART: usize = 8;
+pub(super) const PART: usize = 8;
 
 /// A type that a lane of a register can be read and written as.
-pub trait Lane: Copy + Default {
+pub(super) trait Lane: Copy + Default {
     /// The file of such a register.
     const FILE: File;
     /// Reads a part of the lanes, from `first` on.
@@ -167,7 +167,7 @@ pub trait Lane: Copy + Default {
 
 /// Overwrites the lanes of `mask`.
 #[inline(always)]
-pub fn blend<T: Copy>(old: &mut [T; LANES], new: &[T; LANES], mask: Mask) {
+pub(super) fn blend<T: Copy>(old: &mut [T; LANES], new: &[T; LANES], mask: Mask) {
     if mask == FULL {
         *old = *new;
     } else {

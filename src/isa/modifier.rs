@@ -97,7 +97,7 @@ impl From<Qualifier> for Modifier {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use strum::IntoEnumIterator;
 

@@ -185,7 +185,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use strum::IntoEnumIterator;
 

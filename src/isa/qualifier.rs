@@ -295,7 +295,7 @@ impl fmt::Display for Qualifier {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use strum::IntoEnumIterator;
 

@@ -40,7 +40,7 @@ impl Selector {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -238,7 +238,7 @@ impl fmt::Display for Special {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

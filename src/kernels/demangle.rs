@@ -78,7 +78,7 @@ fn without_arguments(name: &str) -> &str {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

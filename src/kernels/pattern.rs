@@ -1,7 +1,7 @@
 //! A name with `*` for any text and `?` for one character.
 
 /// Whether a pattern matches a whole name. Takes time in proportion to the product of both lengths at most.
-pub fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut place) = (0, 0);
     // Behind the last `*`, and the place in the name up to which that `*` reaches.
@@ -27,7 +27,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

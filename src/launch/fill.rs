@@ -16,7 +16,7 @@ impl Random {
 }
 
 /// Random elements: integers over their whole range, floating-point numbers in `[0, 1)`.
-pub fn random(ty: Type, count: usize, seed: u64) -> Vec<u64> {
+pub(super) fn random(ty: Type, count: usize, seed: u64) -> Vec<u64> {
     let mut source = Random(seed);
     (0..count)
         .map(|_| match ty {
@@ -31,11 +31,11 @@ pub fn random(ty: Type, count: usize, seed: u64) -> Vec<u64> {
 }
 
 /// The elements 0, 1, 2, ...
-pub fn index(ty: Type, count: usize) -> Vec<u64> {
+pub(super) fn index(ty: Type, count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| if ty.is_float() { ty.round(i as f64) } else { i }).collect()
 }
 
 /// The elements as bytes.
-pub fn bytes(ty: Type, elements: &[u64]) -> Vec<u8> {
+pub(super) fn bytes(ty: Type, elements: &[u64]) -> Vec<u8> {
     elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(ty.bytes())).collect()
 }

@@ -10,6 +10,39 @@ use super::{
     Argument, Buffer, DEFAULT_LIMIT, Expectation, Launch, Meet, Pointer, Tolerance, Type, fill,
 };
 
+impl Launch {
+    /// Reads a launch file:
+    ///
+    /// ```json
+    /// {"kernel": "add", "grid": [4, 1, 1], "block": [128, 1, 1], "dynamic_shared": 0,
+    ///  "buffers": {"x":   {"type": "f32", "len": 512, "fill": "random", "seed": 1},
+    ///              "y":   {"type": "f32", "data": [1.0, 2.5, "nan", "0x3f800000"]},
+    ///              "out": {"type": "u64", "len": 1, "fill": 0}},
+    ///  "args": [{"buffer": "x"}, {"buffer": "out", "offset": 8}, {"type": "s32", "value": 512}]}
+    /// ```
+    ///
+    /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
+    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"uninitialized": "ignore"`
+    /// does not report values that nobody has determined. `kernel`, `dynamic_shared` and
+    /// trailing dimensions may be left out. An argument can also be `{"bytes": "0a0b..."}`, or
+    /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
+    ///
+    /// # Errors
+    /// The text is not of this form; the message names the place or the field that is wrong.
+    pub fn from_json(text: &str) -> Result<Launch, String> {
+        parse(text).map(|(launch, _)| launch)
+    }
+
+    /// The same with what the file expects of buffers afterwards: `"expect": {"out": [700]}` has the elements of a buffer
+    /// as `data` has them, `"tolerance": {"absolute": 1e-6, "relative": 1e-5}` says how exactly they have to be met.
+    ///
+    /// # Errors
+    /// As [`Launch::from_json`]; a buffer that the launch does not have, or that has another number of elements.
+    pub fn with_expectation(text: &str) -> Result<(Launch, Expectation), String> {
+        parse(text)
+    }
+}
+
 /// A launch file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,7 +117,7 @@ struct ArgumentSpec {
 const MAX_BUFFER: usize = 1 << 34;
 
 /// Reads a launch file.
-pub fn parse(text: &str) -> Result<(Launch, Expectation), String> {
+pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut buffers = BTreeMap::new();
     for (name, spec) in file.buffers {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LARGEST: u64 = 16 << 20;
 
 /// Longer lines are not shown.
-pub const LONGEST_LINE: usize = 400;
+pub(super) const LONGEST_LINE: usize = 400;
 
 /// Source files that were read once.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Sources {
 }
 
 /// The bytes of an expression that begins at a 1-based column: a name with its brackets, or one word.
-pub fn expression(line: &str, column: u32) -> Range<usize> {
+pub(super) fn expression(line: &str, column: u32) -> Range<usize> {
     let start = line.char_indices().nth((column as usize).saturating_sub(1)).map(|(at, _)| at);
     let start = match start {
         Some(start) if column > 0 => start,
@@ -77,7 +77,7 @@ pub fn expression(line: &str, column: u32) -> Range<usize> {
     start..start + end.max(first)
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -21,7 +21,7 @@ mod text;
 pub use baseline::Baseline;
 pub use excerpt::Sources;
 pub use github::github;
-pub use report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
+pub use report::LintFile;
 pub use rule::{Level, Rule};
 pub use run::{Options, lint};
 pub use sarif::sarif;

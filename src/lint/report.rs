@@ -9,7 +9,7 @@ use crate::report::Origin;
 use crate::traffic::Request;
 
 /// Version of the JSON; raised when a field changes its meaning.
-pub const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// The report of one file.
 #[derive(Debug, Serialize)]

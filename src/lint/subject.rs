@@ -13,7 +13,7 @@ use crate::source::SourceFile;
 use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
 
 /// A function with everything that is known of it.
-pub struct Subject<'a, 'm, 's> {
+pub(super) struct Subject<'a, 'm, 's> {
     /// The text.
     pub source: &'a SourceFile,
     /// The function.
@@ -32,7 +32,7 @@ pub struct Subject<'a, 'm, 's> {
 
 /// What a rule has found at an instruction.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(super) struct Found {
     /// The rule.
     pub rule: Rule,
     /// How much it matters.
@@ -51,7 +51,7 @@ pub struct Found {
 
 impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     /// A function. `places`: the text and where its instructions were compiled from.
-    pub fn new(
+    pub(super) fn new(
         (source, origins): (&'a SourceFile, &'a Origins<'s, 's>),
         function: &'a Function<'s>,
         flow: &'a Flow<'m, 's>,
@@ -70,17 +70,17 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// An instruction.
-    pub fn inst(&self, at: u32) -> &Inst<'m, 's> {
+    pub(super) fn inst(&self, at: u32) -> &Inst<'m, 's> {
         &self.flow.insts[at as usize]
     }
 
     /// The only instruction that writes a register.
-    pub fn definition(&self, register: RegisterId) -> Option<u32> {
+    pub(super) fn definition(&self, register: RegisterId) -> Option<u32> {
         self.single.get(&register).copied()
     }
 
     /// The only instruction that writes what an operand names.
-    pub fn definition_of(&self, arg: &Arg<'_>) -> Option<u32> {
+    pub(super) fn definition_of(&self, arg: &Arg<'_>) -> Option<u32> {
         match arg {
             Arg::Register(register) => self.definition(*register),
             _ => None,
@@ -88,22 +88,22 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The trace's record of an access.
-    pub fn access(&self, traffic: &AccessTraffic) -> &'a Access {
+    pub(super) fn access(&self, traffic: &AccessTraffic) -> &'a Access {
         &self.trace.accesses[traffic.index]
     }
 
     /// The 1-based line of an instruction.
-    pub fn line(&self, at: u32) -> u32 {
+    pub(super) fn line(&self, at: u32) -> u32 {
         self.source.line(self.inst(at).ast.span.start)
     }
 
     /// The first instruction of a 1-based line.
-    pub fn at_line(&self, line: u32) -> Option<u32> {
+    pub(super) fn at_line(&self, line: u32) -> Option<u32> {
         (0..self.flow.insts.len() as u32).find(|&at| self.line(at) == line)
     }
 
     /// Where an instruction is, for sentences: the source line where it is known, the PTX line otherwise.
-    pub fn place(&self, at: u32) -> String {
+    pub(super) fn place(&self, at: u32) -> String {
         match self.origins.at(self.inst(at).ast.span) {
             Some(origin) => origin.short(),
             None => format!("line {}", self.line(at)),
@@ -111,34 +111,34 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The block that holds an instruction, if a way leads to it.
-    pub fn block_of(&self, at: u32) -> Option<BlockId> {
+    pub(super) fn block_of(&self, at: u32) -> Option<BlockId> {
         self.flow
             .block_ids()
             .find(|&id| self.flow.block(id).instructions().contains(&(at as usize)))
     }
 
     /// The innermost loop around an instruction.
-    pub fn loop_of(&self, at: u32) -> Option<LoopId> {
+    pub(super) fn loop_of(&self, at: u32) -> Option<LoopId> {
         self.block_of(at).and_then(|block| self.flow.loops.innermost(block))
     }
 
     /// A term in infix, parameters by their short names.
-    pub fn term(&self, term: TermId) -> String {
+    pub(super) fn term(&self, term: TermId) -> String {
         traffic::term(self.function, self.flow, self.trace, term)
     }
 
     /// A stride as text; none for a number.
-    pub fn stride(&self, traffic: &AccessTraffic) -> Option<String> {
+    pub(super) fn stride(&self, traffic: &AccessTraffic) -> Option<String> {
         self.request(traffic).stride
     }
 
     /// The numbers of an access.
-    pub fn request(&self, traffic: &AccessTraffic) -> Request {
+    pub(super) fn request(&self, traffic: &AccessTraffic) -> Request {
         Request::of(self.function, self.flow, self.trace, traffic)
     }
 
     /// What the parameters in a stride are: "m is parameter 4".
-    pub fn parameters(&self, traffic: &AccessTraffic) -> Vec<String> {
+    pub(super) fn parameters(&self, traffic: &AccessTraffic) -> Vec<String> {
         let Some(Stride::Symbolic(parts)) = &traffic.stride else { return Vec::new() };
         let mut said = Vec::new();
         for &term in parts.iter().flat_map(|(_, factor)| factor) {
@@ -159,7 +159,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The symbol that a term is.
-    pub fn symbol(&self, term: TermId) -> Option<SymbolId> {
+    pub(super) fn symbol(&self, term: TermId) -> Option<SymbolId> {
         match *self.trace.arena.node(term) {
             Node::Symbol(symbol) => Some(symbol),
             _ => None,
@@ -167,7 +167,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The pointer parameter that an address begins with, if there is one alone.
-    pub fn pointer(&self, access: &Access) -> Option<SymbolId> {
+    pub(super) fn pointer(&self, access: &Access) -> Option<SymbolId> {
         let (_, addends) = self.trace.arena.linear_parts(access.address?);
         let mut all = addends.iter().filter_map(|&(term, times)| {
             let symbol = self.symbol(term).filter(|_| times == 1)?;
@@ -180,19 +180,19 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// Whether an instruction of the trace may order or publish accesses of other threads, or do anything.
-    pub fn synchronises(access: &Access) -> bool {
+    pub(super) fn synchronises(access: &Access) -> bool {
         let plain = matches!(access.effect, Effect::Load | Effect::Store);
         !plain || access.strong.is_some()
     }
 
     /// Whether an access reads or writes global memory, as far as its instruction says.
-    pub fn is_global(access: &Access) -> bool {
+    pub(super) fn is_global(access: &Access) -> bool {
         matches!(access.space, StateSpace::Global | StateSpace::Generic)
     }
 }
 
 /// Findings of one place that say the same, as one.
-pub fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+pub(super) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
     for finding in findings {
         let same = |other: &&mut Finding| {

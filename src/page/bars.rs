@@ -17,7 +17,7 @@ const AXIS: f64 = 26.0;
 const LABEL_LENGTH: usize = 24;
 
 /// Draws measurements on one device, one below the other.
-pub fn chart(measurements: &[&Measurement]) -> String {
+pub(super) fn chart(measurements: &[&Measurement]) -> String {
     let bars: usize = measurements.iter().map(|measurement| measurement.variants.len()).sum();
     let groups = measurements.len() as f64;
     let height = AXIS + bars as f64 * BAR + groups * (BAR + GAP);

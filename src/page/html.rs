@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::input::Inputs;
 use super::listing::{self, Mark};
 use super::model::{Kernel, last_part};
-use super::{bars, counted, lanes, simulated, steps, traffic};
+use super::words::counted;
+use super::{bars, lanes, simulated, steps, traffic};
 use crate::ab::measurement::Measurement;
 use crate::report::{KernelReport, LoadReport};
 
@@ -22,7 +23,7 @@ fn with_code(sentence: &str) -> Markup {
 }
 
 /// Writes the page.
-pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
+pub(super) fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {

@@ -63,8 +63,6 @@ pub struct Access {
     pub line: u32,
     /// `load`, `store`, ...
     pub kind: String,
-    /// Bytes of each lane.
-    pub bytes: u32,
     /// The address in infix.
     pub address: Option<String>,
     /// Bytes from one lane's address to the next one's.
@@ -161,8 +159,6 @@ pub struct Profile {
 pub struct LineProfile {
     /// 1-based line.
     pub line: u32,
-    /// Instructions issued.
-    pub instructions: u64,
     /// Loads from global memory.
     pub global_load_requests: u64,
     /// Distinct 128-byte lines, summed over these loads.

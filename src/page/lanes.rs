@@ -3,8 +3,8 @@
 use svg::Document;
 use svg::node::element::{Group, Path, Rectangle, Text, Title};
 
-use super::counted;
 use super::rows::{LANES, LINE, Row, RowLoad};
+use super::words::counted;
 use crate::report::Decision;
 use crate::strategies::StrategyName;
 
@@ -18,7 +18,7 @@ const HEAD: f64 = 22.0;
 const MOST_LINES: i64 = 24;
 
 /// A row of loads as it stands in memory.
-pub struct Drawn {
+pub(super) struct Drawn {
     /// The drawing; `None` if the lanes lie too far apart for one.
     pub svg: Option<String>,
     /// What the drawing assumes, and its numbers.
@@ -26,7 +26,7 @@ pub struct Drawn {
 }
 
 /// Draws a row.
-pub fn draw(row: &Row<'_>) -> Drawn {
+pub(super) fn draw(row: &Row<'_>) -> Drawn {
     let phase = phase(row);
     let first = (row.lowest() + phase).div_euclid(LINE);
     let lines = (row.end() + phase - 1).div_euclid(LINE) - first + 1;

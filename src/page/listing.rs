@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::counted;
 use super::input::LineProfile;
 use super::model::Kernel;
+use super::words::counted;
 use crate::report::{Decision, LoadReport};
 use crate::reuse::Refusal;
 use crate::strategies::StrategyName;
@@ -19,7 +19,7 @@ const WORTH_FOLDING: usize = 8;
 
 /// The decision about a load, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(super) enum Mark {
     /// Another lane's register replaces it (under the paper's strategy the same lane's, too).
     Shuffled,
     /// It comes without a shuffle: from a register of the same lane, or in a vector.
@@ -34,7 +34,7 @@ pub enum Mark {
 
 impl Mark {
     /// Its name in the page and in the style sheet.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Mark::Shuffled => "shuffled",
             Mark::Replaced => "replaced",
@@ -45,7 +45,7 @@ impl Mark {
     }
 
     /// The mark of a load; `all` are the loads of its kernel.
-    pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
+    pub(super) fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
         let no_partner = Refusal::NoPartner.to_string();
         if load.decision == Decision::By(StrategyName::Paper) || load.delta.is_some() {
             Mark::Shuffled
@@ -64,7 +64,7 @@ impl Mark {
 }
 
 /// The reason for the mark, in one line.
-pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
+pub(super) fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
     if let Decision::By(name) = load.decision {
         let facts = name.facts();
         let what = match (facts.served, load.delta) {
@@ -94,7 +94,7 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
 }
 
 /// The listing of a kernel; `None` if its text is not there.
-pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
+pub(super) fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
     let (source, first, last) = kernel.source?;
     let mut loads: BTreeMap<u32, Vec<&LoadReport>> = BTreeMap::new();
     for load in kernel.loads() {
@@ -154,7 +154,7 @@ pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
 }
 
 /// The name of the rule that kept a load, by which `ptxasw explain` knows it.
-pub fn rule(load: &LoadReport) -> Markup {
+pub(super) fn rule(load: &LoadReport) -> Markup {
     html! {
         @if let Some(rule) = &load.rule {
             " " span.rule title={ "ptxasw explain " (rule) } { "(" (rule) ")" }

@@ -21,13 +21,9 @@ pub mod rows;
 mod simulated;
 mod steps;
 mod traffic;
+mod words;
 
 pub use input::Inputs;
-
-/// A number of things, with their name: `1 load`, `2 loads`.
-fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
 
 /// Makes the page.
 pub fn page(inputs: &Inputs) -> String {

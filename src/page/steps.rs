@@ -18,7 +18,7 @@ const GAP: f64 = 90.0;
 const MOST_ARROWS: usize = 512;
 
 /// Draws a solved sketch.
-pub fn section(solved: &Solved) -> Markup {
+pub(super) fn section(solved: &Solved) -> Markup {
     html! {
         section {
             h2 { "A solved sketch " span.file { (solved.file) } }

@@ -39,7 +39,7 @@ impl Line<'_> {
 }
 
 /// The section of a kernel, if it was linted. `sources`: texts by the names that the JSON gives them.
-pub fn section(
+pub(super) fn section(
     kernel: &Kernel<'_>,
     id: &str,
     sources: &BTreeMap<String, SourceFile>,

@@ -26,13 +26,9 @@ const HALVES: u32 = 2;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Batch;
+pub(super) struct Batch;
 
 impl Pattern for Batch {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Batch
-    }
-
     /// Claims the loads that pay; none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Batch) {

@@ -29,7 +29,7 @@ const TEST: u32 = 10;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Collectives;
+pub(super) struct Collectives;
 
 /// A collective, and the instructions that would take its place.
 #[derive(Debug)]
@@ -42,10 +42,6 @@ struct Found {
 }
 
 impl Pattern for Collectives {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Collective
-    }
-
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let flow = finder.opportunities.flow();

@@ -246,12 +246,12 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 }
 
 /// Cycles in hundredths.
-pub fn hundredths(cycles: f64) -> u32 {
+pub(super) fn hundredths(cycles: f64) -> u32 {
     (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32
 }
 
 /// What a load asks of memory.
-pub fn request(
+pub(super) fn request(
     opportunities: &mut Opportunities<'_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,

@@ -112,7 +112,7 @@ impl Group {
 }
 
 /// The shapes of one type among some groups.
-pub fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
+pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
     groups.iter().filter_map(|group| group.shape()).collect()
 }
 
@@ -188,7 +188,7 @@ impl Places<'_, '_> {
 }
 
 /// The guard that a parameter leaves a vector load aligned.
-pub fn alignment(multiple: &Multiple) -> String {
+pub(super) fn alignment(multiple: &Multiple) -> String {
     let Multiple { parameter, offset, of, .. } = multiple;
     let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
     format!("multiple of {of}: {parameter}{at}")

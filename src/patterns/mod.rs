@@ -24,8 +24,8 @@ mod window;
 use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found};
-pub use group::{Accesses, Group, Places, Price, Shape, operand_text};
-pub use options::{MAX_REPLACED, Options, Redux};
+pub use group::{Accesses, Group, Places, Price, operand_text};
+pub use options::{Options, Redux};
 pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these

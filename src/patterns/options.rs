@@ -6,7 +6,7 @@ use crate::strategies::Strategies;
 /// The most loads of one function that are replaced. The assembler's time for a function rises faster
 /// than the function's size if many registers are alive at once, and each replaced load adds
 /// registers, predicates and branches.
-pub const MAX_REPLACED: usize = 256;
+const MAX_REPLACED: usize = 256;
 
 /// What the target has of `redux.sync` (PTX ISA, "redux.sync").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Options {
     /// Whether the machine code of a rewritten kernel is compared with that of the original, and a slower one taken back:
     /// then `auto` lays arrays out anew, too.
     pub is_checked: bool,
-    /// The maximum number of replaced loads of one function ([`MAX_REPLACED`]).
+    /// The maximum number of replaced loads of one function (256 by default).
     pub most: usize,
     /// What the target has of `redux.sync`.
     pub redux: Redux,

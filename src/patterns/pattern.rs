@@ -6,13 +6,9 @@ use super::finder::Finder;
 use super::group::Group;
 use crate::emulate::KernelTrace;
 use crate::rewrite::{Part, Planner};
-use crate::strategies::StrategyName;
 
 /// A way to replace accesses.
 pub trait Pattern: Sync + Debug {
-    /// The strategy that allows it; for a pattern that several strategies allow, the first of them.
-    fn strategy(&self) -> StrategyName;
-
     /// Claims the groups that are legal, allowed and pay; says of others why they do not.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
 

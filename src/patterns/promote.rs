@@ -25,13 +25,9 @@ const COMPARISON: u32 = 6;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Promote;
+pub(super) struct Promote;
 
 impl Pattern for Promote {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Promote
-    }
-
     /// Claims the stores that pay, and lists those that stay; none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Promote) {

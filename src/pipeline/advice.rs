@@ -22,7 +22,7 @@ pub(super) struct Advised {
 
 impl Advised {
     /// Asks the profile of the options, where there is one and costs would decide without it.
-    pub fn new<'s>(
+    pub(super) fn new<'s>(
         source: &'s SourceFile,
         module: &Module<'s>,
         functions: &[&Function<'_>],
@@ -63,7 +63,7 @@ impl Advised {
     }
 
     /// The advice about a function.
-    pub fn of(&self, function: &Function<'_>) -> Option<&Advice> {
+    pub(super) fn of(&self, function: &Function<'_>) -> Option<&Advice> {
         self.by_name.get(function.name.text)
     }
 }

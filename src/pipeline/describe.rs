@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Decided;
+use super::decided::Decided;
 use crate::isa::Opcode;
 use crate::patterns::{Places, Price, operand_text};
 use crate::ptx::{Body, Function, StateSpace, Statement};

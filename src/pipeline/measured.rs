@@ -14,7 +14,7 @@ use crate::source::SourceFile;
 
 /// A text and its cubin.
 #[derive(Clone, Copy)]
-pub struct Built<'t> {
+pub(crate) struct Built<'t> {
     /// The text.
     pub source: &'t SourceFile,
     /// What the assembler made of it.
@@ -25,7 +25,7 @@ pub struct Built<'t> {
 ///
 /// # Errors
 /// Why a text or a cubin cannot be read.
-pub fn measured(
+pub(crate) fn measured(
     original: Built<'_>,
     rewritten: Built<'_>,
     options: &Options,

@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 mod advice;
+mod decided;
 mod describe;
 mod measured;
 mod options;
@@ -21,16 +22,21 @@ use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::{self, Known};
 use crate::reuse::{self, shared::Surroundings};
-use crate::rewrite::{self, Edit, Edits, Mode, Names, Planner};
-use crate::select::{self, Choice, Strategies, StrategyName};
+use crate::rewrite::{self, Edit, Edits, Names, Planner};
+use crate::select::{self, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::traffic::{Assumed, Request, Traffic};
 use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
+use decided::Decided;
 use options::target;
 
-pub use measured::{Built, measured};
+pub use crate::cost::Costs;
+pub use crate::patterns::{Options as SelectOptions, Redux};
+pub use crate::reuse::Options as ReuseOptions;
+pub use crate::rewrite::Mode;
+pub(crate) use measured::{Built, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.
@@ -42,13 +48,6 @@ pub struct Rewritten {
     pub report: Report,
     /// Which line of the input each line of `text` came from.
     pub lines: LineMap,
-}
-
-/// One function on its way: all that was found out about it.
-struct Decided<'m, 's> {
-    flow: Flow<'m, 's>,
-    trace: KernelTrace,
-    choice: Choice,
 }
 
 /// The report and the edits of a function at the end of its way; the analysis, which may be large, is
@@ -330,7 +329,7 @@ pub fn known(
 
 /// What may stand in the place of each global load of a function, by the load's instruction, whether it pays or not: a
 /// value of the same lane (`reuse`) or of another one (`paper`).
-pub fn reusable(
+pub(crate) fn reusable(
     (source, origins): (&SourceFile, &Origins<'_, '_>),
     around: &Surroundings<'_, '_>,
     function: &Function<'_>,

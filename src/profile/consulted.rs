@@ -7,7 +7,7 @@ use super::{Entry, Profile, number, word_for};
 use crate::select::Strategies;
 
 /// Asks for the newest CUDA version that the driver of this machine supports; `None` without a driver.
-pub type AskDriver = fn() -> Option<String>;
+pub(super) type AskDriver = fn() -> Option<String>;
 
 /// A profile, and the machine that it is used on.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ fn advice(entry: &Entry) -> Advice {
     Advice { strategies: *strategy, reason }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -190,7 +190,7 @@ impl<'t> Iterator for Words<'t> {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::ptx::{self, Depth};

@@ -11,7 +11,7 @@
 mod consulted;
 pub mod digest;
 
-pub use consulted::{Advice, Consulted, Unused};
+pub use consulted::{Advice, Consulted};
 
 use serde::{Deserialize, Serialize};
 
@@ -147,11 +147,11 @@ mod word {
 
     use super::{ORIGINAL, Strategies};
 
-    pub fn serialize<S: Serializer>(value: &Strategies, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(value: &Strategies, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&super::word_for(*value))
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Strategies, D::Error> {
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Strategies, D::Error> {
         match String::deserialize(from)?.as_str() {
             ORIGINAL => Ok(Strategies::NONE),
             words => words.parse().map_err(D::Error::custom),
@@ -159,7 +159,7 @@ mod word {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -24,7 +24,7 @@ impl<'s> Fragment<'s> {
     ///
     /// # Errors
     /// The place behind which no rule goes on, and what could have stood there.
-    pub fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
+    pub(super) fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
         match self.attempt(entry) {
             Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
             Err(_) => Err(explain(self, entry)),

@@ -39,7 +39,7 @@ pub fn memberships(name: &str) -> impl Iterator<Item = (&str, u32)> {
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

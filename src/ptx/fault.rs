@@ -17,18 +17,18 @@ pub(super) struct Fault {
 
 impl Fault {
     /// A fault without advice.
-    pub fn new(span: Span, message: impl Into<String>) -> Fault {
+    pub(super) fn new(span: Span, message: impl Into<String>) -> Fault {
         Fault { span, message: message.into(), hint: None }
     }
 
     /// This fault, with advice on what to do.
-    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Fault {
         self.hint = Some(hint.into());
         self
     }
 
     /// The message as the user sees it.
-    pub fn diagnose(self, source: &SourceFile) -> Diagnostic {
+    pub(super) fn diagnose(self, source: &SourceFile) -> Diagnostic {
         if is_cuda(source.text()) {
             let message = "this is CUDA, not PTX";
             let advice = format!("compile it first: `nvcc -ptx {}`", source.name());

@@ -31,7 +31,7 @@ pub(super) struct Fragment<'s> {
 
 impl<'s> Fragment<'s> {
     /// The piece of a file's text under a span.
-    pub fn new(file: &'s str, span: Span) -> Fragment<'s> {
+    pub(super) fn new(file: &'s str, span: Span) -> Fragment<'s> {
         Fragment { file, span }
     }
 
@@ -41,7 +41,7 @@ impl<'s> Fragment<'s> {
 
     /// Where a match lies in the file. If a rule ends with something optional that is absent, the
     /// match also contains the blanks and comments before it; these are left out.
-    pub fn span(self, node: &Node<'_>) -> Span {
+    pub(super) fn span(self, node: &Node<'_>) -> Span {
         let span = node.as_span();
         let text = node.as_str();
         let end = match text.as_bytes().last() {
@@ -57,7 +57,7 @@ impl<'s> Fragment<'s> {
     }
 
     /// The text under a span.
-    pub fn slice(self, span: Span) -> &'s str {
+    pub(super) fn slice(self, span: Span) -> &'s str {
         &self.file[span.range()]
     }
 
@@ -65,7 +65,10 @@ impl<'s> Fragment<'s> {
     ///
     /// # Errors
     /// What pest knows of the mismatch; [`Fragment::parse`] says it in words of PTX.
-    pub fn attempt(self, entry: Rule) -> Result<Pairs<'s, Rule>, Box<pest::error::Error<Rule>>> {
+    pub(super) fn attempt(
+        self,
+        entry: Rule,
+    ) -> Result<Pairs<'s, Rule>, Box<pest::error::Error<Rule>>> {
         Grammar::parse(entry, self.text()).map_err(Box::new)
     }
 }

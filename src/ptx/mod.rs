@@ -26,19 +26,10 @@ mod stats;
 
 pub use crate::isa::{ScalarType, StateSpace};
 pub use ast::*;
+pub use parse::Depth;
 pub use stats::Stats;
 
 use crate::source::{Diagnostic, SourceFile};
-
-/// How much of a module to parse.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Depth {
-    /// Every body.
-    All,
-    /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
-    /// in shared memory, or have shuffles: no other body can be rewritten.
-    Rewritable,
-}
 
 /// Parses a module.
 ///

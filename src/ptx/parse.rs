@@ -4,7 +4,6 @@
 //! Pieces are independent of each other, so that a large module is parsed on all cores; the tree, and
 //! the error (the first in source order), do not depend on the number of cores.
 
-use super::Depth;
 use super::ast::{Body, Directive, Item, Module};
 use super::build::module::{Contribution, contribution};
 use super::build::statement::run;
@@ -15,6 +14,16 @@ use super::scopes::Scopes;
 use super::stats::{self, Stats};
 use crate::parallel;
 use crate::source::Span;
+
+/// How much of a module to parse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Every body.
+    All,
+    /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
+    /// in shared memory, or have shuffles: no other body can be rewritten.
+    Rewritable,
+}
 
 /// How many global loads make a body worth parsing: a source and a destination.
 const LOADS_OF_A_PAIR: usize = 2;

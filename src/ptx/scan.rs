@@ -42,7 +42,7 @@ pub(super) struct ScannedBody {
 
 impl ScannedBody {
     /// The inside of the braces in runs of whole statements.
-    pub fn chunks(&self) -> impl Iterator<Item = Span> + '_ {
+    pub(super) fn chunks(&self) -> impl Iterator<Item = Span> + '_ {
         let end = self.span.end - 1;
         (0..=self.cuts.len()).map(move |index| Span {
             start: if index == 0 { self.span.start + 1 } else { self.cuts[index - 1] },
@@ -317,7 +317,7 @@ fn is_gap(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'.' | b':')
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

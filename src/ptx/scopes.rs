@@ -20,12 +20,12 @@ pub(super) struct Scopes<'s> {
 
 impl<'s> Scopes<'s> {
     /// The scope of a body with about that number of statements.
-    pub fn new(expected: usize) -> Scopes<'s> {
+    pub(super) fn new(expected: usize) -> Scopes<'s> {
         Scopes { statements: Vec::with_capacity(expected), outer: Vec::new() }
     }
 
     /// Takes the statements and braces of the next run.
-    pub fn take(&mut self, run: Run<'s>) {
+    pub(super) fn take(&mut self, run: Run<'s>) {
         let mut statements = run.statements.into_iter();
         let mut taken = 0;
         for brace in run.braces {
@@ -43,7 +43,7 @@ impl<'s> Scopes<'s> {
     }
 
     /// The statements of the body.
-    pub fn finish(mut self) -> Vec<Statement<'s>> {
+    pub(super) fn finish(mut self) -> Vec<Statement<'s>> {
         self.statements.shrink_to_fit();
         self.statements
     }

@@ -13,14 +13,14 @@
 //! Results that cannot be read or compared count as good, but for one that is cut off. Where the original
 //! is refused or does not come to its end, nothing of this counts: the call is made as it came.
 
-use crate::ptxas::assemble::writes_to_stdout;
-use crate::ptxas::assemble::{Call, Examined, How, Replacement, is_too_long, run_rewritten, stdin};
 use crate::ptxas::command_line::OutputPlace;
 use crate::ptxas::complaints::{Complaint, complaints};
+use crate::ptxas::examine::{Examined, Replacement, is_too_long, stdin, writes_to_stdout};
 use crate::ptxas::invoke::{Finished, Run, Stream};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
 use crate::ptxas::messages::agree;
+use crate::ptxas::rewritten::{Call, How, run_rewritten};
 use crate::ptxas::signals::Folder;
 use crate::ptxas::temporary::Temporary;
 use crate::sass::cubin::{self, Cubin};

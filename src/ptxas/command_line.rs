@@ -314,7 +314,7 @@ fn may_name_a_file(argument: &[u8]) -> bool {
     has(b"out") || has(b"file") || has(b"/") || has(b".")
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -119,7 +119,7 @@ fn function_in(line: &str) -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

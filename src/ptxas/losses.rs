@@ -51,7 +51,7 @@ fn fewer_warps(on: &Multiprocessor, before: &Usage, after: &Usage) -> Option<Str
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

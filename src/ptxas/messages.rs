@@ -134,7 +134,7 @@ fn find(shown: &Shown, line: &[u8]) -> Option<Range<usize>> {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

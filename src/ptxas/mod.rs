@@ -6,7 +6,9 @@
 //! - [`role`]: which assembler the program is to be, by the name it was called by.
 //! - [`nvptx_as`]: the command line of GCC's assembler, which checks PTX text and passes it on.
 //! - [`locate`]: where the real ptxas is.
-//! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
+//! - [`examine`]: read the inputs, and show each to the rewriter.
+//! - [`rewritten`]: run the real ptxas on rewritten inputs.
+//! - [`assemble`]: a whole call, which falls back to the originals.
 //! - [`check`]: assemble both texts, and rewrite a kernel no more that lost by it: what of its
 //!   resources is worse is in [`losses`], what ptxas says of one text alone in [`complaints`].
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
@@ -30,6 +32,7 @@ pub mod child;
 pub mod command_line;
 pub mod complaints;
 pub mod embedded;
+pub mod examine;
 pub mod invoke;
 pub mod leash;
 pub mod locate;
@@ -39,6 +42,7 @@ pub mod nvptx_as;
 pub mod once;
 pub mod options;
 pub mod options_file;
+pub mod rewritten;
 pub mod role;
 pub mod search;
 pub mod signals;

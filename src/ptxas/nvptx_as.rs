@@ -62,7 +62,7 @@ pub fn parse(arguments: &[OsString]) -> CommandLine {
     line
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -190,7 +190,7 @@ fn attached(name: &[u8]) -> Option<&'static Spec> {
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

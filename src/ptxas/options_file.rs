@@ -32,7 +32,7 @@ pub fn split(text: &[u8]) -> Option<Vec<OsString>> {
     (!quoted).then_some(words)
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

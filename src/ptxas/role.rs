@@ -72,7 +72,7 @@ pub fn real_name(name: &OsStr) -> OsString {
     real
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

@@ -210,7 +210,7 @@ fn open_folder(parent: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::R
     openat(parent, name, flags, Mode::empty())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use std::fs::{self, DirBuilder, File};

@@ -2,7 +2,7 @@
 
 use strum::IntoEnumIterator;
 
-use super::{Cost, Decision, LoadReport};
+use super::{ArrayReport, CollectiveReport, Cost, Decision, LoadReport, Stores, Wavefronts};
 use crate::strategies::StrategyName;
 
 /// Counts of things by their names, in the order in which the names came first.
@@ -46,7 +46,10 @@ fn origin(strategy: &str) -> &'static str {
 
 /// The sentence about loads; `cost` is that of what was chosen. Names between backquotes are strategies and
 /// rules: those that `ptxasw explain` knows.
-pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Cost>) -> String {
+pub(super) fn sentence<'r>(
+    loads: impl Iterator<Item = &'r LoadReport>,
+    cost: Option<Cost>,
+) -> String {
     let (mut replaced, mut kept) = (Counts::default(), Counts::default());
     let mut unpaid: Vec<(Unpaid, Vec<Cost>)> = Vec::new();
     let mut total = 0;
@@ -90,5 +93,50 @@ pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Co
     match parts.is_empty() {
         true => "no global load".to_owned(),
         false => format!("{total} global load{many}: {}", parts.join("; ")),
+    }
+}
+
+/// A sentence about loads that says so of the stores, too.
+pub(super) fn with_stores(sentence: String, stores: Stores) -> String {
+    [vec![sentence], stores.words()].concat().join("; ")
+}
+
+/// A sentence that says, too, which arrays in shared memory are or could be laid out anew.
+pub(super) fn with_arrays<'r>(
+    sentence: String,
+    arrays: impl Iterator<Item = &'r ArrayReport>,
+) -> String {
+    let said = arrays.filter_map(|array| {
+        let name = &array.name;
+        match (&array.layout, array.wavefronts, array.cost) {
+            (Some(_), Some(Wavefronts { before, after }), _) => {
+                Some(format!("array `{name}` is laid out anew: {before} wavefronts become {after}"))
+            }
+            (None, _, Some(cost)) if cost.strategy < cost.load => {
+                Some(format!("array `{name}` could be laid out anew (`bank`: {cost})"))
+            }
+            _ => None,
+        }
+    });
+    said.fold(sentence, |sentence, said| format!("{sentence}; {said}"))
+}
+
+/// A sentence that says, too, how many collectives other instructions compute.
+pub(super) fn with_collectives<'r>(
+    sentence: String,
+    collectives: impl Iterator<Item = &'r CollectiveReport>,
+) -> String {
+    let replaced = collectives.filter(|one| one.decision != Decision::Keep);
+    let (mut count, mut shuffles) = (0, 0);
+    for one in replaced {
+        count += 1;
+        shuffles += one.shuffles;
+    }
+    match count {
+        0 => sentence,
+        1 => format!("{sentence}; 1 collective of {shuffles} shuffles is replaced (`collective`)"),
+        _ => format!(
+            "{sentence}; {count} collectives of {shuffles} shuffles are replaced (`collective`)"
+        ),
     }
 }

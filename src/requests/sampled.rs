@@ -20,13 +20,13 @@ use crate::ptx::Function;
 use crate::sass::paths::LOOP_ITERATIONS;
 
 /// Bits of an address within one array; the bits above them number the array.
-pub const ARRAY_BITS: u32 = 36;
+pub(super) const ARRAY_BITS: u32 = 36;
 
 /// Lanes of a warp.
-pub const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// Warps that are looked at.
-pub const WARPS: usize = 4;
+pub(super) const WARPS: usize = 4;
 
 /// How often values of loops and joins are taken from what comes first into them.
 const MAX_JOINS: usize = 3;
@@ -39,7 +39,7 @@ const GRID: u64 = 16;
 
 /// The lanes of a warp that execute an access.
 #[derive(Clone, Copy, Debug)]
-pub struct Lanes {
+pub(super) struct Lanes {
     /// One bit for each.
     pub mask: u32,
     /// Their addresses; 0 where the address is not known.
@@ -48,18 +48,18 @@ pub struct Lanes {
 
 impl Lanes {
     /// The addresses of those that execute the access.
-    pub fn executing(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn executing(&self) -> impl Iterator<Item = u64> {
         let each = self.addresses.iter().enumerate();
         each.filter(|(lane, _)| self.mask >> lane & 1 != 0).map(|(_, address)| *address)
     }
 }
 
 /// An access in the warps.
-pub type Warps = [Lanes; WARPS];
+pub(super) type Warps = [Lanes; WARPS];
 
 /// The accesses of a kernel in the warps.
 #[derive(Debug)]
-pub struct Sampled {
+pub(super) struct Sampled {
     /// In the first iteration of all loops.
     pub first: Vec<Warps>,
     /// In the further iterations of the innermost loop around each; empty for those outside of loops.
@@ -75,7 +75,7 @@ struct Condition {
 }
 
 /// Looks at some accesses, by their indices into [`KernelTrace::accesses`].
-pub fn sampled(
+pub(super) fn sampled(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,

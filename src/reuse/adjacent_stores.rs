@@ -83,7 +83,7 @@ type Run = Vec<PlainStore>;
 type At = (i64, usize, StoredValue);
 
 /// The loads that are performed together with a load, wherever that is; `None` if that is not known.
-pub type Together<'t> = &'t dyn Fn(u32) -> Option<Vec<u32>>;
+pub(super) type Together<'t> = &'t dyn Fn(u32) -> Option<Vec<u32>>;
 
 impl Opportunities<'_, '_, '_> {
     /// The groups that the function's stores fall into, in program order.

@@ -56,7 +56,7 @@ impl Alike {
     /// The registers that keep an address from being a line; `None` if the address is one, or if some
     /// part of it is in no register that lanes mostly agree about. `place` is the innermost loop around
     /// the load.
-    pub fn of(
+    pub(super) fn of(
         trace: &mut KernelTrace,
         flow: &Flow<'_, '_>,
         shifter: &mut Shifter,
@@ -127,7 +127,7 @@ impl Alike {
     }
 
     /// A term as it is where the claims hold.
-    pub fn replaced(&self, trace: &mut KernelTrace, term: TermId) -> TermId {
+    pub(super) fn replaced(&self, trace: &mut KernelTrace, term: TermId) -> TermId {
         let replace = &mut |_: &mut _, term| self.terms.get(&term).copied();
         self.done.borrow_mut().transform(&mut trace.arena, term, replace)
     }

@@ -47,7 +47,7 @@ pub struct StoreApart {
 
 impl Asked {
     /// The maximum number of stores that are compared at run time.
-    pub fn up_to(most: usize) -> Asked {
+    pub(super) fn up_to(most: usize) -> Asked {
         Asked { most, stores: Vec::new() }
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct Availability<'a, 'm, 's> {
 }
 
 impl<'a, 'm, 's> Availability<'a, 'm, 's> {
-    pub fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
+    pub(super) fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
         let mut killers = vec![Vec::new(); flow.blocks.len()];
         for (index, access) in trace.accesses.iter().enumerate() {
             if may_kill(access) {
@@ -74,7 +74,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     }
 
     /// Whether `from` is available at `to`.
-    pub fn check(
+    pub(super) fn check(
         &mut self,
         trace: &mut KernelTrace,
         prover: &mut Prover<'_, '_, '_>,
@@ -112,7 +112,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     }
 
     /// Whether every way to `to` executes `from` before.
-    pub fn is_before(&self, trace: &KernelTrace, from: &Load, to: &Load) -> bool {
+    pub(super) fn is_before(&self, trace: &KernelTrace, from: &Load, to: &Load) -> bool {
         let [a, b] = [from, to].map(|load| trace.accesses[load.access].block);
         match a == b || planted!(Bug::Dominance) {
             true => from.inst < to.inst,
@@ -125,7 +125,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     ///
     /// Each way from that block to the source executes it once: if it stood in a cycle of its own, what
     /// a register says of its address could belong to another round.
-    pub fn check_since(
+    pub(super) fn check_since(
         &mut self,
         trace: &mut KernelTrace,
         prover: &mut Prover<'_, '_, '_>,
@@ -345,7 +345,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         (!disjoint).then(|| "may-alias store between".to_owned())
     }
 
-    pub fn line(&self, inst: u32) -> u32 {
+    pub(super) fn line(&self, inst: u32) -> u32 {
         self.source.line(self.flow.insts[inst as usize].ast.span.start)
     }
 }

@@ -58,7 +58,7 @@ fn strip(arena: &mut Arena, term: TermId) -> (TermId, i64) {
 
 /// How a narrower value was extended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Extension {
+pub(super) enum Extension {
     /// It was extended by copies of its sign bit: it wraps at half the range.
     Sign,
     /// It was extended by zeros: it wraps at the end of the range.
@@ -166,7 +166,7 @@ pub(super) fn possible_values(arena: &mut Arena, difference: TermId) -> Option<V
     balanced.then(|| values.into_iter().map(|value| value & mask).collect())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};

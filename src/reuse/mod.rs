@@ -47,27 +47,23 @@ mod whole;
 
 pub use adjacent::Adjacent;
 pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
-pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
+pub use alignment::{MAX_VECTOR_SM_100, Multiple};
 pub use alike::LaneClaim;
 pub use availability::StoreApart;
 pub use batched::{Addend, Batched, Distance, MovedLoad};
-pub use carried::{
-    Apart, Carried, MAX_ITERATIONS, Pair, Place, SameAddress, Slice, Start, Step, Tested,
-};
+pub use carried::{Carried, SameAddress, Slice, Start, Tested};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use function::lane_stride;
 pub use opportunities::Opportunities;
 pub use opportunity::{Guards, Opportunity, Options};
-pub use overwritten::{Overwritten, TestedLoad};
+pub use overwritten::Overwritten;
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use quiet::Quiet;
 pub use refusal::{Assumed, Limit, Refusal, Unpaid};
-pub use restriction::{MOST_STATIC, Restriction};
 pub use rows::Row;
 pub use shape::{Cell, Form, Tap, Value};
-pub use sources::Candidate;
 pub use steps::AddressStep;
-pub use stored::{StoredField, StoredValue, StructStores};
+pub use stored::{StoredValue, StructStores};
 pub use stride::{Stride, Strides};
-pub use structs::{Field, STRUCT_WORDS, StructLoads};
+pub use structs::{STRUCT_WORDS, StructLoads};

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::alike::LaneClaim;
 use super::availability::{Asked, Availability};
 use super::eligible::{Load, addressed_by_register, eligible};
 use super::function::{
@@ -28,6 +29,15 @@ use crate::isa::{Modifier, Qualifier};
 use crate::ptx::{Function, FunctionKind, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
+
+/// How a source's bytes were proved to be those of a load.
+struct Proved {
+    proof: Proof,
+    /// The bytes between the addresses that are compared at run time.
+    bytes_apart: Option<i64>,
+    /// What lanes have to agree about.
+    same_row: Vec<LaneClaim>,
+}
 
 /// What may be reused in one function: loads are looked at in program order, each may be offered as a
 /// source, and pairs are proved when they are asked for, each once.
@@ -283,16 +293,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         load: &Load,
         asking: bool,
     ) -> Result<Opportunity, Refusal> {
-        let Candidate { index, delta, displacement, in_rows } = candidate;
+        let Candidate { index, delta, displacement, .. } = candidate;
         let source = self.sources[index].load.clone();
-        if delta != 0 && self.narrow {
-            return Err(Refusal::NarrowBlock);
-        }
-        if delta != 0 && self.linear == Some(false) {
-            return Err(Refusal::BlockShape);
-        }
-        if delta != 0 && (self.never_whole(trace, load) || self.never_sends(trace, &source)) {
-            return Err(Refusal::NeverRuns);
+        if delta != 0 {
+            self.may_send(trace, &source, load)?;
         }
         // (Both questions at once would be long chains of comparisons in large kernels.)
         let in_branch = asking && !self.availability.is_before(trace, &source, load);
@@ -326,23 +330,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         {
             return Err(Refusal::Guarded);
         }
-        let mut same_row = Vec::new();
-        let (proof, bytes_apart) = if in_rows {
-            let rows = self.sources[index].rows.as_ref().and_then(Option::as_ref);
-            let (alike, _) = rows.ok_or(Refusal::NoPartner)?;
-            let loads = (&source, load);
-            let proof = self.prover.prove_alike(trace, alike, loads, delta, displacement)?;
-            same_row = alike.asked.clone();
-            (proof, None)
-        } else {
-            match self.prover.prove(trace, &source, load, delta, displacement) {
-                Ok(proof) => (proof, None),
-                Err(refusal) => self
-                    .tested(trace, (index, &source), load, delta, displacement)
-                    .map(|(proof, bytes)| (proof, Some(bytes)))
-                    .ok_or(refusal)?,
-            }
-        };
+        let Proved { proof, bytes_apart, same_row } =
+            self.proved(trace, candidate, &source, load)?;
         let mut no_wrap = proof.checks.to_vec();
         if planted!(Bug::WrapAround) {
             no_wrap.clear();
@@ -364,6 +353,46 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             same_row,
         };
         Ok(Opportunity { source: source.inst, pieces, delta, guards })
+    }
+
+    /// Whether a lane may get the value of another lane at all.
+    fn may_send(&mut self, trace: &KernelTrace, source: &Load, load: &Load) -> Result<(), Refusal> {
+        if self.narrow {
+            return Err(Refusal::NarrowBlock);
+        }
+        if self.linear == Some(false) {
+            return Err(Refusal::BlockShape);
+        }
+        match self.never_whole(trace, load) || self.never_sends(trace, source) {
+            true => Err(Refusal::NeverRuns),
+            false => Ok(()),
+        }
+    }
+
+    /// Proves that a source's bytes are those of a load, if need be under checks at run time.
+    fn proved(
+        &mut self,
+        trace: &mut KernelTrace,
+        Candidate { index, delta, displacement, in_rows }: Candidate,
+        source: &Load,
+        load: &Load,
+    ) -> Result<Proved, Refusal> {
+        if in_rows {
+            let rows = self.sources[index].rows.as_ref().and_then(Option::as_ref);
+            let (alike, _) = rows.ok_or(Refusal::NoPartner)?;
+            let proof =
+                self.prover.prove_alike(trace, alike, (source, load), delta, displacement)?;
+            return Ok(Proved { proof, bytes_apart: None, same_row: alike.asked.clone() });
+        }
+        let (proof, bytes_apart) = match self.prover.prove(trace, source, load, delta, displacement)
+        {
+            Ok(proof) => (proof, None),
+            Err(refusal) => self
+                .tested(trace, (index, source), load, delta, displacement)
+                .map(|(proof, bytes)| (proof, Some(bytes)))
+                .ok_or(refusal)?,
+        };
+        Ok(Proved { proof, bytes_apart, same_row: Vec::new() })
     }
 
     /// Whether no warp that comes to a load is whole.

@@ -20,9 +20,9 @@ pub struct Options {
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
     /// What all solver queries about one function may take together at most, in z3's units; for a
-    /// small function less ([`crate::solver::budget_for`]).
+    /// small function less (`solver::budget_for`).
     pub solver_budget: u64,
-    /// Bytes of the widest vector load that may be written: [`MAX_VECTOR`], or more where the module's
+    /// Bytes of the widest vector load that may be written: 16, or more where the module's
     /// version and target have it.
     pub widest_vector: i64,
     /// A folder for the solver's queries.

@@ -89,7 +89,12 @@ struct Memory {
 
 impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// A prover for the loads of one function.
-    pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
+    pub(super) fn new(
+        flow: &'a Flow<'m, 's>,
+        shifter: Shifter,
+        solver: Solver,
+        assume: bool,
+    ) -> Self {
         Prover {
             flow,
             shifter,
@@ -103,7 +108,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Bytes from an address in one lane to that in the next one, where that is a constant as far as nothing
     /// wraps around.
-    pub fn lane_stride(
+    pub(super) fn lane_stride(
         &mut self,
         trace: &mut KernelTrace,
         address: TermId,
@@ -118,7 +123,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached the
     /// destination, if `L + n` is a lane of the warp. The checks are such as can be made at the
     /// destination.
-    pub fn prove(
+    pub(super) fn prove(
         &mut self,
         trace: &mut KernelTrace,
         from: &Load,
@@ -131,7 +136,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// The same, with checks that can be made in front of the instruction `at` of the destination's
     /// block.
-    pub fn prove_checked_at(
+    pub(super) fn prove_checked_at(
         &mut self,
         trace: &mut KernelTrace,
         (from, to): (&Load, &Load),
@@ -145,7 +150,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Proves `A(L + n) + displacement = A(L)` for the address of a source, for lanes that have reached
     /// the destination and with checks that can be made there.
-    pub fn prove_line(
+    pub(super) fn prove_line(
         &mut self,
         trace: &mut KernelTrace,
         source: &Load,
@@ -160,7 +165,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// The registers that lanes are asked about where an address is not affine in the lane id, and the
     /// bytes from lane to lane if they agree.
-    pub fn rows(
+    pub(super) fn rows(
         &mut self,
         trace: &mut KernelTrace,
         address: TermId,
@@ -174,7 +179,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Proves the same as [`Prover::prove`] for lanes that agree about some registers.
-    pub fn prove_alike(
+    pub(super) fn prove_alike(
         &mut self,
         trace: &mut KernelTrace,
         alike: &Rc<Alike>,
@@ -289,7 +294,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
     /// load. Asked only if both addresses start from the same pointers: two pointers may always alias.
-    pub fn apart(
+    pub(super) fn apart(
         &mut self,
         trace: &mut KernelTrace,
         store: TermId,
@@ -332,7 +337,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Whether a predicate holds wherever a block is reached.
-    pub fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
+    pub(super) fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             trace.arena.charge(1);

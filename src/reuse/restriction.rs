@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The static shared memory of a block that every device has (PTX ISA, "Shared State Space"; CUDA C++ Programming
 /// Guide, "Compute Capabilities").
-pub const MOST_STATIC: u64 = 48 << 10;
+pub(super) const MOST_STATIC: u64 = 48 << 10;
 
 /// What forbids that arrays of a function grow.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ pub(super) struct Likely {
 
 impl Likely {
     /// A term as it is most likely.
-    pub fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> TermId {
+    pub(super) fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> TermId {
         let mut likely = term;
         for pass in &mut self.passes {
             let KernelTrace { arena, symbols, .. } = &mut *trace;
@@ -63,12 +63,12 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of an address; `place` is the innermost loop around its load.
-    pub fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
+    pub(super) fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
         Fingerprint { address, place, rounds: Vec::new() }
     }
 
     /// The fingerprint of an address as it is most likely ([`Likely`]).
-    pub fn likely(
+    pub(super) fn likely(
         trace: &mut KernelTrace,
         likely: &mut Likely,
         address: TermId,

@@ -17,12 +17,12 @@ pub(super) struct Shifter {
 
 impl Shifter {
     /// A shifter that has moved no term yet.
-    pub fn new() -> Shifter {
+    pub(super) fn new() -> Shifter {
         Shifter { done: FxHashMap::default() }
     }
 
     /// `term` as lane `L + n` sees it, if both lanes have met within the loop `place`.
-    pub fn shift(
+    pub(super) fn shift(
         &mut self,
         trace: &mut KernelTrace,
         loops: &LoopForest,
@@ -56,7 +56,7 @@ impl Shifter {
     }
 
     /// What a symbol is in another lane that has been met within the loop `place`.
-    pub fn motion(
+    pub(super) fn motion(
         &self,
         trace: &KernelTrace,
         loops: &LoopForest,

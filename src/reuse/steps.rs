@@ -31,18 +31,18 @@ pub(super) struct Steps<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Steps<'f, 'm, 's> {
     /// No copies in front of an instruction yet.
-    pub fn in_front_of(flow: &'f Flow<'m, 's>, first: u32) -> Steps<'f, 'm, 's> {
+    pub(super) fn in_front_of(flow: &'f Flow<'m, 's>, first: u32) -> Steps<'f, 'm, 's> {
         Steps { flow, first, most: MAX_STEPS, found: Vec::new() }
     }
 
     /// The same with another limit.
-    pub fn at_most(self, most: usize) -> Steps<'f, 'm, 's> {
+    pub(super) fn at_most(self, most: usize) -> Steps<'f, 'm, 's> {
         Steps { most, ..self }
     }
 
     /// The step that computes what a register holds in front of an instruction `behind` of the block; `Some(None)` if
     /// the register holds that at the place of the copies already, `None` if it cannot be computed there.
-    pub fn of(&mut self, register: RegisterId, behind: u32) -> Option<Option<usize>> {
+    pub(super) fn of(&mut self, register: RegisterId, behind: u32) -> Option<Option<usize>> {
         let insts = &self.flow.insts;
         let writes = |at: &u32| definitions(&insts[*at as usize]).contains(&register);
         let Some(at) = (self.first..behind).rev().find(writes) else { return Some(None) };

@@ -76,32 +76,32 @@ pub(super) struct Member {
 }
 
 impl Run {
-    pub fn words(&self) -> i64 {
+    pub(super) fn words(&self) -> i64 {
         self.form.1 / self.word
     }
 
     /// The first word that is accessed and the one behind the last, counted from the first access's.
-    pub fn ends(&self) -> (i64, i64) {
+    pub(super) fn ends(&self) -> (i64, i64) {
         let first = self.members.iter().map(|member| member.at).min().unwrap_or(0);
         let end = self.members.iter().map(|member| member.at + member.count).max();
         (first, end.unwrap_or(0))
     }
 
     /// Whether every word of a struct is accessed, none of them twice, and not by one vector alone.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         let count: i64 = self.members.iter().map(|member| member.count).sum();
         let (first, end) = self.ends();
         self.members.len() > 1 && count == self.words() && end - first == self.words()
     }
 
     /// Whether so many words `at` from the first access's can be another part of the same struct.
-    pub fn takes(&self, at: i64, count: i64) -> bool {
+    pub(super) fn takes(&self, at: i64, count: i64) -> bool {
         let (first, end) = self.ends();
         let apart = |other: &Member| at + count <= other.at || other.at + other.count <= at;
         end.max(at + count) - first.min(at) <= self.words() && self.members.iter().all(apart)
     }
 
-    pub fn range(&self) -> Range<u32> {
+    pub(super) fn range(&self) -> Range<u32> {
         let last = self.members.last().map_or(0, |member| member.load.inst);
         self.members[0].load.inst..last + 1
     }

@@ -16,7 +16,7 @@ const MAX_PARTS: usize = 64;
 
 /// A value that a register holds in a block: the result of an instruction, or its value at the block's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Held {
+pub(super) struct Held {
     /// The register.
     pub register: RegisterId,
     /// The instruction of the block that wrote it; `None` if it is what the register held at the start.
@@ -25,7 +25,7 @@ pub struct Held {
 
 /// A constant and multiples of values, modulo 2 to the 64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub(super) struct Sum {
     /// The values with their factors, which are not 0.
     pub parts: BTreeMap<Held, i64>,
     /// The constant.
@@ -43,7 +43,7 @@ impl Sum {
     }
 
     /// The difference of two sums.
-    pub fn minus(&self, other: &Sum) -> Sum {
+    pub(super) fn minus(&self, other: &Sum) -> Sum {
         let mut found = self.clone();
         found.add(other, -1);
         found
@@ -61,17 +61,17 @@ pub(super) struct Sums<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
-    pub fn of_block(flow: &'f Flow<'m, 's>, start: u32) -> Sums<'f, 'm, 's> {
+    pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: u32) -> Sums<'f, 'm, 's> {
         Sums { flow, start, known: BTreeMap::new() }
     }
 
     /// What a register of 64 bits holds in front of an instruction.
-    pub fn of(&mut self, register: RegisterId, behind: u32) -> Sum {
+    pub(super) fn of(&mut self, register: RegisterId, behind: u32) -> Sum {
         self.within(register, behind, &mut MAX_PARTS.clone())
     }
 
     /// The instruction of the block that wrote a register last, in front of another one.
-    pub fn writer(&self, register: RegisterId, behind: u32) -> Option<u32> {
+    pub(super) fn writer(&self, register: RegisterId, behind: u32) -> Option<u32> {
         let writes = |at: &u32| definitions(&self.flow.insts[*at as usize]).contains(&register);
         (self.start..behind).rev().find(writes)
     }

@@ -67,6 +67,7 @@ impl Entry {
     /// groups of lanes that are turned alike, `lane = (S * L + u) mod 32` for the lane L, where
     /// `u = (slot + turn * t) mod S` for its group t. Since g divides S and 32, t is known from the remainder by
     /// g; S / g is odd, so that it has an [inverse](Entry::inverse).
+    #[cfg(feature = "internals")]
     pub fn keeper(&self, slot: u32, lane: u32) -> u32 {
         let (groups, lane) = (i64::from(self.groups()), i64::from(lane));
         let (slot, turn) = (i64::from(slot), i64::from(self.turn));
@@ -99,7 +100,7 @@ impl Entry {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::reuse::STRUCT_WORDS;

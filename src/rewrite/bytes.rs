@@ -10,7 +10,7 @@ use crate::reuse::{Element, Part};
 
 /// A word of 32 bits in a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SentWord {
+pub(super) struct SentWord {
     /// The register's name.
     pub register: String,
     /// Its width in bits: 16, 32 or 64.

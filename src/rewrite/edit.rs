@@ -16,13 +16,6 @@ pub struct Edit {
     pub text: String,
 }
 
-impl Edit {
-    /// Inserts before the byte `at`.
-    pub fn insert(at: usize, text: impl Into<String>) -> Edit {
-        Edit { range: at..at, text: text.into() }
-    }
-}
-
 /// The error that two edits overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {

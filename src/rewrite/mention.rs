@@ -29,7 +29,7 @@ pub(super) fn register(flow: &Flow<'_, '_>, register: RegisterId) -> String {
 }
 
 /// A variable in code, by the scope of the body that declares it; `None` for one of the module or a parameter.
-pub fn variable(name: &str, scope: Option<u32>) -> String {
+pub(super) fn variable(name: &str, scope: Option<u32>) -> String {
     self::name(name, scope.map(NameMeaning::DeclaredIn))
 }
 
@@ -199,7 +199,7 @@ fn in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_$%".contains(c)
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::cfg;

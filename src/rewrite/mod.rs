@@ -22,11 +22,11 @@ mod steps;
 mod versions;
 
 pub use assemble::drafts;
-pub use bytes::{Assembly, SentWord};
+pub use bytes::Assembly;
 pub use checks::Checks;
-pub use condition::{Condition, Version, WarpTest};
-pub use edit::{Edit, Edits, Overlap};
-pub use mention::{Draft, Misplaced, declaration, name, variable};
+pub use condition::{Condition, WarpTest};
+pub use edit::{Edit, Edits};
+pub use mention::{Draft, declaration, name};
 pub use mode::Mode;
 pub use names::{Fresh, Names};
 pub use plan::{KernelPlan, Part, Planner, Prepared, line_end};

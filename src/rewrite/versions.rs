@@ -15,7 +15,11 @@ use super::plan::KernelPlan;
 use crate::reuse::Multiple;
 
 /// Adds the edits for all versions; returns the code of the tests that goes to the head of the body.
-pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) -> String {
+pub(super) fn edits(
+    plan: &KernelPlan<'_>,
+    checks: &mut Checks<'_, '_>,
+    edits: &mut Vec<Draft>,
+) -> String {
     let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
     for version in &plan.versions {
         let (setup, holds) = match &version.condition {

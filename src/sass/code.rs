@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use object::elf::{EM_CUDA, SHT_SYMTAB};
+use object::elf::EM_CUDA;
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::cubin::{self, ENDIAN, Header};
@@ -17,8 +17,6 @@ const BRANCH: u16 = 0x947;
 pub struct Function {
     /// Its name, mangled.
     pub name: String,
-    /// Whether it is a kernel.
-    pub is_kernel: bool,
     /// Its instructions, in the order of their offsets.
     pub instructions: Vec<Instruction>,
     /// Where branches to a place in a register go, in bytes from the beginning of the function, by their offsets.
@@ -59,11 +57,6 @@ fn parse(bytes: &[u8]) -> object::read::Result<Vec<Function>> {
         return Ok(Vec::new());
     }
     let sections = header.sections(ENDIAN, bytes)?;
-    let symbols = sections.symbols(ENDIAN, bytes, SHT_SYMTAB)?;
-    let mut kernels = Vec::new();
-    for symbol in symbols.iter().filter(|symbol| cubin::is_kernel(*symbol)) {
-        kernels.push(symbols.symbol_name(ENDIAN, symbol)?);
-    }
     let mut found = Vec::new();
     for section in sections.iter() {
         let name = sections.section_name(ENDIAN, section)?;
@@ -76,7 +69,6 @@ fn parse(bytes: &[u8]) -> object::read::Result<Vec<Function>> {
         found.push(Function {
             jumps,
             name: String::from_utf8_lossy(name).into_owned(),
-            is_kernel: kernels.contains(&name),
             instructions: instructions(section.data(ENDIAN, bytes)?),
         });
     }

@@ -44,6 +44,7 @@ pub enum Slot {
     C,
 }
 
+#[cfg(feature = "internals")]
 impl Slot {
     /// All slots.
     pub const ALL: [Slot; 4] = [Slot::D, Slot::A, Slot::B, Slot::C];
@@ -123,6 +124,7 @@ impl Instruction {
     /// The register in an operand's place; `None` if it is the one that reads as 0, or if the instruction has no such
     /// operand. Uniform registers have 6 bits
     /// before compute capability 10.0.
+    #[cfg(feature = "internals")]
     pub fn operand(self, operand: Operand, architecture: u32) -> Option<u8> {
         if operand.uniform && operand.slot != Slot::D && self.bits(91, 1) == 0 {
             return None;

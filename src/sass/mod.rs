@@ -2,7 +2,7 @@
 //! disassembler.
 //!
 //! In: a cubin. Out: the resources of each kernel ([`cubin`]), its instructions ([`Instruction`]) with
-//! their classes ([`Opcodes`]), its basic blocks and loops ([`graph`]), and the static schedule that ptxas
+//! their classes ([`opcodes`]), its basic blocks and loops ([`graph`]), and the static schedule that ptxas
 //! has written into them ([`schedule`]): how long each instruction delays the next one, and which ones wait
 //! for loads. The encoding is not documented; what is read of it here agrees with `nvdisasm` instruction by
 //! instruction (`tests/sass.rs`). An opcode that is not in the tables makes the answer "unknown".
@@ -39,7 +39,4 @@ pub mod schedule;
 pub mod stream;
 pub mod timing;
 
-pub use code::Function;
-pub use encoding::{Control, Instruction, Operand, Slot};
-pub use opcodes::{Class, Opcode, Opcodes};
 pub use resources::Resources;

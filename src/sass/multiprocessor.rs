@@ -343,7 +343,7 @@ impl<'t> Machine<'t> {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

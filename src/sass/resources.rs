@@ -30,7 +30,7 @@ pub struct Resources {
     /// Instructions, without those that pad the code.
     pub instructions: u32,
     /// Warps that are resident on a multiprocessor: in blocks of the size that the kernel names, otherwise in the best of
-    /// [`USUAL_BLOCKS`].
+    /// `USUAL_BLOCKS`.
     pub warps: Option<u32>,
 }
 

@@ -107,7 +107,7 @@ fn numbers<K: std::str::FromStr + Ord>(
     table.into_iter().map(number).collect()
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;

@@ -14,7 +14,7 @@ use crate::reuse::shared::{self, Surroundings};
 use crate::reuse::{Opportunities, Refusal};
 use crate::source::SourceFile;
 
-pub use crate::patterns::{Group, MAX_REPLACED, Options};
+pub use crate::patterns::{Group, Options};
 pub use crate::strategies::{Strategies, StrategyName, UnknownStrategy};
 
 /// How sources are chosen: a word that is accepted and decides nothing since strategies do.

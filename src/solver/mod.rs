@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{Arena, Search, Searcher, SymbolId, TermId, are_contradictory, follows};
+use crate::expr::{Arena, Search, Searcher, TermId, are_contradictory, follows};
 use crate::timings::Stopwatch;
 use relevance::Relevance;
 use translate::Translator;
@@ -131,11 +131,12 @@ pub fn works() -> bool {
 /// The value of a term by z3's arithmetic for given values of the symbols: a second opinion on
 /// [`crate::expr::Evaluator`] and on the translation. `None` if the term depends on an uninterpreted
 /// function.
+#[cfg(feature = "internals")]
 pub fn value(
     arena: &Arena,
     names: &dyn Names,
     term: TermId,
-    values: &dyn Fn(SymbolId) -> u64,
+    values: &dyn Fn(crate::expr::SymbolId) -> u64,
 ) -> Option<u64> {
     Translator::value(arena, names, term, values)
 }
@@ -226,6 +227,7 @@ impl Solver {
     }
 
     /// z3's units that are left for further queries.
+    #[cfg(feature = "internals")]
     pub fn units_left(&self) -> u64 {
         self.units
     }

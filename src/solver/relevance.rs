@@ -23,7 +23,7 @@ pub(super) struct Relevance {
 
 impl Relevance {
     /// The assumptions that matter to a claim about some terms, sorted, each once.
-    pub fn relevant(
+    pub(super) fn relevant(
         &mut self,
         arena: &Arena,
         claim: &[TermId],

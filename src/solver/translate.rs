@@ -23,7 +23,7 @@ pub(super) struct Translator<'a> {
 }
 
 impl<'a> Translator<'a> {
-    pub fn new(arena: &'a Arena, names: &'a dyn Names) -> Self {
+    pub(super) fn new(arena: &'a Arena, names: &'a dyn Names) -> Self {
         Translator {
             arena,
             names,
@@ -39,18 +39,19 @@ impl<'a> Translator<'a> {
     /// A translation in which products and quotients of two unknowns may be anything within their
     /// bounds that obeys a few simple laws. A claim that holds of it holds of the terms, and is easy to
     /// prove.
-    pub fn coarse(arena: &'a Arena, names: &'a dyn Names) -> Self {
+    pub(super) fn coarse(arena: &'a Arena, names: &'a dyn Names) -> Self {
         Translator { is_coarse: true, ..Self::new(arena, names) }
     }
 
     /// Whether a product or quotient was left open so far.
-    pub fn was_coarse(&self) -> bool {
+    pub(super) fn was_coarse(&self) -> bool {
         self.was_coarse
     }
 
     /// The value of a term for given values of the symbols, by z3's simplifier; `None` if an
     /// uninterpreted function is left in it.
-    pub fn value(
+    #[cfg(feature = "internals")]
+    pub(super) fn value(
         arena: &'a Arena,
         names: &'a dyn Names,
         term: TermId,
@@ -61,25 +62,25 @@ impl<'a> Translator<'a> {
     }
 
     /// A 1-bit term as a formula.
-    pub fn boolean(&mut self, term: TermId) -> Bool {
+    pub(super) fn boolean(&mut self, term: TermId) -> Bool {
         let bits = self.bits(term);
         bits.eq(BV::from_u64(1, 1))
     }
 
     /// `a != b`
-    pub fn differ(&mut self, a: TermId, b: TermId) -> Bool {
+    pub(super) fn differ(&mut self, a: TermId, b: TermId) -> Bool {
         let (a, b) = (self.bits(a), self.bits(b));
         a.eq(&b).not()
     }
 
     /// The bounds of the symbols that have been translated since the last call, as the hardware sets
     /// them.
-    pub fn bounds(&mut self) -> Vec<Bool> {
+    pub(super) fn bounds(&mut self) -> Vec<Bool> {
         std::mem::take(&mut self.pending)
     }
 
     /// A term as a bit-vector.
-    pub fn bits(&mut self, term: TermId) -> BV {
+    pub(super) fn bits(&mut self, term: TermId) -> BV {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
             if self.done.contains_key(&next) {

@@ -77,7 +77,7 @@ pub fn code(text: &str) -> Cow<'_, str> {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

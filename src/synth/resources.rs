@@ -86,7 +86,7 @@ pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> 
     wavefronts
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::source::SourceFile;

@@ -155,8 +155,6 @@ pub struct Split {
 /// The accesses of one function.
 #[derive(Debug)]
 pub struct Traffic {
-    /// The shape of blocks.
-    pub shape: BlockShape,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
     /// Both sides of each `cp.async`, and the rows of `ldmatrix` and `stmatrix`; their index is that into
@@ -215,7 +213,7 @@ impl Traffic {
         let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
         let partial = partial::all(&mut counter.warps);
         let races = races::all(&mut counter.warps);
-        Traffic { shape, accesses, moved, splits, partial, races }
+        Traffic { accesses, moved, splits, partial, races }
     }
 }
 

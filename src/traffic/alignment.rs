@@ -14,7 +14,7 @@ const MAX_DEPTH: u32 = 48;
 
 /// Known and assumed alignments of symbols.
 #[derive(Clone, Debug, Default)]
-pub struct Aligned {
+pub(super) struct Aligned {
     /// Low bits that are zero in the addresses of variables, by the names of their symbols.
     pub variables: FxHashMap<String, u32>,
     /// The state spaces of variables, by the names of their symbols.
@@ -26,7 +26,7 @@ pub struct Aligned {
 }
 
 /// Alignments of the terms of one function.
-pub struct Alignments<'a> {
+pub(super) struct Alignments<'a> {
     trace: &'a KernelTrace,
     shape: BlockShape,
     aligned: &'a Aligned,
@@ -37,23 +37,27 @@ pub struct Alignments<'a> {
 
 impl<'a> Alignments<'a> {
     /// Nothing was asked yet.
-    pub fn new(trace: &'a KernelTrace, shape: BlockShape, aligned: &'a Aligned) -> Alignments<'a> {
+    pub(super) fn new(
+        trace: &'a KernelTrace,
+        shape: BlockShape,
+        aligned: &'a Aligned,
+    ) -> Alignments<'a> {
         let (known, bases) = (FxHashMap::default(), FxHashMap::default());
         Alignments { trace, shape, aligned, known, bases }
     }
 
     /// Says how many low bits are zero of what a term stands for, which is not its own value.
-    pub fn set_base(&mut self, term: TermId, zeros: u32) {
+    pub(super) fn set_base(&mut self, term: TermId, zeros: u32) {
         self.bases.insert(term, zeros);
     }
 
     /// How many low bits are zero in all values of a factor.
-    pub fn of_factor(&mut self, factor: &Factor) -> u32 {
+    pub(super) fn of_factor(&mut self, factor: &Factor) -> u32 {
         factor.iter().map(|&term| self.of(term, 0)).sum::<u32>().min(63)
     }
 
     /// How many low bits are zero in all lanes; numbers without a factor left out if `factors_only`.
-    pub fn of_sum(&mut self, sum: &LaneSum, factors_only: bool) -> u32 {
+    pub(super) fn of_sum(&mut self, sum: &LaneSum, factors_only: bool) -> u32 {
         let each = sum.parts().iter().filter(|(factor, _)| !(factors_only && factor.is_empty()));
         each.map(|(factor, lanes)| (self.of_factor(factor) + lanes.zeros()).min(63))
             .min()

@@ -21,7 +21,7 @@ pub enum Counted {
 
 /// A uniform factor that is not known, times an integer per lane.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Unknown {
+pub(super) struct Unknown {
     /// Low bits that are zero in all its values.
     pub zeros: u32,
     /// The least value.
@@ -34,7 +34,7 @@ pub struct Unknown {
 
 /// The addresses of a request: `base + numbers[lane] + Σ factor * lanes[lane]`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Pattern {
+pub(super) struct Pattern {
     /// The unit that is counted.
     pub counted: Counted,
     /// Bytes of each lane, of which its address is a multiple.
@@ -95,13 +95,13 @@ impl Span {
 
 /// Spans by pattern: accesses of a kernel mostly repeat a few.
 #[derive(Default)]
-pub struct Spans {
+pub(super) struct Spans {
     known: FxHashMap<Pattern, Option<Span>>,
 }
 
 impl Spans {
     /// The span of a pattern; `None` if no base makes all addresses multiples of the size.
-    pub fn of(&mut self, pattern: Pattern) -> Option<Span> {
+    pub(super) fn of(&mut self, pattern: Pattern) -> Option<Span> {
         if let Some(known) = self.known.get(&pattern) {
             return *known;
         }
@@ -232,7 +232,7 @@ fn by_groups(pattern: &Pattern) -> Option<Span> {
     span.map(|span| Span { ideal: any.ideal.min(span.max), ..span })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

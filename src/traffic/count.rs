@@ -6,13 +6,13 @@ use super::shape::LANES;
 pub const SECTOR: i64 = 32;
 
 /// Bytes after which the banks of shared memory repeat.
-pub const BANK_BYTES: i64 = 128;
+pub(super) const BANK_BYTES: i64 = 128;
 
 /// Banks of shared memory, each four bytes wide.
 const BANKS: usize = 32;
 
 /// Distinct pieces of `size` bytes that hold `bytes` bytes from each address on.
-pub fn pieces(addresses: &[i64], bytes: i64, size: i64) -> u32 {
+pub(super) fn pieces(addresses: &[i64], bytes: i64, size: i64) -> u32 {
     let mut found = [0; 2 * LANES];
     let mut count = 0;
     let mut add = |piece: i64| {
@@ -40,7 +40,7 @@ pub fn pieces(addresses: &[i64], bytes: i64, size: i64) -> u32 {
 }
 
 /// Lanes that access shared memory together: all, half or a quarter of a warp for 4, 8 and 16 bytes each.
-pub fn together(bytes: i64) -> usize {
+pub(super) fn together(bytes: i64) -> usize {
     match bytes {
         ..=4 => LANES,
         5..=8 => LANES / 2,
@@ -63,7 +63,7 @@ pub fn wavefronts(addresses: &[i64], bytes: i64) -> u32 {
 }
 
 /// The wavefronts that as many distinct words take at least.
-pub fn least_wavefronts(addresses: &[i64], bytes: i64) -> u32 {
+pub(super) fn least_wavefronts(addresses: &[i64], bytes: i64) -> u32 {
     let phase = |lanes: &[i64]| {
         let mut distinct = lanes.to_vec();
         distinct.sort_unstable();
@@ -82,19 +82,19 @@ pub fn passes(addresses: &[i64]) -> u32 {
 }
 
 /// How many pieces of `size` bytes hold `bytes` bytes.
-pub fn holding(bytes: i64, size: i64) -> u32 {
+pub(super) fn holding(bytes: i64, size: i64) -> u32 {
     ((bytes + size - 1) / size) as u32
 }
 
 /// Distinct addresses.
-pub fn distinct(addresses: &[i64]) -> u32 {
+pub(super) fn distinct(addresses: &[i64]) -> u32 {
     let mut all = addresses.to_vec();
     all.sort_unstable();
     all.dedup();
     all.len() as u32
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

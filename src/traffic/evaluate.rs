@@ -24,7 +24,7 @@ const MAX_UNIFORM_PARTS: usize = 4;
 
 /// The value of a term.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub(super) enum Value {
     /// In each lane.
     Known(LaneSum),
     /// It depends on what lanes have loaded, exchanged or got from something that is not modelled.
@@ -35,7 +35,7 @@ pub enum Value {
 
 /// Everything that values depend on besides the warp and the place.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub(super) struct Context<'a> {
     /// The trace.
     pub trace: &'a KernelTrace,
     /// The function's loops.
@@ -47,7 +47,7 @@ pub struct Context<'a> {
 }
 
 /// The values of terms in one warp at one place.
-pub struct Evaluator<'a> {
+pub(super) struct Evaluator<'a> {
     context: Context<'a>,
     warp: Warp,
     place: Option<LoopId>,
@@ -61,7 +61,7 @@ pub struct Evaluator<'a> {
 
 impl<'a> Evaluator<'a> {
     /// Nothing is known yet. `place`: the innermost loop around the access.
-    pub fn new(
+    pub(super) fn new(
         context: Context<'a>,
         warp: Warp,
         place: Option<LoopId>,
@@ -73,7 +73,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of a term.
-    pub fn value(&mut self, root: TermId) -> Value {
+    pub(super) fn value(&mut self, root: TermId) -> Value {
         let arena = &self.context.trace.arena;
         let (mut terms, mut open) = (Vec::new(), vec![root]);
         let mut seen = FxHashSet::default();

@@ -31,10 +31,9 @@ mod request;
 mod shape;
 mod warps;
 
-pub use access::{AccessKind, AccessTraffic, Assumed, Split, Spread, Stride, Traffic};
+pub use access::{AccessKind, AccessTraffic, Assumed, Spread, Stride, Traffic};
 pub use bounds::Span;
-pub use count::{SECTOR, holding, passes, wavefronts};
+pub use count::{SECTOR, passes, wavefronts};
 pub use partial::Partial;
-pub use races::{Place, Race};
 pub use request::{Counts, Request, term};
 pub use shape::{BlockShape, LANES};

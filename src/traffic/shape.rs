@@ -17,7 +17,7 @@ pub enum BlockShape {
 
 /// One warp, as far as it is known which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Warp {
+pub(super) enum Warp {
     /// Lanes consecutive in `tid.x` from an unknown multiple of 32 on; `tid.y` and `tid.z` are uniform.
     Row,
     /// The same from a known `tid.x` on.

@@ -12,13 +12,13 @@ use crate::expr::{Facts, TermId};
 use crate::isa::Axis;
 
 /// A predicate, and the value that it has.
-pub type Literal = (TermId, bool);
+pub(super) type Literal = (TermId, bool);
 
 /// For each lane, whether it takes part.
-pub type Lanes = [bool; LANES];
+pub(super) type Lanes = [bool; LANES];
 
 /// The full warps of a function's blocks.
-pub struct Warps<'a, 'm, 's> {
+pub(super) struct Warps<'a, 'm, 's> {
     /// The function.
     pub flow: &'a Flow<'m, 's>,
     /// Its trace, and the uniform terms in it.
@@ -32,7 +32,7 @@ pub struct Warps<'a, 'm, 's> {
 
 impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     /// The warps of blocks of at most `most_threads` threads.
-    pub fn new(
+    pub(super) fn new(
         flow: &'a Flow<'m, 's>,
         context: Context<'a>,
         aligned: &'a Aligned,
@@ -43,18 +43,18 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     }
 
     /// The shape of blocks.
-    pub fn shape(&self) -> BlockShape {
+    pub(super) fn shape(&self) -> BlockShape {
         self.context.shape
     }
 
     /// All full warps one by one.
-    pub fn each(&self) -> Vec<Warp> {
+    pub(super) fn each(&self) -> Vec<Warp> {
         self.shape().each_warp(self.most_threads)
     }
 
     /// Those of [`Warps::each`] that every block has. Where the shape is not known, the first alone, and none if the block
     /// has fewer threads or the function asks for the other dimensions: then a row may be shorter than a warp.
-    pub fn certain(&self) -> Vec<Warp> {
+    pub(super) fn certain(&self) -> Vec<Warp> {
         let mut warps = self.each();
         if self.shape() == BlockShape::Rows {
             let symbols = &self.context.trace.symbols;
@@ -68,12 +68,12 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     }
 
     /// The value of a term in a warp.
-    pub fn value(&mut self, warp: Warp, block: BlockId, term: TermId) -> Value {
+    pub(super) fn value(&mut self, warp: Warp, block: BlockId, term: TermId) -> Value {
         self.evaluator(warp, block).value(term)
     }
 
     /// What evaluates terms in a warp.
-    pub fn evaluator(&mut self, warp: Warp, block: BlockId) -> &mut Evaluator<'a> {
+    pub(super) fn evaluator(&mut self, warp: Warp, block: BlockId) -> &mut Evaluator<'a> {
         let place = self.flow.loops.innermost(block);
         let (context, aligned) = (self.context, self.aligned);
         self.evaluators
@@ -82,7 +82,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     }
 
     /// What holds in a block.
-    pub fn facts(&self, block: BlockId) -> Facts {
+    pub(super) fn facts(&self, block: BlockId) -> Facts {
         let arena = &self.context.trace.arena;
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
@@ -96,7 +96,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
 
     /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
     /// lane, in the warp in which they are most.
-    pub fn together(&mut self, access: &Access, facts: &Facts) -> u32 {
+    pub(super) fn together(&mut self, access: &Access, facts: &Facts) -> u32 {
         let known = self.together.get(&access.block).copied();
         let in_block = match known {
             Some(lanes) => lanes,
@@ -143,7 +143,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     }
 
     /// The lanes of a warp for which literals hold, as far as they are known in each lane.
-    pub fn holding(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> Lanes {
+    pub(super) fn holding(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> Lanes {
         let mut together = [true; LANES];
         for &(term, holds) in literals {
             let Value::Known(value) = self.value(warp, block, term) else { continue };
@@ -157,7 +157,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
     }
 
     /// Whether literals are known in each lane of a warp, or have one value for the warp.
-    pub fn are_decided(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> bool {
+    pub(super) fn are_decided(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> bool {
         literals.iter().all(|&(term, _)| match self.value(warp, block, term) {
             Value::Known(value) => value.is_uniform() || value.known().is_some(),
             _ => false,

@@ -21,9 +21,9 @@ fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
     }
 }
 
-fn access(line: u32, bytes: u32, stride: i64) -> Access {
+fn access(line: u32, stride: i64) -> Access {
     let (kind, address) = ("load".to_owned(), None);
-    Access { line, kind, bytes, address, lane_stride: Some(stride) }
+    Access { line, kind, address, lane_stride: Some(stride) }
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_row_is_a_source_and_whom_it_serves() {
         load(14, 4, None),
         load(15, 4, Some((14, 0))),
     ];
-    let trace = access(10, 4, 4);
+    let trace = access(10, 4);
     let found = rows(&loads, &BTreeMap::from([(10, &trace)]));
     assert_eq!(found.len(), 2);
     let row = &found[0];
@@ -54,7 +54,7 @@ fn a_row_is_a_source_and_whom_it_serves() {
 fn lines_are_counted_by_bytes() {
     let of = |bytes: u32, stride: i64, phase: i64| {
         let loads = [load(1, bytes, None), load(2, bytes, Some((1, 0)))];
-        let trace = access(1, bytes, stride);
+        let trace = access(1, stride);
         let found = rows(&loads, &BTreeMap::from([(1, &trace)]));
         let all: Vec<i32> = (0..32).collect();
         found[0].lines(&found[0].loads[0], &all, phase).len()
@@ -86,7 +86,7 @@ fn numbers_that_make_no_sense_do_no_harm() {
         load(3, 4, Some((1, i32::MAX))),
         load(4, 4, Some((99, 1))),
     ];
-    let trace = access(1, 4, i64::MIN);
+    let trace = access(1, i64::MIN);
     let found = rows(&loads, &BTreeMap::from([(1, &trace)]));
     assert_eq!(found.len(), 1);
     let row = &found[0];

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::Count;
-use ptxasw::sass::Operand;
-use ptxasw::sass::opcodes::Role;
+use ptxasw::sass::code::Function;
+use ptxasw::sass::encoding::{Operand, Slot};
+use ptxasw::sass::graph::Graph;
+use ptxasw::sass::opcodes::{Opcodes, Role};
 use ptxasw::sass::schedule::is_unscheduled;
-use ptxasw::sass::{Function, Opcodes, Slot, graph::Graph};
 
 /// The fewest cycles from an instruction of fixed latency to one that reads its result, in a thread's register.
 /// Source: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (2018), Table 4.1, and the same of

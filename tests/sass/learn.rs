@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::disassembly::Listing;
-use ptxasw::sass::Operand;
-use ptxasw::sass::{Instruction, Opcodes, Slot};
+use ptxasw::sass::encoding::{Instruction, Operand, Slot};
+use ptxasw::sass::opcodes::Opcodes;
 
 /// What is known of an opcode.
 struct Seen {

@@ -1,7 +1,7 @@
 //! How calls reach the real ptxas.
 
 use crate::support::{Bench, ptx, run, run_with, stderr, stdout};
-use ptxasw::ptxas::assemble::LARGEST_INPUT;
+use ptxasw::ptxas::examine::LARGEST_INPUT;
 
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[

@@ -21,7 +21,7 @@ const REASONS: [(ThrottleReasons, &str); 5] = [
 ];
 
 /// Reads the clocks of one device.
-pub struct Clocks {
+pub(super) struct Clocks {
     library: Nvml,
     address: String,
 }
@@ -29,7 +29,7 @@ pub struct Clocks {
 impl Clocks {
     /// The clocks of the device at this PCI address; `None` where there is no library, or the library
     /// does not know the device.
-    pub fn open(domain: u32, bus: u32, device: u32) -> Option<Clocks> {
+    pub(super) fn open(domain: u32, bus: u32, device: u32) -> Option<Clocks> {
         let library = Nvml::builder()
             .lib_path(OsStr::new(LIBRARY))
             .init()
@@ -41,7 +41,7 @@ impl Clocks {
     }
 
     /// The clocks right now.
-    pub fn read(&self) -> Option<Clock> {
+    pub(super) fn read(&self) -> Option<Clock> {
         let device = self.library.device_by_pci_bus_id(self.address.as_str()).ok()?;
         let mhz = device.clock_info(Domain::SM).ok()?;
         let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::empty());

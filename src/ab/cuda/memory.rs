@@ -4,7 +4,7 @@ use cudarc::driver::result::{self, DriverError, event};
 use cudarc::driver::sys;
 
 /// A piece of the device's global memory.
-pub struct Memory {
+pub(super) struct Memory {
     /// Where the memory begins.
     pub address: sys::CUdeviceptr,
     /// Its size in bytes.
@@ -13,14 +13,14 @@ pub struct Memory {
 
 impl Memory {
     /// Allocates `bytes` bytes; an empty allocation still gets an address.
-    pub fn new(bytes: usize) -> Result<Memory, DriverError> {
+    pub(super) fn new(bytes: usize) -> Result<Memory, DriverError> {
         // SAFETY: the context is current (`Cuda::open`), and the memory is freed once, in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(1)) }?;
         Ok(Memory { address, bytes })
     }
 
     /// Fills the memory from the host, as far as both reach.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), DriverError> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), DriverError> {
         let length = bytes.len().min(self.bytes);
         if length == 0 {
             return Ok(());
@@ -30,7 +30,7 @@ impl Memory {
     }
 
     /// The bytes of the memory, after all that was launched before.
-    pub fn read(&self) -> Result<Vec<u8>, DriverError> {
+    pub(super) fn read(&self) -> Result<Vec<u8>, DriverError> {
         let mut bytes = vec![0; self.bytes];
         if self.bytes > 0 {
             // SAFETY: both have this size.
@@ -40,7 +40,7 @@ impl Memory {
     }
 
     /// Fills the memory from other memory of the device, as far as both reach.
-    pub fn copy_from(&self, other: &Memory) -> Result<(), DriverError> {
+    pub(super) fn copy_from(&self, other: &Memory) -> Result<(), DriverError> {
         let length = self.bytes.min(other.bytes);
         if length == 0 {
             return Ok(());
@@ -50,7 +50,7 @@ impl Memory {
     }
 
     /// Overwrites the memory, in the order of the stream.
-    pub fn overwrite(&self, stream: sys::CUstream) -> Result<(), DriverError> {
+    pub(super) fn overwrite(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: the memory has this size, and `stream` belongs to the current context.
         unsafe { result::memset_d8_async(self.address, 0x5a, self.bytes, stream) }
     }
@@ -66,33 +66,33 @@ impl Drop for Memory {
 }
 
 /// Measures a stretch of time on the device.
-pub struct Stopwatch {
+pub(super) struct Stopwatch {
     start: sys::CUevent,
     stop: sys::CUevent,
 }
 
 impl Stopwatch {
     /// Makes the stopwatch's two events.
-    pub fn new() -> Result<Stopwatch, DriverError> {
+    pub(super) fn new() -> Result<Stopwatch, DriverError> {
         let start = event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
         let stop = event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
         Ok(Stopwatch { start, stop })
     }
 
     /// Starts the time once the stream has done all that was given to it so far.
-    pub fn start(&self, stream: sys::CUstream) -> Result<(), DriverError> {
+    pub(super) fn start(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: event and stream belong to the current context.
         unsafe { event::record(self.start, stream) }
     }
 
     /// Ends the time once the stream has done all that was given to it so far.
-    pub fn stop(&self, stream: sys::CUstream) -> Result<(), DriverError> {
+    pub(super) fn stop(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: event and stream belong to the current context.
         unsafe { event::record(self.stop, stream) }
     }
 
     /// Waits for the end of the time and returns it in microseconds.
-    pub fn read(&self) -> Result<f64, DriverError> {
+    pub(super) fn read(&self) -> Result<f64, DriverError> {
         // SAFETY: both events are alive and were recorded.
         let milliseconds = unsafe {
             event::synchronize(self.stop)?;

@@ -5,9 +5,8 @@
 
 use smallvec::SmallVec;
 
-use super::super::symbols::SymbolKind;
-use super::Printer;
-use crate::expr::{Node, TermId, to_signed};
+use crate::emulate::symbols::{SymbolKind, Symbols};
+use crate::expr::{Arena, Node, TermId, to_signed};
 use crate::isa::{Axis, Special};
 
 /// A factor of a summand.
@@ -42,14 +41,16 @@ pub(super) struct Summand {
 /// The names of grid indices.
 pub(super) const INDEX_NAMES: [&str; 3] = ["i", "j", "k"];
 
-impl Printer<'_> {
+/// Reads sums: the terms of one kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Summands<'a> {
+    pub arena: &'a Arena,
+    pub symbols: &'a Symbols,
+}
+
+impl Summands<'_> {
     /// The summands of a sum, with grid indices recognised.
-    pub(super) fn summands(
-        &self,
-        constant: u64,
-        addends: &[(TermId, u64)],
-        width: u8,
-    ) -> Vec<Summand> {
+    pub(super) fn of(&self, constant: u64, addends: &[(TermId, u64)], width: u8) -> Vec<Summand> {
         let mut summands: Vec<Summand> = addends
             .iter()
             .map(|&(term, coefficient)| Summand {

@@ -12,7 +12,7 @@ use super::symbols::{SymbolKind, Symbols};
 use crate::cfg::Register;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
 use crate::isa::{Axis, Special};
-use factor::{Factor, INDEX_NAMES, Summand, common_factor, factors_of};
+use factor::{Factor, INDEX_NAMES, Summand, Summands, common_factor, factors_of};
 
 /// Deeper terms are shown as `…`.
 const MAX_DEPTH: u32 = 40;
@@ -217,7 +217,8 @@ impl<'a> Printer<'a> {
         nested: bool,
         out: &mut String,
     ) {
-        let summands = self.summands(constant, addends, width);
+        let Printer { arena, symbols, .. } = *self;
+        let summands = Summands { arena, symbols }.of(constant, addends, width);
         // An index by itself needs no parentheses.
         let single = summands.len() == 1 && summands[0].coefficient == 1;
         if nested && !single {

@@ -25,7 +25,7 @@ mod values;
 mod video;
 mod video_simd;
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests;
 
 use crate::expr::TermId;

@@ -65,7 +65,12 @@ impl Operand<'_> {
     /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` if the
     /// operand is narrower, or has no value. One bit is a predicate: see [`Operand::predicate`].
     #[inline]
-    pub fn value(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
+    pub(crate) fn value(
+        &self,
+        arena: &mut Arena,
+        symbols: &mut Symbols,
+        width: u8,
+    ) -> Option<TermId> {
         if width == 1 {
             return self.predicate(arena, symbols);
         }
@@ -100,7 +105,12 @@ impl Operand<'_> {
 
     /// The value in its own width, or in `width` if it has none of its own.
     #[inline]
-    pub fn natural(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
+    pub(crate) fn natural(
+        &self,
+        arena: &mut Arena,
+        symbols: &mut Symbols,
+        width: u8,
+    ) -> Option<TermId> {
         Some(match *self {
             Operand::Register(term) => term,
             Operand::Not(term) => arena.not(term),

@@ -60,7 +60,7 @@ pub(super) fn clamp_to(arena: &mut Arena, term: TermId, bits: u8, signed: bool) 
     clamp_signed(arena, term, low, high)
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@
 //! values. Out: micro-operations. Every operand is checked against its type; an operand that does not
 //! fit is a fault.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use super::vector::Element;
@@ -21,7 +21,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// A wrong number of operands, or one that does not fit its type.
-    pub fn apply(
+    pub(crate) fn apply(
         &mut self,
         inst: &Inst<'m, 's>,
         run: WarpFn,
@@ -48,7 +48,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// A wrong number of operands, or one that does not fit its type.
-    pub fn scalar(
+    pub(crate) fn scalar(
         &mut self,
         inst: &Inst<'m, 's>,
         d: ScalarType,
@@ -75,7 +75,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::apply`].
-    pub fn apply_wide(
+    pub(crate) fn apply_wide(
         &mut self,
         run: WarpFn,
         d: (&'m Operand<'s>, ScalarType),
@@ -95,7 +95,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand cannot be written.
-    pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+    pub(crate) fn temporary(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+    ) -> Result<Slot, Fault> {
         self.element_temporary(Element::Operand(operand), ty)
     }
 
@@ -104,7 +108,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand cannot be written.
-    pub fn store_wide(
+    pub(crate) fn store_wide(
         &mut self,
         operand: &'m Operand<'s>,
         ty: ScalarType,

@@ -9,7 +9,7 @@ use crate::ptx::ScalarType::{
 };
 
 /// The operations' names.
-pub const OPERATIONS: [Qualifier; 10] = [
+pub(super) const OPERATIONS: [Qualifier; 10] = [
     Qualifier::And,
     Qualifier::Or,
     Qualifier::Xor,
@@ -23,13 +23,13 @@ pub const OPERATIONS: [Qualifier; 10] = [
 ];
 
 /// Returns the old value: memory stays as it is.
-pub fn keep(old: u64, _b: u64, _c: u64) -> u64 {
+pub(super) fn keep(old: u64, _b: u64, _c: u64) -> u64 {
     old
 }
 
 /// The function of an operation on a type. `flush` says whether additions of singles flush subnormal
 /// numbers, as they do in global memory.
-pub fn operation(name: Qualifier, ty: ScalarType, flush: bool) -> Option<AtomicFn> {
+pub(super) fn operation(name: Qualifier, ty: ScalarType, flush: bool) -> Option<AtomicFn> {
     Some(match (name, ty) {
         (Qualifier::And, B32 | B64) => |old, b, _| old & b,
         (Qualifier::Or, B32 | B64) => |old, b, _| old | b,

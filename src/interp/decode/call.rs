@@ -1,6 +1,6 @@
 //! `call` (PTX ISA, "Control Flow Instructions: call").
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::scope::Symbol;
 use crate::interp::fault::Fault;
@@ -10,7 +10,10 @@ use crate::isa::Qualifier;
 use crate::ptx::{Operand, Value};
 
 /// `call{.uni} (results), callee, (arguments), prototype`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Uni);
     inst.finish()?;
     let mut operands = inst.operands();

@@ -1,7 +1,7 @@
 //! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`,
 //! `elect`, `activemask`.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use crate::interp::fault::Fault;
@@ -35,7 +35,10 @@ fn emit(cx: &mut Decoder<'_, '_, '_>, collective: Collective) {
 }
 
 /// `shfl{.sync}.mode.b32 d{|p}, a, b, c{, members}`.
-pub fn shuffle<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn shuffle<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let sync = inst.take(Qualifier::Sync);
     let mode = inst.take_qualifier(|m| {
         Some(match m {
@@ -64,7 +67,10 @@ pub fn shuffle<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
 }
 
 /// `vote{.sync}.{all,any,uni}.pred`, `vote{.sync}.ballot.b32`.
-pub fn vote<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn vote<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let sync = inst.take(Qualifier::Sync);
     let kind = inst.take_qualifier(|m| {
         Some(match m {
@@ -90,7 +96,7 @@ pub fn vote<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
 }
 
 /// `match.{any,all}.sync.{b32,b64} d{|p}, a, members`.
-pub fn matching<'m, 's>(
+pub(crate) fn matching<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -111,7 +117,7 @@ pub fn matching<'m, 's>(
 }
 
 /// `redux.sync.op.type d, a, members`.
-pub fn reduction<'m, 's>(
+pub(crate) fn reduction<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -149,7 +155,7 @@ pub fn reduction<'m, 's>(
 }
 
 /// `bar.warp.sync members`.
-pub fn warp_barrier<'m, 's>(
+pub(crate) fn warp_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -163,7 +169,10 @@ pub fn warp_barrier<'m, 's>(
 }
 
 /// `elect.sync d|p, members`.
-pub fn elect<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn elect<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Sync);
     inst.finish()?;
     let members = Some(cx.source(inst.operand(1)?, MASK)?);
@@ -174,7 +183,7 @@ pub fn elect<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
 }
 
 /// `activemask.b32 d`.
-pub fn active_mask<'m, 's>(
+pub(crate) fn active_mask<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {

@@ -1,17 +1,18 @@
 //! `bra`, `brx.idx`, `ret`, `exit`, `trap`, and the barriers of a block.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::scope::Symbol;
 use crate::interp::fault::Fault;
-use crate::interp::program::{
-    AT_RETURN, Barrier, BarrierKind, Guard, IndexedBranch, MicroOp, Op, Pc,
-};
+use crate::interp::program::{AT_RETURN, Barrier, BarrierKind, IndexedBranch, Op, Pc};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Name, Operand, ScalarType};
 
 /// `bra{.uni} label`.
-pub fn branch<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn branch<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Uni);
     inst.finish()?;
     let Operand::Name(name) = inst.operand(0)? else {
@@ -30,7 +31,7 @@ fn label<'s>(cx: &mut Decoder<'_, '_, 's>, name: Name<'s>) -> Result<Pc, Fault> 
 }
 
 /// `brx.idx{.uni} index, list`.
-pub fn indexed_branch<'m, 's>(
+pub(crate) fn indexed_branch<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -50,7 +51,10 @@ pub fn indexed_branch<'m, 's>(
 }
 
 /// `ret{.uni}`, `exit`, `trap`, `brkpt`.
-pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn leave<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Uni);
     inst.finish()?;
     cx.emit(match inst.ast.form.opcode {
@@ -61,21 +65,11 @@ pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
     Ok(())
 }
 
-/// Turns label numbers into indices, once all labels are known.
-pub fn patch(code: &mut [MicroOp], labels: &[Pc]) {
-    for micro in code {
-        match &mut micro.op {
-            Op::Branch { target, .. } => *target = labels[*target as usize],
-            Op::IndexedBranch(branch) => {
-                branch.targets.iter_mut().for_each(|target| *target = labels[*target as usize]);
-            }
-            _ => {}
-        }
-    }
-}
-
 /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
-pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn barrier<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     inst.take(Qualifier::Cta);
     // `bar` is `barrier.aligned` (PTX ISA, "barrier").
     let aligned = inst.take(Qualifier::Aligned) || inst.ast.form.opcode == Opcode::Bar;
@@ -121,15 +115,4 @@ pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     }
     cx.emit(Op::Barrier(Box::new(Barrier { id, threads, kind, aligned })));
     Ok(())
-}
-
-/// Whether control can go on behind a micro-operation, and whether the operation ends the threads of
-/// its lanes.
-pub fn falls_through(micro: &MicroOp) -> bool {
-    let unconditional = micro.guard == Guard::Always;
-    !(unconditional
-        && matches!(
-            micro.op,
-            Op::Branch { .. } | Op::IndexedBranch(_) | Op::Return | Op::Exit | Op::Trap
-        ))
 }

@@ -8,12 +8,11 @@ use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Reversed;
 
-use super::control::falls_through;
-use crate::interp::program::{MicroOp, Op, Pc, Region};
+use crate::interp::program::{Guard, MicroOp, Op, Pc, Region};
 
 /// The basic blocks of a function, with edges reversed, so that post-dominators are dominators. One
 /// more node stands for the end of the function.
-pub struct Graph {
+pub(crate) struct Graph {
     /// First micro-operations of the blocks, in ascending order.
     pub starts: Vec<Pc>,
     /// One past the last micro-operation.
@@ -25,7 +24,7 @@ pub struct Graph {
 
 impl Graph {
     /// The graph of a function's code.
-    pub fn new(code: &[MicroOp]) -> Graph {
+    pub(crate) fn new(code: &[MicroOp]) -> Graph {
         let starts = block_starts(code);
         let edges = DiGraph::with_capacity(starts.len() + 1, 2 * starts.len());
         let mut graph = Graph { edges, starts, end: code.len() as Pc };
@@ -57,19 +56,19 @@ impl Graph {
     }
 
     /// How many blocks there are.
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.starts.len()
     }
 
     /// The micro-operations of the blocks whose entry in `blocks` is true.
-    pub fn region(&self, blocks: &[bool]) -> Region {
+    pub(crate) fn region(&self, blocks: &[bool]) -> Region {
         let end = |block: usize| self.starts.get(block + 1).copied().unwrap_or(self.end);
         let inside = (0..self.blocks()).filter(|&block| blocks[block]);
         Region::new(inside.map(|block| self.starts[block]..end(block)))
     }
 
     /// For each block whether some way from it leads out of the function other than by `trap`.
-    pub fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
+    pub(crate) fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
         let leads_out = |block: &usize| {
             let last = &code[self.end(*block, code) - 1];
             is_way_out(last) && !matches!(last.op, Op::Trap)
@@ -85,17 +84,17 @@ impl Graph {
     }
 
     /// The block in which a micro-operation stands.
-    pub fn block_of(&self, pc: usize) -> usize {
+    pub(crate) fn block_of(&self, pc: usize) -> usize {
         self.starts.partition_point(|&start| start as usize <= pc) - 1
     }
 
     /// One past the last micro-operation of a block.
-    pub fn end(&self, block: usize, code: &[MicroOp]) -> usize {
+    pub(crate) fn end(&self, block: usize, code: &[MicroOp]) -> usize {
         self.starts.get(block + 1).map_or(code.len(), |&next| next as usize)
     }
 
     /// Post-dominators if only the way out by block `way_out` counts, or no way out at all.
-    pub fn post_dominators(&self, way_out: Option<usize>) -> Dominators<NodeIndex> {
+    pub(crate) fn post_dominators(&self, way_out: Option<usize>) -> Dominators<NodeIndex> {
         let end = NodeIndex::new(self.starts.len());
         let mut edges = self.edges.clone();
         if let Some(block) = way_out {
@@ -105,19 +104,30 @@ impl Graph {
     }
 
     /// The next block up in the tree of post-dominators.
-    pub fn up(&self, dominators: &Dominators<NodeIndex>, block: usize) -> Option<usize> {
+    pub(crate) fn up(&self, dominators: &Dominators<NodeIndex>, block: usize) -> Option<usize> {
         let up = dominators.immediate_dominator(NodeIndex::new(block))?.index();
         (up < self.starts.len()).then_some(up)
     }
 
     /// Dominators, by ways from the function's first micro-operation.
-    pub fn dominators(&self) -> Dominators<NodeIndex> {
+    pub(crate) fn dominators(&self) -> Dominators<NodeIndex> {
         simple_fast(Reversed(&self.edges), NodeIndex::new(0))
     }
 }
 
+/// Whether control can go on behind a micro-operation, and whether the operation ends the threads of
+/// its lanes.
+pub(super) fn falls_through(micro: &MicroOp) -> bool {
+    let unconditional = micro.guard == Guard::Always;
+    !(unconditional
+        && matches!(
+            micro.op,
+            Op::Branch { .. } | Op::IndexedBranch(_) | Op::Return | Op::Exit | Op::Trap
+        ))
+}
+
 /// Whether lanes leave the function at this micro-operation.
-pub fn is_way_out(micro: &MicroOp) -> bool {
+pub(super) fn is_way_out(micro: &MicroOp) -> bool {
     matches!(micro.op, Op::Return | Op::Exit | Op::Trap)
 }
 

@@ -2,7 +2,7 @@
 //! Conversion Instructions").
 
 use super::atomic::{self as atomics};
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use super::transaction;
@@ -91,7 +91,10 @@ fn scope(inst: &Inst<'_, '_>) -> Scope {
 }
 
 /// `membar`, `fence`.
-pub fn fence<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn fence<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+) -> Result<(), Fault> {
     let form = &inst.ast.form;
     let orders = !form.has(Qualifier::Proxy)
         && form.has_any(&[
@@ -139,7 +142,10 @@ fn check_count(inst: &Inst<'_, '_>, shape: &Shape, count: usize) -> Result<(), F
 }
 
 /// `ld`, `ldu`.
-pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn load<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let order = order(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(1)?, space)?;
@@ -162,7 +168,10 @@ pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
 }
 
 /// `st`.
-pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn store<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let order = order(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(0)?, space)?;
@@ -183,7 +192,10 @@ pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
 }
 
 /// `atom{.sem}{.scope}{.space}.op{.vec}.type d, [a], b{, c}` and `red`.
-pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn atomic<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     if inst.ast.form.has(Qualifier::Async) {
         return Err(inst.unsupported("`red.async` is not modelled"));
     }
@@ -256,7 +268,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 
 /// `cp.async.{ca,cg}.shared.global [dst], [src], bytes{, src-size | ignore}`, and the instructions on
 /// groups of copies.
-pub fn copy_async<'m, 's>(
+pub(crate) fn copy_async<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -309,7 +321,10 @@ pub fn copy_async<'m, 's>(
 }
 
 /// `cvta{.to}.space.size d, a` and `isspacep.space p, a`.
-pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn address<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let to = inst.take(Qualifier::To);
     let space = inst.take_space();
     if inst.opcode() == Opcode::Isspacep {
@@ -350,7 +365,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand is no such register.
-    pub fn pair(&mut self, operand: &'m Operand<'s>) -> Result<Slot, Fault> {
+    pub(crate) fn pair(&mut self, operand: &'m Operand<'s>) -> Result<Slot, Fault> {
         let register = match operand {
             Operand::Name(name) => self.register(*name),
             _ => None,

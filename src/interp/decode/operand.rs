@@ -1,6 +1,6 @@
 //! From an operand as written to the slot that holds its value.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
 use crate::interp::fault::Fault;
@@ -12,7 +12,7 @@ use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, 
 use crate::source::Span;
 
 /// The register file that holds values of a type.
-pub fn file_of(ty: ScalarType) -> File {
+pub(crate) fn file_of(ty: ScalarType) -> File {
     match ty.bits() {
         1 => File::Pred,
         2..=32 => File::W32,
@@ -21,7 +21,7 @@ pub fn file_of(ty: ScalarType) -> File {
 }
 
 /// What reading a special register yields.
-pub enum Reading {
+pub(super) enum Reading {
     /// A number that does not change while a warp runs.
     Steady(Steady),
     /// Another number each time.
@@ -32,7 +32,7 @@ pub enum Reading {
 
 /// What reading a special register yields. Every block is a cluster of its own, one multiprocessor
 /// runs all blocks, and events are not counted.
-pub fn reading(register: Special) -> Reading {
+pub(super) fn reading(register: Special) -> Reading {
     Reading::Steady(match register {
         Special::Tid(axis) => Steady::Tid(axis),
         Special::Ntid(axis) => Steady::Ntid(axis),
@@ -80,7 +80,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand has no value to read, or its register has another width.
-    pub fn source(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+    pub(crate) fn source(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+    ) -> Result<Slot, Fault> {
         let file = file_of(ty);
         match operand {
             Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
@@ -112,7 +116,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::source`].
-    pub fn source_low(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+    pub(crate) fn source_low(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+    ) -> Result<Slot, Fault> {
         let register = match operand {
             Operand::Name(name) => self.register(*name),
             Operand::Offset { name, offset, indexed: false } => match self.register(*name) {
@@ -130,7 +138,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     }
 
     /// The low 32 bits of a register of 64.
-    pub fn low_half(&mut self, register: Register) -> Slot {
+    pub(crate) fn low_half(&mut self, register: Register) -> Slot {
         let d = self.scratch(File::W32);
         self.emit_lanes(warp!(bits 1; |a: u64| -> u32 { a as u32 }), &[d], &[register.slot]);
         d
@@ -176,7 +184,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     }
 
     /// The register of a name, if it is one.
-    pub fn register(&mut self, name: Name<'s>) -> Option<Register> {
+    pub(crate) fn register(&mut self, name: Name<'s>) -> Option<Register> {
         match self.lookup(name) {
             Ok(Symbol::Register(register)) => Some(register),
             _ => None,
@@ -196,7 +204,12 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::source`].
-    pub fn named_source(&mut self, name: Name<'s>, offset: i64, file: File) -> Result<Slot, Fault> {
+    pub(crate) fn named_source(
+        &mut self,
+        name: Name<'s>,
+        offset: i64,
+        file: File,
+    ) -> Result<Slot, Fault> {
         let reading = match special(name.text) {
             Some(SpecialName::Scalar(register)) => reading(register),
             Some(SpecialName::Zero) => Reading::Steady(Steady::Constant(0)),
@@ -256,7 +269,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand cannot be written.
-    pub fn dest(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+    pub(crate) fn dest(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         match operand {
             Operand::Sink(_) => Ok(self.scratch(file_of(ty))),
             Operand::Name(name) => self.named_dest(*name, ty),
@@ -269,7 +282,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::dest`].
-    pub fn named_dest(&mut self, name: Name<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+    pub(crate) fn named_dest(&mut self, name: Name<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         match self.lookup(name)? {
             Symbol::Register(register) if register.file == file_of(ty) => Ok(register.slot),
             Symbol::Register(register) => Err(self.wrong_width(name, register)),
@@ -282,7 +295,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The operand cannot be written, or its register is narrower than the type.
-    pub fn dest_wide(
+    pub(crate) fn dest_wide(
         &mut self,
         operand: &'m Operand<'s>,
         ty: ScalarType,
@@ -307,7 +320,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The register is narrower than the type.
-    pub fn register_dest(
+    pub(crate) fn register_dest(
         &self,
         register: Register,
         span: Span,
@@ -325,7 +338,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The address starts neither from a register nor from a variable.
-    pub fn place(&mut self, operand: &'m Operand<'s>, space: StateSpace) -> Result<Place, Fault> {
+    pub(crate) fn place(
+        &mut self,
+        operand: &'m Operand<'s>,
+        space: StateSpace,
+    ) -> Result<Place, Fault> {
         let address = match operand {
             Operand::Address(address) => address,
             // An element of an array may stand without brackets.

@@ -12,8 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use super::control::falls_through;
-use super::graph::{Graph, is_way_out};
+use super::graph::{Graph, falls_through, is_way_out};
 use super::ways::{Ways, within_loops};
 use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 
@@ -22,7 +21,7 @@ use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 const MOST: usize = 64;
 
 /// Writes the assembler's meeting point into every branch of a function.
-pub fn annotate(code: &mut [MicroOp]) {
+pub(super) fn annotate(code: &mut [MicroOp]) {
     let graph = Graph::new(code);
     let kept = last_return(code);
     let dominators = graph.post_dominators(kept.map(|pc| graph.block_of(pc)));
@@ -44,7 +43,7 @@ pub fn annotate(code: &mut [MicroOp]) {
 /// those for which the last return counts before the others. A `trap` counts only where there is no
 /// other way out: no assembler takes the failure for the rule. Then come the points by ways within a
 /// loop. Also returned is the code of each loop.
-pub fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
+pub(super) fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
     let graph = Graph::new(code);
     let mut found: BTreeMap<Pc, Vec<Meeting>> = BTreeMap::new();
     let returns = graph.returns(code);

@@ -10,7 +10,7 @@ use crate::ptx::{ScalarType, StateSpace};
 
 /// A declared register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Register {
+pub(crate) struct Register {
     /// Its file.
     pub file: File,
     /// Its slot; a 128-bit register has this and the next one.
@@ -23,7 +23,7 @@ pub struct Register {
 
 impl Register {
     /// An element of a vector whose first register this is; the elements lie one behind the other.
-    pub fn element(self, index: u8) -> Register {
+    pub(crate) fn element(self, index: u8) -> Register {
         let each = if self.bits == 128 { 2 } else { 1 };
         Register { slot: self.slot + each * Slot::from(index), ..self }
     }
@@ -31,7 +31,7 @@ impl Register {
 
 /// Where a variable lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Home {
+pub(crate) enum Home {
     /// At an address of its state space.
     Absolute(u64),
     /// At an offset into the frame's local memory.
@@ -40,7 +40,7 @@ pub enum Home {
 
 /// A declared variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// The space that it was declared in.
     pub space: StateSpace,
     /// Where it lies.
@@ -64,7 +64,7 @@ impl Variable {
 
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Symbol {
+pub(crate) enum Symbol {
     /// A register.
     Register(Register),
     /// A vector register: its first element and how many there are.
@@ -83,7 +83,7 @@ pub enum Symbol {
 
 /// What a parameterised declaration (`%r<100>`) declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
+pub(super) enum Family {
     /// Registers of that type; the number of elements of each.
     Registers(ScalarType, u8),
     /// Variables: the first one, and the bytes from each to the next.
@@ -92,14 +92,14 @@ pub enum Family {
 
 /// A scope of a function's body.
 #[derive(Debug, Default)]
-pub struct Scope<'s> {
+pub(super) struct Scope<'s> {
     names: FxHashMap<&'s str, Symbol>,
     /// For each row such as `%r<100>`, by its prefix: the count, and what each member is.
     families: FxHashMap<&'s str, (u32, Family)>,
 }
 
 /// What a lookup finds.
-pub enum Found {
+pub(super) enum Found {
     /// A name with its meaning.
     Symbol(Symbol),
     /// A register of a parameterised family that has no slot yet, in this scope.
@@ -108,42 +108,42 @@ pub enum Found {
 
 /// The scopes that are open at a place, outermost first.
 #[derive(Debug, Default)]
-pub struct Scopes<'s> {
+pub(super) struct Scopes<'s> {
     open: Vec<Scope<'s>>,
 }
 
 impl<'s> Scopes<'s> {
     /// Opens a scope.
-    pub fn push(&mut self) {
+    pub(super) fn push(&mut self) {
         self.open.push(Scope::default());
     }
 
     /// Closes the innermost scope.
-    pub fn pop(&mut self) {
+    pub(super) fn pop(&mut self) {
         self.open.pop();
     }
 
     /// Declares a name in the innermost scope.
-    pub fn declare(&mut self, name: &'s str, symbol: Symbol) {
+    pub(super) fn declare(&mut self, name: &'s str, symbol: Symbol) {
         if let Some(scope) = self.open.last_mut() {
             scope.names.insert(name, symbol);
         }
     }
 
     /// Declares a name in the scope at a depth that [`Found::Member`] named.
-    pub fn declare_at(&mut self, depth: usize, name: &'s str, symbol: Symbol) {
+    pub(super) fn declare_at(&mut self, depth: usize, name: &'s str, symbol: Symbol) {
         self.open[depth].names.insert(name, symbol);
     }
 
     /// Declares `prefix0` to `prefix(count-1)` in the innermost scope.
-    pub fn declare_family(&mut self, prefix: &'s str, count: u32, family: Family) {
+    pub(super) fn declare_family(&mut self, prefix: &'s str, count: u32, family: Family) {
         if let Some(scope) = self.open.last_mut() {
             scope.families.insert(prefix, (count, family));
         }
     }
 
     /// The innermost meaning of a name.
-    pub fn find(&self, name: &str) -> Option<Found> {
+    pub(super) fn find(&self, name: &str) -> Option<Found> {
         for (depth, scope) in self.open.iter().enumerate().rev() {
             if let Some(&symbol) = scope.names.get(name) {
                 return Some(Found::Symbol(symbol));

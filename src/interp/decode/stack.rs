@@ -12,7 +12,10 @@ use crate::ptx::{Operand, ScalarType};
 const DEFAULT_ALIGN: u64 = 8;
 
 /// `alloca.type d, size{, align}`, `stacksave.type d`, `stackrestore.type a`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let ty = inst.take_type()?;
     if !matches!(ty, ScalarType::U32 | ScalarType::U64) {
         return Err(inst.bad_type(ty));

@@ -2,7 +2,7 @@
 //! cluster is one block here.
 
 use super::atomic as atomics;
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use crate::interp::exec::pending_count;
@@ -41,7 +41,7 @@ const MBARRIER_OPERATIONS: &[Qualifier] = &[
 ];
 
 /// `mbarrier.op{.shared}.b64 ...`.
-pub fn mbarrier<'m, 's>(
+pub(crate) fn mbarrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -110,7 +110,7 @@ pub fn mbarrier<'m, 's>(
 /// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so they end here and their arrival follows
 /// at once. Without `.noinc` the phase first expects one arrival more, so the object stays as
 /// it is.
-pub fn copy_arrives<'m, 's>(
+pub(super) fn copy_arrives<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -139,7 +139,7 @@ pub fn copy_arrives<'m, 's>(
 
 /// `cp.async.bulk.dst.src.completion [to], [from], size{, [object]}{, policy}`, the same with
 /// `cp.reduce`, and the instructions on groups of copies, for which no copy is left to wait for.
-pub fn copy_bulk<'m, 's>(
+pub(super) fn copy_bulk<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -183,7 +183,7 @@ pub fn copy_bulk<'m, 's>(
 }
 
 /// `barrier.cluster.arrive`, `barrier.cluster.wait`: the cluster is the block. Only `wait` waits.
-pub fn cluster_barrier<'m, 's>(
+pub(crate) fn cluster_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
@@ -203,7 +203,7 @@ pub fn cluster_barrier<'m, 's>(
 }
 
 /// `mapa{.space}.type d, a, rank` and `getctarank{.space}.u32 d, a`: the only rank is 0.
-pub fn map_address<'m, 's>(
+pub(crate) fn map_address<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {

@@ -10,7 +10,7 @@ use crate::ptx::{Declarator, Function, Initializer, Item, Module, ScalarType, St
 use crate::ptx::{Immediate, Value, Variable};
 
 /// What decoding a function needs to know of its module.
-pub struct Unit<'m, 's> {
+pub(crate) struct Unit<'m, 's> {
     /// Where module variables lie; shared memory grows as functions with variables are decoded.
     pub layout: StateSpaceLayout,
     /// Functions that were named so far, by number.
@@ -28,7 +28,7 @@ pub struct Unit<'m, 's> {
 const MAX_VARIABLE: u64 = 1 << 32;
 
 /// Bytes of a declared variable; an unsized array takes its size from its initial value.
-pub fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
+pub(super) fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
     let element = element_size(variable);
     let listed = match &declarator.initializer {
         Some(Initializer::List(items)) => items.len() as u64,
@@ -41,23 +41,23 @@ pub fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
 }
 
 /// Alignment in bytes.
-pub fn align_of(variable: &Variable<'_>) -> u64 {
+pub(super) fn align_of(variable: &Variable<'_>) -> u64 {
     variable.align.unwrap_or_else(|| element_size(variable)).max(1)
 }
 
 /// Bytes of an element.
-pub fn element_size(variable: &Variable<'_>) -> u64 {
+pub(super) fn element_size(variable: &Variable<'_>) -> u64 {
     let scalar = variable.ty.map_or(8, |ty| u64::from(ty.bits().div_ceil(8)));
     scalar * u64::from(variable.vector.max(1))
 }
 
 /// The smallest multiple of `align` that is at least `offset`.
-pub fn align_up(offset: u64, align: u64) -> u64 {
+pub(super) fn align_up(offset: u64, align: u64) -> u64 {
     offset.div_ceil(align.max(1)).saturating_mul(align.max(1))
 }
 
 /// The low `bits` of a constant as the type wants them.
-pub fn constant_bits(value: Value, ty: ScalarType) -> u64 {
+pub(super) fn constant_bits(value: Value, ty: ScalarType) -> u64 {
     match (value, ty) {
         (Value::Signed(v), _) => v as u64,
         (Value::Unsigned(v), _) => v,
@@ -77,7 +77,7 @@ impl<'m, 's> Unit<'m, 's> {
     ///
     /// # Errors
     /// An initial value that is not modelled.
-    pub fn new(
+    pub(crate) fn new(
         module: &'m Module<'s>,
         kernel: &str,
         dynamic_shared: u64,
@@ -149,7 +149,7 @@ impl<'m, 's> Unit<'m, 's> {
     ///
     /// # Errors
     /// The variable is too large.
-    pub fn new_static(
+    pub(crate) fn new_static(
         &mut self,
         variable: &Variable<'s>,
         name: &str,
@@ -168,7 +168,7 @@ impl<'m, 's> Unit<'m, 's> {
     }
 
     /// Gives a shared variable its place; one without a size is the dynamic part, which begins at 0.
-    pub fn shared(
+    pub(crate) fn shared(
         &mut self,
         variable: &Variable<'s>,
         declarator: &Declarator<'s>,
@@ -192,7 +192,7 @@ impl<'m, 's> Unit<'m, 's> {
     ///
     /// # Errors
     /// A value that is not modelled.
-    pub fn initialize(
+    pub(crate) fn initialize(
         &mut self,
         variable: &Variable<'s>,
         declarator: &Declarator<'s>,
@@ -271,7 +271,7 @@ impl<'m, 's> Unit<'m, 's> {
 
     /// The meaning of a name at module level. A function that is named gets a number and will be
     /// decoded.
-    pub fn resolve(&mut self, name: &str) -> Option<Symbol> {
+    pub(crate) fn resolve(&mut self, name: &str) -> Option<Symbol> {
         if let Some(&place) = self.variables.get(name) {
             return Some(Symbol::Variable(place));
         }

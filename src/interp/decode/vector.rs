@@ -4,7 +4,7 @@
 //! In: an operand. Out: its elements, each of which can be read and written like a register of its
 //! own. Elements of a vector register have no names that an operand could carry.
 
-use super::body::Decoder;
+use super::decoder::Decoder;
 use super::operand::{Reading, file_of, reading};
 use super::scope::{Register, Symbol};
 use crate::interp::fault::Fault;
@@ -16,7 +16,7 @@ use crate::source::Span;
 
 /// One of the elements of an operand.
 #[derive(Clone, Copy)]
-pub enum Element<'m, 's> {
+pub(crate) enum Element<'m, 's> {
     /// An operand of its own: the only one, or one in braces.
     Operand(&'m Operand<'s>),
     /// A register without a name of its own: of a vector register, or one that holds a component of a
@@ -27,7 +27,7 @@ pub enum Element<'m, 's> {
 impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The elements of a vector operand: one in braces, a vector register (PTX ISA, "Vectors as
     /// Operands"), or a special register that is a vector; `None` for any other operand.
-    pub fn vector(&mut self, operand: &'m Operand<'s>) -> Option<Vec<Element<'m, 's>>> {
+    pub(crate) fn vector(&mut self, operand: &'m Operand<'s>) -> Option<Vec<Element<'m, 's>>> {
         match operand {
             Operand::Vector(items, _) => Some(items.iter().map(Element::Operand).collect()),
             Operand::Name(name) => match self.lookup(*name) {
@@ -62,7 +62,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     }
 
     /// The elements of an operand that may be a vector.
-    pub fn elements(&mut self, operand: &'m Operand<'s>) -> Vec<Element<'m, 's>> {
+    pub(crate) fn elements(&mut self, operand: &'m Operand<'s>) -> Vec<Element<'m, 's>> {
         self.vector(operand).unwrap_or_else(|| vec![Element::Operand(operand)])
     }
 
@@ -70,7 +70,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::source_low`].
-    pub fn element_source(
+    pub(crate) fn element_source(
         &mut self,
         element: Element<'m, 's>,
         ty: ScalarType,
@@ -89,7 +89,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::dest_wide`].
-    pub fn element_dest(
+    pub(crate) fn element_dest(
         &mut self,
         element: Element<'m, 's>,
         ty: ScalarType,
@@ -104,7 +104,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::temporary`].
-    pub fn element_temporary(
+    pub(crate) fn element_temporary(
         &mut self,
         element: Element<'m, 's>,
         ty: ScalarType,
@@ -120,7 +120,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// As [`Decoder::store_wide`].
-    pub fn element_store(
+    pub(crate) fn element_store(
         &mut self,
         element: Element<'m, 's>,
         ty: ScalarType,
@@ -147,7 +147,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The element cannot be written.
-    pub fn element_result(
+    pub(crate) fn element_result(
         &mut self,
         element: Element<'m, 's>,
         ty: ScalarType,
@@ -168,7 +168,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ///
     /// # Errors
     /// The element is no 128-bit register.
-    pub fn element_pair(&mut self, element: Element<'m, 's>) -> Result<Slot, Fault> {
+    pub(crate) fn element_pair(&mut self, element: Element<'m, 's>) -> Result<Slot, Fault> {
         match element {
             Element::Operand(operand) => self.pair(operand),
             Element::Register(register, _) if register.bits == 128 => Ok(register.slot),

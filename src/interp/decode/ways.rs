@@ -27,7 +27,7 @@ struct Loop {
 }
 
 /// The places through which all ways to one end lead.
-pub struct Ways {
+pub(super) struct Ways {
     /// The number of the loop whose ways count.
     pub within: usize,
     /// For each block whether lanes that part at its end may meet at these places.
@@ -38,7 +38,7 @@ pub struct Ways {
 }
 
 /// The places of every end of every loop, and the code of all loops.
-pub fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
+pub(super) fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
     let loops = natural_loops(graph);
     let dominators = graph.dominators();
     let mut work = 0;
@@ -67,7 +67,7 @@ pub fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
 
 impl Ways {
     /// The blocks at which lanes may meet that have parted at the end of `block`, nearest first.
-    pub fn places(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn places(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
         let chain = self.branches[block].then(|| self.common.strict_dominators(node(block)));
         chain.flatten().into_iter().flatten().filter_map(|place| match place == self.end.0 {
             true => self.end.1,

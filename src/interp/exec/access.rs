@@ -11,10 +11,10 @@ use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
 use crate::ptx::StateSpace;
 use std::sync::atomic::AtomicU32;
 
-pub use super::part::{AccessFault, Part};
+pub(super) use super::part::{AccessFault, Part};
 
 /// The memory that a warp can reach.
-pub struct Spaces<'a> {
+pub(super) struct Spaces<'a> {
     /// Where the windows are.
     pub layout: &'a StateSpaceLayout,
     /// Global and constant memory.
@@ -35,7 +35,7 @@ pub struct Spaces<'a> {
 
 /// What an access does to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Intent {
+pub(super) enum Intent {
     /// The access reads.
     Read,
     /// The access writes, and perhaps reads.
@@ -44,7 +44,7 @@ pub enum Intent {
 
 impl<'a> Spaces<'a> {
     /// The address of each lane.
-    pub fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
+    pub(super) fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
         let offset = place.offset as u64;
         let mut addresses = [offset; LANES];
         match place.base {
@@ -76,7 +76,7 @@ impl<'a> Spaces<'a> {
 
     /// The window that holds an address of a state space, and the state space that the window belongs
     /// to.
-    pub fn window(
+    pub(super) fn window(
         &self,
         space: StateSpace,
         address: u64,
@@ -134,7 +134,7 @@ impl<'a> Spaces<'a> {
 
     /// Splits an access by the windows that it touches, checks bounds and alignment, and hands each
     /// part to `each`.
-    pub fn parts(
+    pub(super) fn parts(
         &self,
         (space, bytes, intent): (StateSpace, u32, Intent),
         addresses: &[u64; LANES],
@@ -184,7 +184,7 @@ impl<'a> Spaces<'a> {
 
     /// The buffer or module variable that begins nearest to an address, and how far from its beginning
     /// the address is.
-    pub fn beside(&self, address: u64, bytes: u32) -> Option<Box<Outside>> {
+    pub(super) fn beside(&self, address: u64, bytes: u32) -> Option<Box<Outside>> {
         let half = self.layout.region_limit() / 2;
         let index = self.layout.region_index(address.checked_add(half)?)?;
         let buffer = self.global.regions().get(index)?.name.clone();
@@ -193,7 +193,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// The sentence about an access that lies outside of its window.
-    pub fn outside(
+    pub(super) fn outside(
         &self,
         window: Window<'a>,
         address: u64,
@@ -223,7 +223,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// `ld`.
-    pub fn load(
+    pub(super) fn load(
         &self,
         registers: &mut Registers,
         load: &Load,
@@ -267,7 +267,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// `st`.
-    pub fn store(
+    pub(super) fn store(
         &self,
         registers: &Registers,
         store: &Store,
@@ -316,7 +316,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// Reads bytes of one lane's generic address space, for calls and messages.
-    pub fn read_byte(&self, address: u64, lane: usize) -> Option<u8> {
+    pub(super) fn read_byte(&self, address: u64, lane: usize) -> Option<u8> {
         let (window, _) = self.window(StateSpace::Generic, address, Intent::Read).ok()?;
         let offset = window.offset(address, 1)?;
         Some(window.read(offset, lane, 1) as u8)
@@ -324,7 +324,7 @@ impl<'a> Spaces<'a> {
 }
 
 /// Writes loaded elements, extended as the destination asks.
-pub fn put(
+pub(super) fn put(
     registers: &mut Registers,
     dest: Destination,
     raw: [u64; LANES],

@@ -12,7 +12,7 @@ use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
     /// `atom`, `red`: one lane after the other, in ascending order.
-    pub fn atomic(
+    pub(super) fn atomic(
         &self,
         registers: &mut Registers,
         atomic: &Atomic,

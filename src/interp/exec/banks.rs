@@ -11,7 +11,7 @@ const BANKS: usize = 32;
 const NONE: u64 = u64::MAX;
 
 /// The wavefronts of lanes that access `bytes` bytes each at these offsets.
-pub fn wavefronts(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
+pub(super) fn wavefronts(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
     let together = LANES / (bytes.next_power_of_two() as usize / 4).clamp(1, 4);
     let all = if together == LANES { Mask::MAX } else { (1 << together) - 1 };
     let turns = (0..LANES).step_by(together);
@@ -43,14 +43,14 @@ fn turn(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
 }
 
 /// The passes of an atomic operation on shared memory: each bank performs one operation in a pass, on one word, for one lane.
-pub fn turns(offsets: &[u64; LANES], mask: Mask) -> u64 {
+pub(super) fn turns(offsets: &[u64; LANES], mask: Mask) -> u64 {
     let mut counts = [0; BANKS];
     lanes(mask).for_each(|lane| counts[(offsets[lane] / 4) as usize % BANKS] += 1);
     counts.into_iter().max().unwrap_or(0)
 }
 
 /// The passes of an atomic operation on global memory: one operation on each address in a pass.
-pub fn repeats(offsets: &[u64; LANES], mask: Mask) -> u64 {
+pub(super) fn repeats(offsets: &[u64; LANES], mask: Mask) -> u64 {
     let mut all: Vec<u64> = lanes(mask).map(|lane| offsets[lane]).collect();
     all.sort_unstable();
     all.chunk_by(|a, b| a == b).map(|same| same.len() as u64).max().unwrap_or(0)

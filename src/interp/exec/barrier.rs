@@ -13,10 +13,25 @@ use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
 use crate::interp::program::{Barrier, BarrierKind, Op};
-use crate::interp::registers::{LANES, Mask};
+use crate::interp::registers::{LANES, Mask, Slot};
 
 /// The rule of `.aligned` (PTX ISA, "barrier").
 const ALIGNED: &str = "all lanes of a warp must execute this barrier together";
+
+/// The number of the barrier that an instruction names, and the thread count; `value` reads a register.
+fn named(barrier: &Barrier, value: impl Fn(Slot) -> u32) -> Result<(u32, Option<u32>), String> {
+    let id = barrier.id.map_or(CLUSTER, &value);
+    if barrier.id.is_some() && id as usize >= COUNT {
+        return Err(format!("there is no barrier {id} among the {COUNT} of a block"));
+    }
+    let threads = barrier.threads.map(value);
+    match threads.filter(|&count| count == 0 || count % LANES as u32 != 0) {
+        Some(threads) => Err(format!(
+            "a barrier's thread count has to be a multiple of {LANES}, and {threads} is none"
+        )),
+        None => Ok((id, threads)),
+    }
+}
 
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
@@ -28,7 +43,7 @@ impl<C: Tally> Block<'_, C> {
     }
 
     /// Lets a group arrive that has come to a barrier instruction.
-    pub fn arrive_at_barrier(
+    pub(super) fn arrive_at_barrier(
         &mut self,
         warp: usize,
         index: usize,
@@ -48,21 +63,10 @@ impl<C: Tally> Block<'_, C> {
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             Err(machine.blame(fault, warp as u32, lanes))
         };
-        let id = match barrier.id {
-            Some(slot) => match registers.w32[slot as usize][first] {
-                id if (id as usize) < COUNT => id,
-                id => {
-                    return fault(format!("there is no barrier {id} among the {COUNT} of a block"));
-                }
-            },
-            None => CLUSTER,
+        let (id, threads) = match named(barrier, |slot| registers.w32[slot as usize][first]) {
+            Ok(named) => named,
+            Err(message) => return fault(message),
         };
-        let threads = barrier.threads.map(|slot| registers.w32[slot as usize][first]);
-        if let Some(threads) = threads.filter(|&count| count == 0 || count % LANES as u32 != 0) {
-            return fault(format!(
-                "a barrier's thread count has to be a multiple of {LANES}, and {threads} is none"
-            ));
-        }
         let (waits, vote) = match barrier.kind {
             BarrierKind::Sync => (true, None),
             BarrierKind::Arrive => (false, None),
@@ -149,7 +153,7 @@ impl<C: Tally> Block<'_, C> {
     /// The fault of a warp some of whose lanes wait at an aligned barrier, while all its others have gone around it
     /// and wait for them where the paths meet. Lanes that go from there to the end of the kernel count as ended; where
     /// lanes meet by chance, nothing is said.
-    pub fn divergent_barrier(&self) -> Option<Fault> {
+    pub(super) fn divergent_barrier(&self) -> Option<Fault> {
         for (number, warp) in self.warps.iter().enumerate().filter(|(_, w)| !w.schedule.is_random())
         {
             let waits = |index: &usize| {
@@ -179,7 +183,7 @@ impl<C: Tally> Block<'_, C> {
     /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was
     /// one. A barrier without a thread count, or at which all threads of the block wait, orders them all; any other one
     /// orders what the threads that have arrived did in front of it before what those do that wait at it.
-    pub fn release_barriers(&mut self, mut shadow: Option<&mut Shadow>) -> bool {
+    pub(super) fn release_barriers(&mut self, mut shadow: Option<&mut Shadow>) -> bool {
         let mut any = false;
         for id in 0..self.barriers.gates.len() {
             let gate = &self.barriers.gates[id];

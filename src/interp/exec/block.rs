@@ -29,7 +29,7 @@ const MAX_TESTS: u64 = 1 << 18;
 
 /// Whether a block has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub(super) enum Progress {
     /// All its threads have ended.
     Done,
     /// It has used up its budget of instructions.
@@ -38,7 +38,7 @@ pub enum Progress {
 
 /// One block.
 #[derive(Debug)]
-pub struct Block<'p, C> {
+pub(super) struct Block<'p, C> {
     /// The data shared by all blocks.
     pub machine: &'p Machine<'p>,
     /// Its index in the grid.
@@ -76,7 +76,7 @@ pub struct Block<'p, C> {
 
 impl<'p, C: Tally> Block<'p, C> {
     /// A block at the start of the kernel.
-    pub fn new(machine: &'p Machine<'p>, id: [u32; 3], counters: C) -> Block<'p, C> {
+    pub(super) fn new(machine: &'p Machine<'p>, id: [u32; 3], counters: C) -> Block<'p, C> {
         let warps = (0..machine.warps()).map(|index| Warp::new(machine, id, index)).collect();
         Block {
             machine,
@@ -106,7 +106,11 @@ impl<'p, C: Tally> Block<'p, C> {
     ///
     /// # Errors
     /// The kernel faulted.
-    pub fn run(&mut self, budget: u64, shadow: &mut Option<Shadow>) -> Result<Progress, Fault> {
+    pub(super) fn run(
+        &mut self,
+        budget: u64,
+        shadow: &mut Option<Shadow>,
+    ) -> Result<Progress, Fault> {
         let end = self.steps.saturating_add(budget);
         if let Some(shadow) = shadow {
             let next = shadow.next_phase();
@@ -171,7 +175,7 @@ impl<'p, C: Tally> Block<'p, C> {
     }
 
     /// The current phase of a warp; a new one if something has ordered the warp's lanes.
-    pub fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
+    pub(super) fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
         self.pass_barriers(shadow);
         if self.before.1 != self.epoch {
             self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
@@ -263,7 +267,7 @@ impl<'p, C: Tally> Block<'p, C> {
 
     /// Adds to the fault of a launch that has not ended where its threads are: the loop in which the first lanes that run
     /// spin, and what the others do.
-    pub fn spinning(&self, mut fault: Fault) -> Fault {
+    pub(super) fn spinning(&self, mut fault: Fault) -> Fault {
         fault.block = Some(self.id);
         let mut places: Vec<Standing> = Vec::new();
         for warp in &self.warps {

@@ -50,7 +50,7 @@ impl<'a> Spaces<'a> {
     ///
     /// # Errors
     /// A size or address that is misaligned, an access out of bounds, a bad `mbarrier` object.
-    pub fn copy_bulk(
+    pub(super) fn copy_bulk(
         &self,
         registers: &Registers,
         copy: &BulkCopy,

@@ -149,7 +149,7 @@ impl Warp {
     }
 
     /// Hands the results of lanes that have returned from a call over to the caller's frame.
-    pub fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         machine: &Machine<'_>,
         callee: usize,
@@ -172,7 +172,7 @@ impl<C: Tally> Block<'_, C> {
     ///
     /// # Errors
     /// An unknown callee, too many frames, a failed assertion.
-    pub fn call(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+    pub(super) fn call(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let block = self.id;
         let group = self.warps[warp].groups[index].clone();

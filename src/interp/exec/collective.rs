@@ -45,7 +45,7 @@ impl<C: Tally> Block<'_, C> {
     ///
     /// # Errors
     /// A lane executes the instruction that is not in its own member mask.
-    pub fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+    pub(super) fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let warp = &mut self.warps[warp];
         let Some(collective) = warp.collective(machine, index) else {
@@ -86,7 +86,7 @@ impl<C: Tally> Block<'_, C> {
 
     /// Lets every collective instruction of a warp happen whose members have all come. Returns whether
     /// there was one.
-    pub fn resolve_collectives(&mut self, warp: usize) -> bool {
+    pub(super) fn resolve_collectives(&mut self, warp: usize) -> bool {
         self.warps[warp].resolve_collectives(self.machine, &mut self.counters)
     }
 }

@@ -12,7 +12,7 @@ use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
     /// `cp.async`.
-    pub fn copy(
+    pub(super) fn copy(
         &self,
         registers: &Registers,
         copy: &CopyAsync,
@@ -81,7 +81,7 @@ impl Spaces<'_> {
 
 impl Watch<'_> {
     /// Lanes make a group of their copies, or wait for some.
-    pub fn copies(&mut self, mask: Mask, group: CopyGroup) {
+    pub(super) fn copies(&mut self, mask: Mask, group: CopyGroup) {
         let Some(shadow) = self.shadow.as_deref_mut() else { return };
         for lane in lanes(mask) {
             let owner = (self.warp, lane);

@@ -17,7 +17,7 @@ impl Spaces<'_> {
     ///
     /// # Errors
     /// A row that is misaligned or out of bounds, a race.
-    pub fn fragment(
+    pub(super) fn fragment(
         &self,
         registers: &mut Registers,
         fragment: &FragmentMove,

@@ -3,14 +3,14 @@
 use crate::interp::registers::{LANES, Mask};
 
 /// How many barriers a block has.
-pub const COUNT: usize = 16;
+pub(super) const COUNT: usize = 16;
 
 /// The number under which the cluster's barrier is kept: a cluster is one block.
-pub const CLUSTER: u32 = COUNT as u32;
+pub(super) const CLUSTER: u32 = COUNT as u32;
 
 /// The state of one barrier.
 #[derive(Clone, Debug, Default)]
-pub struct Gate {
+pub(super) struct Gate {
     /// The lanes of each warp that have arrived.
     pub arrived: Vec<Mask>,
     /// Those of them that wait until the barrier opens.
@@ -27,7 +27,7 @@ pub struct Gate {
 
 impl Gate {
     /// Lets lanes of a warp arrive, of which `live` have not ended; `vote` are those that vote yes.
-    pub fn arrive(&mut self, warp: usize, lanes: Mask, live: Mask, vote: Option<Mask>) {
+    pub(super) fn arrive(&mut self, warp: usize, lanes: Mask, live: Mask, vote: Option<Mask>) {
         let all_came = |arrived: Mask| live & !arrived == 0;
         let (before, missing) = (self.arrived[warp], LANES as u32 - live.count_ones());
         self.arrived[warp] |= lanes;
@@ -44,7 +44,7 @@ impl Gate {
 
 /// The state of a block's barriers.
 #[derive(Clone, Debug, Default)]
-pub struct Barriers {
+pub(super) struct Barriers {
     /// The barriers by number; empty before the first arrival.
     pub gates: Vec<Gate>,
 }

@@ -27,7 +27,7 @@ const WATCHED: u64 = 1 << 29;
 
 /// The outcome of a launch, besides memory.
 #[derive(Debug)]
-pub struct Executed<C> {
+pub(crate) struct Executed<C> {
     /// The events that were counted.
     pub counters: C,
     /// Instructions of warps.
@@ -47,7 +47,7 @@ fn watched(machine: &Machine<'_>) -> bool {
 }
 
 /// The stamps of all memory.
-pub fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
+pub(super) fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
     let program = machine.program;
     Shadow::new(regions, program.layout.shared_bytes, (races, program.orders))
@@ -57,7 +57,11 @@ pub fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
 ///
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
-pub fn run<C: Total>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed<C>, Fault> {
+pub(crate) fn run<C: Total>(
+    machine: &Machine<'_>,
+    limit: u64,
+    races: bool,
+) -> Result<Executed<C>, Fault> {
     let watches = races && !machine.program.heap && watched(machine);
     let mut shadow = watches.then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
@@ -65,7 +69,7 @@ pub fn run<C: Total>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<E
 
 /// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
 /// run in order.
-pub fn run_side_by_side<C: Total>(
+pub(crate) fn run_side_by_side<C: Total>(
     machine: &Machine<'_>,
     limit: u64,
     races: bool,

@@ -7,7 +7,7 @@ use crate::interp::registers::{Mask, Registers};
 
 /// A call's registers and its part of local memory.
 #[derive(Debug)]
-pub struct Frame {
+pub(super) struct Frame {
     /// Which function runs in it.
     pub function: FunctionId,
     /// Its registers.
@@ -24,7 +24,7 @@ pub struct Frame {
 
 /// Whether a group can run, and otherwise the reason why it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub(super) enum State {
     /// It can run.
     Ready,
     /// All its lanes wait at a collective instruction for other members.
@@ -37,7 +37,7 @@ pub enum State {
 
 /// Lanes that run together.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(super) struct Group {
     /// The next micro-operation.
     pub pc: Pc,
     /// The lanes.
@@ -51,11 +51,11 @@ pub struct Group {
 }
 
 /// Index of a [`Join`] in its warp.
-pub type JoinId = usize;
+pub(super) type JoinId = usize;
 
 /// What happens when all lanes of a [`Join`] have come.
 #[derive(Clone, Copy, Debug)]
-pub enum Then {
+pub(super) enum Then {
     /// The lanes go on at the meeting point.
     Continue,
     /// The lanes go on in the caller's frame behind its call.
@@ -64,7 +64,7 @@ pub enum Then {
 
 /// A place where lanes meet: a branch's post-dominator or the end of a call.
 #[derive(Clone, Debug)]
-pub struct Join {
+pub(super) struct Join {
     /// The micro-operation at which they meet; [`AT_RETURN`] for a call.
     pub at: Pc,
     /// The loop whose ways alone lead to that place: lanes that leave the loop will not come.

@@ -7,7 +7,7 @@ const GRAIN: u64 = 16;
 
 /// The blocks of the heap's region.
 #[derive(Debug)]
-pub struct Heap {
+pub(crate) struct Heap {
     /// Address of its first byte.
     base: u64,
     /// First byte and size of each free stretch; no two of them touch.
@@ -17,12 +17,12 @@ pub struct Heap {
 
 impl Heap {
     /// A heap of `bytes` bytes, all free.
-    pub fn new(base: u64, bytes: u64) -> Heap {
+    pub(crate) fn new(base: u64, bytes: u64) -> Heap {
         Heap { base, free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new() }
     }
 
     /// The address of `bytes` new bytes, the first that fit; null if none do.
-    pub fn allocate(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn allocate(&mut self, bytes: u64) -> u64 {
         let size = bytes.max(1).div_ceil(GRAIN).saturating_mul(GRAIN);
         let Some((&at, &room)) = self.free.iter().find(|&(_, &room)| room >= size) else {
             return 0;
@@ -37,7 +37,7 @@ impl Heap {
 
     /// Releases an allocation. Returns whether the address was one that [`Heap::allocate`] returned
     /// and is still in use; null counts as one.
-    pub fn release(&mut self, address: u64) -> bool {
+    pub(crate) fn release(&mut self, address: u64) -> bool {
         if address == 0 {
             return true;
         }

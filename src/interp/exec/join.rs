@@ -9,7 +9,13 @@ use crate::interp::registers::Mask;
 impl Warp {
     /// Splits a group into parts. An assembler would let them meet again at `meet`; whether they do is
     /// a matter of the launch's schedule.
-    pub fn diverge(&mut self, machine: &Machine<'_>, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
+    pub(super) fn diverge(
+        &mut self,
+        machine: &Machine<'_>,
+        index: usize,
+        meet: Pc,
+        ways: &[(Mask, Pc)],
+    ) {
         let group = self.groups[index].clone();
         let function = self.function(machine, index);
         let Meeting { at, within } = self.schedule.meeting(function, group.pc, meet);
@@ -36,7 +42,7 @@ impl Warp {
     }
 
     /// Makes a meeting point.
-    pub fn new_join(&mut self, join: Join) -> JoinId {
+    pub(super) fn new_join(&mut self, join: Join) -> JoinId {
         match self.joins.iter().position(Option::is_none) {
             Some(free) => {
                 self.joins[free] = Some(join);
@@ -50,7 +56,7 @@ impl Warp {
     }
 
     /// The meeting points of a group in its frame, the innermost first.
-    pub fn joins_of(&self, group: &Group) -> impl Iterator<Item = (JoinId, &Join)> {
+    pub(super) fn joins_of(&self, group: &Group) -> impl Iterator<Item = (JoinId, &Join)> {
         let find = |id: Option<JoinId>| id.and_then(|id| Some((id, self.joins[id].as_ref()?)));
         std::iter::successors(find(group.join), move |(_, join)| find(join.parent))
             .take_while(|(_, join)| matches!(join.then, Then::Continue))
@@ -59,7 +65,7 @@ impl Warp {
     /// Lets a group arrive that has come to one of its meeting points, or has left the loop of one. It
     /// no longer comes to the points whose loops it has left, nor to those of branches further in,
     /// which it has passed by.
-    pub fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
+    pub(super) fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
         let loops = &self.function(machine, index).loops;
         let group = self.groups.remove(index);
         let has_left =
@@ -135,7 +141,7 @@ impl Warp {
     }
 
     /// Whether lanes that go on at a meeting point end without doing anything else.
-    pub fn ends(&self, machine: &Machine<'_>, join: &Join) -> bool {
+    pub(super) fn ends(&self, machine: &Machine<'_>, join: &Join) -> bool {
         let code = &machine.program.functions[self.frames[join.frame].function as usize].code;
         let next = code[join.at.min(code.len() as Pc) as usize..].iter();
         let mut rest = next.skip_while(|micro| matches!(micro.op, Op::Nothing));
@@ -147,7 +153,7 @@ impl Warp {
 
     /// Lets all lanes go on that wait at meeting points for others, since the others may be waiting
     /// for them. Returns whether there were any.
-    pub fn release_waiting(&mut self, machine: &Machine<'_>) -> bool {
+    pub(super) fn release_waiting(&mut self, machine: &Machine<'_>) -> bool {
         let mut any = false;
         for id in 0..self.joins.len() {
             if self.joins[id].as_ref().is_some_and(|join| join.arrived != 0) {
@@ -159,7 +165,7 @@ impl Warp {
 
     /// Makes one group of those that stand at one place and consist of lanes of `among`, unless the
     /// launch's schedule decides otherwise.
-    pub fn unite(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+    pub(super) fn unite(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
         if !self.schedule.once_in(4) {
             self.merge(machine, frame, pc, among);
         }
@@ -167,7 +173,7 @@ impl Warp {
 
     /// Makes one group of those that stand at one place and consist of lanes of `among`. The new group
     /// comes only to the meeting points that all of them would have come to.
-    pub fn merge(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+    pub(super) fn merge(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
         let is_part = |group: &Group| {
             let there = group.frame == frame && group.pc == pc;
             there && group.state == State::Ready && group.mask & !among == 0
@@ -194,7 +200,13 @@ impl Warp {
     }
 
     /// Lets lanes return from their function, or end. The other lanes of the group go on.
-    pub fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
+    pub(super) fn leave(
+        &mut self,
+        machine: &Machine<'_>,
+        index: usize,
+        lanes: Mask,
+        only_function: bool,
+    ) {
         let Group { mask, join, .. } = self.groups[index];
         if mask == lanes {
             self.groups.remove(index);

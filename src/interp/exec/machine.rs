@@ -13,7 +13,7 @@ use crate::ptx::StateSpace;
 
 /// A launch that is about to run.
 #[derive(Debug)]
-pub struct Machine<'p> {
+pub(crate) struct Machine<'p> {
     /// The decoded kernel and its callees.
     pub program: &'p Program,
     /// Global and constant memory.
@@ -34,41 +34,41 @@ pub struct Machine<'p> {
 
 impl Machine<'_> {
     /// Threads of a block.
-    pub fn threads(&self) -> u32 {
+    pub(crate) fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
     /// Blocks of the grid.
-    pub fn blocks(&self) -> u64 {
+    pub(crate) fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
     /// Warps of a block.
-    pub fn warps(&self) -> u32 {
+    pub(crate) fn warps(&self) -> u32 {
         self.threads().div_ceil(LANES as u32)
     }
 
     /// A block's number in the grid, x first.
-    pub fn number(&self, [x, y, z]: [u32; 3]) -> u64 {
+    pub(crate) fn number(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [width, height, _] = self.grid.map(u64::from);
         u64::from(x) + width * (u64::from(y) + height * u64::from(z))
     }
 
     /// The index of a block in the grid.
-    pub fn block_at(&self, number: u64) -> [u32; 3] {
+    pub(crate) fn block_at(&self, number: u64) -> [u32; 3] {
         let [width, height, _] = self.grid.map(u64::from);
         [number % width, number / width % height, number / width / height].map(|n| n as u32)
     }
 
     /// Where a lane is in its block: lanes count x first, then y, then z.
-    pub fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+    pub(crate) fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
         let [x, y, _] = self.block;
         let linear = warp * LANES as u32 + lane as u32;
         [linear % x, linear / x % y, linear / x / y]
     }
 
     /// A special register's value for a lane.
-    pub fn special(&self, special: Steady, block: [u32; 3], warp: u32, lane: usize) -> u32 {
+    pub(crate) fn special(&self, special: Steady, block: [u32; 3], warp: u32, lane: usize) -> u32 {
         let bit = 1_u32 << lane;
         match special {
             Steady::Tid(axis) => self.thread(warp, lane)[axis.index()],
@@ -90,7 +90,7 @@ impl Machine<'_> {
     }
 
     /// For `isspacep`: the lanes whose generic address lies in a state space.
-    pub fn in_space(&self, addresses: &[u64; LANES], space: StateSpace) -> Mask {
+    pub(crate) fn in_space(&self, addresses: &[u64; LANES], space: StateSpace) -> Mask {
         let layout = &self.program.layout;
         lanes(Mask::MAX).fold(0, |mask, lane| {
             let address = addresses[lane];
@@ -104,7 +104,7 @@ impl Machine<'_> {
     }
 
     /// Adds the block and the first of some lanes to a fault.
-    pub fn blame(&self, mut fault: Fault, warp: u32, lanes: Mask) -> Fault {
+    pub(crate) fn blame(&self, mut fault: Fault, warp: u32, lanes: Mask) -> Fault {
         let lane = lanes.trailing_zeros() as usize;
         fault.thread = (lane < LANES).then(|| self.thread(warp, lane));
         fault

@@ -30,7 +30,7 @@ struct Object {
 }
 
 /// The number of pending arrivals in a state that `arrive` has returned.
-pub fn pending_count(state: u64) -> u64 {
+pub(crate) fn pending_count(state: u64) -> u64 {
     state & MAX_COUNT
 }
 
@@ -96,7 +96,7 @@ impl Spaces<'_> {
     ///
     /// # Errors
     /// There is no initialised object at the address, or it is used against its rules.
-    pub fn mbarrier(
+    pub(super) fn mbarrier(
         &self,
         registers: &mut Registers,
         mbarrier: &MBarrier,
@@ -155,7 +155,7 @@ impl Spaces<'_> {
     ///
     /// # Errors
     /// There is no initialised object at the address, or it is used against its rules.
-    pub fn complete_transaction(
+    pub(super) fn complete_transaction(
         &self,
         registers: &Registers,
         place: &Place,

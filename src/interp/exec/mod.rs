@@ -27,8 +27,8 @@ mod together;
 mod warp;
 mod watch;
 
-pub use access::AccessFault;
-pub use grid::{run, run_side_by_side};
-pub use heap::Heap;
-pub use machine::Machine;
-pub use mbarrier::pending_count;
+pub(super) use grid::{run, run_side_by_side};
+pub(super) use heap::Heap;
+pub(super) use machine::Machine;
+pub(super) use mbarrier::pending_count;
+pub(super) use part::AccessFault;

@@ -6,7 +6,7 @@ use crate::interp::poison::{Place, Source};
 use crate::interp::registers::{LANES, Mask};
 
 /// Some lanes of an access, all in one window.
-pub struct Part<'a> {
+pub(super) struct Part<'a> {
     /// The window.
     pub window: Window<'a>,
     /// Each lane's offset in it.
@@ -17,7 +17,7 @@ pub struct Part<'a> {
 
 impl Part<'_> {
     /// Marks bytes that a lane has written.
-    pub fn written(&self, lane: usize, skip: u64, bytes: u32) {
+    pub(super) fn written(&self, lane: usize, skip: u64, bytes: u32) {
         let Some(marks) = self.window.marks() else { return };
         let at = self.offsets[lane] + skip;
         let step = bytes.min(4);
@@ -29,7 +29,7 @@ impl Part<'_> {
 
 /// Why an access failed.
 #[derive(Debug)]
-pub struct AccessFault {
+pub(crate) struct AccessFault {
     /// The first lane that failed.
     pub lane: usize,
     /// What failed.
@@ -46,13 +46,13 @@ pub struct AccessFault {
 
 impl AccessFault {
     /// A fault of a lane.
-    pub fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
+    pub(crate) fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
         AccessFault { lane, kind, message, outside: None, more_shared: None, poison: None }
     }
 
     /// A value that nobody has determined reaches an effect.
     #[cold]
-    pub fn poisoned(lane: usize, what: &str, source: Source) -> AccessFault {
+    pub(crate) fn poisoned(lane: usize, what: &str, source: Source) -> AccessFault {
         let kind = match source.place() {
             Place::Shuffle { .. } => FaultKind::Unpredictable,
             Place::Memory { .. } | Place::Register(_) => FaultKind::Uninitialized,

@@ -1,14 +1,14 @@
 //! `vprintf`: a format of the C library, and a buffer of arguments, each aligned to its size.
 
 /// The zero-terminated text at an address, as far as it can be read.
-pub fn text(address: u64, byte: impl Fn(u64) -> Option<u8>) -> String {
+pub(super) fn text(address: u64, byte: impl Fn(u64) -> Option<u8>) -> String {
     let bytes: Vec<u8> =
         (address..).map_while(&byte).take_while(|&b| b != 0).take(1 << 16).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The formatted text and the number of arguments, which is what `vprintf` returns.
-pub fn format(format: u64, values: u64, byte: impl Fn(u64) -> Option<u8>) -> (String, u32) {
+pub(super) fn format(format: u64, values: u64, byte: impl Fn(u64) -> Option<u8>) -> (String, u32) {
     let format = text(format, &byte);
     let mut at = values;
     let mut count = 0;

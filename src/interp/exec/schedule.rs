@@ -5,7 +5,7 @@ use crate::launch::Meet;
 
 /// The decisions of one warp. They depend on the launch, the block and the warp alone.
 #[derive(Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     meet: Meet,
     /// Changes with every decision.
     state: u64,
@@ -13,7 +13,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The decisions of a warp of a block, both by number.
-    pub fn new(meet: Meet, block: u64, warp: u32) -> Schedule {
+    pub(super) fn new(meet: Meet, block: u64, warp: u32) -> Schedule {
         let state = match meet {
             Meet::Random(seed) => mix(mix(seed ^ 0x6a09_e667_f3bc_c908) ^ block) ^ u64::from(warp),
             _ => 0,
@@ -22,17 +22,17 @@ impl Schedule {
     }
 
     /// Whether decisions are random, by a seed.
-    pub fn is_random(&self) -> bool {
+    pub(super) fn is_random(&self) -> bool {
         matches!(self.meet, Meet::Random(_))
     }
 
     /// Whether lanes that part wait for each other nowhere.
-    pub fn is_never(&self) -> bool {
+    pub(super) fn is_never(&self) -> bool {
         self.meet == Meet::Never
     }
 
     /// A number less than `count`; 0 if nothing is random.
-    pub fn below(&mut self, count: u64) -> u64 {
+    pub(super) fn below(&mut self, count: u64) -> u64 {
         if !self.is_random() {
             return 0;
         }
@@ -41,7 +41,7 @@ impl Schedule {
     }
 
     /// True once in `count` times; never if nothing is random.
-    pub fn once_in(&mut self, count: u64) -> bool {
+    pub(super) fn once_in(&mut self, count: u64) -> bool {
         self.is_random() && self.below(count) == 0
     }
 
@@ -49,7 +49,7 @@ impl Schedule {
     ///
     /// A compiler chooses for each branch, not for each time that it is executed, but a compiler may
     /// also have copied the branch: some points are chosen anew each time.
-    pub fn meeting(&mut self, function: &Function, pc: Pc, assembler: Pc) -> Meeting {
+    pub(super) fn meeting(&mut self, function: &Function, pc: Pc, assembler: Pc) -> Meeting {
         let alone = Meeting { at: AT_RETURN, within: None };
         let assembler = Meeting { at: assembler, within: None };
         let seed = match self.meet {

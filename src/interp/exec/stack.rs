@@ -17,7 +17,7 @@ impl Warp {
     ///
     /// # Errors
     /// A thread would have more local memory than is possible.
-    pub fn stack(&mut self, machine: &Machine<'_>, index: usize) -> Result<(), Fault> {
+    pub(super) fn stack(&mut self, machine: &Machine<'_>, index: usize) -> Result<(), Fault> {
         let executing = self.executing(machine, index);
         let (pc, frame) = (self.groups[index].pc, self.groups[index].frame);
         self.groups[index].pc = pc + 1;

@@ -17,7 +17,7 @@ use crate::interp::program::{IndexedBranch, Op, Pc};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
 
 /// Where a micro-operation is executed, and by whom.
-pub struct Site<'a> {
+pub(super) struct Site<'a> {
     /// What all blocks share.
     pub machine: &'a Machine<'a>,
     /// The memory of its lanes.
@@ -33,10 +33,10 @@ pub struct Site<'a> {
 }
 
 /// The ways that lanes take when they part: the lanes, and where the way begins.
-pub type WaysOn = SmallVec<[(Mask, Pc); 2]>;
+pub(super) type WaysOn = SmallVec<[(Mask, Pc); 2]>;
 
 /// Where a group goes on.
-pub enum Next {
+pub(super) enum Next {
     /// Behind the micro-operation.
     On,
     /// The same, and it has brought poison into registers.
@@ -58,7 +58,7 @@ pub enum Next {
 ///
 /// # Errors
 /// The kernel faults.
-pub fn step(
+pub(super) fn step(
     op: &Op,
     site: &Site<'_>,
     registers: &mut Registers,
@@ -140,7 +140,7 @@ pub fn step(
 }
 
 /// A fault that all of some lanes share, told of the first of them.
-pub fn fault(lanes: Mask, kind: FaultKind, message: String) -> AccessFault {
+pub(super) fn fault(lanes: Mask, kind: FaultKind, message: String) -> AccessFault {
     AccessFault::new(lanes.trailing_zeros() as usize, kind, message)
 }
 

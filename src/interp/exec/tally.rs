@@ -8,7 +8,7 @@ use crate::ptx::StateSpace;
 
 /// The lines and windows that an access has touched.
 #[derive(Default)]
-pub struct Tally {
+pub(super) struct Tally {
     /// Whether it touched global memory.
     pub global: bool,
     shared: bool,
@@ -25,7 +25,7 @@ pub struct Tally {
 
 impl Tally {
     /// Adds a part.
-    pub fn add(&mut self, part: &Part<'_>, home: StateSpace) {
+    pub(super) fn add(&mut self, part: &Part<'_>, home: StateSpace) {
         match home {
             StateSpace::Global => {
                 self.global = true;
@@ -40,14 +40,14 @@ impl Tally {
     }
 
     /// Adds the wavefronts of shared memory, for an access of `bytes` in each lane.
-    pub fn add_banks(&mut self, part: &Part<'_>, home: StateSpace, bytes: u32) {
+    pub(super) fn add_banks(&mut self, part: &Part<'_>, home: StateSpace, bytes: u32) {
         if home == StateSpace::Shared {
             self.banks += banks::wavefronts(&part.offsets, part.lanes, u64::from(bytes));
         }
     }
 
     /// As [`Tally::add`], for one of several steps: a line counts once, however many steps touch it.
-    pub fn add_lines(&mut self, part: &Part<'_>, home: StateSpace) {
+    pub(super) fn add_lines(&mut self, part: &Part<'_>, home: StateSpace) {
         self.add(part, home);
         if home == StateSpace::Global {
             let region = part.window.region;
@@ -56,14 +56,14 @@ impl Tally {
     }
 
     /// Distinct lines that all steps together have touched.
-    pub fn distinct(&mut self) -> u64 {
+    pub(super) fn distinct(&mut self) -> u64 {
         self.touched.sort_unstable();
         self.touched.dedup();
         self.touched.len() as u64
     }
 
     /// Counts requests to shared and local memory, and what the request of a full warp costs.
-    pub fn count_others(&self, counters: &mut Counters, mask: Mask) {
+    pub(super) fn count_others(&self, counters: &mut Counters, mask: Mask) {
         if mask == FULL && self.global != self.shared && !self.local {
             counters.full.note(if self.global { self.sectors } else { self.banks });
         }
@@ -74,7 +74,7 @@ impl Tally {
 }
 
 /// Distinct 128-byte lines and 32-byte sectors of a part. No lane's access lies in two, being aligned to its size.
-pub fn distinct(part: &Part<'_>) -> (u64, u64) {
+pub(super) fn distinct(part: &Part<'_>) -> (u64, u64) {
     let mut sectors = [0; LANES];
     let (mut count, mut lines, mut ascends) = (0, 0, true);
     for lane in lanes(part.lanes) {

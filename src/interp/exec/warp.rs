@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Why [`Warp::run`] has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The group waits, has ended or has met others; another one may run.
     Switch,
     /// The group has arrived at a barrier of the block, at its program counter.
@@ -44,7 +44,7 @@ pub enum Stop {
 
 /// One warp.
 #[derive(Debug)]
-pub struct Warp {
+pub(super) struct Warp {
     /// Its number in the block.
     pub index: u32,
     /// Lanes that exist and have not ended.
@@ -73,7 +73,7 @@ pub struct Warp {
 
 impl Warp {
     /// A warp at the start of the kernel.
-    pub fn new(machine: &Machine<'_>, block: [u32; 3], index: u32) -> Warp {
+    pub(super) fn new(machine: &Machine<'_>, block: [u32; 3], index: u32) -> Warp {
         let threads = machine.threads();
         let left = threads - index * LANES as u32;
         let live = if left >= 32 { Mask::MAX } else { (1 << left) - 1 };
@@ -97,7 +97,12 @@ impl Warp {
     }
 
     /// Makes a frame for a function.
-    pub fn push_frame(&mut self, machine: &Machine<'_>, block: [u32; 3], id: FunctionId) -> usize {
+    pub(super) fn push_frame(
+        &mut self,
+        machine: &Machine<'_>,
+        block: [u32; 3],
+        id: FunctionId,
+    ) -> usize {
         let function = &machine.program.functions[id as usize];
         let template = &function.frame;
         let mut registers = Registers {
@@ -138,7 +143,7 @@ impl Warp {
     }
 
     /// Makes room for the local memory in use.
-    pub fn grow_local(&mut self, machine: &Machine<'_>) {
+    pub(super) fn grow_local(&mut self, machine: &Machine<'_>) {
         let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
         let have = self.local.len();
         if have < words {
@@ -151,7 +156,7 @@ impl Warp {
     }
 
     /// Marks bytes of local memory as unwritten, in all lanes: those of a variable whose life begins.
-    pub fn forget_local(&mut self, first: u64, bytes: u64) {
+    pub(super) fn forget_local(&mut self, first: u64, bytes: u64) {
         if self.local_marks.is_empty() {
             return;
         }
@@ -162,35 +167,35 @@ impl Warp {
     }
 
     /// The registers of a frame.
-    pub fn registers(&mut self, frame: usize) -> &mut Registers {
+    pub(super) fn registers(&mut self, frame: usize) -> &mut Registers {
         &mut self.frames[frame].registers
     }
 
     /// The number of the function that a group is in.
-    pub fn function_id(&self, group: usize) -> FunctionId {
+    pub(super) fn function_id(&self, group: usize) -> FunctionId {
         let frame = self.groups[group].frame;
         self.frames[frame].function
     }
 
     /// The function that a group is in.
-    pub fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
+    pub(super) fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
         &machine.program.functions[self.function_id(group) as usize]
     }
 
     /// The lanes of a group that take part in the micro-operation at its program counter.
-    pub fn executing(&mut self, machine: &Machine<'_>, group: usize) -> Mask {
+    pub(super) fn executing(&mut self, machine: &Machine<'_>, group: usize) -> Mask {
         let Group { pc, mask, frame, .. } = self.groups[group];
         let guard = self.function(machine, group).code[pc as usize].guard;
         active(self.registers(frame), guard, mask)
     }
 
     /// Whether all lanes have ended.
-    pub fn done(&self) -> bool {
+    pub(super) fn done(&self) -> bool {
         self.groups.is_empty()
     }
 
     /// The group to run next.
-    pub fn ready(&mut self) -> Option<usize> {
+    pub(super) fn ready(&mut self) -> Option<usize> {
         if !self.schedule.is_random() {
             return self.groups.iter().rposition(|group| group.state == State::Ready);
         }
@@ -205,7 +210,7 @@ impl Warp {
     ///
     /// # Errors
     /// The kernel faults.
-    pub fn run<T: Tally>(
+    pub(super) fn run<T: Tally>(
         &mut self,
         machine: &Machine<'_>,
         shared: Shared<'_>,
@@ -417,12 +422,12 @@ fn stop(op: &Op, index: usize) -> Option<Stop> {
 }
 
 /// The message about a group at an instruction that all lanes must execute together.
-pub fn not_aligned(lanes: Mask) -> String {
+pub(super) fn not_aligned(lanes: Mask) -> String {
     format!("all 32 lanes must execute this together; the lanes {lanes:#010x} are here alone")
 }
 
 /// A block's shared memory, and the marks of poison in it.
-pub type Shared<'a> = (&'a [AtomicU32], Option<&'a [AtomicU32]>);
+pub(super) type Shared<'a> = (&'a [AtomicU32], Option<&'a [AtomicU32]>);
 
 /// The fault of a micro-operation at which something failed.
 #[cold]
@@ -448,7 +453,7 @@ fn fault_of(
 }
 
 /// Adds to a fault where a value was read that nobody has determined.
-pub fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
+pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
     let program = machine.program;
     let function = program.function(source.site());
     let (space, names, offset) = match source.place() {

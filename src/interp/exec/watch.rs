@@ -11,7 +11,7 @@ use crate::interp::registers::{Mask, lanes};
 use crate::ptx::StateSpace;
 
 /// The state of the race detector, and the access.
-pub struct Watch<'a> {
+pub(super) struct Watch<'a> {
     /// The stamps, if races are looked for.
     pub shadow: Option<&'a mut Shadow>,
     /// The thread and instruction that access.
@@ -30,7 +30,7 @@ pub struct Watch<'a> {
 
 /// What the present phase of an `mbarrier` object lacks to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lacks {
+pub(super) struct Lacks {
     /// The object's address, in shared memory or generic.
     pub address: u64,
     /// The phase's parity.
@@ -43,7 +43,7 @@ pub struct Lacks {
 
 impl Lacks {
     /// The object, and what its phase lacks.
-    pub fn shown(&self, layout: &StateSpaceLayout) -> String {
+    pub(super) fn shown(&self, layout: &StateSpaceLayout) -> String {
         let Lacks { address, parity, arrivals, bytes } = *self;
         let offset = match layout.space_of(address) {
             StateSpace::Shared => address - layout.window_base(StateSpace::Shared),
@@ -69,14 +69,14 @@ impl Lacks {
 
 impl Watch<'_> {
     /// Whether races are looked for.
-    pub fn active(&self) -> bool {
+    pub(super) fn active(&self) -> bool {
         self.shadow.is_some()
     }
 
     /// Notes the access of lane `lane` to `bytes` bytes, `skip` bytes behind the beginning of its
     /// part.
     #[expect(clippy::too_many_arguments, reason = "what, where and how of one access")]
-    pub fn note(
+    pub(super) fn note(
         &mut self,
         part: &Part<'_>,
         home: StateSpace,
@@ -103,7 +103,7 @@ impl Watch<'_> {
 
 impl Watch<'_> {
     /// Notes that each lane of a part reads `bytes`.
-    pub fn note_reads(
+    pub(super) fn note_reads(
         &mut self,
         part: &Part<'_>,
         home: StateSpace,
@@ -137,14 +137,14 @@ impl Watch<'_> {
 
 impl Watch<'_> {
     /// Lanes execute a fence.
-    pub fn fence(&mut self, mask: Mask, scope: Option<Scope>) {
+    pub(super) fn fence(&mut self, mask: Mask, scope: Option<Scope>) {
         if let (Some(shadow), Some(scope)) = (self.shadow.as_deref_mut(), scope) {
             shadow.fence(&mut self.who, mask, scope);
         }
     }
 
     /// A lane has performed a strong access: whether it reads, and whether it writes, without regard to what was there.
-    pub fn strong(
+    pub(super) fn strong(
         &mut self,
         part: &Part<'_>,
         home: StateSpace,
@@ -162,7 +162,7 @@ impl Watch<'_> {
     /// Looks for poison in what the lanes of a part load: `bytes` bytes of each, `skip` bytes behind the beginning of its
     /// part.
     #[inline(never)]
-    pub fn look(
+    pub(super) fn look(
         &mut self,
         (part, home): (&Part<'_>, StateSpace),
         (skip, bytes): (u64, u32),
@@ -189,7 +189,7 @@ impl Watch<'_> {
 
     /// Notes poisoned bits that a lane has read from memory.
     #[cold]
-    pub fn found(
+    pub(super) fn found(
         &mut self,
         cell: Cell,
         (space, offset): (StateSpace, u64),
@@ -204,7 +204,7 @@ impl Watch<'_> {
     }
 
     /// Where poison in memory comes from.
-    pub fn source(&self, space: StateSpace, offset: u64, lane: usize) -> Source {
+    pub(super) fn source(&self, space: StateSpace, offset: u64, lane: usize) -> Source {
         let spot = Spot { space, warp: self.warp, lane, offset };
         match &self.marks {
             Some(marks) => marks.source(spot, self.who.site),
@@ -217,7 +217,7 @@ impl Watch<'_> {
     /// # Errors
     /// Poison is stored to memory that others see.
     #[inline(never)]
-    pub fn mark(
+    pub(super) fn mark(
         &mut self,
         (part, home): (&Part<'_>, StateSpace),
         (skip, bytes): (u64, u32),
@@ -239,7 +239,7 @@ impl Watch<'_> {
 
     /// As [`Watch::mark`], for registers with poison; what is stored begins at bit `shift` of the register.
     #[cold]
-    pub fn mark_poison(
+    pub(super) fn mark_poison(
         &mut self,
         (part, home): (&Part<'_>, StateSpace),
         (skip, bytes): (u64, u32),
@@ -273,7 +273,7 @@ impl Watch<'_> {
 
     /// Whether the present instruction has found poison.
     #[inline(always)]
-    pub fn has_found(&self) -> bool {
+    pub(super) fn has_found(&self) -> bool {
         self.marks.as_deref().is_some_and(|marks| !marks.found.is_empty())
     }
 }

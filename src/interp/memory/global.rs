@@ -9,7 +9,7 @@ use crate::ptx::StateSpace;
 
 /// A buffer or a module variable.
 #[derive(Debug)]
-pub struct Region {
+pub(crate) struct Region {
     /// The buffer's or variable's name.
     pub name: String,
     /// Whether it is in global or constant memory.
@@ -35,7 +35,7 @@ impl Region {
     }
 
     /// Notes that bits of the word at an aligned offset are poison that was read at `source`.
-    pub fn poison(&self, offset: u64, bits: u32, source: u64) {
+    pub(crate) fn poison(&self, offset: u64, bits: u32, source: u64) {
         let (words, at) = (self.words.len(), (offset >> 2) as usize);
         let marks = self.poison.get_or_init(|| new_words(12 * words as u64));
         marks[at].store(bits, Relaxed);
@@ -44,12 +44,12 @@ impl Region {
     }
 
     /// Whether a bulk copy has brought poison here.
-    pub fn has_poison(&self) -> bool {
+    pub(crate) fn has_poison(&self) -> bool {
         self.poison.get().is_some()
     }
 
     /// Its bytes that hold poison: how many there are, and the offset of the first one.
-    pub fn poisoned(&self) -> Option<(u64, u64)> {
+    pub(crate) fn poisoned(&self) -> Option<(u64, u64)> {
         let marks = self.poison.get()?;
         let poisoned = |&at: &u64| {
             let bits = marks[(at >> 2) as usize].load(Relaxed);
@@ -60,7 +60,7 @@ impl Region {
     }
 
     /// Its present contents.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> =
             self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
         bytes.truncate(self.len as usize);
@@ -70,7 +70,7 @@ impl Region {
 
 /// All regions of a launch.
 #[derive(Debug)]
-pub struct Global {
+pub(crate) struct Global {
     regions: Vec<Region>,
     shift: u32,
 }
@@ -80,7 +80,7 @@ impl Global {
     ///
     /// # Errors
     /// A buffer is larger than an address window.
-    pub fn new<'b>(
+    pub(crate) fn new<'b>(
         layout: &StateSpaceLayout,
         buffers: impl Iterator<Item = (&'b str, &'b [u8])>,
     ) -> Result<Global, Fault> {
@@ -101,13 +101,17 @@ impl Global {
     }
 
     /// The regions, module variables first.
-    pub fn regions(&self) -> &[Region] {
+    pub(crate) fn regions(&self) -> &[Region] {
         &self.regions
     }
 
     /// The region whose window holds an address (the address may still lie behind its end).
     #[inline(always)]
-    pub fn window(&self, layout: &StateSpaceLayout, address: u64) -> Option<(Window<'_>, &Region)> {
+    pub(crate) fn window(
+        &self,
+        layout: &StateSpaceLayout,
+        address: u64,
+    ) -> Option<(Window<'_>, &Region)> {
         let index = layout.region_index(address)?;
         let region = self.regions.get(index)?;
         let base = address >> self.shift << self.shift;

@@ -8,29 +8,33 @@
 //! the kernel has races.
 
 mod global;
+mod order;
 mod shadow;
 mod words;
 
-pub use global::{Global, Region};
-pub use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
-pub use words::{Window, new_junk, new_unwritten, new_words};
+pub(super) use global::{Global, Region};
+pub(super) use order::{Order, Scope};
+pub(super) use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
+pub(super) use words::{Window, new_junk, new_unwritten, new_words};
 
-use crate::interp::program::FunctionId;
 use crate::ptx::StateSpace;
 use crate::source::Span;
 
+/// Index of a function in its program.
+pub(super) type FunctionId = u32;
+
 /// Window numbers of the state spaces; 0 stays empty, so that null pointers fault.
 mod window {
-    pub const SHARED: u64 = 1;
-    pub const LOCAL: u64 = 2;
-    pub const PARAM: u64 = 3;
-    pub const FUNCTIONS: u64 = 4;
-    pub const FIRST_REGION: u64 = 5;
+    pub(super) const SHARED: u64 = 1;
+    pub(super) const LOCAL: u64 = 2;
+    pub(super) const PARAM: u64 = 3;
+    pub(super) const FUNCTIONS: u64 = 4;
+    pub(super) const FIRST_REGION: u64 = 5;
 }
 
 /// A module variable in global or constant memory, before the launch.
 #[derive(Clone, Debug)]
-pub struct StaticRegion {
+pub(super) struct StaticRegion {
     /// Its name.
     pub name: String,
     /// Whether it is in global or constant memory.
@@ -41,7 +45,7 @@ pub struct StaticRegion {
 
 /// Where state spaces and variables lie in the address space.
 #[derive(Clone, Debug)]
-pub struct StateSpaceLayout {
+pub(super) struct StateSpaceLayout {
     /// log2 of a window's bytes.
     pub shift: u32,
     /// Module variables, in the windows from the first region on.
@@ -58,7 +62,7 @@ pub struct StateSpaceLayout {
 
 /// A variable in shared or local memory, for messages.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub(super) struct Named {
     /// Its name.
     pub name: String,
     /// Its first byte.
@@ -71,7 +75,7 @@ pub struct Named {
 
 impl StateSpaceLayout {
     /// An empty layout for addresses of 32 or 64 bits.
-    pub fn new(address_size: u32, dynamic_shared: u64) -> StateSpaceLayout {
+    pub(super) fn new(address_size: u32, dynamic_shared: u64) -> StateSpaceLayout {
         StateSpaceLayout {
             shift: if address_size == 32 { 24 } else { 36 },
             statics: Vec::new(),
@@ -84,7 +88,7 @@ impl StateSpaceLayout {
 
     /// The generic address of the start of a state space's window; 0 for spaces whose addresses
     /// are generic addresses already.
-    pub fn window_base(&self, space: StateSpace) -> u64 {
+    pub(super) fn window_base(&self, space: StateSpace) -> u64 {
         let number = match space {
             StateSpace::Shared => window::SHARED,
             StateSpace::Local => window::LOCAL,
@@ -95,23 +99,23 @@ impl StateSpaceLayout {
     }
 
     /// The address of a region by its index (module variables first, then buffers).
-    pub fn region_base(&self, index: usize) -> u64 {
+    pub(super) fn region_base(&self, index: usize) -> u64 {
         (window::FIRST_REGION + index as u64) << self.shift
     }
 
     /// The largest region, in bytes.
-    pub fn region_limit(&self) -> u64 {
+    pub(super) fn region_limit(&self) -> u64 {
         1 << self.shift
     }
 
     /// The region whose window holds an address.
-    pub fn region_index(&self, address: u64) -> Option<usize> {
+    pub(super) fn region_index(&self, address: u64) -> Option<usize> {
         (address >> self.shift).checked_sub(window::FIRST_REGION).map(|index| index as usize)
     }
 
     /// The state space whose window holds a generic address: shared, local or param; global for
     /// all others.
-    pub fn space_of(&self, address: u64) -> StateSpace {
+    pub(super) fn space_of(&self, address: u64) -> StateSpace {
         match address >> self.shift {
             window::SHARED => StateSpace::Shared,
             window::LOCAL => StateSpace::Local,
@@ -121,12 +125,12 @@ impl StateSpaceLayout {
     }
 
     /// The handle by which an indirect call names a function.
-    pub fn function_handle(&self, id: FunctionId) -> u64 {
+    pub(super) fn function_handle(&self, id: FunctionId) -> u64 {
         (window::FUNCTIONS << self.shift) + 16 * (u64::from(id) + 1)
     }
 
     /// The function that a handle names.
-    pub fn function_of(&self, handle: u64) -> Option<FunctionId> {
+    pub(super) fn function_of(&self, handle: u64) -> Option<FunctionId> {
         let offset = handle.checked_sub(window::FUNCTIONS << self.shift)?;
         let index = (offset / 16).checked_sub(1)?;
         (offset % 16 == 0).then(|| u32::try_from(index).ok()).flatten()

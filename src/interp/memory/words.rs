@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Zeroed memory of at least `bytes` bytes.
-pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
+pub(crate) fn new_words(bytes: u64) -> Vec<AtomicU32> {
     std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
 }
 
 /// Unwritten memory of at least `bytes`: junk, the same in every run, with `first` as the number of
 /// its first word.
-pub fn new_junk(first: u64, bytes: u64) -> Vec<AtomicU32> {
+pub(crate) fn new_junk(first: u64, bytes: u64) -> Vec<AtomicU32> {
     let words = first..first + bytes.div_ceil(4);
     words.map(|word| AtomicU32::new(junk(word))).collect()
 }
@@ -22,13 +22,13 @@ fn junk(word: u64) -> u32 {
 }
 
 /// The marks of as many bytes that nobody has written: a bit for each bit.
-pub fn new_unwritten(bytes: u64) -> Vec<AtomicU32> {
+pub(crate) fn new_unwritten(bytes: u64) -> Vec<AtomicU32> {
     std::iter::repeat_with(|| AtomicU32::new(u32::MAX)).take(bytes.div_ceil(4) as usize).collect()
 }
 
 /// A part of the address space as one lane sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Window<'a> {
+pub(crate) struct Window<'a> {
     /// Address of its first byte in the state space that is accessed.
     pub base: u64,
     /// Its length in bytes.
@@ -47,12 +47,12 @@ pub struct Window<'a> {
 impl<'a> Window<'a> {
     /// The same part of the marks of poison.
     #[inline(always)]
-    pub fn marks(&self) -> Option<Window<'a>> {
+    pub(crate) fn marks(&self) -> Option<Window<'a>> {
         Some(Window { words: self.poison?, poison: None, ..*self })
     }
 
     /// Where the poison of the word at an offset of a region was read before it was copied there.
-    pub fn poison_source(&self, offset: u64) -> Option<u64> {
+    pub(crate) fn poison_source(&self, offset: u64) -> Option<u64> {
         let (words, at) = (self.words.len(), (offset >> 2) as usize);
         let half = |place: usize| Some(u64::from(self.poison?.get(place)?.load(Relaxed)));
         self.region?;
@@ -63,7 +63,7 @@ impl<'a> Window<'a> {
 impl Window<'_> {
     /// The offset of an access in the window, in bytes; `None` if the access does not lie inside.
     #[inline(always)]
-    pub fn offset(&self, address: u64, bytes: u32) -> Option<u64> {
+    pub(crate) fn offset(&self, address: u64, bytes: u32) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
         let inside = offset < self.len && u64::from(bytes) <= self.len - offset;
         inside.then_some(offset)
@@ -77,13 +77,13 @@ impl Window<'_> {
 
     /// Reads the 32-bit word at an aligned offset.
     #[inline(always)]
-    pub fn read32(&self, offset: u64, lane: usize) -> u32 {
+    pub(crate) fn read32(&self, offset: u64, lane: usize) -> u32 {
         self.word(offset, lane).load(Relaxed)
     }
 
     /// Reads an element of 1, 2, 4 or 8 bytes, zero-extended, at an aligned offset.
     #[inline(always)]
-    pub fn read(&self, offset: u64, lane: usize, bytes: u32) -> u64 {
+    pub(crate) fn read(&self, offset: u64, lane: usize, bytes: u32) -> u64 {
         let low = self.word(offset, lane).load(Relaxed);
         match bytes {
             1 => u64::from(low >> (8 * (offset & 3)) & 0xff),
@@ -95,7 +95,7 @@ impl Window<'_> {
 
     /// Writes the low bits of a value as an element of 1, 2, 4 or 8 bytes at an aligned offset.
     #[inline(always)]
-    pub fn write(&self, offset: u64, lane: usize, bytes: u32, value: u64) {
+    pub(crate) fn write(&self, offset: u64, lane: usize, bytes: u32, value: u64) {
         let word = self.word(offset, lane);
         let part = |shift: u64, mask: u32| {
             let old = word.load(Relaxed) & !(mask << shift);

@@ -1,7 +1,7 @@
 //! Integer addition, subtraction, division, minimum and maximum, absolute value and negation
 //! (PTX ISA, "Integer Arithmetic Instructions").
 
-use super::integers;
+use super::integers::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::warp;
@@ -9,7 +9,10 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// `add sub div rem abs neg min max sad`, without carry.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let saturate = inst.take(Qualifier::Sat);
     let relu = inst.take(Qualifier::Relu);
     let ty = inst.take_type()?;

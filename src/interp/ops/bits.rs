@@ -11,7 +11,10 @@ use crate::ptx::ScalarType::{self, B32, B64, S32, S64, U32, U64};
 type Signature = (ScalarType, Vec<ScalarType>, WarpFn);
 
 /// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let shift_amount = inst.take(Qualifier::Shiftamt);
     let clamp = inst.take(Qualifier::Clamp);
     inst.take(Qualifier::Wrap);

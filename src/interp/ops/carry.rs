@@ -93,7 +93,10 @@ fn operation(name: Opcode, part: Part, ty: ScalarType) -> Option<WarpFn> {
 }
 
 /// `add.cc addc{.cc} sub.cc subc{.cc} mad.{lo,hi}.cc madc.{lo,hi}{.cc}`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let high = inst.take(Qualifier::Hi);
     inst.take(Qualifier::Lo);
     let sets = inst.take(Qualifier::Cc);

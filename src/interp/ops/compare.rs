@@ -15,7 +15,10 @@ use crate::ptx::ScalarType::{
 use crate::ptx::{Operand, Value};
 
 /// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     match inst.ast.form.opcode {
         Opcode::Setp => set_predicate(cx, inst),
         Opcode::Set => set_register(cx, inst),

@@ -18,7 +18,10 @@ use crate::ptx::ScalarType::{
 };
 
 /// `cvt{.round}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype d, a{, b}`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     if inst.take(Qualifier::Pack) {
         return pack(cx, inst);
     }

@@ -7,7 +7,7 @@ use crate::isa::Qualifier;
 
 /// The modifiers of one `cvt`.
 #[derive(Clone, Copy)]
-pub struct Modifiers {
+pub(super) struct Modifiers {
     /// Rounding of a floating-point result.
     pub round: Option<Round>,
     /// Rounding to an integer.
@@ -24,7 +24,7 @@ pub struct Modifiers {
 
 impl Modifiers {
     /// Takes the modifiers from an instruction.
-    pub fn take(inst: &mut Inst<'_, '_>) -> Modifiers {
+    pub(super) fn take(inst: &mut Inst<'_, '_>) -> Modifiers {
         let integral = inst.take_qualifier(|m| {
             Some(match m {
                 Qualifier::Rni => Round::Even,

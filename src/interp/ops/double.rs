@@ -10,7 +10,10 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::F64;
 
 /// All double-precision instructions but comparisons and conversions.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let name = inst.ast.form.opcode;
     if name == Opcode::Testp {
         return single::test(cx, inst);

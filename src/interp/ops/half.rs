@@ -11,17 +11,17 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// The value of a half.
-pub fn f16_value(bits: u16) -> f64 {
+pub(super) fn f16_value(bits: u16) -> f64 {
     F16.widen(u32::from(bits))
 }
 
 /// The value of a half with subnormal numbers flushed.
-pub fn f16_flushed(bits: u16) -> f64 {
+pub(super) fn f16_flushed(bits: u16) -> f64 {
     f16_value(flush(bits))
 }
 
 /// The value of a bfloat16.
-pub fn bf16_value(bits: u16) -> f64 {
+pub(super) fn bf16_value(bits: u16) -> f64 {
     BF16.widen(u32::from(bits))
 }
 
@@ -70,7 +70,10 @@ macro_rules! halves {
 }
 
 /// `add sub mul fma min max abs neg ex2 tanh`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let name = inst.ast.form.opcode;
     let round = inst.take_round();
     inst.take(Qualifier::Approx);

@@ -8,7 +8,10 @@ use crate::ptx::ScalarType::{self, B16, B32, B64, Pred, S16, S32, S64, U16, U32,
 use crate::ptx::{Operand, Value};
 
 /// `and or xor not cnot lop3 shl shr shf`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     match inst.ast.form.opcode {
         Opcode::Lop3 => return lookup3(cx, inst),
         Opcode::Shf => return funnel(cx, inst),

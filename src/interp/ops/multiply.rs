@@ -1,7 +1,7 @@
 //! Integer multiplication: `mul`, `mad`, their 24-bit forms, and the dot products `dp4a`, `dp2a`
 //! (PTX ISA, "Integer Arithmetic Instructions").
 
-use super::integers;
+use super::integers::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{WarpFn, warp};
@@ -17,7 +17,10 @@ enum Part {
 }
 
 /// `mul mad mul24 mad24 dp4a dp2a`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     if matches!(inst.ast.form.opcode, Opcode::Dp4a | Opcode::Dp2a) {
         return dot_product(cx, inst);
     }

@@ -12,7 +12,7 @@ use crate::ptx::ScalarType::{self, B8, B16, B32, F32};
 
 /// A type of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Pair {
+pub(super) enum Pair {
     /// Numbers of a format, each in a field; its width in bits.
     Of(Format, u32),
     /// `.ue8m0x2`: powers of two without a sign, each in a byte.
@@ -23,7 +23,7 @@ pub enum Pair {
 
 impl Pair {
     /// The pair that a modifier names.
-    pub fn of(modifier: Modifier) -> Option<Pair> {
+    pub(super) fn of(modifier: Modifier) -> Option<Pair> {
         Some(match modifier {
             Modifier::Type(ScalarType::F16x2) => Pair::Of(F16, 16),
             Modifier::Type(ScalarType::Bf16x2) => Pair::Of(BF16, 16),
@@ -68,13 +68,13 @@ impl Pair {
 }
 
 /// Rounds a number, and clamps an overflow to the largest finite number.
-pub fn finite(format: Format, value: f64, mode: Round) -> u32 {
+pub(super) fn finite(format: Format, value: f64, mode: Round) -> u32 {
     let largest = format.widen(format.max_finite());
     if value.is_nan() { format.nan() } else { format.round(value.clamp(-largest, largest), mode) }
 }
 
 /// Turns negative numbers to +0; NaN stays.
-pub fn rectify(value: f64) -> f64 {
+pub(super) fn rectify(value: f64) -> f64 {
     if value <= 0.0 { 0.0 } else { value }
 }
 
@@ -96,7 +96,7 @@ fn power(value: f64, up: bool, clamp: bool) -> u32 {
 }
 
 /// `cvt.round{.relu}{.satfinite}.to.from d, a{, b}`: of two registers the second gives the low half.
-pub fn decode<'m, 's>(
+pub(super) fn decode<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &Inst<'m, 's>,
     modifiers: &Modifiers,

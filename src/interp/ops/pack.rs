@@ -8,7 +8,10 @@ use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, B8, B16, B32, B64, B128, Pred};
 
 /// `mov.type d, a`, where one side may be a vector of smaller elements.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let by_element = inst.take(Qualifier::V2) || inst.take(Qualifier::V4);
     let ty = inst.take_type()?;
     inst.finish()?;

@@ -8,7 +8,10 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{S16x2, U16x2};
 
 /// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let relu = inst.take(Qualifier::Relu);
     let ty = inst.take_type()?;
     let run = match (inst.ast.form.opcode, ty, relu) {

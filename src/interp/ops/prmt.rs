@@ -7,7 +7,10 @@ use crate::isa::Qualifier;
 use crate::ptx::ScalarType::B32;
 
 /// `prmt.b32{.mode} d, a, b, c`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let mode = inst.take_one_of(&[
         Qualifier::F4e,
         Qualifier::B4e,

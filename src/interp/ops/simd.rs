@@ -92,7 +92,10 @@ fn element(pair: u64, number: u32, bits: u32, signed: bool) -> i64 {
 }
 
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let Some((operation, count)) = operation(inst.opcode()) else {
         return Err(inst.unsupported("this is not a video instruction on halves or bytes"));
     };

@@ -19,7 +19,10 @@ use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
 
 /// All single-precision instructions but comparisons and conversions.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let round = inst.take_round();
     let (approximate, full) = (inst.take(Qualifier::Approx), inst.take(Qualifier::Full));
     let (ftz, saturate) = (inst.take(Qualifier::Ftz), inst.take(Qualifier::Sat));
@@ -328,7 +331,10 @@ fn signed(a: f32, b: f32, magnitude: f32) -> f32 {
 }
 
 /// `testp.op.{f32,f64} p, a`.
-pub fn test<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn test<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let property = inst.take_one_of(&[
         Qualifier::Finite,
         Qualifier::Infinite,

@@ -42,7 +42,7 @@ impl Field {
 }
 
 /// A name without its selector, and the selector, if it has one; `Some(None)` if that names no part.
-pub fn split_selector(name: Name<'_>) -> (Name<'_>, Option<Option<Selector>>) {
+pub(super) fn split_selector(name: Name<'_>) -> (Name<'_>, Option<Option<Selector>>) {
     let Some((register, selector)) = name.text.rsplit_once('.') else { return (name, None) };
     if !selector.starts_with(['b', 'h']) {
         return (name, None);
@@ -109,7 +109,7 @@ fn source<'m, 's>(
 }
 
 /// The comparisons of `vset`.
-pub fn compare(name: Qualifier) -> Option<fn(&i64, &i64) -> bool> {
+pub(super) fn compare(name: Qualifier) -> Option<fn(&i64, &i64) -> bool> {
     Some(match name {
         Qualifier::Eq => i64::eq,
         Qualifier::Ne => i64::ne,
@@ -160,7 +160,10 @@ fn operation(opcode: Opcode, clamp: bool) -> fn(i64, i64) -> i64 {
 }
 
 /// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(super) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let name = inst.ast.form.opcode;
     if name == Opcode::Vmad {
         return multiply(cx, inst);

@@ -17,15 +17,15 @@ mod spread;
 mod unwritten;
 mod uses;
 
-pub use unwritten::unwritten;
-pub use uses::contributed;
+pub(super) use unwritten::unwritten;
+pub(super) use uses::contributed;
 use uses::{other_results, reads, results, uses, writes};
 
 use rustc_hash::FxHashMap;
 
 use super::memory::Site;
-use super::program::FrameTemplate;
 use super::program::rare::Cell;
+use super::program::{FrameTemplate, Pc};
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use crate::ptx::StateSpace;
 
@@ -37,14 +37,14 @@ use crate::ptx::StateSpace;
 /// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names; or a register: its slot in bits 32 to 59, its file behind |
 /// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory, 3: a register |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Source(u64);
+pub(super) struct Source(u64);
 
 const OFFSET_BITS: u32 = 30;
 const SLOT_BITS: u32 = OFFSET_BITS - 2;
 
 /// What poison was read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub(super) enum Place {
     /// The register of a lane that takes no part in a shuffle.
     Shuffle {
         /// The lane.
@@ -63,34 +63,34 @@ pub enum Place {
 
 impl Source {
     /// Unwritten bytes at an offset of shared or local memory.
-    pub fn memory(site: Site, space: StateSpace, offset: u64) -> Source {
+    pub(super) fn memory(site: Site, space: StateSpace, offset: u64) -> Source {
         let kind = if space == StateSpace::Shared { 1 } else { 2 };
         let offset = offset & ((1 << OFFSET_BITS) - 1);
         Source(u64::from(site) | offset << 32 | kind << 62)
     }
 
     /// The register of a lane that takes no part in a shuffle.
-    pub fn shuffle(site: Site, lane: usize) -> Source {
+    pub(super) fn shuffle(site: Site, lane: usize) -> Source {
         Source(u64::from(site) | (lane as u64) << 32)
     }
 
     /// What [`Source::bits`] has returned.
-    pub fn from_bits(bits: u64) -> Source {
+    pub(super) fn from_bits(bits: u64) -> Source {
         Source(bits)
     }
 
     /// The source as a number.
-    pub fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         self.0
     }
 
     /// The micro-operation that has read the poison.
-    pub fn site(self) -> Site {
+    pub(super) fn site(self) -> Site {
         self.0 as Site
     }
 
     /// A register that no instruction has written, and none has read.
-    pub fn register((file, slot): Cell) -> Source {
+    pub(super) fn register((file, slot): Cell) -> Source {
         let slot = u64::from(slot) & ((1 << SLOT_BITS) - 1);
         let file = (index(file) as u64) << SLOT_BITS;
         Source(u64::from(Site::MAX) | (slot | file) << 32 | 3 << 62)
@@ -105,7 +105,7 @@ impl Source {
     }
 
     /// What was read.
-    pub fn place(self) -> Place {
+    pub(super) fn place(self) -> Place {
         let offset = self.0 >> 32 & ((1 << OFFSET_BITS) - 1);
         match self.0 >> 62 {
             0 => Place::Shuffle { lane: offset },
@@ -125,7 +125,7 @@ impl Source {
 
 /// Poison that an instruction has brought into a register.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub(super) struct Found {
     /// The register.
     pub cell: Cell,
     /// The lane.
@@ -138,7 +138,7 @@ pub struct Found {
 
 /// Poison outside of registers, for one block.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub(super) struct Marks {
     /// Where poison was read that was copied to shared or local memory: by the thread (0 for shared memory, else one more
     /// than its number in the block) and the number of the word.
     copied: FxHashMap<(u32, u64), Source>,
@@ -148,7 +148,7 @@ pub struct Marks {
 
 /// A place in shared or local memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot {
+pub(super) struct Spot {
     /// Shared or local.
     pub space: StateSpace,
     /// The warp.
@@ -171,21 +171,30 @@ impl Spot {
 
 impl Marks {
     /// Notes that poison was stored.
-    pub fn copy(&mut self, spot: Spot, source: Source) {
+    pub(super) fn copy(&mut self, spot: Spot, source: Source) {
         self.copied.insert(spot.key(), source);
     }
 
     /// Where poison in memory comes from: the place where it was read before it was copied there, or else the present
     /// reading.
-    pub fn source(&self, spot: Spot, site: Site) -> Source {
+    pub(super) fn source(&self, spot: Spot, site: Site) -> Source {
         let copied = if self.copied.is_empty() { None } else { self.copied.get(&spot.key()) };
         copied.copied().unwrap_or_else(|| Source::memory(site, spot.space, spot.offset))
     }
 }
 
+/// Registers that become poison at a place.
+#[derive(Clone, Debug)]
+struct Pending {
+    at: Pc,
+    lanes: Mask,
+    cells: Vec<Cell>,
+    sources: [Source; 32],
+}
+
 /// The poison of the registers of a frame.
 #[derive(Debug)]
-pub struct Poison {
+pub(super) struct Poison {
     /// The poisoned bits, where the lane is in `lanes`.
     bits: Registers,
     /// The lanes with poison, by file and slot.
@@ -193,7 +202,7 @@ pub struct Poison {
     /// Where it comes from, by file and slot.
     sources: [Vec<[Source; LANES]>; 3],
     /// Registers that become poison where the ways of a branch on poison meet.
-    pending: Vec<region::Pending>,
+    pending: Vec<Pending>,
     /// Room to try an operation with other values.
     scratch: Registers,
     /// The present micro-operation.
@@ -209,7 +218,7 @@ fn index(file: File) -> usize {
 }
 
 /// All bits of a register.
-pub fn whole(file: File) -> u64 {
+pub(super) fn whole(file: File) -> u64 {
     match file {
         File::Pred => 1,
         File::W32 => u32::MAX.into(),
@@ -219,12 +228,16 @@ pub fn whole(file: File) -> u64 {
 
 impl Poison {
     /// No poison, in the registers of a frame.
-    pub fn new(frame: &FrameTemplate) -> Poison {
+    pub(super) fn new(frame: &FrameTemplate) -> Poison {
         Poison::sized([frame.preds.len(), frame.w32.len(), frame.w64.len()])
     }
 
     /// Poison in the registers of a new frame that no instruction has written, in some lanes.
-    pub fn of_unwritten(frame: &FrameTemplate, unwritten: &[(Cell, String)], mask: Mask) -> Poison {
+    pub(super) fn of_unwritten(
+        frame: &FrameTemplate,
+        unwritten: &[(Cell, String)],
+        mask: Mask,
+    ) -> Poison {
         let mut poison = Poison::new(frame);
         for &(cell, _) in unwritten {
             for lane in lanes(mask) {
@@ -235,7 +248,7 @@ impl Poison {
     }
 
     /// No poison, in as many registers as these.
-    pub fn of_registers(registers: &Registers) -> Poison {
+    pub(super) fn of_registers(registers: &Registers) -> Poison {
         Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
     }
 
@@ -258,18 +271,18 @@ impl Poison {
     }
 
     /// Whether no register holds poison.
-    pub fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.pending.is_empty() && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
     }
 
     /// The lanes of a register that hold poison.
     #[inline]
-    pub fn lanes(&self, (file, slot): Cell) -> Mask {
+    pub(super) fn lanes(&self, (file, slot): Cell) -> Mask {
         self.lanes[index(file)][slot as usize]
     }
 
     /// The poisoned bits of a lane.
-    pub fn bits(&self, cell: Cell, lane: usize) -> u64 {
+    pub(super) fn bits(&self, cell: Cell, lane: usize) -> u64 {
         match self.lanes(cell) >> lane & 1 {
             0 => 0,
             _ => self.bits.get(cell.0, cell.1, lane),
@@ -277,12 +290,12 @@ impl Poison {
     }
 
     /// Where the poison of a lane comes from.
-    pub fn source(&self, (file, slot): Cell, lane: usize) -> Source {
+    pub(super) fn source(&self, (file, slot): Cell, lane: usize) -> Source {
         self.sources[index(file)][slot as usize][lane].read_at(self.site)
     }
 
     /// Adds poison to a lane.
-    pub fn add(&mut self, cell: Cell, lane: usize, bits: u64, source: Source) {
+    pub(super) fn add(&mut self, cell: Cell, lane: usize, bits: u64, source: Source) {
         let all = self.bits(cell, lane) | bits & whole(cell.0);
         if all == 0 {
             return;
@@ -295,12 +308,12 @@ impl Poison {
 
     /// Removes the poison of some lanes, which have been written.
     #[inline]
-    pub fn clear(&mut self, (file, slot): Cell, lanes: Mask) {
+    pub(super) fn clear(&mut self, (file, slot): Cell, lanes: Mask) {
         self.lanes[index(file)][slot as usize] &= !lanes;
     }
 
     /// Poisons all of a register in some lanes, for the reason of another register's poison.
-    pub fn fill(&mut self, cell: Cell, mask: Mask, reason: Cell) {
+    pub(super) fn fill(&mut self, cell: Cell, mask: Mask, reason: Cell) {
         for lane in lanes(mask) {
             self.add(cell, lane, whole(cell.0), self.source(reason, lane));
         }

@@ -12,7 +12,7 @@ impl Poison {
     ///
     /// # Errors
     /// Poison decides where lanes go on, which address they access, or what others see.
-    pub fn prepare(
+    pub(crate) fn prepare(
         &mut self,
         (code, pc, site): (&[MicroOp], Pc, Site),
         registers: &mut Registers,
@@ -69,7 +69,7 @@ impl Poison {
     }
 
     /// Adds what an instruction has found.
-    pub fn take(&mut self, found: &mut Vec<Found>) {
+    pub(crate) fn take(&mut self, found: &mut Vec<Found>) {
         for Found { cell, lane, bits, source } in found.drain(..) {
             self.add(cell, lane, bits, source);
         }

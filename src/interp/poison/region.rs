@@ -1,22 +1,13 @@
 //! Branches on poison whose two ways do nothing but compute: they reach no effect by themselves. What the lanes have in the
 //! registers that either way writes depends on poison where the ways meet.
 
-use super::{Poison, results};
+use super::{Pending, Poison, results};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
 use crate::interp::registers::{Mask, lanes};
 
 /// The most micro-operations between a branch and the place where its ways meet.
 const MOST: usize = 1 << 10;
-
-/// Registers that become poison at a place.
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    at: Pc,
-    lanes: Mask,
-    cells: Vec<Cell>,
-    sources: [super::Source; 32],
-}
 
 /// The registers that are written between a branch and the place where its ways meet; none if something else is done there.
 fn written(code: &[MicroOp], branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
@@ -65,7 +56,7 @@ impl Poison {
 
     /// Poisons what lanes have written since they took a branch on poison, at the place where its ways meet.
     #[inline]
-    pub fn reach(&mut self, pc: Pc, mask: Mask) {
+    pub(crate) fn reach(&mut self, pc: Pc, mask: Mask) {
         if !self.pending.is_empty() {
             self.reach_pending(pc, mask);
         }

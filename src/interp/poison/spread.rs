@@ -17,7 +17,12 @@ const HALF: u64 = 0xffff;
 
 impl Poison {
     /// A warp-wide operation in the lanes `mask`.
-    pub fn lanes_op(&mut self, (op, slots): (&WarpOp, &Slots), mask: Mask, registers: &Registers) {
+    pub(crate) fn lanes_op(
+        &mut self,
+        (op, slots): (&WarpOp, &Slots),
+        mask: Mask,
+        registers: &Registers,
+    ) {
         let cells = |files: &[Option<File>], slots: &[u32]| {
             let pairs = files.iter().zip(slots);
             pairs.filter_map(|(file, &slot)| Some(((*file)?, slot))).collect::<Vec<Cell>>()
@@ -135,7 +140,7 @@ impl Poison {
     }
 
     /// An operation that is performed lane by lane.
-    pub fn scalar(&mut self, scalar: &Scalar, mask: Mask) {
+    pub(crate) fn scalar(&mut self, scalar: &Scalar, mask: Mask) {
         let mut found = [(0, Source::default()); LANES];
         for (lane, found) in found.iter_mut().enumerate() {
             if let Some(source) = self.first(scalar.s.iter().copied(), lane) {
@@ -147,7 +152,7 @@ impl Poison {
 
     /// An operation that mixes the registers of all lanes. It is tried with the poisoned bits all 0, all 1 and as they
     /// are: ones are NaN in most floating-point formats, so an element that depends on such a number differs.
-    pub fn across(&mut self, across: &Across, registers: &mut Registers) {
+    pub(crate) fn across(&mut self, across: &Across, registers: &mut Registers) {
         let poisoned = across.sources.iter().any(|&cell| self.lanes(cell) != 0);
         if !poisoned {
             across.results.iter().for_each(|&cell| self.clear(cell, EVERYONE));

@@ -23,7 +23,7 @@ struct Summary {
 }
 
 /// The registers with a name, of all that `names` has, that may be read before they are written.
-pub fn unwritten(function: &Function, names: Vec<(Cell, String)>) -> Vec<(Cell, String)> {
+pub(crate) fn unwritten(function: &Function, names: Vec<(Cell, String)>) -> Vec<(Cell, String)> {
     if function.code.is_empty() {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ use crate::interp::registers::{FULL, File, Mask};
 
 /// An operand that has to be determined.
 #[derive(Clone, Copy, Debug)]
-pub struct Use {
+pub(super) struct Use {
     /// The register.
     pub cell: Cell,
     /// The lanes whose operand counts, of those that execute.
@@ -41,7 +41,7 @@ fn address(uses: &mut Uses, place: &Place) {
 }
 
 /// The operands that have to be determined, except for the guard and for what is stored.
-pub fn uses(op: &Op) -> Uses {
+pub(super) fn uses(op: &Op) -> Uses {
     let mut uses = Uses::new();
     match op {
         Op::Load(load) => address(&mut uses, &load.place),
@@ -151,7 +151,7 @@ pub fn uses(op: &Op) -> Uses {
 }
 
 /// The register that each lane contributes to what a warp does together.
-pub fn contributed(collective: &Collective) -> Option<Cell> {
+pub(crate) fn contributed(collective: &Collective) -> Option<Cell> {
     let a = collective.s[0];
     match collective.kind {
         CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => Some((File::W32, a)),
@@ -173,7 +173,7 @@ fn registers(formals: &[Formal]) -> impl Iterator<Item = Cell> {
 }
 
 /// The registers that a micro-operation reads, its guard aside.
-pub fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
+pub(super) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
     let mut cells: SmallVec<[Cell; 8]> = uses(op).iter().map(|operand| operand.cell).collect();
     match op {
         Op::Lanes(op, slots) => {
@@ -195,7 +195,7 @@ pub fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
 }
 
 /// The registers that a micro-operation writes.
-pub fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
+pub(super) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
     match op {
         Op::Across(across) => across.results.iter().copied().collect(),
         Op::Collective(collective) => {
@@ -213,7 +213,7 @@ pub fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
 
 /// The registers that a micro-operation writes besides those of pure operations, of which [`super::Poison`] computes the
 /// poison. None if more depends on the guard than registers.
-pub fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
+pub(super) fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
     let mut cells = SmallVec::new();
     match op {
         Op::Load(load) => {
@@ -235,7 +235,7 @@ pub fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
 }
 
 /// The registers that a micro-operation writes whose guard decides more than their values.
-pub fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
+pub(super) fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
     let mut cells = SmallVec::new();
     match op {
         Op::Atomic(atomic) => {

@@ -4,18 +4,18 @@
 
 use std::fmt;
 
-use super::Place;
+use super::place::Place;
 use crate::interp::registers::{File, LANES, Registers, Slot};
 
 /// A register of a lane.
-pub type Cell = (File, Slot);
+pub(crate) type Cell = (File, Slot);
 
 /// The function of a pure instruction in one lane, on raw bits; the error is the rule that the lane
 /// has broken.
-pub type ScalarFn = Box<dyn Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync>;
+pub(crate) type ScalarFn = Box<dyn Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync>;
 
 /// A pure instruction, performed lane by lane.
-pub struct Scalar {
+pub(crate) struct Scalar {
     /// Its operation.
     pub run: ScalarFn,
     /// The destination.
@@ -31,10 +31,10 @@ impl fmt::Debug for Scalar {
 }
 
 /// What an instruction does to the registers of a whole warp.
-pub type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
+pub(crate) type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
-pub struct Across {
+pub(crate) struct Across {
     /// Its operation.
     pub run: AcrossFn,
     /// The registers that it reads.
@@ -52,7 +52,7 @@ impl fmt::Debug for Across {
 
 /// An instruction that moves the stack pointer.
 #[derive(Debug)]
-pub struct Stack {
+pub(crate) struct Stack {
     /// Which instruction it is.
     pub kind: StackKind,
     /// The bytes to allocate, or the saved stack pointer.
@@ -61,7 +61,7 @@ pub struct Stack {
 
 /// What a stack instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StackKind {
+pub(crate) enum StackKind {
     /// `alloca`.
     Allocate {
         /// The register that receives the address in local memory.
@@ -80,7 +80,7 @@ pub enum StackKind {
 
 /// The operands from which the address of a fragment's element is made.
 #[derive(Clone, Copy, Debug)]
-pub struct FragmentBase {
+pub(crate) struct FragmentBase {
     /// The address operand of each lane.
     pub addresses: [u64; LANES],
     /// The stride operand of each lane, in elements; 0 where there is none.
@@ -88,11 +88,11 @@ pub struct FragmentBase {
 }
 
 /// The address of a lane's element.
-pub type ElementAddress = Box<dyn Fn(&FragmentBase, usize, usize) -> u64 + Send + Sync>;
+pub(crate) type ElementAddress = Box<dyn Fn(&FragmentBase, usize, usize) -> u64 + Send + Sync>;
 
 /// A matrix fragment between memory and registers: `ldmatrix`, `stmatrix`, `wmma.load`,
 /// `wmma.store`.
-pub struct FragmentMove {
+pub(crate) struct FragmentMove {
     /// Whether registers are written to memory.
     pub store: bool,
     /// The address operand.

@@ -1,12 +1,12 @@
 //! Micro-operations on `mbarrier` objects, and the bulk copies that complete transactions on them.
 
+use super::place::{AtomicFn, Place};
 use super::rare::Cell;
-use super::{AtomicFn, Place};
 use crate::interp::registers::Slot;
 
 /// The operation of an `mbarrier` instruction. Counts are narrow registers.
 #[derive(Clone, Copy, Debug)]
-pub enum MBarrierKind {
+pub(crate) enum MBarrierKind {
     /// `init`: a new object; the expected arrivals in each phase.
     Init(Slot),
     /// `inval`.
@@ -40,7 +40,7 @@ pub enum MBarrierKind {
 /// An `mbarrier` instruction (PTX ISA, "Parallel Synchronization and Communication Instructions:
 /// mbarrier").
 #[derive(Debug)]
-pub struct MBarrier {
+pub(crate) struct MBarrier {
     /// The object, 8 bytes in shared memory.
     pub place: Place,
     /// What to do.
@@ -51,7 +51,7 @@ pub struct MBarrier {
 
 /// What a thread does about the copies that it has begun by `cp.async`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CopyGroup {
+pub(crate) enum CopyGroup {
     /// `commit_group`.
     Commit,
     /// `wait_group`: waits for all groups except for that many of the newest.
@@ -62,7 +62,7 @@ pub enum CopyGroup {
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk` without a tensor map; performed at once.
 #[derive(Debug)]
-pub struct BulkCopy {
+pub(crate) struct BulkCopy {
     /// The address that is copied to.
     pub to: Place,
     /// The address that is copied from.

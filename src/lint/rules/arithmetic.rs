@@ -9,7 +9,7 @@ use crate::isa::{Opcode, Qualifier, ScalarType};
 const MAX_OPERATIONS: usize = 16;
 
 /// Arithmetic in double precision between a float that is widened and the result that is narrowed again, with a constant.
-pub fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (at, inst) in subject.flow.insts.iter().enumerate() {
         let form = &inst.ast.form;
@@ -87,7 +87,7 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
 }
 
 /// Divisions and remainders in a loop by a value that is not constant and that the loop does not change.
-pub fn divisions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn divisions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (at, inst) in subject.flow.insts.iter().enumerate() {
         let form = &inst.ast.form;

@@ -7,7 +7,7 @@ use crate::ptx::StateSpace;
 use crate::traffic::{LANES, Spread, Stride, wavefronts};
 
 /// Accesses to shared memory that take more wavefronts than their words need, whatever is not known.
-pub fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in subject.traffic.all() {
         let Spread::Counted(span) = traffic.spread else { continue };
@@ -60,7 +60,7 @@ fn padding(stride: i64, bytes: u32, ideal: u32) -> Option<i64> {
 }
 
 /// Sums of floating-point numbers at one address for the whole warp. (ptxas combines those of integers.)
-pub fn hot_spots(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn hot_spots(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in &subject.traffic.accesses {
         let form = &subject.inst(traffic.inst).ast.form;

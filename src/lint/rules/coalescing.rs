@@ -10,7 +10,7 @@ use crate::traffic::{AccessKind, AccessTraffic, SECTOR, Span, Stride};
 const LONGEST_STRIDE: usize = 60;
 
 /// Lanes whose bytes lie in more sectors than they need.
-pub fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
+pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in subject.traffic.all() {
         let Some(span) = counted(traffic) else { continue };
@@ -66,7 +66,7 @@ fn distance(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) 
 
 /// Rows of consecutive elements that begin inside a sector in every warp, and that no other access of the block shares
 /// sectors with.
-pub fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let arena = &subject.trace.arena;
     let outline = |traffic: &AccessTraffic| {
         let access = subject.access(traffic);

@@ -8,7 +8,7 @@ use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
 
 /// The reductions and counts of a function that CUDA has a function for.
-pub fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let (flow, trace) = (subject.flow, subject.trace);
     let is_uniform = |block: BlockId| {
         let place = flow.loops.innermost(block);

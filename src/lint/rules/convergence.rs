@@ -7,7 +7,7 @@ use crate::isa::Opcode;
 use crate::traffic::Partial;
 
 /// Barriers that some lanes of a warp execute and others go past.
-pub fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let is_barrier = |inst: u32| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
     let partial = subject.traffic.partial.iter().filter(|one| is_barrier(one.inst));
     let found = partial.map(|&Partial { inst, executing, passing }| Found {
@@ -28,7 +28,7 @@ pub fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 }
 
 /// Shuffles whose mask names lanes that go past them.
-pub fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for &Partial { inst, executing, passing } in &subject.traffic.partial {
         let shuffle = subject.inst(inst);

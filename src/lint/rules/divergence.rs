@@ -9,7 +9,7 @@ use crate::traffic::LANES;
 const LEAST_SIDE: usize = 8;
 
 /// Branches that split every warp into two sides with work each.
-pub fn branches(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn branches(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let flow = subject.flow;
     let mut found = Vec::new();
     for split in &subject.traffic.splits {

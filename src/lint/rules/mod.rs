@@ -20,10 +20,10 @@ mod structs;
 
 use super::subject::{Found, Subject};
 
-pub use redundancy::redundant;
+pub(super) use redundancy::redundant;
 
 /// What all rules have found but [`redundant`], which needs an analysis of its own.
-pub fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let groups = structs::groups(subject);
     let mut found = coalescing::uncoalesced(subject, &groups);
     found.extend(coalescing::misaligned_rows(subject));

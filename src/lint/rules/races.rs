@@ -6,7 +6,7 @@ use crate::emulate::{Effect, effect};
 use crate::ptx::FunctionKind;
 
 /// Races of shared memory for which two threads can be named.
-pub fn proved(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn proved(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     if subject.function.kind != FunctionKind::Entry {
         return Vec::new();
     }

@@ -20,7 +20,10 @@ const MAX_TERMS: usize = 200;
 
 /// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
 /// its instruction.
-pub fn redundant(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Found> {
+pub(crate) fn redundant(
+    subject: &Subject<'_, '_, '_>,
+    reusable: &[(u32, LoadReport)],
+) -> Vec<Found> {
     let mut found = Vec::new();
     let mut addresses = subject.trace.accesses.iter().filter_map(|access| access.address);
     let is_narrow = addresses.any(|address| has_narrow_blocks(subject, address));

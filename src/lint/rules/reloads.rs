@@ -13,7 +13,7 @@ const MAX_TERMS: usize = 2_000;
 const MAX_ACCESSES: usize = 4_000;
 
 /// Loads that read the same address in each iteration of a loop that stores through another pointer.
-pub fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let (trace, loops) = (subject.trace, &subject.flow.loops);
     if trace.accesses.len() > MAX_ACCESSES {
         return Vec::new();
@@ -55,7 +55,7 @@ pub fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 }
 
 /// Loads of an address that was loaded before in the same block, with a store through another pointer between.
-pub fn reloaded(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn reloaded(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut accesses: Vec<&Access> = subject.trace.accesses.iter().collect();
     if accesses.len() > MAX_ACCESSES {
         return Vec::new();

@@ -4,7 +4,7 @@ use crate::ptx::StateSpace;
 use crate::traffic::{AccessKind, AccessTraffic, LANES, SECTOR, Span, Spread};
 
 /// The span of a load or store of global memory that full warps execute, where it was counted.
-pub fn counted(traffic: &AccessTraffic) -> Option<Span> {
+pub(super) fn counted(traffic: &AccessTraffic) -> Option<Span> {
     let global = matches!(traffic.space, StateSpace::Global | StateSpace::Generic);
     match traffic.spread {
         Spread::Counted(span)
@@ -17,7 +17,7 @@ pub fn counted(traffic: &AccessTraffic) -> Option<Span> {
 }
 
 /// "a warp's request reads 32 sectors; 4 would hold its 128 bytes".
-pub fn fact(kind: AccessKind, span: Span, bytes: u32) -> String {
+pub(super) fn fact(kind: AccessKind, span: Span, bytes: u32) -> String {
     let verb = if kind == AccessKind::Load { "reads" } else { "writes" };
     let count = if span.min < span.max { "up to " } else { "" };
     let held = (LANES as u32 * bytes).min(span.ideal * SECTOR as u32);

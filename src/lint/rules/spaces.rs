@@ -13,7 +13,7 @@ use crate::traffic::{AccessKind, LANES, Spread, Stride};
 const MAX_TERMS: usize = 2_000;
 
 /// Accesses of global memory at addresses that depend on loaded data.
-pub fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in &subject.traffic.accesses {
         let global = matches!(traffic.space, StateSpace::Global | StateSpace::Generic);
@@ -77,7 +77,7 @@ fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
 }
 
 /// Arrays that lie in local memory because an index into them is not constant.
-pub fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let arena = &subject.trace.arena;
     // By the array, the first access with such an index, and how many there are.
     let mut arrays: BTreeMap<String, (u32, u32)> = BTreeMap::new();
@@ -158,7 +158,7 @@ fn local_bytes(subject: &Subject<'_, '_, '_>, name: &str) -> Option<u64> {
 }
 
 /// Accesses of a kernel whose state space the compiler does not know: one finding for all.
-pub fn generic(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+pub(super) fn generic(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     if subject.function.kind != FunctionKind::Entry {
         return Vec::new();
     }

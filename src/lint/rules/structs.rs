@@ -12,7 +12,7 @@ const WIDEST: i64 = 16;
 const LONGEST: i64 = 128;
 
 /// Accesses of one kind in one block, whose lanes lie `stride` bytes apart, to different members of one struct.
-pub struct Group {
+pub(super) struct Group {
     /// Verbs for them.
     kind: AccessKind,
     /// Bytes of a struct.
@@ -23,13 +23,13 @@ pub struct Group {
 
 impl Group {
     /// Whether an instruction is one of the accesses.
-    pub fn has(&self, inst: u32) -> bool {
+    pub(super) fn has(&self, inst: u32) -> bool {
         self.members.iter().any(|member| member.2 == inst)
     }
 }
 
 /// All groups of two accesses or more.
-pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
+pub(super) fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
     let arena = &subject.trace.arena;
     let mut groups: Vec<(_, Group)> = Vec::new();
     for (index, traffic) in subject.traffic.accesses.iter().enumerate() {
@@ -71,7 +71,7 @@ pub fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
 
 /// Findings for groups: consecutive members that one vector access would move, and structs with bytes that no access
 /// uses.
-pub fn partial(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
+pub(super) fn partial(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
     for group in groups {
         let vector = vector(subject, group);

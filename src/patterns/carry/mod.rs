@@ -38,13 +38,9 @@ fn share(test: Option<&Test>, all: &[Option<Test>]) -> f64 {
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Carry;
+pub(super) struct Carry;
 
 impl Pattern for Carry {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Reuse
-    }
-
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Reuse) {
             return;

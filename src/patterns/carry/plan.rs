@@ -56,7 +56,10 @@ struct CarriedLoad {
 
 /// Plans the links that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
 /// executed after whichever version of the code before it ran.
-pub fn plan(links: &[&Carried], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+pub(super) fn plan(
+    links: &[&Carried],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
     let mut shared = Shared::default();
     let planned: Vec<CarriedLoad> =
         links.iter().map(|link| planner.link(link, links, &mut shared)).collect();

@@ -15,13 +15,9 @@ use search::{ArrayFinding, Beside};
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Layout;
+pub(super) struct Layout;
 
 impl Pattern for Layout {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Bank
-    }
-
     /// Lists every array, the chosen ones and the others.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let chosen = || finder.groups().iter().filter(|group| group.is_chosen());

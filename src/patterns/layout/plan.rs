@@ -17,7 +17,7 @@ struct Address {
 }
 
 /// Plans the arrays that are laid out anew.
-pub fn plan(
+pub(super) fn plan(
     arrays: &[&ArrayFinding],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// The decision about an array in shared memory.
 #[derive(Clone, Debug)]
-pub struct ArrayFinding {
+pub(super) struct ArrayFinding {
     /// The array.
     pub array: SharedArray,
     /// Where its bytes go.
@@ -40,7 +40,7 @@ pub struct ArrayFinding {
 
 /// What other groups of the function do.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub(super) struct Beside {
     /// Some group is chosen.
     pub any: bool,
     /// A chosen group adds code to blocks.
@@ -48,7 +48,7 @@ pub struct Beside {
 }
 
 /// Decides about every array of a function.
-pub fn decide(
+pub(super) fn decide(
     flow: &Flow<'_, '_>,
     arrays: Vec<SharedArray>,
     beside: Beside,
@@ -69,18 +69,6 @@ pub fn decide(
 fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Options) -> ArrayFinding {
     let before: Vec<f64> =
         array.accesses.iter().map(|access| mean(access, Placement::Same)).collect();
-    let fewest = |access: &ArrayAccess| {
-        let each = access.offsets.iter().map(|offsets| {
-            let cells: Vec<usize> =
-                offsets.iter().map(|at| (at / u64::from(access.bytes)) as usize).collect();
-            f64::from(least(
-                &cells[..access.lanes.count_ones() as usize],
-                access.lanes,
-                access.bytes.into(),
-            ))
-        });
-        each.sum::<f64>() / access.offsets.len().max(1) as f64
-    };
     let best: f64 = total(&array, fewest);
     let kept = |array: SharedArray, refusal: Option<Refusal>, cost| ArrayFinding {
         made: vec![Made::Kept; array.accesses.len()],
@@ -104,17 +92,81 @@ fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Option
     if refusal.is_some() || !(allowed || weighed) {
         return kept(array, refusal.filter(|_| allowed || weighed), None);
     }
-    let instruction = 1.0 / options.costs.instructions_in_cycle;
-    // Accesses with many wavefronts come first: they decide soonest.
-    let mut order: Vec<usize> = (0..array.accesses.len()).collect();
-    order.sort_by(|&a, &b| before[b].total_cmp(&before[a]));
-    // The wavefronts that the accesses from each on take at least, in that order.
-    let mut rest = vec![0.0; order.len() + 1];
-    for (at, &index) in order.iter().enumerate().rev() {
-        let access = &array.accesses[index];
-        rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
+    let search = Search { flow, before: &before, now, by_check, options };
+    let Some((_, cycles, placement, made)) = search.best(&array) else {
+        let larger = SharedArray { room: array.unrestricted_room, ..array.clone() };
+        let possible = if larger.room > array.room { search.best(&larger) } else { None };
+        let refusal = possible.map_or(Refusal::NoConflict, |(_, _, placement, _)| {
+            Refusal::ArrayMayNotGrow(array.restriction.clone(), placement.to_string())
+        });
+        return kept(array, Some(refusal), None);
+    };
+    if weighed {
+        let hundredths = |cycles: f64| (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32;
+        let unpaid = Unpaid {
+            possible: StrategyName::Bank.word(),
+            architecture: options.costs.architecture,
+            cost: hundredths(cycles),
+            kept: hundredths(now),
+            loads: 1,
+            limit: Limit::Cost,
+            assumed: None,
+        };
+        if cycles >= now {
+            return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));
+        }
+        // The wavefronts do not tell what the assembler makes of the loads around: of four kernels that were
+        // simulated one took 1.3 to 1.9 times as long (`openacc-bench/results/bank.md`).
+        if !(allowed || by_check) {
+            return kept(array, Some(Refusal::ByNameOnly(unpaid)), Some((cycles, now)));
+        }
     }
-    let search = |array: &SharedArray| {
+    let wavefronts = before.iter().zip(&array.accesses);
+    let wavefronts = wavefronts.map(|(&old, access)| (old, mean(access, placement))).collect();
+    ArrayFinding { array, placement, made, wavefronts, cost: Some((cycles, now)), refusal: None }
+}
+
+/// The fewest wavefronts that an access can take, in the mean of the warps looked at.
+fn fewest(access: &ArrayAccess) -> f64 {
+    let each = access.offsets.iter().map(|offsets| {
+        let cells: Vec<usize> =
+            offsets.iter().map(|at| (at / u64::from(access.bytes)) as usize).collect();
+        f64::from(least(
+            &cells[..access.lanes.count_ones() as usize],
+            access.lanes,
+            access.bytes.into(),
+        ))
+    });
+    each.sum::<f64>() / access.offsets.len().max(1) as f64
+}
+
+/// The search for the layout of one array.
+struct Search<'a, 'm, 's> {
+    flow: &'a Flow<'m, 's>,
+    /// The wavefronts of each access as the array is.
+    before: &'a [f64],
+    /// Their sum, with loops.
+    now: f64,
+    /// Whether only layouts count that are no worse in blocks of any usual shape.
+    by_check: bool,
+    options: &'a Options,
+}
+
+impl Search<'_, '_, '_> {
+    /// The best layout that is better than none, with its wavefronts, its cycles and the new addresses.
+    fn best(&self, array: &SharedArray) -> Option<(f64, f64, Placement, Vec<Made>)> {
+        let Search { flow, before, now, by_check, options } = *self;
+        let weighed = options.strategies.are_weighed();
+        let instruction = 1.0 / options.costs.instructions_in_cycle;
+        // Accesses with many wavefronts come first: they decide soonest.
+        let mut order: Vec<usize> = (0..array.accesses.len()).collect();
+        order.sort_by(|&a, &b| before[b].total_cmp(&before[a]));
+        // The wavefronts that the accesses from each on take at least, in that order.
+        let mut rest = vec![0.0; order.len() + 1];
+        for (at, &index) in order.iter().enumerate().rev() {
+            let access = &array.accesses[index];
+            rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
+        }
         let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
         for placement in shared::placements(array) {
             if by_check && !is_no_worse(array, placement) {
@@ -146,38 +198,7 @@ fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Option
             }
         }
         chosen
-    };
-    let Some((_, cycles, placement, made)) = search(&array) else {
-        let larger = SharedArray { room: array.unrestricted_room, ..array.clone() };
-        let possible = if larger.room > array.room { search(&larger) } else { None };
-        let refusal = possible.map_or(Refusal::NoConflict, |(_, _, placement, _)| {
-            Refusal::ArrayMayNotGrow(array.restriction.clone(), placement.to_string())
-        });
-        return kept(array, Some(refusal), None);
-    };
-    if weighed {
-        let hundredths = |cycles: f64| (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32;
-        let unpaid = Unpaid {
-            possible: StrategyName::Bank.word(),
-            architecture: options.costs.architecture,
-            cost: hundredths(cycles),
-            kept: hundredths(now),
-            loads: 1,
-            limit: Limit::Cost,
-            assumed: None,
-        };
-        if cycles >= now {
-            return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));
-        }
-        // The wavefronts do not tell what the assembler makes of the loads around: of four kernels that were
-        // simulated one took 1.3 to 1.9 times as long (`openacc-bench/results/bank.md`).
-        if !(allowed || by_check) {
-            return kept(array, Some(Refusal::ByNameOnly(unpaid)), Some((cycles, now)));
-        }
     }
-    let wavefronts = before.iter().zip(&array.accesses);
-    let wavefronts = wavefronts.map(|(&old, access)| (old, mean(access, placement))).collect();
-    ArrayFinding { array, placement, made, wavefronts, cost: Some((cycles, now)), refusal: None }
 }
 
 /// How often an access is executed, by the loops around it.

@@ -6,14 +6,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{group, weigh};
+use super::group::group;
+use super::weigh;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
 use crate::reuse::{Load, Opportunity, Refusal};
 use crate::strategies::StrategyName;
 
 /// Claims such loads; `name` is the strategy for a distance in lanes, if one is allowed for the load.
-pub fn find(
+pub(super) fn find(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,

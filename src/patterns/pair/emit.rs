@@ -19,7 +19,7 @@ fn moved(transfer: &Transfer, when: &str) -> String {
 
 /// Adds the edits for shuffles without the load for lanes that have no source lane: one of the paper's two instruments
 /// (CC '23, section 7). A value that comes from the lane itself has no corner case.
-pub fn without_corners(
+pub(super) fn without_corners(
     replacements: &[Replacement],
     checks: &mut Checks<'_, '_>,
     edits: &mut Vec<Draft>,
@@ -43,7 +43,11 @@ pub fn without_corners(
 }
 
 /// Adds the edits for one covered load.
-pub fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
+pub(super) fn replace(
+    replacement: &Replacement,
+    checks: &mut Checks<'_, '_>,
+    edits: &mut Vec<Draft>,
+) {
     let mut setup = String::new();
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);

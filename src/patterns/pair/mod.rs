@@ -6,29 +6,26 @@
 
 mod asked;
 mod emit;
+mod group;
 mod paper;
 mod plan;
 mod weigh;
 
 use super::finder::Finder;
-use super::group::{Group, Places, Price, Shape};
+use super::group::{Group, Price};
 use super::pattern::Pattern;
 use crate::emulate::KernelTrace;
-use crate::report::{Decision, LoadReport};
 use crate::reuse::{Guards, Load, Opportunity, Refusal};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::{Strategies, StrategyName};
+use group::group;
 use weigh::weigh;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Pair;
+pub(super) struct Pair;
 
 impl Pattern for Pair {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Paper
-    }
-
     /// Decides about every load that no other pattern has claimed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if finder.options.strategies == Strategies::PAPER {
@@ -61,20 +58,6 @@ impl Pattern for Pair {
         pairs.sort_by_key(|(inst, _)| *inst);
         plan::plan(&pairs, planner)
     }
-}
-
-impl Shape for Opportunity {
-    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
-        let moved = report.decision == Decision::By(StrategyName::Reuse);
-        report.source_line = Some(places.line(self.source));
-        report.delta = (!moved).then_some(self.delta);
-        report.guards = Some(pair_guards(places, &self.guards));
-    }
-}
-
-/// A load that takes its value from another one.
-fn group(load: &Load, name: StrategyName, opportunity: Opportunity, price: Option<Price>) -> Group {
-    Group { price, ..Group::of_loads(name, vec![load.inst], opportunity) }
 }
 
 fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: usize) {
@@ -193,32 +176,4 @@ fn fitting(
         true => Err(Refusal::NoPartner),
         false => weigh(finder, trace, load, name, &legal).map(|price| (name, legal, price)),
     }
-}
-
-/// The guards under which a load takes its value from another one.
-fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
-    let flow = places.flow;
-    let mut names = places.warp_guards(guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
-    if let Some((register, negated)) = guards.source_active {
-        let register = &flow.registers[register.0 as usize];
-        let sign = if negated { "!" } else { "" };
-        names.push(format!("source-active {sign}{register}"));
-    }
-    if guards.source_executed.is_some() {
-        names.push("source-executed".to_owned());
-    }
-    if !guards.stores_apart.is_empty() {
-        names.push("stores-apart".to_owned());
-    }
-    if guards.global_address {
-        names.push("global-address".to_owned());
-    }
-    for claim in &guards.same_row {
-        let grows = if claim.grows { "+1" } else { "" };
-        names.push(format!("same-row {}{grows}", flow.registers[claim.register.0 as usize]));
-    }
-    if let Some(bytes) = guards.bytes_apart {
-        names.push(format!("bytes-apart {bytes}"));
-    }
-    names
 }

@@ -1,14 +1,15 @@
 //! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
 //! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
 
-use super::{asked, group};
+use super::asked;
+use super::group::group;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
 use crate::reuse::{Load, Opportunity, Refusal};
 use crate::strategies::StrategyName;
 
 /// Decides about each load.
-pub fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+pub(super) fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
     for &index in finder.loads {
         let load = match finder.opportunities.load(trace, index) {
             Ok(load) => load,

@@ -54,7 +54,7 @@ impl Part for Pairs {
 }
 
 /// Plans loads that are replaced, each an instruction in a block with its opportunity, in program order.
-pub fn plan(
+pub(super) fn plan(
     loads: &[(u32, &Opportunity)],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {

@@ -19,7 +19,7 @@ const COMPARISON: u32 = 5;
 ///
 /// # Errors
 /// It takes more, or the assembler does the same.
-pub fn weigh(
+pub(super) fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,

@@ -13,7 +13,12 @@ const SOURCE: u32 = 3;
 
 /// The cycles of a struct by loads of consecutive words, and those of its own loads, which ask for `requests`; or of
 /// vector loads, where these are allowed, may be possible and are cheaper.
-pub fn of_loads(costs: &Costs, whole: &StructLoads, requests: &[Request], wide: bool) -> Weighed {
+pub(super) fn of_loads(
+    costs: &Costs,
+    whole: &StructLoads,
+    requests: &[Request],
+    wide: bool,
+) -> Weighed {
     let kept: f64 =
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let size = whole.word_bits / 8;
@@ -44,7 +49,7 @@ fn transposed(costs: &Costs, request: &Request, words: u32, no_wrap: usize, more
 
 /// The cycles of a struct by stores of consecutive words, and those of its own stores, whose lanes are `stride` bytes
 /// apart; stores go past the first-level cache.
-pub fn of_stores(costs: &Costs, whole: &StructStores, stride: Option<i64>) -> (f64, f64) {
+pub(super) fn of_stores(costs: &Costs, whole: &StructStores, stride: Option<i64>) -> (f64, f64) {
     let size = whole.word_bits / 8;
     let kept: f64 = whole
         .fields

@@ -7,7 +7,7 @@ use crate::rewrite::WarpTest;
 
 /// The loads of a struct by each lane, and the code in their place.
 #[derive(Clone, Debug)]
-pub struct StructPlan {
+pub(super) struct StructPlan {
     /// The opcode of the loads, without vector and type.
     pub opcode: String,
     /// The address of the lane's struct: base as written and bytes added.
@@ -28,7 +28,7 @@ pub struct StructPlan {
 
 /// A load of some words of a struct.
 #[derive(Clone, Debug)]
-pub struct FieldPlan {
+pub(super) struct FieldPlan {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
     /// The registers that it fills, each with the number of the word.
@@ -37,7 +37,7 @@ pub struct FieldPlan {
 
 /// The stores of a struct by each lane, and the code in their place.
 #[derive(Clone, Debug)]
-pub struct StoredPlan {
+pub(super) struct StoredPlan {
     /// The opcode of the stores, without vector and type.
     pub opcode: String,
     /// The address of the lane's struct at the last store: base as written and bytes added.
@@ -56,7 +56,7 @@ pub struct StoredPlan {
 
 /// A store of some words of a struct.
 #[derive(Clone, Debug)]
-pub struct StoredFieldPlan {
+pub(super) struct StoredFieldPlan {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
     /// The number of the first word, and what is stored from there on, as an operand of a move.

@@ -14,7 +14,7 @@ use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft};
 
 /// Adds the edits for loads of structs.
-pub fn edits(structs: &[StructPlan], checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
+pub(super) fn edits(structs: &[StructPlan], checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     for whole in structs {
         let words = transpose(whole, checks);
         let mut code = words.code;
@@ -100,7 +100,12 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
 
 /// A register with the remainder of a number below twice a warp's lanes by one that is no more than 32. (The
 /// assembler makes a general division of a `rem` by a constant, a dozen instructions.)
-pub fn modulo(number: &str, by: u32, checks: &mut Checks<'_, '_>, code: &mut String) -> String {
+pub(super) fn modulo(
+    number: &str,
+    by: u32,
+    checks: &mut Checks<'_, '_>,
+    code: &mut String,
+) -> String {
     let rest = checks.fresh.word();
     if by.is_power_of_two() {
         let _ = write!(code, "and.b32 {rest}, {number}, {};\n\t", by - 1);
@@ -124,7 +129,7 @@ fn reciprocal(by: u32) -> (u32, u32) {
 
 /// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
 /// register s + amount, or s - amount where `way` is negative.
-pub fn turn(
+pub(super) fn turn(
     mut registers: Vec<String>,
     (amount, amounts, way): (&str, u32, i32),
     bits: u32,
@@ -207,7 +212,7 @@ fn send(
 }
 
 /// The value that another lane has in a register of 32 or 64 bits.
-pub fn shuffle(
+pub(super) fn shuffle(
     register: &str,
     (source, mask): (&str, &str),
     bits: u32,
@@ -230,7 +235,7 @@ pub fn shuffle(
     whole
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

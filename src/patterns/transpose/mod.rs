@@ -18,13 +18,9 @@ use crate::strategies::StrategyName;
 
 /// The pattern of loads.
 #[derive(Debug)]
-pub struct Loads;
+pub(super) struct Loads;
 
 impl Pattern for Loads {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Aos
-    }
-
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Aos) {
             return;
@@ -71,13 +67,9 @@ impl Pattern for Loads {
 
 /// The pattern of stores.
 #[derive(Debug)]
-pub struct Stores;
+pub(super) struct Stores;
 
 impl Pattern for Stores {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Aos
-    }
-
     /// Claims the structs that are stored, none in blocks that get code for loop-carried values; those that are
     /// refused are listed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {

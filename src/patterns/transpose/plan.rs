@@ -61,7 +61,7 @@ impl Part for Stores {
 }
 
 /// Plans the loads of structs that have been chosen.
-pub fn loads(
+pub(super) fn loads(
     groups: &[&StructLoads],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
@@ -85,7 +85,7 @@ pub fn loads(
 }
 
 /// Plans the stores of structs that have been chosen.
-pub fn stores(
+pub(super) fn stores(
     groups: &[&StructStores],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {

@@ -13,7 +13,7 @@ use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft, KernelPlan};
 
 /// Adds the edits for stores of structs.
-pub fn edits(
+pub(super) fn edits(
     structs: &[StoredPlan],
     plan: &KernelPlan<'_>,
     checks: &mut Checks<'_, '_>,

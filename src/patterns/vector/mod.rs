@@ -28,13 +28,9 @@ const TESTED_SAVES: f64 = 16.0;
 
 /// The pattern.
 #[derive(Debug)]
-pub struct Vector;
+pub(super) struct Vector;
 
 impl Pattern for Vector {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Wide
-    }
-
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Wide) {
             return;

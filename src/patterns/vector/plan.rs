@@ -26,7 +26,10 @@ struct VectorLoad {
 }
 
 /// Plans the vector loads that have been chosen.
-pub fn plan(groups: &[&Adjacent], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+pub(super) fn plan(
+    groups: &[&Adjacent],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
     let vectors: Vec<VectorLoad> = groups.iter().map(|group| planner.vector(group)).collect();
     for (range, multiples) in versions(planner, groups) {
         planner.add_version(range, Condition::Multiples(multiples));

@@ -20,7 +20,7 @@ struct Shape<'r> {
 
 /// The cycles of a row, and those of its own loads, of which `request` is one but for the bytes that a lane
 /// reads.
-pub fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
+pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
     let shape = Shape { taps: &row.taps, cells: &row.cells };
     // (What one index must not be is asked once, however many taps ask it.)
     let mut checked: Vec<_> =
@@ -37,7 +37,7 @@ pub fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
 
 /// Whether a form with a vector in each lane takes fewer cycles than one vector load and the loads of other
 /// lanes, and than the narrow forms that could stand for it.
-pub fn is_better(costs: &Costs, broad: &Form, narrow: &[Form], request: &Request) -> bool {
+pub(super) fn is_better(costs: &Costs, broad: &Form, narrow: &[Form], request: &Request) -> bool {
     let of = |form: &Form| {
         let shape = Shape { taps: &form.taps, cells: &form.cells };
         shape.costs(costs, request, TEST)

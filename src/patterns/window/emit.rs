@@ -23,7 +23,7 @@ struct Loaded {
 }
 
 /// Adds the edits for a row.
-pub fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
+pub(super) fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     let cells = window.widths.len();
     let mut loaded = Loaded {
         own: window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect(),

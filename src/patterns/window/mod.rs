@@ -23,16 +23,12 @@ const MOST_APART: u32 = 128;
 
 /// The pattern: rows in blocks in which there are some whose lanes hold vectors, or the others.
 #[derive(Debug)]
-pub struct Window {
+pub(super) struct Window {
     /// Whether lanes hold vectors.
     pub broad: bool,
 }
 
 impl Pattern for Window {
-    fn strategy(&self) -> StrategyName {
-        StrategyName::Window
-    }
-
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Window) {
             return;

@@ -42,7 +42,7 @@ impl Part for Windows {
 }
 
 /// Plans rows that have been chosen.
-pub fn plan(rows: &[&Row], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+pub(super) fn plan(rows: &[&Row], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
     let (windows, global): (Vec<_>, Vec<_>) = rows.iter().map(|row| window(planner, row)).unzip();
     planner.add_warp_tests(rows.iter().zip(global).map(|(row, global)| {
         let last = row.taps.last().map_or(row.place, |tap| tap.load.inst);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The loads of a row and the code in the place of its taps.
 #[derive(Clone, Debug)]
-pub struct Window {
+pub(super) struct Window {
     /// The opcode of the load that every lane performs.
     pub opcode: String,
     /// The address of that load: base as written and bytes added.
@@ -26,14 +26,14 @@ pub struct Window {
 impl Window {
     /// Whether lanes load what other lanes alone load in the original, which those may write in front of it and
     /// behind it without asking.
-    pub fn needs_order(&self) -> bool {
+    pub(super) fn needs_order(&self) -> bool {
         !self.read_only && !self.beyond.is_empty()
     }
 }
 
 /// A load of some cells 32 lanes further on, by the first lanes, or 32 lanes before, by the last ones.
 #[derive(Clone, Debug)]
-pub struct Beyond {
+pub(super) struct Beyond {
     /// Its opcode.
     pub opcode: String,
     /// Bytes from the address of every lane's load.
@@ -46,7 +46,7 @@ pub struct Beyond {
 
 /// A tap of a row.
 #[derive(Clone, Debug)]
-pub struct WindowTap {
+pub(super) struct WindowTap {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
     /// The registers that it fills.
@@ -55,7 +55,7 @@ pub struct WindowTap {
 
 /// A register of a tap.
 #[derive(Clone, Debug)]
-pub struct WindowValue {
+pub(super) struct WindowValue {
     /// The register that is filled.
     pub register: String,
     /// The index of the cell that holds its value.

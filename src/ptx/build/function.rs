@@ -1,9 +1,9 @@
-//! Heads of kernels and device functions, and call prototypes.
+//! Heads of kernels and device functions.
 
 use smallvec::SmallVec;
 
-use super::{Built, constant, missing, name, statement, unforeseen, variable, word};
-use crate::ptx::ast::{Body, Directive, Function, FunctionKind, Variable};
+use super::{Built, constant, missing, name, signature, statement, unforeseen, word};
+use crate::ptx::ast::{Body, Directive, Function, FunctionKind};
 use crate::ptx::grammar::{Fragment, Node, Rule};
 
 /// A function without its body.
@@ -17,34 +17,14 @@ pub(super) fn head<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Function
             Rule::linkage | Rule::attribute => linkage.push(node.as_str()),
             Rule::entry_word => kind = FunctionKind::Entry,
             Rule::func_word => {}
-            Rule::returns => returns = parameters(fragment, node)?,
-            Rule::parameters => params = parameters(fragment, node)?,
+            Rule::returns => returns = signature::parameters(fragment, node)?,
+            Rule::parameters => params = signature::parameters(fragment, node)?,
             Rule::identifier => function_name = Some(name(fragment, &node)),
             _ => directives.push(directive(fragment, node)?),
         }
     }
     let name = function_name.ok_or_else(|| missing(span, "the function's name"))?;
     Ok(Function { kind, name, span, linkage, returns, params, directives, body: Body::Absent })
-}
-
-/// The return parameters and parameters of a `prototype`.
-pub(super) fn signature<'s>(
-    fragment: Fragment<'s>,
-    node: Node<'s>,
-) -> Built<(Vec<Variable<'s>>, Vec<Variable<'s>>)> {
-    let (mut returns, mut params) = (Vec::new(), Vec::new());
-    for node in node.into_inner() {
-        match node.as_rule() {
-            Rule::returns => returns = parameters(fragment, node)?,
-            Rule::parameters => params = parameters(fragment, node)?,
-            _ => {}
-        }
-    }
-    Ok((returns, params))
-}
-
-fn parameters<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Vec<Variable<'s>>> {
-    node.into_inner().map(|node| variable::variable(fragment, node)).collect()
 }
 
 fn directive<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Directive<'s>> {

@@ -9,6 +9,7 @@ pub(super) mod constant;
 pub(super) mod function;
 pub(super) mod module;
 pub(super) mod operand;
+mod signature;
 pub(super) mod statement;
 pub(super) mod variable;
 

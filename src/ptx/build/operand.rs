@@ -17,7 +17,7 @@ pub(super) struct Operands<'s> {
 
 impl<'s> Operands<'s> {
     /// Takes the next match.
-    pub fn take(&mut self, fragment: Fragment<'s>, node: Node<'s>) -> Built<()> {
+    pub(super) fn take(&mut self, fragment: Fragment<'s>, node: Node<'s>) -> Built<()> {
         let operand = match node.as_rule() {
             Rule::added | Rule::subtracted | Rule::index => {
                 let span = fragment.span(&node);
@@ -45,7 +45,7 @@ impl<'s> Operands<'s> {
     }
 
     /// The operands.
-    pub fn finish(self) -> SmallVec<[Operand<'s>; 4]> {
+    pub(super) fn finish(self) -> SmallVec<[Operand<'s>; 4]> {
         self.done
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::operand::Operands;
-use super::{Built, constant, function, missing, name, unforeseen, unquoted, variable, word};
+use super::{Built, constant, missing, name, signature, unforeseen, unquoted, variable, word};
 use crate::isa::Form;
 use crate::ptx::ast::{Directive, Guard, Instruction, Location, Name, Statement};
 use crate::ptx::grammar::{Fragment, Node, Rule};
@@ -105,7 +105,7 @@ fn label<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Statement<'s>> {
             Statement::Directive(targets(fragment, label, span, node)?)
         }
         Some(node) => {
-            let (returns, params) = function::signature(fragment, node)?;
+            let (returns, params) = signature::signature(fragment, node)?;
             Statement::Directive(Directive::Prototype { label, returns, params, span })
         }
     })

@@ -10,7 +10,7 @@ use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
 
 /// The maximum number of iterations over which a value is carried.
-pub const MAX_ITERATIONS: u32 = 4;
+pub(super) const MAX_ITERATIONS: u32 = 4;
 
 /// Assignments tried.
 const ROUNDS: u64 = 4;
@@ -41,7 +41,7 @@ pub(super) struct Later {
 }
 
 impl Later {
-    pub fn new(
+    pub(super) fn new(
         flow: &Flow<'_, '_>,
         trace: &mut KernelTrace,
         id: LoopId,
@@ -79,7 +79,7 @@ impl Later {
     }
 
     /// The sources that may have read what a load reads, by the load's number.
-    pub fn candidates(
+    pub(super) fn candidates(
         &self,
         flow: &Flow<'_, '_>,
         trace: &mut KernelTrace,

@@ -27,13 +27,12 @@ use super::pieces::pieces;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::KernelTrace;
 use addresses::Later;
-pub use addresses::MAX_ITERATIONS;
+pub(super) use apart::Apart;
 use apart::apart;
-pub use apart::{Apart, Pair, Place};
 use ring::{Ring, ring};
 use slice::Slicer;
 pub(super) use slice::address_base;
-pub use slice::{SameAddress, Slice, Step, Tested};
+pub use slice::{SameAddress, Slice, Tested};
 
 /// A load that is served by an iteration before.
 #[derive(Clone, Debug)]

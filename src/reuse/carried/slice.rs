@@ -80,7 +80,7 @@ struct Found {
 }
 
 impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
-    pub fn new(flow: &'a Flow<'m, 's>, ring: &'r Ring) -> Self {
+    pub(super) fn new(flow: &'a Flow<'m, 's>, ring: &'r Ring) -> Self {
         let mut writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>> = FxHashMap::default();
         for &block in &ring.blocks {
             for at in flow.block(block).instructions() {
@@ -93,7 +93,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     }
 
     /// What computes the base of an instruction's address in some iteration, and the step whose result that is.
-    pub fn address(
+    pub(super) fn address(
         &self,
         trace: &KernelTrace,
         inst: u32,
@@ -106,7 +106,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     }
 
     /// The test that a load's address in some iteration is a source's in the first one.
-    pub fn same_address(
+    pub(super) fn same_address(
         &self,
         trace: &KernelTrace,
         (load, iteration): (u32, u32),
@@ -120,7 +120,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
 
     /// The test at the end of each iteration that a load's address so many iterations on is a source's in this
     /// one.
-    pub fn same_address_later(
+    pub(super) fn same_address_later(
         &self,
         trace: &KernelTrace,
         (load, distance): (u32, u32),
@@ -137,7 +137,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
 
     /// What computes the bases of the addresses of some instructions, each in an iteration, and for each the
     /// step whose result that is.
-    pub fn bases(
+    pub(super) fn bases(
         &self,
         trace: &KernelTrace,
         places: impl Iterator<Item = (u32, u32)>,

@@ -4,7 +4,7 @@
 //! loops have gone round; no memory that it was read from. What it is in a few warps and iterations decides which
 //! layout is chosen, and never whether one is right.
 
-use super::{ArrayAccess, SharedArray};
+use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, SymbolId, TermId, Valuation};
@@ -15,13 +15,13 @@ use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
 
 /// How many warps are looked at, each with other values of what is the same for its lanes.
-pub const SAMPLES: u64 = 4;
+pub(super) const SAMPLES: u64 = 4;
 
 /// Lanes of a warp.
 const LANES: u64 = 32;
 
 /// Shapes that blocks usually have, for which a layout is compared where the text does not name the shape.
-pub const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
+pub(super) const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
 
 /// An access to an array with its addresses.
 pub(super) fn access(

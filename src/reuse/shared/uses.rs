@@ -1,6 +1,6 @@
 //! The accesses to each array, if its address goes nowhere else.
 
-use super::SharedArray;
+use super::array::SharedArray;
 use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::Opcode;

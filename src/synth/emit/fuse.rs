@@ -14,7 +14,7 @@ const HELD: usize = 48;
 
 /// Steps that run together along an axis, or one step without.
 #[derive(Debug)]
-pub struct Group<'k> {
+pub(super) struct Group<'k> {
     /// The axis and its extent.
     pub axis: Option<(String, usize)>,
     /// The steps.
@@ -24,7 +24,7 @@ pub struct Group<'k> {
 }
 
 /// Puts steps into groups.
-pub fn groups<'k>(kernel: &Kernel, steps: &[&'k Step]) -> Vec<Group<'k>> {
+pub(super) fn groups<'k>(kernel: &Kernel, steps: &[&'k Step]) -> Vec<Group<'k>> {
     let mut groups = Vec::new();
     let mut at = 0;
     while at < steps.len() {

@@ -43,7 +43,7 @@ struct Sum {
 }
 
 /// The rounds of a rotation by at most `most` places.
-pub fn rounds(most: usize) -> usize {
+pub(super) fn rounds(most: usize) -> usize {
     (usize::BITS - most.leading_zeros()) as usize
 }
 
@@ -93,7 +93,7 @@ fn apart<'e>(indices: impl IntoIterator<Item = &'e Expr>, outer: &Domain) -> boo
 }
 
 /// A gather as a turn, if it is one and fewer selects do it.
-pub fn gather(
+pub(super) fn gather(
     from: usize,
     place: &[Expr],
     extents: &[usize],
@@ -121,7 +121,7 @@ pub fn gather(
 }
 
 /// A scatter as a turn, if it is one: `(at, n, index, coordinate)` of the index of the target.
-pub fn scatter(
+pub(super) fn scatter(
     from: usize,
     place: &[Expr],
     to: &[Expr],

@@ -22,7 +22,7 @@ const MAX_FACTOR: i64 = 32;
 
 /// All conditions of a hole, each set of points once.
 #[derive(Clone, Debug)]
-pub struct Conditions {
+pub(super) struct Conditions {
     members: Vec<Condition>,
     /// The points where each holds, as bits.
     sets: Vec<Vec<u64>>,
@@ -36,7 +36,7 @@ fn has(set: &[u64], point: usize) -> bool {
 
 impl Conditions {
     /// The conditions of a hole; with `given` only these constants and their negatives.
-    pub fn new(request: &Request<'_>, given: &[i64]) -> Conditions {
+    pub(super) fn new(request: &Request<'_>, given: &[i64]) -> Conditions {
         let [first, second] = request.extents;
         let mut constants: Vec<i64> = match (request.space, given) {
             (1, _) => vec![0],
@@ -92,7 +92,7 @@ impl Conditions {
     }
 
     /// Which of the values 0 and 1 there are at each point.
-    pub fn support(&self, points: usize) -> Vec<u64> {
+    pub(super) fn support(&self, points: usize) -> Vec<u64> {
         (0..points)
             .map(|point| {
                 self.sets.iter().fold(0, |mask, set| mask | 1 << u8::from(has(set, point)))
@@ -101,7 +101,7 @@ impl Conditions {
     }
 
     /// Calls `visit` for each condition within the masks.
-    pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let mut table = vec![0u8; self.points];
         for (number, set) in self.sets.iter().enumerate() {
             let within = wanted.masks.iter().enumerate().all(|(point, mask)| {
@@ -115,7 +115,7 @@ impl Conditions {
     }
 
     /// Calls `visit` for each choice among `ways` values within the masks.
-    pub fn each_part(&self, ways: usize, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    pub(super) fn each_part(&self, ways: usize, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let mut rest = vec![0u64; self.points.div_ceil(64)];
         (0..self.points).for_each(|point| rest[point / 64] |= 1 << (point % 64));
         let mut table = vec![0u8; self.points];
@@ -176,7 +176,7 @@ impl Conditions {
     }
 
     /// The formula of a condition.
-    pub fn formula(&self, number: u32, names: &Names) -> Expr {
+    pub(super) fn formula(&self, number: u32, names: &Names) -> Expr {
         match self.members[number as usize] {
             Condition::Constant(holds) => Expr::Number(i64::from(holds)),
             Condition::Compare { swap, cmp, constant, factor } => {
@@ -197,7 +197,7 @@ impl Conditions {
     }
 
     /// The formula of a choice.
-    pub fn part_formula(&self, numbers: &[u32], names: &Names) -> Expr {
+    pub(super) fn part_formula(&self, numbers: &[u32], names: &Names) -> Expr {
         let last = Expr::Number(numbers.len() as i64);
         let numbered = |value: usize| match planted!(Bug::PartFormula) {
             true => numbers.len() - value,

@@ -12,11 +12,11 @@ use crate::synth::expr::{Expr, Op};
 const MOST: usize = 20_000;
 
 /// How many operators an expression has at most, unless fewer are asked for.
-pub const OPERATORS: usize = 4;
+pub(super) const OPERATORS: usize = 4;
 
 /// Members with their tables.
 #[derive(Clone, Debug)]
-pub struct Fitted {
+pub(super) struct Fitted {
     tables: Vec<Vec<u8>>,
     /// Each as text of the positions `0` and `1` of coordinates, so that the names are put in at the end.
     members: Vec<Shape>,
@@ -69,7 +69,7 @@ impl Shape {
 
 impl Fitted {
     /// The members that a sketch lists; those with a value out of range are none.
-    pub fn listed(
+    pub(super) fn listed(
         request: &Request<'_>,
         own: &[&str],
         members: &[Expr],
@@ -96,7 +96,7 @@ impl Fitted {
     }
 
     /// Expressions in the order of their size, each behaviour once.
-    pub fn bottom_up(request: &Request<'_>, operators: usize) -> Fitted {
+    pub(super) fn bottom_up(request: &Request<'_>, operators: usize) -> Fitted {
         let [first, second] = request.extents;
         let (points, n) = (first * second, request.values as i64);
         let mut known = FxHashSet::default();
@@ -156,14 +156,14 @@ impl Fitted {
     }
 
     /// A bit for each value that some member has at each point.
-    pub fn support(&self, points: usize) -> Vec<u64> {
+    pub(super) fn support(&self, points: usize) -> Vec<u64> {
         (0..points)
             .map(|p| self.tables.iter().fold(0, |mask, table| mask | 1 << table[p]))
             .collect()
     }
 
     /// Calls `visit` for each member within the masks.
-    pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         for (number, table) in self.tables.iter().enumerate() {
             let within = table.iter().zip(wanted.masks).all(|(value, mask)| mask >> value & 1 == 1);
             if within && !visit(table, Recipe::Number(number as u32)) {
@@ -173,7 +173,7 @@ impl Fitted {
     }
 
     /// The formula of a member.
-    pub fn formula(&self, number: u32, names: &Names) -> Expr {
+    pub(super) fn formula(&self, number: u32, names: &Names) -> Expr {
         self.members[number as usize].named(names)
     }
 }

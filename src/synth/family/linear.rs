@@ -25,7 +25,7 @@ const MIXED: u8 = 5;
 
 /// One of the families.
 #[derive(Clone, Debug)]
-pub struct Linear {
+pub(super) struct Linear {
     kinds: Vec<u8>,
     first: usize,
     second: usize,
@@ -40,7 +40,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 impl Linear {
     /// The family of this name for a hole.
-    pub fn new(name: &str, request: &Request<'_>) -> Linear {
+    pub(super) fn new(name: &str, request: &Request<'_>) -> Linear {
         let Request { extents: [first, second], values, .. } = *request;
         let kinds = match name {
             "rot" => vec![ROT],
@@ -55,7 +55,7 @@ impl Linear {
     }
 
     /// Calls `visit` for each member within the masks.
-    pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let mut seen = FxHashSet::default();
         let mut table = vec![0u8; self.first * self.second];
         // Members without a constant are cheaper, and there are far fewer of them.
@@ -152,7 +152,7 @@ impl Linear {
     }
 
     /// The formula of a member.
-    pub fn formula(&self, kind: u8, p: &[i32; 5], names: &Names) -> Expr {
+    pub(super) fn formula(&self, kind: u8, p: &[i32; 5], names: &Names) -> Expr {
         let [p0, p1, p2, p3, p4] = p.map(i64::from);
         let (i, k, n) = (names.first(), names.second(), self.n);
         let near = |c: i64| if c * 2 > n { c - n } else { c };

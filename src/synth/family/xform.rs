@@ -38,7 +38,7 @@ struct Sequence {
 
 /// The family.
 #[derive(Clone, Debug)]
-pub struct XForm {
+pub(super) struct XForm {
     first: usize,
     second: usize,
     values: usize,
@@ -62,7 +62,7 @@ fn turned(set: u64, by: u32, modulus: usize) -> u64 {
 
 impl XForm {
     /// The family for a hole.
-    pub fn new(request: &Request<'_>) -> XForm {
+    pub(super) fn new(request: &Request<'_>) -> XForm {
         let Request { extents: [first, second], values: n, space, .. } = *request;
         let mut structures = Vec::new();
         for gs in divisors(n).rev().filter(|&gs| space == 3 || gs == n) {
@@ -118,7 +118,7 @@ impl XForm {
     }
 
     /// Calls `visit` for each member within the masks.
-    pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let all = if self.values == 64 { u64::MAX } else { (1 << self.values) - 1 };
         let (first, second) = (self.first, self.second);
         let open: Vec<bool> = wanted
@@ -175,7 +175,7 @@ impl XForm {
     }
 
     /// The formula of a member.
-    pub fn formula(&self, p: &Parameters, names: &Names) -> Expr {
+    pub(super) fn formula(&self, p: &Parameters, names: &Names) -> Expr {
         let n = self.values as i64;
         let (gs, df, cf) = (i64::from(p.gs), i64::from(p.df), i64::from(p.cf));
         let (i, k) = (names.first(), names.second());
@@ -271,7 +271,7 @@ impl Structure {
 }
 
 /// Two independent hashes of a table.
-pub fn fingerprint(table: &[u8]) -> u128 {
+pub(super) fn fingerprint(table: &[u8]) -> u128 {
     let (mut a, mut b) = (0xcbf2_9ce4_8422_2325_u64, 0x9e37_79b9_7f4a_7c15_u64);
     for chunk in table.chunks(8) {
         let mut word = [0; 8];

@@ -4,9 +4,10 @@
 //! are searched for and proved each time they are written; each function says its formula, what was proved of it and
 //! by what, and the test that executes it. The texts depend on nothing else: they are the same on every machine.
 //!
-//! - `notes`: the comments. `movement`: sketches of steps and folds, solved.
+//! - `header`: the frame of a header. `notes`: the comments. `movement`: sketches of steps and folds, solved.
 //! - `structs`, `windows`, `scans`, `operators`: one header each.
 
+mod header;
 mod movement;
 mod notes;
 mod operators;
@@ -14,7 +15,10 @@ mod scans;
 mod structs;
 mod windows;
 
-use notes::{Notes, annotated, wrapped};
+use header::{bare, bracketed};
+use notes::{Notes, annotated};
+
+pub use header::{Header, MARK};
 pub use operators::{Operator, loops};
 pub use structs::sketch as struct_sketch;
 pub use windows::RADII;
@@ -23,22 +27,8 @@ use super::emit::CUDA_HELPERS;
 use super::network::emit::HELPERS;
 use super::scan::emit::ARITHMETIC;
 
-/// What the first line of each file has, by which files of the library are known.
-pub const MARK: &str = "written by `ptxasw synth --library`";
-
 /// The file that includes all others.
 pub const ALL: &str = "library.cuh";
-
-/// A header.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Header {
-    /// The name of its file.
-    pub file: &'static str,
-    /// Its text.
-    pub text: String,
-    /// How many functions it has.
-    pub functions: usize,
-}
 
 /// The library with what it was made of.
 pub struct Library {
@@ -88,25 +78,4 @@ fn common() -> Result<Header, String> {
     })?;
     let about = "What the other headers are made of.";
     Ok(Header { file: "common.cuh", text: bracketed("common.cuh", about, &[], &text), functions })
-}
-
-/// A text without its guards, for a header that has one.
-fn bare(text: &str) -> String {
-    let guards = ["#ifndef ", "#define ", "#endif"];
-    let kept = text.lines().filter(|line| !guards.iter().any(|guard| line.starts_with(guard)));
-    kept.flat_map(|line| [line, "\n"]).collect()
-}
-
-/// A header: what it is about, its guard, what it includes, and its text in the namespace `ptxasw`.
-fn bracketed(file: &str, about: &str, includes: &[&str], text: &str) -> String {
-    let guard = file.trim_end_matches(".cuh").to_uppercase();
-    let mut made = format!("// {file}, {MARK}: it writes this file anew.\n");
-    wrapped(&mut made, about);
-    made.push_str(&format!("#ifndef PTXASW_LIBRARY_{guard}\n#define PTXASW_LIBRARY_{guard}\n\n"));
-    includes.iter().for_each(|file| made.push_str(&format!("#include \"{file}\"\n")));
-    if !text.is_empty() {
-        made.push_str(&format!("\nnamespace ptxasw {{\n{text}\n}}\n"));
-    }
-    made.push_str("\n#endif\n");
-    made
 }

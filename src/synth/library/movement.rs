@@ -17,7 +17,7 @@ use crate::synth::{Defines, Lowered, lower::lower, parse, report};
 const TABLES: u64 = 1 << 20;
 
 /// A solved sketch.
-pub struct Solved {
+pub(super) struct Solved {
     source: SourceFile,
     tree: Vec<Statement>,
     sketch: Lowered,
@@ -30,7 +30,7 @@ pub struct Solved {
 ///
 /// # Errors
 /// The sketch cannot be read, a bound ended the search, or the code of the solution is wrong.
-pub fn solve(
+pub(super) fn solve(
     file: &str,
     text: &str,
     defines: &Defines,
@@ -62,7 +62,7 @@ impl Solved {
     ///
     /// # Errors
     /// The solution has no code.
-    pub fn functions(
+    pub(super) fn functions(
         &self,
         parts: Parts,
         about: &str,
@@ -83,7 +83,7 @@ impl Solved {
     }
 
     /// What is known of the solution: its statements with what was found, and what that is.
-    pub fn notes(&self, more: &str, test: &'static str) -> Notes {
+    pub(super) fn notes(&self, more: &str, test: &'static str) -> Notes {
         let executed = match is_movement(&self.sketch) {
             true => {
                 "executed in the interpreter, as PTX of 32 and 64 bits, on elements of which no two are equal; nothing \
@@ -121,7 +121,7 @@ impl Solved {
     }
 
     /// A value of the table of a hole: that of these values of its two coordinates, of which the first has so many.
-    pub fn table(&self, hole: usize, (first, values): (u32, u32), second: u32) -> u32 {
+    pub(super) fn table(&self, hole: usize, (first, values): (u32, u32), second: u32) -> u32 {
         u32::from(self.solution.tables[hole][(second * values + first) as usize])
     }
 }

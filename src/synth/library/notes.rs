@@ -10,7 +10,7 @@ const WIDTH: usize = 116;
 
 /// What is known of a function.
 #[derive(Clone, Debug)]
-pub struct Notes {
+pub(super) struct Notes {
     /// What it computes: lines that stay as they are.
     pub formula: Vec<String>,
     /// What was proved of that, and by what.
@@ -21,7 +21,11 @@ pub struct Notes {
 
 impl Notes {
     /// What is known of a function with a formula of one line.
-    pub fn new(formula: impl Into<String>, proof: impl Into<String>, test: &'static str) -> Notes {
+    pub(super) fn new(
+        formula: impl Into<String>,
+        proof: impl Into<String>,
+        test: &'static str,
+    ) -> Notes {
         Notes { formula: vec![formula.into()], proof: proof.into(), test }
     }
 
@@ -40,7 +44,7 @@ impl Notes {
 }
 
 /// A comment, broken where it gets too wide.
-pub fn wrapped(text: &mut String, comment: &str) {
+pub(super) fn wrapped(text: &mut String, comment: &str) {
     let mut line = "//".to_owned();
     for word in comment.split_whitespace() {
         if line.len() + 1 + word.len() > WIDTH {
@@ -64,7 +68,7 @@ fn begins(line: &str, next: Option<&str>) -> Option<String> {
 ///
 /// # Errors
 /// Nothing is known of a function.
-pub fn annotated(
+pub(super) fn annotated(
     text: &str,
     of: &dyn Fn(&str) -> Option<Notes>,
 ) -> Result<(String, usize), String> {
@@ -85,7 +89,7 @@ pub fn annotated(
 }
 
 /// A text that is written by hand, with notes in the place of its lines `// FORMULA ...`, and how many there are.
-pub fn by_hand(text: &str, proof: &str, test: &'static str) -> (String, usize) {
+pub(super) fn by_hand(text: &str, proof: &str, test: &'static str) -> (String, usize) {
     let (mut made, mut functions) = (String::new(), 0);
     for line in text.lines() {
         match line.strip_prefix("// FORMULA ") {
@@ -99,7 +103,7 @@ pub fn by_hand(text: &str, proof: &str, test: &'static str) -> (String, usize) {
     (made, functions)
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Associative operators of serial loops (`operators.txt`), each found and proved when the library is written.
 
+use super::header::{Header, bracketed};
 use super::notes::{Notes, annotated, wrapped};
-use super::{Header, bracketed};
 use crate::parallel;
 use crate::solver;
 use crate::source::SourceFile;
@@ -52,7 +52,7 @@ pub fn loops() -> Vec<(String, String)> {
 ///
 /// # Errors
 /// A loop cannot be read, or has no operator that is proved.
-pub fn solve() -> Result<Vec<Operator>, String> {
+pub(super) fn solve() -> Result<Vec<Operator>, String> {
     let solve = |(name, sketch): (String, String)| {
         let source = SourceFile::new(name.as_str(), sketch.as_str());
         let tree = parse(&source).map_err(|error| error.to_string())?;
@@ -71,7 +71,7 @@ pub fn solve() -> Result<Vec<Operator>, String> {
 ///
 /// # Errors
 /// A function has no notes.
-pub fn header(operators: &[Operator]) -> Result<Header, String> {
+pub(super) fn header(operators: &[Operator]) -> Result<Header, String> {
     let (mut text, mut count) = (String::new(), 0);
     for Operator { name, sketch, outcome } in operators {
         let Some(found) = &outcome.found else { continue };

@@ -1,7 +1,7 @@
 //! Scans and reductions of warps and blocks, for any associative operator and any type of whole words.
 
+use super::header::{Header, bare, bracketed};
 use super::notes::{Notes, annotated};
-use super::{Header, bare, bracketed};
 use crate::parallel;
 use crate::source::SourceFile;
 use crate::synth::network::{self, Network, Solution, emit::function};
@@ -37,7 +37,7 @@ const NETWORKS: [(&str, &str, &str); 4] = [
 ///
 /// # Errors
 /// A network does not compute what it says, or has no code.
-pub fn header() -> Result<Header, String> {
+pub(super) fn header() -> Result<Header, String> {
     let networks = Networks::solve()?;
     let of_scan = proof(&networks.scan, "warp_scan")?;
     let of_reduce = proof(&networks.reduce, "warp_reduce")?;

@@ -3,9 +3,9 @@
 //! The steps of each size are solved here, and those of loads compared with the catalogue that the rewriter uses
 //! (`reuse::transposition`), for every lane and register.
 
+use super::header::{Header, bracketed};
 use super::movement::{Solved, solve};
 use super::notes::by_hand;
-use super::{Header, bracketed};
 use crate::isa::limits::WARP_SIZE;
 use crate::parallel;
 use crate::reuse::STRUCT_WORDS;
@@ -25,7 +25,7 @@ const BY_HAND: &str = "of the transposition: its own, for the size of the struct
 ///
 /// # Errors
 /// A size has no solution, its code is wrong, or it is not the catalogue's.
-pub fn header() -> Result<Header, String> {
+pub(super) fn header() -> Result<Header, String> {
     let sizes: Result<Vec<(String, usize)>, String> =
         parallel::map(STRUCT_WORDS, size).into_iter().collect();
     let (by_hand, own) = by_hand(include_str!("structs.cuh"), BY_HAND, TEST);

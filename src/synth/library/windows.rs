@@ -1,8 +1,8 @@
 //! Windows over a row that a warp holds in two registers of each lane: taps come by shuffles.
 
+use super::header::{Header, bracketed};
 use super::movement::solve;
 use super::notes::by_hand;
-use super::{Header, bracketed};
 use crate::parallel;
 use crate::synth::emit::Parts;
 
@@ -28,7 +28,7 @@ const SKETCHES: [(&str, &str, &str); 5] = [
 ///
 /// # Errors
 /// A window has no solution, or its code is wrong.
-pub fn header() -> Result<Header, String> {
+pub(super) fn header() -> Result<Header, String> {
     let radii: Result<Vec<(String, usize)>, String> =
         parallel::map(RADII, windows).into_iter().collect();
     let (by_hand, own) = by_hand(include_str!("windows.cuh"), "none but the test", TEST);

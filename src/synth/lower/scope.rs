@@ -6,19 +6,19 @@ use crate::synth::ast::{Index, Reference, Spanned};
 
 /// The axes that a statement runs over, each with its extent.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
+pub(super) struct Scope {
     /// Names and extents, the slowest first.
     pub axes: Vec<(String, usize)>,
 }
 
 impl Scope {
     /// How many places there are.
-    pub fn places(&self) -> usize {
+    pub(super) fn places(&self) -> usize {
         self.axes.iter().fold(1, |places, (_, extent)| places.saturating_mul(*extent))
     }
 
     /// The coordinates of a place.
-    pub fn place(&self, mut number: usize) -> Vec<i64> {
+    pub(super) fn place(&self, mut number: usize) -> Vec<i64> {
         let mut place = vec![0; self.axes.len()];
         for (at, (_, extent)) in place.iter_mut().zip(&self.axes).rev() {
             *at = (number % extent) as i64;
@@ -28,7 +28,7 @@ impl Scope {
     }
 
     /// The number of an axis.
-    pub fn axis(&self, name: &str) -> Option<usize> {
+    pub(super) fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|(axis, _)| axis == name)
     }
 }

@@ -9,10 +9,10 @@ use super::run::Instance;
 use crate::synth::expr::Expr;
 
 /// How many expressions are kept for one hole of an example, and how many conditions for a hole.
-pub const MOST_FITTED: usize = 48;
+pub(super) const MOST_FITTED: usize = 48;
 
 /// A sketch with the numbers of lanes at which expressions are looked at.
-pub struct Context<'n> {
+pub(super) struct Context<'n> {
     /// The sketch.
     pub network: &'n Network,
     /// What conditions are resolved on, and expressions fitted to.
@@ -23,14 +23,14 @@ pub struct Context<'n> {
 
 impl Context<'_> {
     /// The expressions of a hole.
-    pub fn pool(&self, hole: usize) -> Pool {
+    pub(super) fn pool(&self, hole: usize) -> Pool {
         let hole = &self.network.holes[hole];
         let instances: Vec<Instance> = self.main.iter().chain(&self.others).cloned().collect();
         Pool::new(self.network, hole, &instances, fit::operators(hole))
     }
 
     /// The steps in their order: for each the round, its repeat, and the step itself.
-    pub fn stages(&self, lanes: usize) -> Vec<(usize, i64, &Stage)> {
+    pub(super) fn stages(&self, lanes: usize) -> Vec<(usize, i64, &Stage)> {
         let rounds = self.network.rounds(&self.network.params(lanes)).unwrap_or_default();
         let stages = |(repeat, value): (usize, i64)| {
             self.network.repeats[repeat].stages.iter().map(move |stage| (repeat, value, stage))
@@ -39,7 +39,7 @@ impl Context<'_> {
     }
 
     /// A choice with what it costs.
-    pub fn solution(&self, choice: Vec<Vec<Expr>>, turned: bool) -> Solution {
+    pub(super) fn solution(&self, choice: Vec<Vec<Expr>>, turned: bool) -> Solution {
         let lanes = self.network.lanes;
         let trace = traced(self.network, &choice, turned, lanes);
         let measures = measures(self.network, lanes, &trace, Some(&choice));

@@ -20,7 +20,7 @@ const TELLING: [usize; 14] = [2, 3, 4, 5, 7, 8, 9, 10, 16, 18, 27, 28, 32, 55];
 
 impl Context<'_> {
     /// Looks for expressions that do what is drawn.
-    pub fn drawn_network(&self) -> Outcome {
+    pub(super) fn drawn_network(&self) -> Outcome {
         let Some(drawn) = &self.network.drawn else {
             return Outcome::dead(Dead::Nothing(0, 0, 0), false);
         };

@@ -7,7 +7,7 @@ use super::run::{Choice, Instance, Trace, run};
 const ALL_SEGMENTS: usize = 8;
 
 /// A reproducible division into segments.
-pub fn divided(lanes: usize, number: u64) -> Instance {
+pub(super) fn divided(lanes: usize, number: u64) -> Instance {
     let mut random = fastrand::Rng::with_seed(number);
     let share = [2, 3, 5, lanes.max(8) / 4][number as usize % 4];
     let begins: Vec<bool> = (0..lanes).map(|_| random.usize(..share) == 0).collect();
@@ -15,7 +15,7 @@ pub fn divided(lanes: usize, number: u64) -> Instance {
 }
 
 /// The instances on which a solution for a number of lanes is executed.
-pub fn instances(network: &Network, lanes: usize) -> Vec<Instance> {
+pub(super) fn instances(network: &Network, lanes: usize) -> Vec<Instance> {
     if !network.goal.segmented {
         return vec![Instance::whole(lanes)];
     }
@@ -35,7 +35,7 @@ pub fn instances(network: &Network, lanes: usize) -> Vec<Instance> {
 ///
 /// # Errors
 /// The least number of lanes for which it is wrong.
-pub fn executed(network: &Network, choice: &Choice, turned: bool) -> Result<(), usize> {
+pub(super) fn executed(network: &Network, choice: &Choice, turned: bool) -> Result<(), usize> {
     for lanes in network.sizes() {
         if planted!(Bug::OneSize) && lanes != network.lanes {
             continue;
@@ -50,7 +50,7 @@ pub fn executed(network: &Network, choice: &Choice, turned: bool) -> Result<(), 
 }
 
 /// The steps of a choice for a number of lanes, all in one segment.
-pub fn traced(network: &Network, choice: &Choice, turned: bool, lanes: usize) -> Trace {
+pub(super) fn traced(network: &Network, choice: &Choice, turned: bool, lanes: usize) -> Trace {
     let mut trace = Trace::new();
     let _ = run(network, choice, turned, &Instance::whole(lanes), Some(&mut trace));
     trace

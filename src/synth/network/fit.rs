@@ -36,7 +36,7 @@ const BOUND: i64 = 1 << 20;
 
 /// An expression and its values.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub(super) struct Member {
     /// The expression.
     pub expr: Rc<Expr>,
     /// Its values at all points.
@@ -45,7 +45,7 @@ pub struct Member {
 
 /// Expressions by the number of their operators.
 #[derive(Clone, Debug)]
-pub struct Pool {
+pub(super) struct Pool {
     sizes: Vec<Vec<Member>>,
     /// Whether a bound has left expressions out.
     pub cut: bool,
@@ -77,7 +77,12 @@ fn leaf(network: &Network, hole: &Hole, instances: &[Instance], expr: &Expr) -> 
 
 impl Pool {
     /// The expressions of a hole.
-    pub fn new(network: &Network, hole: &Hole, instances: &[Instance], operators: usize) -> Pool {
+    pub(super) fn new(
+        network: &Network,
+        hole: &Hole,
+        instances: &[Instance],
+        operators: usize,
+    ) -> Pool {
         let mut known: FxHashSet<Rc<[i32]>> = FxHashSet::default();
         let mut leaves: Vec<Member> = Vec::new();
         let numbers = [1, 2, 0].map(|number| Rc::new(Expr::Number(number)));
@@ -126,12 +131,12 @@ impl Pool {
     }
 
     /// All expressions, those with few operators first.
-    pub fn members(&self) -> impl Iterator<Item = &Member> {
+    pub(super) fn members(&self) -> impl Iterator<Item = &Member> {
         self.sizes.iter().flatten()
     }
 
     /// The expressions that have the values of a table where it wants some.
-    pub fn with_values(&self, wanted: &[Option<i32>], most: usize) -> Vec<Rc<Expr>> {
+    pub(super) fn with_values(&self, wanted: &[Option<i32>], most: usize) -> Vec<Rc<Expr>> {
         let fits = |member: &&Member| {
             wanted.iter().zip(&*member.values).all(|(w, v)| w.is_none_or(|wanted| wanted == *v))
         };
@@ -139,7 +144,7 @@ impl Pool {
     }
 
     /// Lists of conditions that all have to hold, with the values of a table where it wants some; the cheapest first.
-    pub fn conditions(&self, wanted: &[Option<bool>], most: usize) -> Vec<Vec<Expr>> {
+    pub(super) fn conditions(&self, wanted: &[Option<bool>], most: usize) -> Vec<Vec<Expr>> {
         let points = |holds: bool| -> Vec<usize> {
             (0..wanted.len()).filter(|&point| wanted[point] == Some(holds)).collect()
         };
@@ -289,7 +294,7 @@ fn combined(op: Op, a: &[i32], b: &[i32]) -> Option<Rc<[i32]>> {
 }
 
 /// How many operators the expressions of a hole have.
-pub fn operators(hole: &Hole) -> usize {
+pub(super) fn operators(hole: &Hole) -> usize {
     let before = hole.before.iter().map(Expr::size).max().unwrap_or(0);
     match hole.kind {
         Kind::Initial => 1,

@@ -121,7 +121,7 @@ impl Context<'_> {
     }
 
     /// Looks for the cheapest network with which the goal is met; of an opened one, for the nearest.
-    pub fn network_of_goal(&self) -> Outcome {
+    pub(super) fn network_of_goal(&self) -> Outcome {
         if let Some(dead) = self.too_few_steps() {
             return Outcome::dead(dead, false);
         }

@@ -1,10 +1,10 @@
 //! Products of neighbouring inputs, and when two of them make a third.
 
 /// The product of the inputs from the first to the last.
-pub type Interval = (i32, i32);
+pub(super) type Interval = (i32, i32);
 
 /// What a lane holds; nothing where no product is known.
-pub type Value = Option<Interval>;
+pub(super) type Value = Option<Interval>;
 
 /// What is known of an operator beside that it is associative.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub struct Law {
 }
 
 /// `a * b`: they have to meet; if the operator is idempotent they may also overlap.
-pub fn product(a: Value, b: Value, law: Law) -> Value {
+pub(super) fn product(a: Value, b: Value, law: Law) -> Value {
     let (a, b) = (a?, b?);
     let meet = a.1 + 1 == b.0;
     let overlap = law.idempotent && a.0 <= b.0 && b.0 <= a.1 + 1 && a.1 <= b.1;

@@ -59,7 +59,7 @@ fn varying(network: &Network, expr: &Expr) -> u32 {
 }
 
 /// What the executed steps cost; `choice` adds the expressions, if they are known.
-pub fn measures(
+pub(super) fn measures(
     network: &Network,
     lanes: usize,
     trace: &Trace,

@@ -9,13 +9,13 @@ use crate::source::Span;
 use crate::synth::expr::Expr;
 
 /// The most lanes of a network, and the greatest number of lanes for which it is executed.
-pub const MOST_LANES: usize = 1024;
+pub(super) const MOST_LANES: usize = 1024;
 
 /// The most steps.
-pub const MOST_STEPS: usize = 4096;
+pub(super) const MOST_STEPS: usize = 4096;
 
 /// The names of the first and the last lane of a lane's segment.
-pub const SEGMENT: [&str; 2] = ["head", "tail"];
+pub(super) const SEGMENT: [&str; 2] = ["head", "tail"];
 
 /// An expression that is known, or a hole.
 #[derive(Clone, Debug)]

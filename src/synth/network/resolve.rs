@@ -8,7 +8,7 @@ use super::law::{Law, Value, product};
 
 /// One step in one instance: for each lane its source, whether it may combine, and whether it has to.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub(super) struct Step {
     /// The sources; beyond the lanes there is none.
     pub source: Vec<i64>,
     /// Whether a value goes behind the lane's own.
@@ -18,7 +18,7 @@ pub struct Step {
 }
 
 /// What lanes do: for each step, whether each lane combines; nothing where it may do either.
-pub type Plan = Vec<Vec<Option<bool>>>;
+pub(super) type Plan = Vec<Vec<Option<bool>>>;
 
 /// How many choices are tried for one instance.
 const MOST_TRIED: usize = 20_000;
@@ -44,7 +44,7 @@ struct Resolver<'r> {
 
 /// The plan with the fewest combinations with which every goal is met, as far as that was tried; `cut` becomes true
 /// where a bound has left out some and none was found.
-pub fn resolve(
+pub(super) fn resolve(
     steps: &[Step],
     initial: &[Value],
     goals: &[Value],

@@ -8,7 +8,7 @@ use crate::synth::expr::Expr;
 
 /// A number of lanes, and where segments begin and end.
 #[derive(Clone, Debug)]
-pub struct Instance {
+pub(super) struct Instance {
     /// The number of lanes.
     pub lanes: usize,
     /// The first and the last lane of each lane's segment; all lanes are one segment if it is empty.
@@ -17,12 +17,12 @@ pub struct Instance {
 
 impl Instance {
     /// All lanes in one segment.
-    pub fn whole(lanes: usize) -> Instance {
+    pub(super) fn whole(lanes: usize) -> Instance {
         Instance { lanes, segments: Vec::new() }
     }
 
     /// Segments that begin at lane 0 and where `begins` says so.
-    pub fn segmented(lanes: usize, begins: impl Fn(usize) -> bool) -> Instance {
+    pub(super) fn segmented(lanes: usize, begins: impl Fn(usize) -> bool) -> Instance {
         let mut segments = vec![(0, lanes as i32 - 1); lanes];
         for lane in 1..lanes {
             segments[lane].0 = if begins(lane) { lane as i32 } else { segments[lane - 1].0 };
@@ -34,17 +34,17 @@ impl Instance {
     }
 
     /// The first and the last lane of a lane's segment.
-    pub fn segment(&self, lane: usize) -> (i32, i32) {
+    pub(super) fn segment(&self, lane: usize) -> (i32, i32) {
         self.segments.get(lane).copied().unwrap_or((0, self.lanes as i32 - 1))
     }
 }
 
 /// Marks a place of a column that has no value.
-pub const NONE: i64 = i64::MIN;
+pub(super) const NONE: i64 = i64::MIN;
 
 /// The values of an expression: one for all lanes, or one for each.
 #[derive(Clone, Debug)]
-pub enum Column {
+pub(super) enum Column {
     /// The same everywhere.
     One(i64),
     /// For each lane.
@@ -53,7 +53,7 @@ pub enum Column {
 
 impl Column {
     /// The value in a lane.
-    pub fn at(&self, lane: usize) -> i64 {
+    pub(super) fn at(&self, lane: usize) -> i64 {
         match self {
             Column::One(value) => *value,
             Column::Many(values) => values[lane],
@@ -62,7 +62,7 @@ impl Column {
 }
 
 /// The names of one instance, in one round.
-pub struct Names<'a> {
+pub(super) struct Names<'a> {
     lane: &'a str,
     lanes: Vec<i64>,
     borders: [Vec<i64>; 2],
@@ -74,7 +74,7 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The names of an instance.
-    pub fn new(network: &'a Network, instance: &Instance) -> Names<'a> {
+    pub(super) fn new(network: &'a Network, instance: &Instance) -> Names<'a> {
         let border = |which: fn((i32, i32)) -> i32| {
             (0..instance.lanes).map(|lane| i64::from(which(instance.segment(lane)))).collect()
         };
@@ -92,7 +92,7 @@ impl<'a> Names<'a> {
     }
 
     /// The values of an expression.
-    pub fn column(&self, expr: &Expr) -> Column {
+    pub(super) fn column(&self, expr: &Expr) -> Column {
         let both = |a: &Expr, b: &Expr, of: &dyn Fn(i64, i64) -> i64| {
             let of = |a: i64, b: i64| if a == NONE || b == NONE { NONE } else { of(a, b) };
             match (self.column(a), self.column(b)) {
@@ -126,7 +126,7 @@ impl<'a> Names<'a> {
 }
 
 /// What each lane has to hold in the end; nothing where it may hold anything.
-pub fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -> Vec<Value> {
+pub(super) fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -> Vec<Value> {
     let last = names.column(&network.goal.input);
     let only = network.goal.only.as_ref().map(|only| names.column(only).at(0));
     let goal = |lane: usize| {
@@ -142,7 +142,7 @@ pub fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -> Vec<V
 }
 
 /// What lanes hold at first.
-pub fn initial(names: &Names<'_>, index: &Expr, lanes: usize) -> Vec<Value> {
+pub(super) fn initial(names: &Names<'_>, index: &Expr, lanes: usize) -> Vec<Value> {
     let index = names.column(index);
     let value = |lane: usize| {
         let at = i32::try_from(index.at(lane)).ok()?;
@@ -152,13 +152,13 @@ pub fn initial(names: &Names<'_>, index: &Expr, lanes: usize) -> Vec<Value> {
 }
 
 /// The expressions of a solution: for each hole one, or the conditions that all have to hold.
-pub type Choice = [Vec<Expr>];
+pub(super) type Choice = [Vec<Expr>];
 
 /// The pairs of source and target of each step.
-pub type Trace = Vec<Vec<(u32, u32)>>;
+pub(super) type Trace = Vec<Vec<(u32, u32)>>;
 
 /// The expression in a slot.
-pub fn filled<'e>(slot: &'e Slot, choice: &'e Choice) -> &'e Expr {
+pub(super) fn filled<'e>(slot: &'e Slot, choice: &'e Choice) -> &'e Expr {
     match slot {
         Slot::Fixed(expr) => expr,
         Slot::Hole(hole) => &choice[*hole][0],
@@ -167,7 +167,7 @@ pub fn filled<'e>(slot: &'e Slot, choice: &'e Choice) -> &'e Expr {
 
 /// Executes a network: how many lanes hold something else than they have to; `None` where a bound of a repeat has no
 /// value.
-pub fn run(
+pub(super) fn run(
     network: &Network,
     choice: &Choice,
     behind: bool,

@@ -1,7 +1,11 @@
 //! Combinations of members of lists, the best of each first.
 
 /// Calls `visit` with one number below each bound, those with small sums first; `visit` ends it with false.
-pub fn tuples(bounds: &[usize], most: usize, visit: &mut dyn FnMut(&[usize]) -> bool) -> bool {
+pub(super) fn tuples(
+    bounds: &[usize],
+    most: usize,
+    visit: &mut dyn FnMut(&[usize]) -> bool,
+) -> bool {
     fn go(
         bounds: &[usize],
         at: usize,

@@ -1,10 +1,10 @@
 //! The statements of networks, from the parser's pairs to the tree.
 
-use super::{Node, Rule, expression, name, reference, span};
+use super::node::{Node, Rule, expression, name, reference, span, when};
 use crate::synth::network::ast::{Example, Item, Repeat, Scan, Step};
 
 /// The statement, if it is one of networks.
-pub fn item(node: &Node<'_>) -> Option<Item> {
+pub(super) fn item(node: &Node<'_>) -> Option<Item> {
     let whole = span(node);
     let mut inner = node.clone().into_inner();
     match node.as_rule() {
@@ -70,6 +70,6 @@ fn step(node: Node<'_>) -> Option<Step> {
     let (target, from) = (reference(inner.next()?)?, reference(inner.next()?)?);
     let with = inner.next_if(|inner| inner.as_rule() == Rule::reference).and_then(reference);
     let guards = inner.filter(|inner| inner.as_rule() == Rule::guard);
-    let when = guards.filter_map(|guard| super::when(guard.into_inner().next()?)).collect();
+    let when = guards.filter_map(|guard| when(guard.into_inner().next()?)).collect();
     Some(Step { target, from, with, when, span })
 }

@@ -1,11 +1,11 @@
 //! The statements of placements, from the parser's pairs to the tree.
 
-use super::{Node, Rule, expression, hole, name, reference, span};
+use super::node::{Node, Rule, expression, hole, name, reference, span};
 use crate::synth::ast::Index;
 use crate::synth::place::ast::{Access, Item, Shared};
 
 /// The statement, if it is one of placements.
-pub fn item(node: &Node<'_>) -> Option<Item> {
+pub(super) fn item(node: &Node<'_>) -> Option<Item> {
     let whole = span(node);
     let inner = node.clone().into_inner();
     let words = [

@@ -13,7 +13,7 @@ const MOST_PADDED: i64 = 64;
 
 /// One placement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Member {
+pub(super) enum Member {
     /// Row by row.
     Plain,
     /// `f + f / a * p`
@@ -24,7 +24,7 @@ pub enum Member {
 
 impl Member {
     /// Where an element is.
-    pub fn at(self, f: i64) -> i64 {
+    pub(super) fn at(self, f: i64) -> i64 {
         match self {
             Member::Plain => f,
             Member::Padded(a, p) => f + f / a * p,
@@ -34,7 +34,7 @@ impl Member {
 }
 
 /// The members of a family, those with few operators first.
-pub fn members(family: Family, cells: usize) -> Vec<Member> {
+pub(super) fn members(family: Family, cells: usize) -> Vec<Member> {
     let cells = cells as i64;
     let powers = |to: i64| (0..).map(|power| 1i64 << power).take_while(move |power| *power <= to);
     let mut found = vec![Member::Plain];
@@ -59,7 +59,7 @@ fn number(value: i64) -> Expr {
 }
 
 /// The expression of a member, as short as it can be for this array.
-pub fn expression(placement: &Placement, member: Member) -> Expr {
+pub(super) fn expression(placement: &Placement, member: Member) -> Expr {
     let width = placement.extents.last().copied().unwrap_or(1) as i64;
     let column = Expr::name(placement.axes.last().map_or("", String::as_str));
     let row = (placement.axes.len() == 2).then(|| Expr::name(&placement.axes[0]));

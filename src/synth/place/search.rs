@@ -136,7 +136,7 @@ pub fn search(placement: &Placement) -> Option<Outcome> {
 }
 
 /// The family's name in a sentence.
-pub fn name(family: Family) -> &'static str {
+pub(super) fn name(family: Family) -> &'static str {
     match family {
         Family::Both => "paddings and swizzles",
         Family::Padding => "paddings",

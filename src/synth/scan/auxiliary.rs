@@ -27,7 +27,7 @@ pub struct Witness {
 
 /// Short lists, and the states after them behind others.
 #[derive(Debug)]
-pub struct Tester {
+pub(super) struct Tester {
     givens: Vec<i64>,
     fronts: Vec<List>,
     lists: Vec<List>,
@@ -37,7 +37,7 @@ pub struct Tester {
 
 impl Tester {
     /// The lists for a loop.
-    pub fn new(subject: &Loop) -> Tester {
+    pub(super) fn new(subject: &Loop) -> Tester {
         let mut source = Source::new(subject, 1);
         // Neither 0 nor 1, and no two equal: what is given shall show.
         let given = |(read, value): (&super::subject::Read, i64)| match read.range() {
@@ -74,7 +74,7 @@ impl Tester {
     }
 
     /// Whether the state after two lists can be a function of the states after each; if not, why.
-    pub fn can_be_enough(&self, subject: &Loop) -> Result<(), Witness> {
+    pub(super) fn can_be_enough(&self, subject: &Loop) -> Result<(), Witness> {
         let states = self.states(subject);
         let mut first: FxHashMap<&[i64], usize> = FxHashMap::default();
         for (at, state) in states.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Tester {
 
     /// Candidates for one more auxiliary accumulator of a loop, without those that tell no lists apart which the
     /// accumulators there are do not, and without repetitions.
-    pub fn candidates(&self, subject: &Loop) -> Vec<Accumulator> {
+    pub(super) fn candidates(&self, subject: &Loop) -> Vec<Accumulator> {
         let own = subject.accumulators.len() as u32;
         let mut loops = subject.clone();
         let mut seen: FxHashSet<Vec<Option<i64>>> = FxHashSet::default();

@@ -7,7 +7,7 @@ use super::subject::Loop;
 use super::term::{self, GIVEN, Op, RIGHT, Shared, Sort};
 
 /// The most examples: a set of them is a mask of bits.
-pub const MOST_EXAMPLES: usize = 128;
+pub(super) const MOST_EXAMPLES: usize = 128;
 
 /// The most numbers of a bank.
 const MOST_NUMBERS: usize = 60_000;
@@ -20,7 +20,7 @@ const MOST_TRUTHS: usize = 40_000;
 
 /// A number for each example.
 #[derive(Clone, Debug)]
-pub struct Number {
+pub(super) struct Number {
     /// The expression.
     pub term: Shared,
     /// Its sort.
@@ -31,7 +31,7 @@ pub struct Number {
 
 /// A predicate of examples.
 #[derive(Clone, Debug)]
-pub struct Truth {
+pub(super) struct Truth {
     /// The expression.
     pub term: Shared,
     /// The examples for which it holds.
@@ -40,7 +40,7 @@ pub struct Truth {
 
 /// What a component of the state has to be.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub(super) enum Target {
     /// A number of a sort for each example.
     Number(Sort, Vec<i64>),
     /// The examples for which it holds.
@@ -49,7 +49,7 @@ pub enum Target {
 
 /// Expressions by size, and what they shall be.
 #[derive(Debug)]
-pub struct Bank {
+pub(super) struct Bank {
     /// All examples.
     pub all: u128,
     /// Numbers, the smaller expressions first.
@@ -72,7 +72,7 @@ pub struct Bank {
 
 impl Bank {
     /// The bank of a loop with expressions of at most one operator, and comparisons of these.
-    pub fn new(subject: &Loop, examples: &[Example]) -> Bank {
+    pub(super) fn new(subject: &Loop, examples: &[Example]) -> Bank {
         let mut rows = Vec::new();
         for example in examples.iter().take(MOST_EXAMPLES) {
             let run = |list| subject.run(&example.givens, list);
@@ -152,19 +152,19 @@ impl Bank {
     }
 
     /// Adds expressions of one operator more.
-    pub fn deepen(&mut self) {
+    pub(super) fn deepen(&mut self) {
         self.grow(self.leaves);
     }
 
     /// Leaves out all but the first numbers.
-    pub fn forget(&mut self, first: usize) {
+    pub(super) fn forget(&mut self, first: usize) {
         for number in self.numbers.drain(first..) {
             self.known.remove(&(number.sort, number.values));
         }
     }
 
     /// The remainder of an expression that has these values.
-    pub fn remainder(&self, values: &[i64], care: u128) -> Option<Shared> {
+    pub(super) fn remainder(&self, values: &[i64], care: u128) -> Option<Shared> {
         self.moduli.iter().find_map(|modulus| {
             let term::Term::Number(by) = **modulus else { return None };
             let is = |entry: &&Number| {
@@ -180,7 +180,7 @@ impl Bank {
     }
 
     /// A sum of two expressions, of which the second is small, that has these values.
-    pub fn sum(&self, sort: Sort, values: &[i64]) -> Option<Shared> {
+    pub(super) fn sum(&self, sort: Sort, values: &[i64]) -> Option<Shared> {
         if !self.may(Op::Add, sort) {
             return None;
         }
@@ -301,7 +301,7 @@ fn constants(subject: &Loop, sort: Sort) -> Vec<i64> {
 }
 
 /// The numbers by which a loop's body divides for a remainder, if its operator may have remainders.
-pub fn moduli(subject: &Loop) -> Vec<Shared> {
+pub(super) fn moduli(subject: &Loop) -> Vec<Shared> {
     let mut found = Vec::new();
     for accumulator in &subject.accumulators[..subject.own] {
         term::parts(&accumulator.step, &mut |part| {

@@ -4,11 +4,11 @@ use super::subject::Loop;
 use super::term::Sort;
 
 /// A list of elements.
-pub type List = Vec<Vec<i64>>;
+pub(super) type List = Vec<Vec<i64>>;
 
 /// Two lists, and what is the same for all elements of both.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Example {
+pub(super) struct Example {
     /// The values of what is given.
     pub givens: Vec<i64>,
     /// The list in front.
@@ -19,21 +19,21 @@ pub struct Example {
 
 impl Example {
     /// Both lists as one.
-    pub fn whole(&self) -> List {
+    pub(super) fn whole(&self) -> List {
         self.left.iter().chain(&self.right).cloned().collect()
     }
 }
 
 /// Random elements of a loop.
 #[derive(Debug)]
-pub struct Source<'l> {
+pub(super) struct Source<'l> {
     subject: &'l Loop,
     random: fastrand::Rng,
 }
 
 impl<'l> Source<'l> {
     /// The same elements for the same seed.
-    pub fn new(subject: &'l Loop, seed: u64) -> Source<'l> {
+    pub(super) fn new(subject: &'l Loop, seed: u64) -> Source<'l> {
         Source { subject, random: fastrand::Rng::with_seed(seed) }
     }
 
@@ -47,19 +47,19 @@ impl<'l> Source<'l> {
     }
 
     /// Values of what is given, of numbers up to `most`.
-    pub fn givens(&mut self, most: i64) -> Vec<i64> {
+    pub(super) fn givens(&mut self, most: i64) -> Vec<i64> {
         let subject = self.subject;
         subject.givens.iter().map(|read| self.one(read.sort(), read.range(), most)).collect()
     }
 
     /// A list of up to `longest` elements of numbers up to `most`.
-    pub fn list(&mut self, longest: usize, most: i64) -> List {
+    pub(super) fn list(&mut self, longest: usize, most: i64) -> List {
         let length = self.random.usize(0..=longest);
         self.exactly(length, most)
     }
 
     /// A list of `length` elements of numbers up to `most`.
-    pub fn exactly(&mut self, length: usize, most: i64) -> List {
+    pub(super) fn exactly(&mut self, length: usize, most: i64) -> List {
         let inputs = self.subject.inputs.len();
         let mut list = vec![Vec::with_capacity(inputs); length];
         self.each(length, most, |at, value| list[at / inputs].push(value));
@@ -67,7 +67,7 @@ impl<'l> Source<'l> {
     }
 
     /// The numbers of such a list, one element after the other, each with its place among all.
-    pub fn each(&mut self, length: usize, most: i64, mut take: impl FnMut(usize, i64)) {
+    pub(super) fn each(&mut self, length: usize, most: i64, mut take: impl FnMut(usize, i64)) {
         let subject = self.subject;
         // A boolean that is nearly always the same makes long blocks.
         let lean = self.random.u32(0..4);
@@ -84,7 +84,7 @@ impl<'l> Source<'l> {
     }
 
     /// A pair of lists.
-    pub fn example(&mut self, longest: usize, most: i64) -> Example {
+    pub(super) fn example(&mut self, longest: usize, most: i64) -> Example {
         let most = if self.random.bool() { 2.min(most) } else { most };
         Example {
             givens: self.givens(most),

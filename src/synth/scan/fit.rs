@@ -19,7 +19,7 @@ const STEPS: u32 = 50_000;
 const MOST_CONDITIONS: usize = 60;
 
 /// An expression over both states for an accumulator's value after both lists.
-pub fn fit(bank: &mut Bank, accumulator: usize) -> Option<Shared> {
+pub(super) fn fit(bank: &mut Bank, accumulator: usize) -> Option<Shared> {
     let target = bank.targets[accumulator].clone();
     find(bank, &target, bank.all, DEPTH).or_else(|| {
         if matches!(target, Target::Truth(_)) {

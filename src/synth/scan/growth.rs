@@ -26,7 +26,7 @@ const MOST: u64 = 8;
 const VALUES: [i64; 4] = [1, 2, 3, 5];
 
 /// The first accumulator whose degree grows.
-pub fn growth(subject: &Loop) -> Option<Growth> {
+pub(super) fn growth(subject: &Loop) -> Option<Growth> {
     let own = &subject.accumulators[..subject.own];
     own.iter().zip(0u32..).find_map(|(accumulator, at)| {
         let degree = degree(&accumulator.step, at).filter(|degree| (2..=MOST).contains(degree))?;
@@ -73,7 +73,7 @@ fn degree(term: &Term, own: u32) -> Option<u64> {
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::source::SourceFile;

@@ -10,7 +10,7 @@ use crate::solver::numbers::{Prover, Verdict};
 const MOST: usize = 400;
 
 /// A reached state, with what was given.
-pub type Reached = (Vec<i64>, Vec<i64>);
+pub(super) type Reached = (Vec<i64>, Vec<i64>);
 
 fn holds(term: &Term, state: &[i64], givens: &[i64], element: &[i64]) -> Option<bool> {
     let of = |variable: u32| match variable {
@@ -21,11 +21,8 @@ fn holds(term: &Term, state: &[i64], givens: &[i64], element: &[i64]) -> Option<
     term::value(term, &of).map(|value| value != 0)
 }
 
-/// Predicates that hold on all states.
-fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
-    let always = |term: &Shared| {
-        reached.iter().all(|(state, givens)| holds(term, state, givens, &[]) == Some(true))
-    };
+/// Predicates about the accumulators: those that may hold always, and those under which others may hold.
+fn candidates(subject: &Loop) -> (Vec<Shared>, Vec<Shared>) {
     let places = |wanted: bool| {
         let accumulators = subject.accumulators.iter().zip(0u32..);
         accumulators
@@ -84,6 +81,15 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
             facts.push(term::binary(Op::LessEqual, v.clone(), sum.clone()));
         }
     }
+    (facts, conditions)
+}
+
+/// Predicates that hold on all states.
+fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
+    let always = |term: &Shared| {
+        reached.iter().all(|(state, givens)| holds(term, state, givens, &[]) == Some(true))
+    };
+    let (facts, conditions) = candidates(subject);
     let (mut found, rest): (Vec<Shared>, Vec<Shared>) = facts.into_iter().partition(always);
     for condition in &conditions {
         let meets = |(state, givens): &&Reached| holds(condition, state, givens, &[]) == Some(true);
@@ -105,7 +111,7 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
 }
 
 /// Predicates that hold in front of the loop and after each element if they held before it, all together.
-pub fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
+pub(super) fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
     let mut found = guesses(subject, reached);
     if planted!(Bug::GuessesBelieved) {
         return found;
@@ -166,7 +172,7 @@ fn after(subject: &Loop, invariant: &Shared) -> Shared {
 }
 
 /// Those that are used, and those that keep these.
-pub fn closed(
+pub(super) fn closed(
     subject: &Loop,
     prover: &mut Prover,
     invariants: &[Shared],

@@ -16,7 +16,7 @@ use crate::solver::numbers::{Prover, Verdict};
 const LONGEST: usize = 2;
 
 /// The laws, as they are printed.
-pub const LAWS: [&str; 3] = [
+pub(super) const LAWS: [&str; 3] = [
     "combine(s, unit) = s",
     "combine(s, lift(x)) = step(s, x)",
     "combine(a, step(b, x)) = step(combine(a, b), x)",
@@ -24,7 +24,7 @@ pub const LAWS: [&str; 3] = [
 
 /// What became of a candidate.
 #[derive(Clone, Debug)]
-pub enum Proof {
+pub(super) enum Proof {
     /// All laws hold on all states for which these invariants hold, and those that lists reach are among them.
     Proved(Vec<Shared>),
     /// Two lists for which the candidate is wrong.
@@ -95,7 +95,7 @@ fn congruent(term: &Shared, by: &Shared) -> Shared {
 
 /// Proves the laws, or looks for two lists that refute the candidate, at last among those `tried`; `reached` are
 /// states that lists reach, with what was given.
-pub fn prove(
+pub(super) fn prove(
     subject: &Loop,
     combine: &[Shared],
     prover: &mut Prover,

@@ -19,7 +19,7 @@ struct Unification<'t> {
 }
 
 /// For each accumulator its sort; an integer where nothing says so.
-pub fn sorts(text: &LoopText) -> Vec<Sort> {
+pub(super) fn sorts(text: &LoopText) -> Vec<Sort> {
     let sets = UnionFind::new_empty();
     let mut made = Unification { sets, sorts: Vec::new(), names: FxHashMap::default() };
     let kind = |name: &str| Kind::named(name).map(Kind::sort);
@@ -58,7 +58,7 @@ pub fn sorts(text: &LoopText) -> Vec<Sort> {
 }
 
 /// Whether a first value is `inf` or `-inf`, and whether it is negative.
-pub fn is_infinite(value: &SpannedValue) -> Option<bool> {
+pub(super) fn is_infinite(value: &SpannedValue) -> Option<bool> {
     let is_word = |value: &Value| matches!(value, Value::Name(name) if name == "inf");
     match &value.value {
         Value::Prefix('-', inner) if is_word(&inner.value) => Some(true),

@@ -4,43 +4,43 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub use crate::solver::numbers::{Op, Sort, Term};
+pub(super) use crate::solver::numbers::{Op, Sort, Term};
 
 /// A term whose parts may be shared.
-pub type Shared = Arc<Term>;
+pub(super) type Shared = Arc<Term>;
 
 /// Number of the first variable that is read of an element; accumulators come from 0.
-pub const INPUT: u32 = 1 << 8;
+pub(super) const INPUT: u32 = 1 << 8;
 /// Number of the first variable that is the same for all elements.
-pub const GIVEN: u32 = 2 << 8;
+pub(super) const GIVEN: u32 = 2 << 8;
 /// Number of the first accumulator of the right operand.
-pub const RIGHT: u32 = 3 << 8;
+pub(super) const RIGHT: u32 = 3 << 8;
 
 /// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
-pub const INFINITY: i64 = 1 << 62;
+pub(super) const INFINITY: i64 = 1 << 62;
 
 /// A number.
-pub fn number(value: i64) -> Shared {
+pub(super) fn number(value: i64) -> Shared {
     Arc::new(Term::Number(value))
 }
 
 /// A boolean.
-pub fn truth(value: bool) -> Shared {
+pub(super) fn truth(value: bool) -> Shared {
     Arc::new(Term::Truth(value))
 }
 
 /// A variable.
-pub fn variable(variable: u32) -> Shared {
+pub(super) fn variable(variable: u32) -> Shared {
     Arc::new(Term::Variable(variable))
 }
 
 /// A constant of a sort, booleans as 0 and 1.
-pub fn constant(sort: Sort, value: i64) -> Shared {
+pub(super) fn constant(sort: Sort, value: i64) -> Shared {
     if sort == Sort::Boolean { truth(value != 0) } else { number(value) }
 }
 
 /// The opposite.
-pub fn not(a: Shared) -> Shared {
+pub(super) fn not(a: Shared) -> Shared {
     match &*a {
         Term::Truth(value) => truth(!value),
         Term::Not(inner) => Arc::clone(inner),
@@ -49,7 +49,7 @@ pub fn not(a: Shared) -> Shared {
 }
 
 /// An operator's value; booleans are 0 and 1; `None` where there is none, or it is too large.
-pub fn apply(op: Op, a: i64, b: i64) -> Option<i64> {
+pub(super) fn apply(op: Op, a: i64, b: i64) -> Option<i64> {
     match op {
         Op::Add => a.checked_add(b),
         Op::Sub => a.checked_sub(b),
@@ -67,7 +67,7 @@ pub fn apply(op: Op, a: i64, b: i64) -> Option<i64> {
 }
 
 /// An operator with its operands, simplified.
-pub fn binary(op: Op, a: Shared, b: Shared) -> Shared {
+pub(super) fn binary(op: Op, a: Shared, b: Shared) -> Shared {
     use Term::{Number, Truth};
     let is_predicate = matches!(op, Op::Equal | Op::Less | Op::LessEqual);
     match (op, &*a, &*b) {
@@ -101,7 +101,7 @@ pub fn binary(op: Op, a: Shared, b: Shared) -> Shared {
 }
 
 /// A choice, simplified.
-pub fn choose(c: Shared, a: Shared, b: Shared) -> Shared {
+pub(super) fn choose(c: Shared, a: Shared, b: Shared) -> Shared {
     match &*c {
         Term::Truth(true) => a,
         Term::Truth(false) => b,
@@ -112,7 +112,7 @@ pub fn choose(c: Shared, a: Shared, b: Shared) -> Shared {
 }
 
 /// The value for given values of the variables.
-pub fn value(term: &Term, of: &dyn Fn(u32) -> i64) -> Option<i64> {
+pub(super) fn value(term: &Term, of: &dyn Fn(u32) -> i64) -> Option<i64> {
     Some(match term {
         Term::Number(value) => *value,
         Term::Truth(value) => i64::from(*value),
@@ -124,7 +124,7 @@ pub fn value(term: &Term, of: &dyn Fn(u32) -> i64) -> Option<i64> {
 }
 
 /// Replaces variables; parts that are shared stay so.
-pub fn substitute(term: &Shared, by: &dyn Fn(u32) -> Shared) -> Shared {
+pub(super) fn substitute(term: &Shared, by: &dyn Fn(u32) -> Shared) -> Shared {
     fn walk(
         term: &Shared,
         by: &dyn Fn(u32) -> Shared,
@@ -147,7 +147,7 @@ pub fn substitute(term: &Shared, by: &dyn Fn(u32) -> Shared) -> Shared {
 }
 
 /// Calls `visit` for the term and all its parts, operands first.
-pub fn parts(term: &Shared, visit: &mut dyn FnMut(&Shared)) {
+pub(super) fn parts(term: &Shared, visit: &mut dyn FnMut(&Shared)) {
     match &**term {
         Term::Number(_) | Term::Truth(_) | Term::Variable(_) => {}
         Term::Not(a) => parts(a, visit),
@@ -165,7 +165,7 @@ pub fn parts(term: &Shared, visit: &mut dyn FnMut(&Shared)) {
 }
 
 /// Whether a term is made of sums, differences and products alone.
-pub fn is_polynomial(term: &Shared) -> bool {
+pub(super) fn is_polynomial(term: &Shared) -> bool {
     let mut polynomial = true;
     parts(term, &mut |part| {
         polynomial &= match &**part {
@@ -178,7 +178,7 @@ pub fn is_polynomial(term: &Shared) -> bool {
 }
 
 /// The term as text.
-pub fn show(term: &Term, names: &dyn Fn(u32) -> String) -> String {
+pub(super) fn show(term: &Term, names: &dyn Fn(u32) -> String) -> String {
     fn walk(term: &Term, names: &dyn Fn(u32) -> String, least: u8) -> String {
         let (text, binds) = match term {
             Term::Number(value) if value.unsigned_abs() == INFINITY.unsigned_abs() => {

@@ -50,7 +50,7 @@ impl Cost {
 }
 
 /// What costs the same in every solution.
-pub fn fixed(program: &Program) -> Cost {
+pub(super) fn fixed(program: &Program) -> Cost {
     Cost { accumulates: program.accumulates, ..Cost::default() }
 }
 
@@ -71,7 +71,7 @@ fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, u
 }
 
 /// What the choice of a table for a hole costs.
-pub fn price(hole: &Hole, table: &[u8]) -> Cost {
+pub(super) fn price(hole: &Hole, table: &[u8]) -> Cost {
     let mut cost = Cost::default();
     for register in registers(hole) {
         let mut along = register.map(|(lane, point)| (lane, table[point]));
@@ -95,7 +95,7 @@ pub fn price(hole: &Hole, table: &[u8]) -> Cost {
 }
 
 /// For each number of choices the least that those behind them cost together.
-pub fn rest(program: &Program, plan: &Plan) -> Vec<Cost> {
+pub(super) fn rest(program: &Program, plan: &Plan) -> Vec<Cost> {
     let own = |level: &Level| {
         least(&program.holes[level.hole as usize], &plan.supports[level.hole as usize])
     };

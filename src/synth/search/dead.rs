@@ -46,7 +46,7 @@ pub enum Dead {
 }
 
 /// Why an attempt ended where it did.
-pub fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
+pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
     let mut worker = Worker::new(program, plan);
     if let Err(Reason::Sink(sink, _)) = worker.begin() {
         return Dead::Goal { goal: plan.sinks[sink].goal };

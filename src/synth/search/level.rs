@@ -10,7 +10,7 @@ use crate::synth::term::{Fold, Term};
 
 /// One choice.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub(super) struct Level {
     /// The statement.
     pub statement: usize,
     /// The hole.
@@ -35,7 +35,7 @@ pub struct Level {
 
 /// A value that has to come into a set.
 #[derive(Clone, Debug)]
-pub struct Demand {
+pub(super) struct Demand {
     /// The value.
     pub term: Term,
     /// Cells of the statement.
@@ -50,7 +50,7 @@ pub struct Demand {
 
 /// A sink of which some factors are known when a choice is made, and exactly one factor of each slot is not.
 #[derive(Clone, Debug)]
-pub struct Dynamic {
+pub(super) struct Dynamic {
     /// The sink.
     pub sink: u32,
     /// For each slot: known factors, and the set of cells of the statement through which the other can come.
@@ -61,7 +61,7 @@ pub struct Dynamic {
 
 /// A cell that is surely used, with the terms that it may hold, sorted.
 #[derive(Clone, Debug)]
-pub struct Used {
+pub(super) struct Used {
     /// The edges into the cell.
     pub edges: Vec<Edge>,
     /// What it may hold: a number of [`Plan::allowed`].
@@ -70,7 +70,7 @@ pub struct Used {
 
 /// A goal cell and what it has to hold.
 #[derive(Clone, Debug)]
-pub struct Sink {
+pub(super) struct Sink {
     /// The number of the goal.
     pub goal: usize,
     /// The operator; a movement is a sum of one value.
@@ -87,7 +87,7 @@ pub struct Sink {
 
 impl Level {
     /// A choice of which nothing is known.
-    pub fn new(statement: usize, hole: u32) -> Level {
+    pub(super) fn new(statement: usize, hole: u32) -> Level {
         Level {
             statement,
             hole,
@@ -104,7 +104,7 @@ impl Level {
 }
 
 /// The goals as sinks.
-pub fn sinks(program: &Program) -> Vec<Sink> {
+pub(super) fn sinks(program: &Program) -> Vec<Sink> {
     let fold_of = |cell: Cell| {
         program.statements.iter().position(|statement| {
             matches!(statement, Statement::Fold { .. }) && statement.made().has(cell)

@@ -5,14 +5,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::level::{Demand, Dynamic, Level, Sink, Used, sinks};
 use super::sets::{self, Bits, SetId, Sets};
-use crate::synth::program::{Cell, Edge, Program, Statement};
+use crate::synth::program::{Cell, Edge, Made, Program, Statement};
 use crate::synth::term::{Fold, Term, UNDEFINED};
 
 /// The most bytes that a plan takes; the search does not begin if it would need more.
 pub const MOST_PLANNED: usize = 1 << 28;
 
 /// Everything that is known before the search.
-pub struct Plan {
+pub(super) struct Plan {
     /// The choices in their order.
     pub levels: Vec<Level>,
     /// The goals.
@@ -39,23 +39,9 @@ pub struct Plan {
 
 impl Plan {
     /// Makes the plan. `program` gains terms.
-    pub fn new(program: &mut Program) -> Plan {
+    pub(super) fn new(program: &mut Program) -> Plan {
         let sinks = sinks(program);
-        let mut splits: FxHashMap<Term, Vec<(Term, Term)>> = FxHashMap::default();
-        for &(element, _) in sinks.iter().flat_map(|sink| &sink.elements) {
-            splits.entry(element).or_insert_with(|| {
-                let factors = program.terms.factors(element);
-                let mut found: Vec<(Term, Term)> = Vec::new();
-                for at in 0..factors.len() {
-                    let mut others = factors.clone();
-                    let one = others.remove(at);
-                    if found.iter().all(|(_, known)| *known != one) {
-                        found.push((program.terms.product(&others), one));
-                    }
-                }
-                found
-            });
-        }
+        let splits = splits(program, &sinks);
         let program = &*program;
         let (sets, origins) = (Sets::new(program), FxHashMap::default());
         let mut builder = Builder { program, sinks: &sinks, sets, splits, origins };
@@ -84,33 +70,11 @@ impl Plan {
         let input = program.initial.len() as u32;
         let early = (0..sinks.len()).filter(|&s| program.goals[sinks[s].goal].cell < input);
         first_sinks.extend(early);
-        let read = program.statements.iter().map(|statement| {
-            program.statements.iter().any(|other| match other {
-                Statement::Move { edges, .. } => {
-                    edges.iter().any(|edge| statement.made().has(edge.source))
-                }
-                Statement::Fold { slots, .. } => slots
-                    .iter()
-                    .flatten()
-                    .any(|slot| slot.factors.iter().any(|&cell| statement.made().has(cell))),
-            })
-        });
-        let read = read.collect();
+        let read = program.statements.iter().map(|one| is_read(program, one)).collect();
         let supports =
             (0..program.holes.len()).map(|hole| builder.sets.support(hole as u32).to_vec());
         let supports = supports.collect();
-        let outgoing = program.statements.iter().map(|statement| match statement {
-            Statement::Move { edges, made, .. } => {
-                let mut ranges = vec![(0, 0); made.first as usize];
-                for (at, edge) in (0..).zip(edges) {
-                    let range = &mut ranges[edge.source as usize];
-                    *range = if range.1 == 0 { (at, at + 1) } else { (range.0, at + 1) };
-                }
-                ranges
-            }
-            Statement::Fold { .. } => Vec::new(),
-        });
-        let outgoing = outgoing.collect();
+        let outgoing = program.statements.iter().map(outgoing).collect();
         let too_large = builder.sets.bytes() > MOST_PLANNED;
         let (sets, incoming) = builder.sets.into_parts();
         Plan {
@@ -126,6 +90,52 @@ impl Plan {
             first_sinks,
             read,
         }
+    }
+}
+
+/// The ways to split each element of a sink into a product and one more factor.
+fn splits(program: &mut Program, sinks: &[Sink]) -> FxHashMap<Term, Vec<(Term, Term)>> {
+    let mut splits: FxHashMap<Term, Vec<(Term, Term)>> = FxHashMap::default();
+    for &(element, _) in sinks.iter().flat_map(|sink| &sink.elements) {
+        splits.entry(element).or_insert_with(|| {
+            let factors = program.terms.factors(element);
+            let mut found: Vec<(Term, Term)> = Vec::new();
+            for at in 0..factors.len() {
+                let mut others = factors.clone();
+                let one = others.remove(at);
+                if found.iter().all(|(_, known)| *known != one) {
+                    found.push((program.terms.product(&others), one));
+                }
+            }
+            found
+        });
+    }
+    splits
+}
+
+/// Whether a statement reads what another one makes.
+fn is_read(program: &Program, statement: &Statement) -> bool {
+    program.statements.iter().any(|other| match other {
+        Statement::Move { edges, .. } => edges.iter().any(|edge| statement.made().has(edge.source)),
+        Statement::Fold { slots, .. } => slots
+            .iter()
+            .flatten()
+            .any(|slot| slot.factors.iter().any(|&cell| statement.made().has(cell))),
+    })
+}
+
+/// For a movement and each cell before it where the cell's edges begin and end.
+fn outgoing(statement: &Statement) -> Vec<(u32, u32)> {
+    match statement {
+        Statement::Move { edges, made, .. } => {
+            let mut ranges = vec![(0, 0); made.first as usize];
+            for (at, edge) in (0..).zip(edges) {
+                let range = &mut ranges[edge.source as usize];
+                *range = if range.1 == 0 { (at, at + 1) } else { (range.0, at + 1) };
+            }
+            ranges
+        }
+        Statement::Fold { .. } => Vec::new(),
     }
 }
 
@@ -312,8 +322,26 @@ impl Builder<'_> {
         else {
             return;
         };
-        let count = made.count as usize;
-        let mut parent: Vec<usize> = (0..count).collect();
+        let components = self.components(level, made);
+        let full = self.full(level, &components, made, allowed);
+        if *scatter {
+            return;
+        }
+        for (at, component) in components.iter().enumerate() {
+            if let Some(&(allowed, _)) = full.get(component) {
+                let cell = made.first + at as u32;
+                let edges = self.sets.incoming(level.statement, cell).to_vec();
+                level.used.push(Used { edges, allowed });
+            }
+        }
+        self.differing(level, edges, |target| {
+            let component = components[(target - made.first) as usize];
+            full.get(&component).filter(|(_, single)| *single).map(|_| component)
+        });
+    }
+
+    /// For each cell that a movement makes a number that it shares with the cells which the same values may come through.
+    fn components(&self, level: &Level, made: &Made) -> Vec<usize> {
         fn root(parent: &mut [usize], mut at: usize) -> usize {
             while parent[at] != at {
                 parent[at] = parent[parent[at]];
@@ -321,9 +349,10 @@ impl Builder<'_> {
             }
             at
         }
-        let fixed: Vec<&Demand> = level.demands.iter().filter(|d| d.around.is_empty()).collect();
+        let count = made.count as usize;
+        let mut parent: Vec<usize> = (0..count).collect();
         let mut seen = FxHashSet::default();
-        for demand in &fixed {
+        for demand in level.demands.iter().filter(|demand| demand.around.is_empty()) {
             if !seen.insert(demand.via) {
                 continue;
             }
@@ -335,29 +364,40 @@ impl Builder<'_> {
                 parent[a] = b;
             }
         }
+        (0..count).map(|at| root(&mut parent, at)).collect()
+    }
+
+    /// The components all of whose cells are used: by their numbers the index of the terms that these may hold, and whether
+    /// each value comes through once.
+    fn full(
+        &self,
+        level: &mut Level,
+        components: &[usize],
+        made: &Made,
+        allowed: &mut Vec<Bits>,
+    ) -> FxHashMap<usize, (usize, bool)> {
         let mut sizes: FxHashMap<usize, usize> = FxHashMap::default();
-        for at in 0..count {
-            *sizes.entry(root(&mut parent, at)).or_default() += 1;
+        for &component in components {
+            *sizes.entry(component).or_default() += 1;
         }
         // For each component the values that come through it, each with its copies.
         let mut values: FxHashMap<usize, FxHashMap<Term, (u32, u32)>> = FxHashMap::default();
-        for demand in fixed {
+        for demand in level.demands.iter().filter(|demand| demand.around.is_empty()) {
             let Some(cell) = sets::cells(self.sets.get(demand.via)).next() else { continue };
-            let component = root(&mut parent, (cell - made.first) as usize);
+            let component = components[(cell - made.first) as usize];
             let copies =
                 values.entry(component).or_default().entry(demand.term).or_insert((0, demand.sink));
             copies.0 = copies.0.max(demand.copies.max(1));
         }
         let mut full: FxHashMap<usize, (usize, bool)> = FxHashMap::default();
         let terms = self.program.terms.count();
-        for at in 0..count {
-            let component = root(&mut parent, at);
-            let Some(values) = values.get(&component) else { continue };
-            if full.contains_key(&component) || component != root(&mut parent, at) {
+        for component in components {
+            let Some(values) = values.get(component) else { continue };
+            if full.contains_key(component) {
                 continue;
             }
             let total: u32 = values.values().map(|(copies, _)| copies).sum();
-            let size = sizes[&component];
+            let size = sizes[component];
             let crowd = total as usize + usize::from(planted!(Bug::CrowdedTooSoon));
             if crowd > size && level.crowded.is_none() {
                 let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or_default();
@@ -367,22 +407,16 @@ impl Builder<'_> {
             if enough && total as usize <= size {
                 let mut bits = vec![0u64; terms.div_ceil(64)];
                 values.keys().for_each(|&term| bits[term as usize / 64] |= 1 << (term % 64));
-                full.insert(component, (allowed.len(), total as usize == values.len()));
+                full.insert(*component, (allowed.len(), total as usize == values.len()));
                 allowed.push(bits);
             }
         }
-        if *scatter {
-            return;
-        }
-        for at in 0..count {
-            let component = root(&mut parent, at);
-            if let Some(&(allowed, _)) = full.get(&component) {
-                let cell = made.first + at as u32;
-                let edges = self.sets.incoming(level.statement, cell).to_vec();
-                level.used.push(Used { edges, allowed });
-            }
-        }
-        // Where one source cell could be read at all places of a coordinate, used cells tell them apart.
+        full
+    }
+
+    /// Finds out whether used cells tell the places of a coordinate apart, where one source cell could be read at all of
+    /// them. `single` is the component of a cell all of whose values come through once.
+    fn differing(&self, level: &mut Level, edges: &[Edge], single: impl Fn(Cell) -> Option<usize>) {
         let hole = &self.program.holes[level.hole as usize];
         let [first, second] = hole.extents;
         let (mut rows, mut columns) = (FxHashSet::default(), FxHashSet::default());
@@ -390,8 +424,7 @@ impl Builder<'_> {
         for edges in edges.chunk_by(|a, b| a.source == b.source) {
             ways.clear();
             for edge in edges {
-                let component = root(&mut parent, (edge.target - made.first) as usize);
-                if full.get(&component).is_some_and(|(_, single)| *single) {
+                if let Some(component) = single(edge.target) {
                     ways.push((edge.value, component, edge.point as usize));
                 }
             }

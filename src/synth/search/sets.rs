@@ -5,18 +5,18 @@ use rustc_hash::FxHashMap;
 use crate::synth::program::{Cell, Edge, Program, Statement};
 
 /// The number of a set.
-pub type SetId = u32;
+pub(super) type SetId = u32;
 
 /// A set of cells as bits.
-pub type Bits = Vec<u64>;
+pub(super) type Bits = Vec<u64>;
 
 /// Whether a set has a cell.
-pub fn has(set: &[u64], cell: Cell) -> bool {
+pub(super) fn has(set: &[u64], cell: Cell) -> bool {
     set[cell as usize / 64] >> (cell % 64) & 1 == 1
 }
 
 /// The cells of a set, in ascending order.
-pub fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
+pub(super) fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
     set.iter().enumerate().flat_map(|(word, &bits)| {
         let mut rest = bits;
         std::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
 }
 
 /// The sets, and what was found out about them.
-pub struct Sets<'p> {
+pub(super) struct Sets<'p> {
     program: &'p Program,
     /// For each statement with a hole the values that each point may have.
     supports: Vec<Vec<u64>>,
@@ -43,7 +43,7 @@ pub struct Sets<'p> {
 
 impl<'p> Sets<'p> {
     /// No sets yet.
-    pub fn new(program: &'p Program) -> Sets<'p> {
+    pub(super) fn new(program: &'p Program) -> Sets<'p> {
         let supports = program.holes.iter().map(|hole| hole.family.support()).collect();
         let incoming = program.statements.iter().map(|statement| match statement {
             Statement::Move { edges, .. } => {
@@ -64,12 +64,12 @@ impl<'p> Sets<'p> {
     }
 
     /// The values that the points of a hole may have.
-    pub fn support(&self, hole: u32) -> &[u64] {
+    pub(super) fn support(&self, hole: u32) -> &[u64] {
         &self.supports[hole as usize]
     }
 
     /// The edges into a cell.
-    pub fn incoming(&self, statement: usize, cell: Cell) -> &[Edge] {
+    pub(super) fn incoming(&self, statement: usize, cell: Cell) -> &[Edge] {
         let edges = &self.incoming[statement];
         let start = edges.partition_point(|edge| edge.target < cell);
         let end = edges.partition_point(|edge| edge.target <= cell);
@@ -77,14 +77,14 @@ impl<'p> Sets<'p> {
     }
 
     /// The set of these cells.
-    pub fn of(&mut self, cells: impl IntoIterator<Item = Cell>) -> SetId {
+    pub(super) fn of(&mut self, cells: impl IntoIterator<Item = Cell>) -> SetId {
         let mut bits = vec![0u64; self.program.cells.div_ceil(64)];
         cells.into_iter().for_each(|cell| bits[cell as usize / 64] |= 1 << (cell % 64));
         self.intern(bits)
     }
 
     /// The number of a set.
-    pub fn intern(&mut self, bits: Bits) -> SetId {
+    pub(super) fn intern(&mut self, bits: Bits) -> SetId {
         if let Some(&number) = self.numbers.get(&bits) {
             return number;
         }
@@ -95,17 +95,17 @@ impl<'p> Sets<'p> {
     }
 
     /// How many bytes the sets take: each is stored, and is the key to its number.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         2 * 8 * self.program.cells.div_ceil(64) * self.sets.len()
     }
 
     /// The bits of a set.
-    pub fn get(&self, set: SetId) -> &Bits {
+    pub(super) fn get(&self, set: SetId) -> &Bits {
         &self.sets[set as usize]
     }
 
     /// The sets, and the edges of each statement in the order of their targets.
-    pub fn into_parts(self) -> (Vec<Bits>, Vec<Vec<Edge>>) {
+    pub(super) fn into_parts(self) -> (Vec<Bits>, Vec<Vec<Edge>>) {
         (self.sets, self.incoming)
     }
 
@@ -139,14 +139,14 @@ impl<'p> Sets<'p> {
     }
 
     /// The cells behind a statement from which a value can come into a set of final cells.
-    pub fn behind(&mut self, statement: usize, set: SetId) -> Option<SetId> {
+    pub(super) fn behind(&mut self, statement: usize, set: SetId) -> Option<SetId> {
         (statement + 1..self.program.statements.len())
             .rev()
             .try_fold(set, |set, later| self.before(later, set))
     }
 
     /// The cells of inputs from which a value can come into a set of final cells.
-    pub fn origin(&mut self, set: SetId) -> Option<SetId> {
+    pub(super) fn origin(&mut self, set: SetId) -> Option<SetId> {
         (0..self.program.statements.len()).rev().try_fold(set, |set, later| self.before(later, set))
     }
 }

@@ -4,7 +4,7 @@
 const NONE: u32 = u32::MAX;
 
 /// The ways of one demand, as far as they matter.
-pub struct Ways {
+pub(super) struct Ways {
     /// How many different cells are needed.
     copies: u32,
     cells: Vec<u32>,
@@ -16,12 +16,12 @@ pub struct Ways {
 
 impl Ways {
     /// None yet.
-    pub fn new(copies: u32) -> Ways {
+    pub(super) fn new(copies: u32) -> Ways {
         Ways { copies, cells: Vec::new(), point: NONE, values: 0, several: false }
     }
 
     /// Adds a way; true if more are of no interest.
-    pub fn add(&mut self, point: u32, value: u8, cell: u32) -> bool {
+    pub(super) fn add(&mut self, point: u32, value: u8, cell: u32) -> bool {
         if self.copies > 1 {
             if !self.cells.contains(&cell) {
                 self.cells.push(cell);
@@ -37,7 +37,7 @@ impl Ways {
     }
 
     /// Takes away what would leave the demand without a way; false if it has none.
-    pub fn apply(self, masks: &mut [u64], changed: &mut bool) -> bool {
+    pub(super) fn apply(self, masks: &mut [u64], changed: &mut bool) -> bool {
         if self.copies > 1 {
             return self.cells.len() >= self.copies as usize;
         }

@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// Why a choice cannot be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
+pub(super) enum Reason {
     /// The demand of the level with this number has no way.
     Demand(usize),
     /// The sink with this number misses this term.
@@ -25,7 +25,7 @@ pub enum Reason {
 }
 
 /// The state of one thread.
-pub struct Worker<'p> {
+pub(super) struct Worker<'p> {
     pub(super) program: &'p Program,
     pub(super) plan: &'p Plan,
     terms: Terms,
@@ -46,7 +46,7 @@ pub struct Worker<'p> {
 
 impl<'p> Worker<'p> {
     /// A thread without choices.
-    pub fn new(program: &'p Program, plan: &'p Plan) -> Worker<'p> {
+    pub(super) fn new(program: &'p Program, plan: &'p Plan) -> Worker<'p> {
         let mut holds = program.initial.clone();
         holds.resize(program.cells, UNDEFINED);
         let order = plan.levels.iter().map(|level| (0..level.demands.len() as u32).collect());
@@ -65,13 +65,13 @@ impl<'p> Worker<'p> {
     }
 
     /// Does what needs no choice.
-    pub fn begin(&mut self) -> Result<(), Reason> {
+    pub(super) fn begin(&mut self) -> Result<(), Reason> {
         let plan = self.plan;
         self.evaluate(&plan.first_folds, &plan.first_sinks)
     }
 
     /// The table that was chosen for a level: computes what follows from it.
-    pub fn choose(&mut self, level: &'p Level, table: &[u8]) -> Result<(), Reason> {
+    pub(super) fn choose(&mut self, level: &'p Level, table: &[u8]) -> Result<(), Reason> {
         let own = &mut self.tables[level.hole as usize];
         own.clear();
         own.extend_from_slice(table);
@@ -207,7 +207,7 @@ impl<'p> Worker<'p> {
     }
 
     /// What a level's points may be, given the choices before it.
-    pub fn masks(&mut self, level: usize) -> Result<Vec<u64>, Reason> {
+    pub(super) fn masks(&mut self, level: usize) -> Result<Vec<u64>, Reason> {
         let plan = self.plan;
         let own = &plan.levels[level];
         let mut masks = plan.supports[own.hole as usize].clone();

@@ -41,7 +41,7 @@ const MAX_FLAGS: usize = 16;
 
 impl Carried {
     /// Guesses for the registers that have none yet. True if there is a new guess.
-    pub fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
+    pub(super) fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();
         let used = used(comparison);
         for index in 0..comparison.after.loops.len() {
@@ -96,7 +96,7 @@ impl Carried {
     }
 
     /// Withdraws guesses that were not confirmed; returns the registers that had none.
-    pub fn withdraw(
+    pub(super) fn withdraw(
         &mut self,
         differ: Vec<HeaderRegister>,
     ) -> impl Iterator<Item = HeaderRegister> + use<> {

@@ -50,7 +50,7 @@ pub(super) struct Comparison<'c, 's> {
 
 impl<'c, 's> Comparison<'c, 's> {
     /// A comparison in which nothing has been compared yet.
-    pub fn new(
+    pub(super) fn new(
         Both { original, rewritten }: Both<&'c Program<'c, 's>>,
         executions: Both<&'c Execution>,
         alignment: &'c Alignment,
@@ -80,7 +80,7 @@ impl<'c, 's> Comparison<'c, 's> {
     }
 
     /// A block of the rewritten program with all facts that hold there.
-    pub fn place(&mut self, block: BlockId) -> Place {
+    pub(super) fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
         let global: &[_] = match self.before.generic || self.after.generic {
@@ -92,7 +92,7 @@ impl<'c, 's> Comparison<'c, 's> {
     }
 
     /// The header of a loop with all facts that hold in an iteration that both programs have reached.
-    pub fn iteration(&mut self, around: Option<LoopId>) -> Place {
+    pub(super) fn iteration(&mut self, around: Option<LoopId>) -> Place {
         let mut place = Place { around, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {
             if let Some(record) = &self.after.loops[around.0 as usize] {
@@ -102,7 +102,7 @@ impl<'c, 's> Comparison<'c, 's> {
         place
     }
 
-    pub fn prove(
+    pub(super) fn prove(
         &mut self,
         place: &Place,
         original: TermId,
@@ -118,16 +118,21 @@ impl<'c, 's> Comparison<'c, 's> {
     }
 
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.
-    pub fn in_lane(&mut self, (lane, number): (TermId, u32), term: TermId) -> TermId {
+    pub(super) fn in_lane(&mut self, (lane, number): (TermId, u32), term: TermId) -> TermId {
         let by_lane = &mut self.warp.prover.by_lane;
         by_lane.terms.of(&mut self.terms.arena, lane, number, term)
     }
 
-    pub fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
+    pub(super) fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
         self.problem(reason, Both { original, rewritten: Some(inst) }, None);
     }
 
-    pub fn problem(&mut self, reason: String, insts: Both<Option<u32>>, found: Option<Found>) {
+    pub(super) fn problem(
+        &mut self,
+        reason: String,
+        insts: Both<Option<u32>>,
+        found: Option<Found>,
+    ) {
         let (counterexample, seen) = found.map(|found| (found.counterexample, found.seen)).unzip();
         self.seen.extend(seen.map(|seen| (self.problems.len(), seen)));
         self.problems.push(Problem {

@@ -15,7 +15,7 @@ use crate::verify::record::{Event, Execution, Place};
 
 impl Comparison<'_, '_> {
     /// Matches the events of the two programs with each other.
-    pub fn pair_up(&mut self) {
+    pub(super) fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
         let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
         for (index, event) in self.before.events.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Proves that matched events are equal, one by one.
-    pub fn events(&mut self) {
+    pub(super) fn events(&mut self) {
         let (partners, missing) =
             (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
         self.roots = (numbered(&self.before.cutpoints), numbered(&self.after.cutpoints));

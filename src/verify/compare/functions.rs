@@ -153,17 +153,13 @@ fn attempt<'s>(
         let executions = Both { original: &execution, rewritten: &result };
         if laid_out.is_none() {
             let found = layouts::find(&mut terms, programs, executions);
-            let again = matches!(found, Ok(Some(_)));
-            laid_out = Some(match found {
-                Err(reason) if resized => return FunctionReport::unknown(name, reason),
-                // The addresses are compared as they are.
-                Err(_) => {
-                    doubtful = true;
-                    None
-                }
-                Ok(found) => found,
-            });
-            if again {
+            if let (Err(reason), true) = (&found, resized) {
+                return FunctionReport::unknown(name, reason.clone());
+            }
+            // Where the layouts are not known, the addresses are compared as they are.
+            doubtful = found.is_err();
+            let found = laid_out.insert(found.unwrap_or_default());
+            if found.is_some() {
                 claims = warp.prover.claims;
                 continue;
             }

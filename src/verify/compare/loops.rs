@@ -28,7 +28,10 @@ struct BothLoops<'c> {
 impl Comparison<'_, '_> {
     /// Proves the values equal that enter loops and that the back edges bring; returns the registers for which that
     /// fails.
-    pub fn loops(&mut self, carried: &FxHashMap<HeaderRegister, Assumed>) -> Vec<HeaderRegister> {
+    pub(super) fn loops(
+        &mut self,
+        carried: &FxHashMap<HeaderRegister, Assumed>,
+    ) -> Vec<HeaderRegister> {
         let mut differ = Vec::new();
         let (all_before, all_after) = (self.before, self.after);
         for (index, records) in all_before.loops.iter().zip(&all_after.loops).enumerate() {
@@ -136,7 +139,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Proves the values equal that paths bring to each cutpoint; returns the registers for which that fails.
-    pub fn cutpoints(&mut self) -> Vec<HeaderRegister> {
+    pub(super) fn cutpoints(&mut self) -> Vec<HeaderRegister> {
         let (before, after) = (&self.before.cutpoints, &self.after.cutpoints);
         let mut differ = Vec::new();
         let entry = self.rewritten.flow.block(BlockId(0)).first;

@@ -220,7 +220,7 @@ pub(super) fn words(text: &str) -> String {
     kept
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

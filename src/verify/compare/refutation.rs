@@ -30,7 +30,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Notes the outcome of a claim, if it is not that the claim holds.
-    pub fn check(
+    pub(super) fn check(
         &mut self,
         (proof, claim): (Proof, Claim),
         inst: u32,

@@ -15,7 +15,7 @@ fn element_bytes(inst: &Inst<'_, '_>) -> u32 {
 
 impl Comparison<'_, '_> {
     /// Proves each group of stores.
-    pub fn splits(&mut self, splits: &[Split]) {
+    pub(super) fn splits(&mut self, splits: &[Split]) {
         for split in splits {
             self.split(split);
         }

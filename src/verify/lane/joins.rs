@@ -14,7 +14,7 @@ use crate::verify::terms::{BranchTarget, Function, Kind, Origin, conditions};
 
 impl<'s> Evaluation<'_, 's> {
     /// The condition under which an edge is taken, relative to the loop `place` around its target.
-    pub fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
+    pub(crate) fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
         let loops = &self.program.flow.loops;
         let mut condition =
             self.out.path[edge.from.index()].unwrap_or_else(|| self.terms.arena.boolean(false));
@@ -40,7 +40,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// The condition under which a loop is entered, relative to the loop around it.
-    pub fn entry_of(&self, id: LoopId) -> Option<TermId> {
+    pub(crate) fn entry_of(&self, id: LoopId) -> Option<TermId> {
         match self.entered.get(&id) {
             Some((entry, _)) => Some(*entry),
             None => self.out.loops[id.0 as usize].as_ref().map(|record| record.entry),
@@ -100,7 +100,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Joins the states of all edges into a block.
-    pub fn join(&mut self, block: BlockId, forward: &[Edge]) {
+    pub(crate) fn join(&mut self, block: BlockId, forward: &[Edge]) {
         self.out.root[block.index()] = self.out.root[forward[0].from.index()];
         let place = match self.program.flow.loops.headed_by(block) {
             Some(id) => self.program.flow.loops.get(id).parent,
@@ -136,7 +136,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Gives symbols to the registers and windows that a loop changes.
-    pub fn enter(&mut self, id: LoopId) {
+    pub(crate) fn enter(&mut self, id: LoopId) {
         let entry = self.out.path[self.block.index()];
         let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
         let mut values = Vec::new();
@@ -177,7 +177,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Completes the loops whose last latch the block is.
-    pub fn close_loops(&mut self, block: BlockId) {
+    pub(crate) fn close_loops(&mut self, block: BlockId) {
         let flow = &self.program.flow;
         for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
             let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);

@@ -82,7 +82,7 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
 
 impl<'s> Evaluation<'_, 's> {
     /// The oracle's answer, if there is an oracle.
-    pub fn ask_oracle<T>(
+    pub(crate) fn ask_oracle<T>(
         &mut self,
         ask: impl FnOnce(&mut dyn Oracle<'s>, &mut Self) -> T,
     ) -> Option<T> {
@@ -93,21 +93,21 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// The innermost loop around the block that is being visited.
-    pub fn here(&self) -> Option<LoopId> {
+    pub(crate) fn here(&self) -> Option<LoopId> {
         self.program.loop_of(self.block).filter(|_| !self.program.irreducible)
     }
 
-    pub fn width(&self, register: RegisterId) -> u8 {
+    pub(crate) fn width(&self, register: RegisterId) -> u8 {
         self.program.flow.registers[register.0 as usize].ty.bits().min(64) as u8
     }
 
     /// The condition under which the block that is being visited is reached.
-    pub fn path(&self) -> Option<TermId> {
+    pub(crate) fn path(&self) -> Option<TermId> {
         self.out.path[self.block.index()]
     }
 
     /// The condition under which the instruction being evaluated is executed.
-    pub fn condition(&mut self, guard: Option<TermId>) -> TermId {
+    pub(crate) fn condition(&mut self, guard: Option<TermId>) -> TermId {
         let path = self.path().unwrap_or_else(|| self.terms.arena.boolean(true));
         match guard {
             None => path,
@@ -117,7 +117,7 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The instruction of the original that the current one is matched with; in the original the
     /// current one itself.
-    pub fn matched(&self) -> Option<u32> {
+    pub(crate) fn matched(&self) -> Option<u32> {
         match self.reference {
             None => Some(self.at),
             Some(reference) => reference.matched[self.at as usize],
@@ -125,7 +125,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// A register's value at the current instruction.
-    pub fn read(&mut self, register: RegisterId) -> TermId {
+    pub(crate) fn read(&mut self, register: RegisterId) -> TermId {
         match self.program.slots[register.0 as usize] {
             Slot::Carried(index) => self.state[index as usize],
             Slot::Single => match self.single[register.0 as usize] {
@@ -135,7 +135,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    pub fn unwritten(&mut self, register: RegisterId) -> TermId {
+    pub(crate) fn unwritten(&mut self, register: RegisterId) -> TermId {
         let key = self.program.keys[register.0 as usize].clone();
         let known = self.reference.is_none_or(|r| r.program.by_key.contains_key(&key));
         let side = if known { Side::Original } else { Side::Rewritten };
@@ -144,7 +144,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// `if condition then a else b`, where `a` is simplified by the condition and `b` by its negation.
-    pub fn select(&mut self, condition: TermId, a: TermId, b: TermId) -> TermId {
+    pub(crate) fn select(&mut self, condition: TermId, a: TermId, b: TermId) -> TermId {
         let arena = &mut self.terms.arena;
         let a = conditions::under(arena, a, condition, true);
         let b = conditions::under(arena, b, condition, false);
@@ -152,7 +152,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Gives a register a value, under the instruction's guard predicate.
-    pub fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
+    pub(crate) fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
         let term = match guard {
             None => term,
             Some(guard) => {
@@ -170,7 +170,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Makes a new version of a window, under a guard predicate; returns the version before and the new one.
-    pub fn change(&mut self, window: Window, guard: Option<TermId>) -> (TermId, TermId) {
+    pub(crate) fn change(&mut self, window: Window, guard: Option<TermId>) -> (TermId, TermId) {
         let splits = self.reference.map_or(&[][..], |reference| reference.splits);
         let mut ends = splits.iter().filter_map(|split| split.ends());
         let last = ends.find(|(end, _)| *end == self.at).map(|(_, original)| original);
@@ -189,7 +189,7 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The symbol of a register at a loop's header: that of the original's register that it is paired with,
     /// unless the two are known to differ.
-    pub fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
+    pub(crate) fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
         let Some(reference) = self.reference else {
             return Kind::Phi(Side::Original, id, register.0);
         };

@@ -13,11 +13,11 @@ pub(in crate::verify) struct CrossLane {
 
 impl CrossLane {
     /// Marks a term that a shuffle delivers.
-    pub fn mark(&mut self, term: TermId) {
+    pub(crate) fn mark(&mut self, term: TermId) {
         self.known.insert(term, true);
     }
 
-    pub fn contains(&mut self, terms: &Terms, term: TermId) -> bool {
+    pub(crate) fn contains(&mut self, terms: &Terms, term: TermId) -> bool {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
             if self.known.contains_key(&next) {

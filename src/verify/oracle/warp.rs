@@ -55,7 +55,7 @@ pub(in crate::verify) struct Warp<'r, 's> {
 
 impl<'r, 's> Warp<'r, 's> {
     /// `definitions` are the values that the original's registers get, each with the instruction.
-    pub fn new(
+    pub(crate) fn new(
         lanes: Lanes<'r, 's>,
         prover: Prover,
         definitions: &FxHashMap<(u32, RegisterId), TermId>,
@@ -88,7 +88,7 @@ impl<'r, 's> Warp<'r, 's> {
 
 impl<'s> Warp<'_, 's> {
     /// The results of an instruction that the original does not have; `None` if they are not known.
-    pub fn understand<'i>(
+    pub(crate) fn understand<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,
         inst: &'i Inst<'_, 's>,

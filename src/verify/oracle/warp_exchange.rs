@@ -36,7 +36,7 @@ pub(in crate::verify) struct WarpExchange {
 
 impl Opened {
     /// The state at the barrier that is being evaluated.
-    pub fn new(here: &mut Evaluation<'_, '_>) -> Opened {
+    pub(crate) fn new(here: &mut Evaluation<'_, '_>) -> Opened {
         let path = match here.path() {
             Some(path) => conditions::literals(&mut here.terms.arena, path).to_vec(),
             None => Vec::new(),
@@ -48,7 +48,7 @@ impl Opened {
 
     /// The exchange between this barrier and the one that is being evaluated, if there are stores between them
     /// and nothing else: then memory is from here on what it is in the original behind its stores.
-    pub fn close(self, here: &mut Evaluation<'_, '_>) -> Option<WarpExchange> {
+    pub(crate) fn close(self, here: &mut Evaluation<'_, '_>) -> Option<WarpExchange> {
         if self.block != here.block {
             return None;
         }

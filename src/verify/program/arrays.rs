@@ -321,7 +321,7 @@ impl Arrays {
     ///
     /// # Errors
     /// Why not all accesses are known.
-    pub fn of(program: &Program<'_, '_>) -> Result<Arrays, String> {
+    pub(crate) fn of(program: &Program<'_, '_>) -> Result<Arrays, String> {
         let declared = declared(program.function);
         if declared.len() > MOST {
             return Err(format!("{} arrays in shared memory", declared.len()));

@@ -155,7 +155,7 @@ fn walk_back(history: &[Vec<usize>], end: (usize, usize)) -> Vec<(usize, usize)>
     found
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::equal_runs;
 

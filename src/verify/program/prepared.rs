@@ -78,7 +78,7 @@ pub(in crate::verify) struct Changes {
 impl<'m, 's> Program<'m, 's> {
     /// # Errors
     /// A register that is not declared, a label that does not exist; more than the options allow.
-    pub fn new(
+    pub(crate) fn new(
         source: &'m SourceFile,
         function: &'m Function<'s>,
         options: &Options,
@@ -151,7 +151,7 @@ impl<'m, 's> Program<'m, 's> {
     /// Pairs registers by position instead of by name, if both programs are the same instructions with the
     /// registers renamed one to one; whether they are, and under other names. Like every pairing this is a guess:
     /// what the paired registers hold is proved to be equal, iteration by iteration.
-    pub fn pair_by_place(&mut self, original: &Program<'_, '_>) -> bool {
+    pub(crate) fn pair_by_place(&mut self, original: &Program<'_, '_>) -> bool {
         let mut pairs = Pairs::default();
         let same = self.flow.insts.len() == original.flow.insts.len()
             && original.flow.insts.iter().zip(&self.flow.insts).all(|(old, new)| {
@@ -189,7 +189,7 @@ impl<'m, 's> Program<'m, 's> {
 
     /// Takes the `bar.warp.sync` instructions that only this program has, which `matched` says, to change no memory:
     /// those that turn out to do more than to order it are events without a partner in the end.
-    pub fn leave_out_own_barriers(&mut self, matched: &[Option<u32>]) {
+    pub(crate) fn leave_out_own_barriers(&mut self, matched: &[Option<u32>]) {
         let own = |at: &u32| {
             let inst = &self.flow.insts[*at as usize];
             let form = &inst.ast.form;
@@ -204,19 +204,19 @@ impl<'m, 's> Program<'m, 's> {
     }
 
     /// The line of an instruction in its file.
-    pub fn line(&self, inst: u32) -> u32 {
+    pub(crate) fn line(&self, inst: u32) -> u32 {
         self.source.line(self.flow.insts[inst as usize].ast.span.start)
     }
 
     /// The opcode and the line of each instruction, for messages.
-    pub fn named_insts(&self) -> Vec<(String, u32)> {
+    pub(crate) fn named_insts(&self) -> Vec<(String, u32)> {
         let opcode = |inst: &Inst<'_, '_>| inst.ast.opcode.text.split_whitespace().collect();
         let insts = self.flow.insts.iter().enumerate();
         insts.map(|(at, inst)| (opcode(inst), self.line(at as u32))).collect()
     }
 
     /// An instruction's text with every run of blanks as one, without its guard predicate.
-    pub fn text(&self, inst: &Inst<'m, 's>) -> String {
+    pub(crate) fn text(&self, inst: &Inst<'m, 's>) -> String {
         let ast = inst.ast;
         let text = self.source.slice(ast.span);
         let from = (ast.opcode.span.start - ast.span.start) as usize;
@@ -226,7 +226,7 @@ impl<'m, 's> Program<'m, 's> {
     /// The registers and windows that may be changed on the paths from a block's immediate dominator to
     /// the block; all that are carried, if it has no dominator. The instructions looked at are charged
     /// to the arena.
-    pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {
+    pub(crate) fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
         let mut seen = vec![false; self.flow.blocks.len()];
         let mut work: Vec<BlockId> =
@@ -256,7 +256,7 @@ impl<'m, 's> Program<'m, 's> {
     }
 
     /// The innermost loop around a block.
-    pub fn loop_of(&self, block: BlockId) -> Option<LoopId> {
+    pub(crate) fn loop_of(&self, block: BlockId) -> Option<LoopId> {
         // In a function with a cycle of several entries loops play no part: see `Cut`.
         self.flow.loops.innermost(block).filter(|_| !self.irreducible)
     }

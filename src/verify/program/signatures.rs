@@ -421,7 +421,7 @@ fn doubled(ty: ScalarType) -> Option<ScalarType> {
     })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

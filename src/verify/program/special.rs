@@ -31,7 +31,7 @@ pub(in crate::verify) enum Belief {
 
 impl Belief {
     /// The width in bits.
-    pub fn width(self) -> u32 {
+    pub(crate) fn width(self) -> u32 {
         match self {
             Belief::Uniform(width) | Belief::Volatile(width) => u32::from(width),
             _ => 32,
@@ -87,7 +87,7 @@ pub(in crate::verify) fn belief(register: Special) -> Belief {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -34,14 +34,14 @@ pub(in crate::verify) struct Split {
 impl Split {
     /// The instruction of the rewritten program behind which memory is what it is behind the original's last
     /// store of the group, and that store.
-    pub fn ends(&self) -> Option<(u32, u32)> {
+    pub(crate) fn ends(&self) -> Option<(u32, u32)> {
         let last = *self.parts.last()?;
         Some(if self.joined { (self.vector, last) } else { (last, self.vector) })
     }
 
     /// Whether an instruction of the rewritten program, or of the original, belongs to the group. (Copies of the parts
     /// are compared with these as other events are.)
-    pub fn has(&self, inst: u32, of_rewritten: bool) -> bool {
+    pub(crate) fn has(&self, inst: u32, of_rewritten: bool) -> bool {
         match of_rewritten == self.joined {
             true => inst == self.vector,
             false => self.parts.contains(&inst),

@@ -12,5 +12,6 @@ pub(in crate::verify) enum Window {
 }
 
 impl Window {
-    pub const ALL: [Window; 4] = [Window::Global, Window::Shared, Window::Local, Window::Param];
+    pub(crate) const ALL: [Window; 4] =
+        [Window::Global, Window::Shared, Window::Local, Window::Param];
 }

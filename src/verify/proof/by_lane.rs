@@ -28,7 +28,7 @@ pub(in crate::verify) struct InLane {
 
 impl InLane {
     /// From now on the five low bits of `%tid.x` are the lane's number.
-    pub fn number_by_thread(&mut self, thread: TermId) {
+    pub(crate) fn number_by_thread(&mut self, thread: TermId) {
         if self.thread != Some(thread) {
             self.thread = Some(thread);
             self.done.clear();
@@ -36,12 +36,18 @@ impl InLane {
     }
 
     /// `%tid.x` in the lane of a number, where its five low bits are that number.
-    pub fn numbered(arena: &mut Arena, thread: TermId, number: u32) -> TermId {
+    pub(crate) fn numbered(arena: &mut Arena, thread: TermId, number: u32) -> TermId {
         with_low_bits(arena, thread, number)
     }
 
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.
-    pub fn of(&mut self, arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
+    pub(crate) fn of(
+        &mut self,
+        arena: &mut Arena,
+        lane: TermId,
+        number: u32,
+        term: TermId,
+    ) -> TermId {
         let thread = self.thread;
         let done = self.done.entry((lane, number)).or_default();
         done.transform(arena, term, &mut |arena, next| match () {
@@ -52,7 +58,13 @@ impl InLane {
     }
 
     /// A place with what is known there of the other lanes by one lane, whose number says which there are.
-    pub fn place(&mut self, arena: &mut Arena, lane: TermId, number: u32, place: &Place) -> Place {
+    pub(crate) fn place(
+        &mut self,
+        arena: &mut Arena,
+        lane: TermId,
+        number: u32,
+        place: &Place,
+    ) -> Place {
         let there = |reach: &Reach| {
             let condition = self.of(arena, lane, number, reach.condition);
             let exists = arena.constant_value(condition) != Some(0);
@@ -63,7 +75,12 @@ impl InLane {
 
     /// For each lane the number of the lane that `number` names (its upper bits do not count: PTX ISA,
     /// "shfl.sync"), if that depends on nothing but the lane.
-    pub fn sources(&mut self, arena: &mut Arena, lane: TermId, number: TermId) -> Option<Vec<u32>> {
+    pub(crate) fn sources(
+        &mut self,
+        arena: &mut Arena,
+        lane: TermId,
+        number: TermId,
+    ) -> Option<Vec<u32>> {
         let low = arena.extract(number, 0, 5);
         all()
             .map(|own| {
@@ -75,7 +92,7 @@ impl InLane {
 
     /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but
     /// what the same term is there. (A value from the past may be a different one in the lane that asks.)
-    pub fn as_there(
+    pub(crate) fn as_there(
         &mut self,
         terms: &mut Terms,
         lane: TermId,
@@ -131,7 +148,7 @@ pub(in crate::verify) struct ByLane {
 
 impl ByLane {
     /// The value that is `values` in the lanes, in their order; what it is in others does not matter.
-    pub fn select(&mut self, arena: &mut Arena, lane: TermId, values: &[TermId]) -> TermId {
+    pub(crate) fn select(&mut self, arena: &mut Arena, lane: TermId, values: &[TermId]) -> TermId {
         self.lane = Some(lane);
         let mut lanes = all().zip(values).rev();
         let Some((_, last)) = lanes.next() else { return lane };
@@ -146,7 +163,7 @@ impl ByLane {
     }
 
     /// Whether a term has something in it that was received lane by lane.
-    pub fn is_in(&mut self, terms: &Terms, term: TermId) -> bool {
+    pub(crate) fn is_in(&mut self, terms: &Terms, term: TermId) -> bool {
         if self.conditions.is_empty() {
             return false;
         }

@@ -35,18 +35,18 @@ pub(in crate::verify) struct Claims {
 }
 
 impl Claims {
-    pub fn new(solver: Solver) -> Claims {
+    pub(crate) fn new(solver: Solver) -> Claims {
         let answers = FxHashMap::default();
         Claims { solver, searcher: Searcher::with_effort(MAX_EVALUATED), answers, undecided: 0 }
     }
 
     /// Whether the solver has left many claims undecided: then it gets only those on which the verdict rests.
-    pub fn is_hard(&self) -> bool {
+    pub(crate) fn is_hard(&self) -> bool {
         self.undecided >= MAX_UNDECIDED
     }
 
     /// Whether a claim is refuted by values that a search finds, or holds by order alone; `Unknown` says nothing.
-    pub fn search(&mut self, terms: &Terms, claim: Claim, facts: &[TermId]) -> Judgement {
+    pub(crate) fn search(&mut self, terms: &Terms, claim: Claim, facts: &[TermId]) -> Judgement {
         let arena = &terms.arena;
         if are_contradictory(arena, facts) || follows(arena, facts, claim) {
             return Judgement::Proved;
@@ -60,7 +60,7 @@ impl Claims {
     }
 
     /// The judgement of a claim: from memory, by search, or by the solver.
-    pub fn judge(&mut self, terms: &mut Terms, claim: Claim, facts: &[TermId]) -> Judgement {
+    pub(crate) fn judge(&mut self, terms: &mut Terms, claim: Claim, facts: &[TermId]) -> Judgement {
         let mut sorted = facts.to_vec();
         sorted.sort_unstable();
         sorted.dedup();

@@ -76,7 +76,7 @@ struct Tables<'t> {
 
 impl Exchanges {
     /// Those of the original, which has been evaluated.
-    pub fn of_original(
+    pub(crate) fn of_original(
         program: &Program<'_, '_>,
         execution: &Execution,
         terms: &mut Terms,
@@ -129,7 +129,7 @@ impl Exchanges {
     }
 
     /// Adds one of the rewritten program; `operands` are those behind the result. `None` if the delivered value is not known.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         terms: &Terms,
         inst: &Inst<'_, '_>,
@@ -145,19 +145,19 @@ impl Exchanges {
     }
 
     /// Whether an instruction of the original is one whose result others deliver: a claim that holds has it.
-    pub fn is_accounted_for(&self, inst: u32) -> bool {
+    pub(crate) fn is_accounted_for(&self, inst: u32) -> bool {
         self.accounted.contains(&inst)
     }
 
     /// Whether an instruction of the original is one.
-    pub fn has(&self, inst: u32) -> bool {
+    pub(crate) fn has(&self, inst: u32) -> bool {
         self.original.iter().any(|(known, ..)| *known == inst)
     }
 
     /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
     /// something in the original, with no barrier in between, and the other conditions of the path have one value for the
     /// warp. `position` is the last instruction of the original that is matched with one in front.
-    pub fn all_come(
+    pub(crate) fn all_come(
         &self,
         terms: &Terms,
         path: TermId,
@@ -184,7 +184,7 @@ impl Exchanges {
 
     /// Whether an event of the rewritten program is executed by all lanes of a warp or by none, among those that execute
     /// the original's.
-    pub fn is_under_uniform(&self, terms: &Terms, before: TermId, after: TermId) -> bool {
+    pub(crate) fn is_under_uniform(&self, terms: &Terms, before: TermId, after: TermId) -> bool {
         let path = conditions::conjuncts(&terms.arena, after);
         self.is_part(terms, before, &path)
     }
@@ -195,7 +195,7 @@ impl Exchanges {
 
     /// Whether two terms are equal in each lane that the known conditions allow, if some lemmas hold; `None` if that is not
     /// shown.
-    pub fn equal_by(
+    pub(crate) fn equal_by(
         &mut self,
         terms: &mut Terms,
         (original, rewritten): (TermId, TermId),

@@ -20,7 +20,11 @@ impl Flags {
     ///
     /// By induction over the iterations: at first the flag is false; later it is what its value at the end
     /// of the iteration before was, and so were the conditions in that, or those of the flag that it was.
-    pub fn new(terms: &mut Terms, forest: &LoopForest, loops: &[Option<LoopRecord>]) -> Flags {
+    pub(crate) fn new(
+        terms: &mut Terms,
+        forest: &LoopForest,
+        loops: &[Option<LoopRecord>],
+    ) -> Flags {
         let mut flags = Flags::default();
         for (index, record) in loops.iter().enumerate() {
             let Some(record) = record else { continue };
@@ -65,7 +69,7 @@ impl Flags {
     }
 
     /// Adds to some conditions, which hold, what the flags among them say.
-    pub fn add_to(&self, known: &mut Vec<TermId>) {
+    pub(crate) fn add_to(&self, known: &mut Vec<TermId>) {
         if self.0.is_empty() {
             return;
         }

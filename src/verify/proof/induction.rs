@@ -22,7 +22,7 @@ pub(in crate::verify) struct Induction {
 
 impl Induction {
     /// The registers that keep their distance in the original's loops.
-    pub fn new(terms: &mut Terms, execution: &Execution) -> Induction {
+    pub(crate) fn new(terms: &mut Terms, execution: &Execution) -> Induction {
         let mut found = Induction::default();
         // By loop and change in an iteration: a register and the value that it had at first.
         let mut leaders: FxHashMap<(LoopId, TermId), (TermId, TermId)> = FxHashMap::default();
@@ -51,7 +51,7 @@ impl Induction {
     }
 
     /// A term in which only the symbols that remain occur.
-    pub fn apply(&mut self, terms: &mut Terms, term: TermId) -> TermId {
+    pub(crate) fn apply(&mut self, terms: &mut Terms, term: TermId) -> TermId {
         if self.replaced.is_empty() {
             return term;
         }
@@ -62,7 +62,7 @@ impl Induction {
     }
 
     /// Terms in which only the symbols that remain occur.
-    pub fn apply_all(&mut self, terms: &mut Terms, all: &[TermId]) -> Vec<TermId> {
+    pub(crate) fn apply_all(&mut self, terms: &mut Terms, all: &[TermId]) -> Vec<TermId> {
         all.iter().map(|&term| self.apply(terms, term)).collect()
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::verify) struct Lanes<'r, 's> {
 }
 
 impl<'r, 's> Lanes<'r, 's> {
-    pub fn new(
+    pub(crate) fn new(
         program: &'r Program<'r, 's>,
         execution: &'r Execution,
         diverges: Vec<bool>,
@@ -53,13 +53,13 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 
     /// The shape of a block, if it is known.
-    pub fn required_shape(&self) -> Option<[u64; 3]> {
+    pub(crate) fn required_shape(&self) -> Option<[u64; 3]> {
         self.program.block
     }
 
     /// Whether all lanes of a warp that are consecutive in `tid.x` are in the same iteration of a loop and of those
     /// around it whenever one of them is: they enter each and leave each together.
-    pub fn go_together(&mut self, terms: &mut Terms, place: Option<LoopId>) -> bool {
+    pub(crate) fn go_together(&mut self, terms: &mut Terms, place: Option<LoopId>) -> bool {
         let loops = &self.program.flow.loops;
         let around: Vec<LoopId> = loops.around(place).collect();
         for id in around {
@@ -83,7 +83,7 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 
     /// `term` as lane `L + n` has it, where both lanes have reconverged in a block of the loop `place`.
-    pub fn shift(
+    pub(crate) fn shift(
         &mut self,
         terms: &mut Terms,
         term: TermId,
@@ -98,7 +98,7 @@ impl<'r, 's> Lanes<'r, 's> {
     /// there. A thread that wrote between the two would be ordered with both reads, and could not be
     /// with the reconvergence; so it does not matter by which paths the two lanes came, and past which
     /// synchronisation.
-    pub fn shift_current(
+    pub(crate) fn shift_current(
         &mut self,
         terms: &mut Terms,
         term: TermId,

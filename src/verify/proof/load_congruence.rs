@@ -27,7 +27,7 @@ impl Prover {
     /// The claims by which two loads from global or shared memory deliver the same: equal addresses,
     /// and equal versions, once each is the oldest that holds the same bytes. A load from memory that
     /// the original promises to be read-only is of every version.
-    pub fn load_congruence(
+    pub(crate) fn load_congruence(
         &mut self,
         at: &mut Question<'_, '_, '_>,
         (a, b): Claim,
@@ -69,7 +69,7 @@ impl Prover {
 
     /// Two parts of loads as narrower loads: of as many bytes as the smaller load has, or as both parts
     /// need. A load delivers what loads of its bytes would, of the same version of memory.
-    pub fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
+    pub(crate) fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
         let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
         let bits = terms.arena.width(a);
         // The bytes that the part is in.

@@ -27,7 +27,7 @@ pub(in crate::verify) struct Difference {
 
 impl Difference {
     /// Whether one of the two can have any value, whatever the other has.
-    pub fn is_arbitrary(&self, terms: &Terms) -> bool {
+    pub(crate) fn is_arbitrary(&self, terms: &Terms) -> bool {
         let arbitrary = |term: TermId| match terms.arena.node(term) {
             Node::Apply(..) => terms.loaded(term).is_some(),
             Node::Symbol(symbol) => {

@@ -136,7 +136,7 @@ fn pinned(arena: &Arena, known: &[TermId]) -> Option<FxHashMap<SymbolId, u64>> {
     Some(bounds.into_iter().filter_map(|(symbol, of)| Some((symbol, of.value()?))).collect())
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::Evaluator;

@@ -42,7 +42,11 @@ const MAX_CROSSINGS: u32 = 16;
 
 impl Prover {
     /// Whether the original's term and the rewritten one's are equal in every lane at a place.
-    pub fn equal(&mut self, at: &mut Question<'_, '_, '_>, (original, rewritten): Claim) -> Proof {
+    pub(crate) fn equal(
+        &mut self,
+        at: &mut Question<'_, '_, '_>,
+        (original, rewritten): Claim,
+    ) -> Proof {
         let known = at.known;
         if original == rewritten {
             return Proof::Equal;

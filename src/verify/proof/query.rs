@@ -68,7 +68,7 @@ pub(in crate::verify) struct Prover {
 
 impl Prover {
     /// A prover of claims about the original, which has been evaluated, and a program that is to be.
-    pub fn new(claims: Claims, terms: &mut Terms, original: &Execution) -> Prover {
+    pub(crate) fn new(claims: Claims, terms: &mut Terms, original: &Execution) -> Prover {
         let induction = Induction::new(terms, original);
         Prover {
             claims,
@@ -91,7 +91,7 @@ impl Prover {
     }
 
     /// Decides a claim: cheap rules first, then a search, then the solver, from abstract to exact queries.
-    pub fn ask(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Judgement {
+    pub(crate) fn ask(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Judgement {
         let known = self.induction.apply_all(at.terms, at.known);
         let claim =
             (self.induction.apply(at.terms, claim.0), self.induction.apply(at.terms, claim.1));

@@ -19,7 +19,7 @@ pub(in crate::verify) struct Question<'q, 'r, 's> {
 
 impl<'q, 'r, 's> Question<'q, 'r, 's> {
     /// The same place, where other conditions are known.
-    pub fn under<'n>(&'n mut self, known: &'n [TermId]) -> Question<'n, 'r, 's>
+    pub(crate) fn under<'n>(&'n mut self, known: &'n [TermId]) -> Question<'n, 'r, 's>
     where
         'q: 'n,
     {
@@ -27,7 +27,7 @@ impl<'q, 'r, 's> Question<'q, 'r, 's> {
     }
 
     /// Another place, and what is known there.
-    pub fn in_place<'n>(
+    pub(crate) fn in_place<'n>(
         &'n mut self,
         place: &'n Place,
         known: &'n [TermId],

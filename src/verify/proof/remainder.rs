@@ -25,7 +25,11 @@ pub(in crate::verify) struct LowBits {
 
 impl LowBits {
     /// Those of the loops of some executions; `aligned` are parameters with what they are multiples of.
-    pub fn new(terms: &mut Terms, executions: &[&Execution], aligned: &[(String, u64)]) -> LowBits {
+    pub(crate) fn new(
+        terms: &mut Terms,
+        executions: &[&Execution],
+        aligned: &[(String, u64)],
+    ) -> LowBits {
         let mut values = FxHashMap::default();
         for record in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
             for loop_value in
@@ -45,7 +49,7 @@ impl LowBits {
     }
 
     /// The same where some conditions hold: those on low bits of parameters, which no iteration changes.
-    pub fn under(mut self, terms: &Terms, known: &[TermId]) -> LowBits {
+    pub(crate) fn under(mut self, terms: &Terms, known: &[TermId]) -> LowBits {
         for &condition in known {
             let Node::Compare(Comparison::Equal, a, b) = *terms.arena.node(condition) else {
                 continue;
@@ -79,7 +83,7 @@ impl LowBits {
     }
 
     /// The `bits` low bits of a term, wherever its symbols have values of one iteration.
-    pub fn of(&self, terms: &mut Terms, term: TermId, bits: u8) -> TermId {
+    pub(crate) fn of(&self, terms: &mut Terms, term: TermId, bits: u8) -> TermId {
         self.low(terms, term, bits, MAX_DEPTH)
     }
 

@@ -28,7 +28,7 @@ pub(in crate::verify) struct Known<'k> {
 
 impl Place {
     /// The place of a block, in a program that was evaluated (or is being evaluated).
-    pub fn new(
+    pub(crate) fn new(
         terms: &mut Terms,
         program: &Program<'_, '_>,
         execution: &Execution,

@@ -67,7 +67,7 @@ pub(in crate::verify) struct Load {
 
 impl Load {
     /// Which of the operands is the address.
-    pub fn address(self) -> usize {
+    pub(crate) fn address(self) -> usize {
         match self.space {
             StateSpace::Const => 0,
             StateSpace::Generic => 2,
@@ -76,7 +76,7 @@ impl Load {
     }
 
     /// Whether the lanes of a warp read the same memory: the operands are a version and an address.
-    pub fn is_shared_by_lanes(self) -> bool {
+    pub(crate) fn is_shared_by_lanes(self) -> bool {
         matches!(self.space, StateSpace::Global | StateSpace::Shared)
     }
 }
@@ -133,12 +133,12 @@ pub(in crate::verify) struct IntegerDivision {
 
 impl Function {
     /// A load of `bits` bits.
-    pub fn load(space: StateSpace, bits: u8) -> Function {
+    pub(crate) fn load(space: StateSpace, bits: u8) -> Function {
         Function::Load(Load { space, bits })
     }
 
     /// An output of an instruction; `isspacep.global` has a variant of its own.
-    pub fn of(operation: &Operation, output: Output) -> Function {
+    pub(crate) fn of(operation: &Operation, output: Output) -> Function {
         let first = matches!(&output, Output::Results(places) if places[..] == [0]);
         match operation.is_plain(Opcode::Isspacep) {
             Some(Modifier::Space(StateSpace::Global)) if first => Function::IsGlobal,
@@ -147,7 +147,7 @@ impl Function {
     }
 
     /// The load that a function is.
-    pub fn as_load(&self) -> Option<Load> {
+    pub(crate) fn as_load(&self) -> Option<Load> {
         match self {
             Function::Load(load) => Some(*load),
             _ => None,
@@ -155,7 +155,7 @@ impl Function {
     }
 
     /// Whether its first two operands may change places.
-    pub fn commutes(&self) -> bool {
+    pub(crate) fn commutes(&self) -> bool {
         match self {
             Function::Opcode(operation, _) => operation.commutes,
             Function::Compare(comparison) => comparison.commutes,
@@ -164,7 +164,7 @@ impl Function {
     }
 
     /// The integer division that a function is.
-    pub fn as_division(&self) -> Option<IntegerDivision> {
+    pub(crate) fn as_division(&self) -> Option<IntegerDivision> {
         use ScalarType::{S16, S32, S64, U16, U32, U64};
         let Function::Opcode(operation, Output::Results(places)) = self else { return None };
         let divides = [Opcode::Div, Opcode::Rem];
@@ -178,7 +178,7 @@ impl Function {
     }
 
     /// Whether the function is a sum or product of floating-point numbers.
-    pub fn is_float_sum(&self) -> bool {
+    pub(crate) fn is_float_sum(&self) -> bool {
         let Function::Opcode(operation, _) = self else { return false };
         let form = &operation.form;
         matches!(form.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Mad)
@@ -186,7 +186,7 @@ impl Function {
     }
 
     /// Whether a counterexample's machine knows values of the function: what memory holds, and where an address is.
-    pub fn has_values(&self) -> bool {
+    pub(crate) fn has_values(&self) -> bool {
         match self {
             Function::Load(_) | Function::IsGlobal | Function::OtherLanesMemory => true,
             Function::Opcode(operation, _) => operation.form.opcode == Opcode::Isspacep,
@@ -200,7 +200,7 @@ impl Function {
     }
 
     /// How messages name the function.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Function::Load(_) => "load".to_owned(),
             Function::IsGlobal => "isspacep.global".to_owned(),
@@ -277,7 +277,7 @@ impl fmt::Display for FloatComparison {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use smallvec::smallvec;
 

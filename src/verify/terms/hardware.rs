@@ -94,7 +94,7 @@ pub(in crate::verify) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> V
     facts
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, Range};

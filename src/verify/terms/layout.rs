@@ -31,7 +31,7 @@ const LARGEST: u64 = 1 << 18;
 
 impl Layout {
     /// Every layout that is looked for, those with the fewest changes first.
-    pub fn all() -> impl Iterator<Item = Layout> {
+    pub(crate) fn all() -> impl Iterator<Item = Layout> {
         let swizzles = (3..16u8).flat_map(|from| {
             (2..from.min(8)).flat_map(move |to| {
                 (1..=(from - to).min(6)).map(move |bits| Layout::Swizzle { from, bits, to })
@@ -44,7 +44,7 @@ impl Layout {
     }
 
     /// The new address of a byte, if the array begins at `base`, in registers of `width` bits.
-    pub fn apply(self, address: u64, base: u64, width: u8) -> u64 {
+    pub(crate) fn apply(self, address: u64, base: u64, width: u8) -> u64 {
         let mask = u64::MAX >> (64 - width.min(64));
         let to = match self {
             Layout::Same => address,
@@ -61,7 +61,7 @@ impl Layout {
     }
 
     /// The same for terms, in several spellings of one value.
-    pub fn terms(self, terms: &mut Terms, address: TermId, base: TermId) -> Vec<TermId> {
+    pub(crate) fn terms(self, terms: &mut Terms, address: TermId, base: TermId) -> Vec<TermId> {
         let arena = &mut terms.arena;
         let width = arena.width(address);
         match self {
@@ -90,7 +90,7 @@ impl Layout {
     /// Whether an array can be laid out so: different bytes go to different bytes of the array, and the bytes of
     /// each access stay together and aligned. `accesses` are numbers of bytes; an access that is not aligned has no
     /// meaning in the original.
-    pub fn keeps(self, extent: Extent, accesses: &[u32]) -> bool {
+    pub(crate) fn keeps(self, extent: Extent, accesses: &[u32]) -> bool {
         let Extent { before, after, align } = extent;
         if after < before || before > LARGEST || after > LARGEST || !align.is_power_of_two() {
             return false;
@@ -126,7 +126,7 @@ impl Layout {
     }
 
     /// The layout in words, of addresses `a` of an array that begins at `A`.
-    pub fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
             Layout::Same => "a".to_owned(),
             Layout::Swizzle { from, bits, to } => {
@@ -137,7 +137,7 @@ impl Layout {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
 

@@ -116,18 +116,18 @@ impl Names for Symbols {
 }
 
 impl Symbols {
-    pub fn info(&self, symbol: SymbolId) -> &Info {
+    pub(crate) fn info(&self, symbol: SymbolId) -> &Info {
         &self.infos[symbol.0 as usize]
     }
 
     /// The name of a register of one of the programs, for messages.
-    pub fn register(&self, side: Side, register: u32) -> &str {
+    pub(crate) fn register(&self, side: Side, register: u32) -> &str {
         let names = &self.names.registers[side as usize];
         names.get(register as usize).map_or("a register", String::as_str)
     }
 
     /// An instruction's opcode and line in one of the programs, for messages.
-    pub fn inst(&self, side: Side, inst: u32) -> String {
+    pub(crate) fn inst(&self, side: Side, inst: u32) -> String {
         match (side, self.names.insts[side as usize].get(inst as usize)) {
             (Side::Original, Some((opcode, line))) => format!("`{opcode}` of original line {line}"),
             (Side::Rewritten, Some((opcode, line))) => format!("`{opcode}` of line {line}"),
@@ -136,21 +136,21 @@ impl Symbols {
     }
 
     /// The symbol of a kind, if it has been made.
-    pub fn find(&self, kind: &Kind) -> Option<SymbolId> {
+    pub(crate) fn find(&self, kind: &Kind) -> Option<SymbolId> {
         self.ids.get(kind).copied()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {
         self.infos.iter().enumerate().map(|(index, info)| (SymbolId(index as u32), info))
     }
 
     /// An uninterpreted function.
-    pub fn function_of(&self, id: FunctionId) -> &Function {
+    pub(crate) fn function_of(&self, id: FunctionId) -> &Function {
         self.functions.get(id)
     }
 
     /// The term of a symbol, which is made when it is first used.
-    pub fn term(
+    pub(crate) fn term(
         &mut self,
         arena: &mut Arena,
         kind: Kind,
@@ -184,17 +184,17 @@ pub(in crate::verify) struct Terms {
 
 impl Terms {
     /// No terms yet; making them may take `steps` steps.
-    pub fn within(steps: u64) -> Terms {
+    pub(crate) fn within(steps: u64) -> Terms {
         Terms { arena: Arena::with_limit(steps), ..Terms::default() }
     }
 
     /// The symbol of a kind; only its width is known.
-    pub fn symbol(&mut self, kind: Kind, width: u8, made_in: Option<LoopId>) -> TermId {
+    pub(crate) fn symbol(&mut self, kind: Kind, width: u8, made_in: Option<LoopId>) -> TermId {
         self.bounded(kind, width, made_in, Range::full(width))
     }
 
     /// The symbol of a kind, made when it is first used.
-    pub fn bounded(
+    pub(crate) fn bounded(
         &mut self,
         kind: Kind,
         width: u8,
@@ -205,13 +205,13 @@ impl Terms {
     }
 
     /// An uninterpreted function of some operands.
-    pub fn apply(&mut self, function: Function, operands: &[TermId], width: u8) -> TermId {
+    pub(crate) fn apply(&mut self, function: Function, operands: &[TermId], width: u8) -> TermId {
         let id = self.symbols.functions.id(function);
         self.arena.apply(id, operands, width)
     }
 
     /// The function and the operands of a term that is an uninterpreted function of operands.
-    pub fn applied(&self, term: TermId) -> Option<(&Function, &[TermId])> {
+    pub(crate) fn applied(&self, term: TermId) -> Option<(&Function, &[TermId])> {
         match self.arena.node(term) {
             Node::Apply(function, operands) => {
                 Some((self.symbols.functions.get(*function), operands))
@@ -221,18 +221,18 @@ impl Terms {
     }
 
     /// The load and the operands of a term that is what a load delivers.
-    pub fn loaded(&self, term: TermId) -> Option<(Load, &[TermId])> {
+    pub(crate) fn loaded(&self, term: TermId) -> Option<(Load, &[TermId])> {
         let (function, operands) = self.applied(term)?;
         Some((function.as_load()?, operands))
     }
 
     /// Whether an address is global, as a predicate.
-    pub fn is_global(&mut self, address: TermId) -> TermId {
+    pub(crate) fn is_global(&mut self, address: TermId) -> TermId {
         self.apply(Function::IsGlobal, &[address], 1)
     }
 
     /// The symbol that a term is, if it is one.
-    pub fn as_symbol(&self, term: TermId) -> Option<SymbolId> {
+    pub(crate) fn as_symbol(&self, term: TermId) -> Option<SymbolId> {
         match *self.arena.node(term) {
             Node::Symbol(symbol) => Some(symbol),
             _ => None,

@@ -52,7 +52,7 @@ impl Truth {
     ///
     /// # Errors
     /// The predicates contradict each other.
-    pub fn of(arena: &mut Arena, known: &[TermId]) -> Result<Truth, Contradiction> {
+    pub(crate) fn of(arena: &mut Arena, known: &[TermId]) -> Result<Truth, Contradiction> {
         let mut truth = Truth::default();
         for &predicate in known {
             let Some((gate, holds)) = truth.number(arena, predicate) else { break };
@@ -64,7 +64,7 @@ impl Truth {
     }
 
     /// The truth value of a predicate, if it is decided.
-    pub fn value(&mut self, arena: &mut Arena, predicate: TermId) -> Option<bool> {
+    pub(crate) fn value(&mut self, arena: &mut Arena, predicate: TermId) -> Option<bool> {
         let (gate, holds) = self.number(arena, predicate)?;
         // (A new predicate follows from its parts.)
         let found = self.propagate();
@@ -73,7 +73,7 @@ impl Truth {
     }
 
     /// Whether all cases contradict; at most `cases` are looked at.
-    pub fn is_contradictory(&mut self, arena: &Arena, cases: &mut u32) -> bool {
+    pub(crate) fn is_contradictory(&mut self, arena: &Arena, cases: &mut u32) -> bool {
         let Some(left) = cases.checked_sub(1) else { return false };
         *cases = left;
         arena.charge(1 + self.trail.len() as u64);
@@ -304,7 +304,7 @@ fn parts(arena: &Arena, term: TermId) -> SmallVec<[TermId; 4]> {
     }
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};

@@ -300,7 +300,7 @@ fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval
     Some(Interval { first, ..interval })
 }
 
-#[cfg(feature = "unit-tests")]
+#[cfg(feature = "internals")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};

@@ -19,7 +19,7 @@ struct Known {
 
 /// A set of accesses that is closed under what orders threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
+pub(super) struct Clock {
     /// For each block the phase in front of which all accesses of its threads are known.
     blocks: BTreeMap<u64, PhaseId>,
     /// The same for single warps of a block.
@@ -27,12 +27,12 @@ pub struct Clock {
 }
 
 /// A clock that several threads may share; none knows nothing.
-pub type Shared = Option<Arc<Clock>>;
+pub(super) type Shared = Option<Arc<Clock>>;
 
 impl Clock {
     /// What a lane knows by itself: what its block has done in front of `epoch`, what its warp has done in front of the
     /// stretch that begins with `phase.first`, and what it has done itself up to phase `id`.
-    pub fn of_lane(phase: Phase, id: PhaseId, lane: usize, epoch: PhaseId) -> Clock {
+    pub(super) fn of_lane(phase: Phase, id: PhaseId, lane: usize, epoch: PhaseId) -> Clock {
         let mut clock = Clock::default();
         clock.blocks.insert(phase.block, epoch);
         let known = Known { before: phase.first, lanes: SmallVec::from_elem((lane, id), 1) };
@@ -41,7 +41,7 @@ impl Clock {
     }
 
     /// What a warp knows by itself all of whose lanes have come to one place in phase `id`.
-    pub fn of_warp(phase: Phase, id: PhaseId, epoch: PhaseId) -> Clock {
+    pub(super) fn of_warp(phase: Phase, id: PhaseId, epoch: PhaseId) -> Clock {
         let mut clock = Clock::default();
         clock.blocks.insert(phase.block, epoch);
         let known = Known { before: id + 1, lanes: SmallVec::new() };
@@ -50,7 +50,7 @@ impl Clock {
     }
 
     /// Whether an access of a lane in a phase is known.
-    pub fn covers(&self, phase: Phase, id: PhaseId, lane: usize) -> bool {
+    pub(super) fn covers(&self, phase: Phase, id: PhaseId, lane: usize) -> bool {
         let of_block = self.blocks.get(&phase.block).is_some_and(|&bound| id < bound);
         of_block
             || self.warps.get(&(phase.block, phase.warp)).is_some_and(|known| {
@@ -59,7 +59,7 @@ impl Clock {
     }
 
     /// Whether all that `other` knows is known.
-    pub fn includes(&self, other: &Clock) -> bool {
+    pub(super) fn includes(&self, other: &Clock) -> bool {
         let blocks = other
             .blocks
             .iter()
@@ -96,7 +96,7 @@ impl Clock {
 }
 
 /// Adds what `other` knows to what `own` knows.
-pub fn join(own: &mut Shared, other: &Shared) {
+pub(super) fn join(own: &mut Shared, other: &Shared) {
     let Some(more) = other else { return };
     match own {
         None => *own = Some(Arc::clone(more)),

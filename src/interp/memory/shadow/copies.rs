@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::stamp::{Site, Stamp};
 
 /// A thread of the block: its warp and its lane.
-pub type Owner = (u32, usize);
+pub(super) type Owner = (u32, usize);
 
 /// The words of shared memory that copies write, by their offsets, and the micro-operation of each copy.
 type Words = Vec<(u64, Site)>;
@@ -24,7 +24,7 @@ struct Queue {
 
 /// The copies of a block.
 #[derive(Debug, Default)]
-pub struct Copies {
+pub(super) struct Copies {
     /// The copy that writes a word, by the word's offset.
     pending: FxHashMap<u64, Stamp>,
     threads: FxHashMap<Owner, Queue>,
@@ -32,7 +32,7 @@ pub struct Copies {
 
 impl Copies {
     /// Begins a copy to `bytes` bytes at an offset, a multiple of 4.
-    pub fn begin(&mut self, owner: Owner, (offset, bytes): (u64, u32), stamp: Stamp) {
+    pub(super) fn begin(&mut self, owner: Owner, (offset, bytes): (u64, u32), stamp: Stamp) {
         let queue = self.threads.entry(owner).or_default();
         for word in (offset..offset + u64::from(bytes)).step_by(4) {
             self.pending.insert(word, stamp);
@@ -41,14 +41,14 @@ impl Copies {
     }
 
     /// Makes a group of the copies that belong to none.
-    pub fn commit(&mut self, owner: Owner) {
+    pub(super) fn commit(&mut self, owner: Owner) {
         let queue = self.threads.entry(owner).or_default();
         queue.groups.push_back(std::mem::take(&mut queue.open));
     }
 
     /// A thread waits for all its groups except for the `keep` newest, or for all its copies if that is none. Returns the
     /// words that have been written.
-    pub fn wait(&mut self, owner: Owner, keep: Option<usize>) -> Words {
+    pub(super) fn wait(&mut self, owner: Owner, keep: Option<usize>) -> Words {
         let Some(queue) = self.threads.get_mut(&owner) else { return Words::new() };
         let count = queue.groups.len().saturating_sub(keep.unwrap_or(0));
         let mut words: Words = queue.groups.drain(..count).flatten().collect();
@@ -63,7 +63,7 @@ impl Copies {
 
     /// The copy that writes one of some bytes.
     #[inline]
-    pub fn find(&self, (offset, bytes): (u64, u32)) -> Option<Stamp> {
+    pub(super) fn find(&self, (offset, bytes): (u64, u32)) -> Option<Stamp> {
         if self.pending.is_empty() {
             return None;
         }
@@ -72,7 +72,7 @@ impl Copies {
     }
 
     /// Forgets all copies.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.pending.clear();
         self.threads.clear();
     }

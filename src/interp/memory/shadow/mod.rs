@@ -22,12 +22,12 @@ mod orders;
 mod phases;
 mod stamp;
 
-pub use phases::{Phase, Phases};
-pub use stamp::{PhaseId, Site};
+pub(in crate::interp) use phases::{Phase, Phases};
+pub(in crate::interp) use stamp::{PhaseId, Site};
 
 use std::ops::Range;
 
-use crate::interp::program::{Order, Scope};
+use crate::interp::memory::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
 use self::copies::{Copies, Owner};
@@ -41,7 +41,7 @@ const MAX_FINE: usize = 1 << 24;
 
 /// The thread that accesses, and the instruction.
 #[derive(Clone, Debug)]
-pub struct Accessor {
+pub(crate) struct Accessor {
     /// The phase that the warp is in.
     pub phase: PhaseId,
     /// Phases that are known to lie before that phase: of the same block, in front of its last
@@ -53,7 +53,7 @@ pub struct Accessor {
 
 /// How a cell is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It is read.
     Read,
     /// It is written.
@@ -65,7 +65,7 @@ pub enum Kind {
 
 /// An earlier access that races with the present one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Race {
+pub(crate) struct Race {
     /// Whether the earlier access was a write.
     pub wrote: bool,
     /// Whether the earlier access is a copy by `cp.async` that its thread has not waited for.
@@ -166,7 +166,7 @@ impl Cells {
 
 /// The stamps of a launch, or of a part of its blocks.
 #[derive(Debug)]
-pub struct Shadow {
+pub(crate) struct Shadow {
     global: Vec<Cells>,
     shared: Cells,
     copies: Copies,
@@ -180,7 +180,7 @@ pub struct Shadow {
 impl Shadow {
     /// Stamps for regions of the given sizes in bytes, and for a block's shared memory.
     /// `orders`: something besides barriers may order threads.
-    pub fn new(
+    pub(crate) fn new(
         regions: impl Iterator<Item = u64>,
         shared: u64,
         (reports, orders): (bool, bool),
@@ -192,19 +192,19 @@ impl Shadow {
     }
 
     /// Forgets the shared memory, for another block.
-    pub fn next_block(&mut self) {
+    pub(crate) fn next_block(&mut self) {
         self.shared.cells.fill(Cell::default());
         self.shared.strong.fill(Cell::default());
         self.copies.clear();
     }
 
     /// The number of the phase that begins next.
-    pub fn next_phase(&self) -> PhaseId {
+    pub(crate) fn next_phase(&self) -> PhaseId {
         self.phases.next()
     }
 
     /// Begins a phase of a warp.
-    pub fn begin(&mut self, phase: Phase) -> PhaseId {
+    pub(crate) fn begin(&mut self, phase: Phase) -> PhaseId {
         if let Some(orders) = &mut self.orders {
             orders.sync_warp(phase.block, phase.warp);
         }
@@ -212,7 +212,7 @@ impl Shadow {
     }
 
     /// A block has passed a barrier.
-    pub fn barrier(&mut self, block: u64) {
+    pub(crate) fn barrier(&mut self, block: u64) {
         if let Some(orders) = &mut self.orders {
             orders.barrier(block, self.phases.next());
         }
@@ -220,7 +220,7 @@ impl Shadow {
 
     /// Lanes of a warp, `whole`: all that have not ended, arrive at a barrier with a thread count; their next accesses
     /// belong to another phase.
-    pub fn arrive(&mut self, who: &mut Accessor, lanes: (Mask, bool), gate: u32) {
+    pub(crate) fn arrive(&mut self, who: &mut Accessor, lanes: (Mask, bool), gate: u32) {
         let thread = self.thread(who, 0);
         let Some(orders) = &mut self.orders else { return };
         orders.arrive(thread, lanes, gate);
@@ -228,7 +228,7 @@ impl Shadow {
     }
 
     /// A barrier opens for the lanes of each warp that wait at it, which are not all threads of the block.
-    pub fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
+    pub(crate) fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
         if let Some(orders) = &mut self.orders {
             orders.open(block, gate, waiting);
         }
@@ -244,7 +244,7 @@ impl Shadow {
     }
 
     /// Lanes execute a fence; their next accesses belong to another phase.
-    pub fn fence(&mut self, who: &mut Accessor, mask: Mask, scope: Scope) {
+    pub(crate) fn fence(&mut self, who: &mut Accessor, mask: Mask, scope: Scope) {
         let thread = self.thread(who, 0);
         let Some(orders) = &mut self.orders else { return };
         orders.fences(thread, mask, scope);
@@ -252,7 +252,7 @@ impl Shadow {
     }
 
     /// A lane has performed a strong access; `writes`: whether it has written, and that without regard to what was there.
-    pub fn strong(
+    pub(crate) fn strong(
         &mut self,
         region: Option<usize>,
         offset: u64,
@@ -273,19 +273,19 @@ impl Shadow {
     }
 
     /// A thread has begun a copy by `cp.async` to `bytes` bytes at an offset of shared memory.
-    pub fn begin_copy(&mut self, owner: Owner, place: (u64, u32), who: &Accessor) {
+    pub(crate) fn begin_copy(&mut self, owner: Owner, place: (u64, u32), who: &Accessor) {
         let stamp = Stamp::new(who.phase, owner.1, who.site, None);
         self.copies.begin(owner, place, stamp);
     }
 
     /// A thread makes a group of its copies.
-    pub fn commit_copies(&mut self, owner: Owner) {
+    pub(crate) fn commit_copies(&mut self, owner: Owner) {
         self.copies.commit(owner);
     }
 
     /// A thread waits for all its groups of copies except for the `keep` newest, or for all its copies if that is none: they
     /// count as its writes at this place.
-    pub fn wait_for_copies(&mut self, owner: Owner, keep: Option<usize>, who: &Accessor) {
+    pub(crate) fn wait_for_copies(&mut self, owner: Owner, keep: Option<usize>, who: &Accessor) {
         for (offset, site) in self.copies.wait(owner, keep) {
             let who = Accessor { site, ..who.clone() };
             let kind = (Kind::Write { changes: true }, None);
@@ -306,7 +306,7 @@ impl Shadow {
 
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
     #[inline]
-    pub fn access(
+    pub(crate) fn access(
         &mut self,
         region: Option<usize>,
         (offset, bytes): (u64, u32),
@@ -343,7 +343,7 @@ impl Shadow {
     }
 
     /// Notes that some lanes read `bytes` bytes each, in ascending order; the first that races, with the earlier access.
-    pub fn read_all(
+    pub(crate) fn read_all(
         &mut self,
         region: Option<usize>,
         (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
@@ -395,7 +395,7 @@ impl Shadow {
 
     /// Whether the blocks of this record and those of `other`, which ran at the same time on the same
     /// memory, touched the same bytes and one of them wrote some.
-    pub fn meets(&self, other: &Shadow) -> bool {
+    pub(crate) fn meets(&self, other: &Shadow) -> bool {
         self.global.iter().zip(&other.global).any(|(mine, theirs)| {
             let fine = mine.shift.min(theirs.shift);
             let (mine_by, theirs_by) = (mine.shift - fine, theirs.shift - fine);

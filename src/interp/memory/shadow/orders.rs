@@ -21,11 +21,11 @@ use rustc_hash::FxHashMap;
 use super::clock::{Clock, Shared, join};
 use super::phases::Phase;
 use super::stamp::PhaseId;
-use crate::interp::program::{Order, Scope};
+use crate::interp::memory::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
 /// A location in memory: the region or, in shared memory, the block; and the word.
-pub type Location = (Result<usize, u64>, u64);
+pub(super) type Location = (Result<usize, u64>, u64);
 
 /// What a thread, or all threads of a block, knows.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ struct Record {
 
 /// What orders the threads of a launch, or of a part of its blocks.
 #[derive(Debug, Default)]
-pub struct Orders {
+pub(super) struct Orders {
     blocks: FxHashMap<u64, OfBlock>,
     records: FxHashMap<Location, Record>,
     /// What those know that have arrived at a barrier, by block and number.
@@ -79,7 +79,7 @@ pub struct Orders {
 
 /// A thread that accesses: its phase with the phase's number, and its lane.
 #[derive(Clone, Copy, Debug)]
-pub struct Thread {
+pub(super) struct Thread {
     /// The phase of the warp.
     pub phase: Phase,
     /// Its number.
@@ -112,7 +112,7 @@ impl Orders {
     }
 
     /// A fence of a thread.
-    pub fn fence(&mut self, thread: Thread, scope: Scope) {
+    pub(super) fn fence(&mut self, thread: Thread, scope: Scope) {
         let common = match self.blocks.get(&thread.phase.block) {
             Some(block) => block.all.seen.clone(),
             None => Default::default(),
@@ -133,7 +133,7 @@ impl Orders {
     }
 
     /// A strong read of a thread.
-    pub fn observe(&mut self, thread: Thread, location: Location, order: Order) {
+    pub(super) fn observe(&mut self, thread: Thread, location: Location, order: Order) {
         let Some(record) = self.records.get(&location) else { return };
         let own = record.blocks.get(&thread.phase.block).cloned().flatten();
         let wide = if order.scope == Scope::Device { record.wide.clone() } else { None };
@@ -148,7 +148,13 @@ impl Orders {
     }
 
     /// A strong write of a thread; `replaces`: it is not made from the value that was there.
-    pub fn publish(&mut self, thread: Thread, location: Location, order: Order, replaces: bool) {
+    pub(super) fn publish(
+        &mut self,
+        thread: Thread,
+        location: Location,
+        order: Order,
+        replaces: bool,
+    ) {
         let [mut wide, mut any] = self.lane(thread).released.clone();
         if let Some(block) = self.blocks.get(&thread.phase.block) {
             join(&mut wide, &block.all.released[0]);
@@ -172,7 +178,7 @@ impl Orders {
     }
 
     /// A barrier of a block, in front of phase `next`.
-    pub fn barrier(&mut self, number: u64, next: PhaseId) {
+    pub(super) fn barrier(&mut self, number: u64, next: PhaseId) {
         self.gates.retain(|&(block, _), _| block != number);
         let block = self.blocks.entry(number).or_default();
         block.epoch = next;
@@ -185,7 +191,7 @@ impl Orders {
     }
 
     /// Lanes of a warp, `whole`: all that have not ended, arrive at a barrier with a thread count.
-    pub fn arrive(&mut self, thread: Thread, (mask, whole): (Mask, bool), gate: u32) {
+    pub(super) fn arrive(&mut self, thread: Thread, (mask, whole): (Mask, bool), gate: u32) {
         let (block, mut all) = (thread.phase.block, Knowledge::default());
         for lane in lanes(mask) {
             let thread = Thread { lane, ..thread };
@@ -206,7 +212,7 @@ impl Orders {
     }
 
     /// A barrier opens for the lanes of each warp that wait at it, which are not all threads of the block.
-    pub fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
+    pub(super) fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
         let Some(known) = self.gates.remove(&(block, gate)) else { return };
         let block = self.blocks.entry(block).or_default();
         for (warp, &mask) in (0..).zip(waiting).filter(|&(_, &mask)| mask != 0) {
@@ -218,7 +224,7 @@ impl Orders {
     }
 
     /// `bar.warp.sync` of a warp.
-    pub fn sync_warp(&mut self, block: u64, warp: u32) {
+    pub(super) fn sync_warp(&mut self, block: u64, warp: u32) {
         let block = self.blocks.get_mut(&block);
         let Some(warp) = block.and_then(|block| block.warps.get_mut(&warp)) else { return };
         let mut all = Knowledge::default();
@@ -227,12 +233,12 @@ impl Orders {
     }
 
     /// Whether a thread knows of an earlier access.
-    pub fn covers(&self, thread: Thread, earlier: Thread) -> bool {
+    pub(super) fn covers(&self, thread: Thread, earlier: Thread) -> bool {
         self.knows(thread, |clock| clock.covers(earlier.phase, earlier.id, earlier.lane))
     }
 
     /// Whether a thread has acquired all that was released at a location.
-    pub fn has_acquired(&self, thread: Thread, location: Location) -> bool {
+    pub(super) fn has_acquired(&self, thread: Thread, location: Location) -> bool {
         let Some(Record { wide, blocks }) = self.records.get(&location) else { return false };
         let released = wide.iter().chain(blocks.values().flatten());
         released.into_iter().all(|released| self.knows(thread, |clock| clock.includes(released)))
@@ -245,7 +251,7 @@ impl Orders {
     }
 
     /// The same for several lanes.
-    pub fn fences(&mut self, thread: Thread, mask: Mask, scope: Scope) {
+    pub(super) fn fences(&mut self, thread: Thread, mask: Mask, scope: Scope) {
         lanes(mask).for_each(|lane| self.fence(Thread { lane, ..thread }, scope));
     }
 }

@@ -12,7 +12,7 @@ const LAST: PhaseId = 1 << 25;
 
 /// One phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Phase {
+pub(crate) struct Phase {
     /// Number of the block in the grid.
     pub block: u64,
     /// Barriers that the block has passed.
@@ -26,7 +26,7 @@ pub struct Phase {
 
 /// How far apart two accesses are that nothing orders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Apart {
+pub(crate) enum Apart {
     /// They are ordered, or of the same thread.
     Ordered,
     /// They are of two lanes of a warp.
@@ -39,16 +39,16 @@ pub enum Apart {
 
 /// The phases of a launch, or of a part of its blocks.
 #[derive(Debug)]
-pub struct Phases(Vec<Phase>);
+pub(crate) struct Phases(Vec<Phase>);
 
 impl Phases {
     /// The record of a launch in which no phase has begun.
-    pub fn new() -> Phases {
+    pub(crate) fn new() -> Phases {
         Phases(vec![Phase::default()])
     }
 
     /// Begins a phase and returns its number.
-    pub fn begin(&mut self, phase: Phase) -> PhaseId {
+    pub(crate) fn begin(&mut self, phase: Phase) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
             self.0.push(Phase { first: id, ..phase });
@@ -57,7 +57,7 @@ impl Phases {
     }
 
     /// Begins another phase of the same stretch.
-    pub fn split(&mut self, phase: PhaseId) -> PhaseId {
+    pub(crate) fn split(&mut self, phase: PhaseId) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
             let phase = self.get(phase);
@@ -67,18 +67,18 @@ impl Phases {
     }
 
     /// The number of the phase that begins next.
-    pub fn next(&self) -> PhaseId {
+    pub(crate) fn next(&self) -> PhaseId {
         (self.0.len() as PhaseId).min(LAST)
     }
 
     /// The phase with this number.
-    pub fn get(&self, id: PhaseId) -> Phase {
+    pub(crate) fn get(&self, id: PhaseId) -> Phase {
         self.0[id as usize]
     }
 
     /// Whether anything orders two accesses. Accesses of two blocks are never ordered.
     #[inline]
-    pub fn apart(&self, a: Stamp, b: Stamp) -> Apart {
+    pub(crate) fn apart(&self, a: Stamp, b: Stamp) -> Apart {
         if a.phase() == LAST || b.phase() == LAST {
             return Apart::Ordered;
         }

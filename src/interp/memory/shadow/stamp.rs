@@ -1,12 +1,12 @@
 //! One access in 64 bits: by which thread, where in the program, and in which phase of its warp.
 
-use crate::interp::program::Scope;
+use crate::interp::memory::Scope;
 
 /// Number of a micro-operation among those of all functions.
-pub type Site = u32;
+pub(crate) type Site = u32;
 
 /// Number of a phase in [`super::Phases`]; 0 is none.
-pub type PhaseId = u32;
+pub(crate) type PhaseId = u32;
 
 /// An access, or none.
 ///
@@ -18,7 +18,7 @@ pub type PhaseId = u32;
 /// | 37 | whether the access is strong (volatile, atomic, ...) |
 /// | 38 to 63 | the site |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stamp(u64);
+pub(crate) struct Stamp(u64);
 
 const LANE_SHIFT: u32 = 32;
 const STRONG_SHIFT: u32 = 37;
@@ -31,10 +31,10 @@ const THREAD: u64 = (1 << STRONG_SHIFT) - 1 - (1 << NARROW_SHIFT);
 
 impl Stamp {
     /// No access.
-    pub const NONE: Stamp = Stamp(0);
+    pub(crate) const NONE: Stamp = Stamp(0);
 
     /// The access of a lane. A site that is too large for its bits is kept modulo 2^26.
-    pub fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Scope>) -> Stamp {
+    pub(crate) fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Scope>) -> Stamp {
         Stamp(
             u64::from(phase)
                 | u64::from(strong == Some(Scope::Block)) << NARROW_SHIFT
@@ -45,38 +45,38 @@ impl Stamp {
     }
 
     /// The phase; 0 if there was no access.
-    pub fn phase(self) -> PhaseId {
+    pub(crate) fn phase(self) -> PhaseId {
         (self.0 & PHASE) as u32
     }
 
     /// The lane in its warp.
-    pub fn lane(self) -> usize {
+    pub(crate) fn lane(self) -> usize {
         (self.0 >> LANE_SHIFT & 31) as usize
     }
 
     /// The micro-operation that accesses.
-    pub fn site(self) -> Site {
+    pub(crate) fn site(self) -> Site {
         (self.0 >> SITE_SHIFT) as Site
     }
 
     /// Whether the access is strong.
-    pub fn strong(self) -> bool {
+    pub(crate) fn strong(self) -> bool {
         self.0 >> STRONG_SHIFT & 1 != 0
     }
 
     /// Whether the access is strong for the threads of its block only.
-    pub fn narrow(self) -> bool {
+    pub(crate) fn narrow(self) -> bool {
         self.0 >> NARROW_SHIFT & 1 != 0
     }
 
     /// Whether `self` and `other` are weak accesses of different lanes in the phase of `third`.
-    pub fn two_lanes(self, other: Stamp, third: Stamp) -> bool {
+    pub(crate) fn two_lanes(self, other: Stamp, third: Stamp) -> bool {
         let same_phase = (self.0 ^ third.0 | other.0 ^ third.0) & PHASE == 0;
         same_phase && self.lane() != other.lane() && !self.strong() && !other.strong()
     }
 
     /// Whether both are accesses of one thread in one phase.
-    pub fn same_thread(self, other: Stamp) -> bool {
+    pub(crate) fn same_thread(self, other: Stamp) -> bool {
         (self.0 ^ other.0) & THREAD == 0
     }
 }

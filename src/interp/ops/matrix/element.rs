@@ -6,7 +6,7 @@ use crate::isa::{Modifier, Qualifier, ScalarType};
 
 /// The type of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Element {
+pub(super) enum Element {
     F16,
     Bf16,
     Tf32,
@@ -27,7 +27,7 @@ pub enum Element {
 
 impl Element {
     /// The type that a modifier names.
-    pub fn of(modifier: Modifier) -> Option<Element> {
+    pub(super) fn of(modifier: Modifier) -> Option<Element> {
         Some(match modifier {
             Modifier::Type(ScalarType::F16) => Element::F16,
             Modifier::Type(ScalarType::Bf16) => Element::Bf16,
@@ -51,7 +51,7 @@ impl Element {
 
     /// Bits of the element's place in a register. Floating-point numbers of 4 and 6 bits have a place
     /// of 8 (`.kind::f8f6f4`).
-    pub fn bits(self) -> u32 {
+    pub(super) fn bits(self) -> u32 {
         match self {
             Element::B1 => 1,
             Element::S4 | Element::U4 => 4,
@@ -63,12 +63,12 @@ impl Element {
     }
 
     /// Elements in a register: of 64 bits for doubles, of 32 for all others.
-    pub fn per_register(self) -> usize {
+    pub(super) fn per_register(self) -> usize {
         (if self == Element::F64 { 1 } else { 32 / self.bits() }) as usize
     }
 
     /// Whether products of such elements are integers.
-    pub fn is_integer(self) -> bool {
+    pub(super) fn is_integer(self) -> bool {
         matches!(
             self,
             Element::S4 | Element::U4 | Element::S8 | Element::U8 | Element::B1 | Element::S32
@@ -76,7 +76,7 @@ impl Element {
     }
 
     /// The value of a floating-point element.
-    pub fn number(self, bits: u64) -> f64 {
+    pub(super) fn number(self, bits: u64) -> f64 {
         let narrow = |format: Format| format.widen(bits as u32);
         match self {
             Element::F16 => narrow(F16),
@@ -96,7 +96,7 @@ impl Element {
     }
 
     /// The value of an integer element.
-    pub fn integer(self, bits: u64) -> i64 {
+    pub(super) fn integer(self, bits: u64) -> i64 {
         match self {
             Element::S4 => (bits as i64) << 60 >> 60,
             Element::S8 => i64::from(bits as i8),

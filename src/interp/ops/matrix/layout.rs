@@ -7,7 +7,7 @@ use crate::interp::registers::{LANES, Registers};
 
 /// The part that a matrix has in `D = A * B + C`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub(super) enum Part {
     /// m rows, k columns.
     A,
     /// k rows, n columns.
@@ -18,7 +18,7 @@ pub enum Part {
 
 impl Part {
     /// Rows and columns.
-    pub fn size(self, shape: Shape) -> (usize, usize) {
+    pub(super) fn size(self, shape: Shape) -> (usize, usize) {
         match self {
             Part::A => (shape.m, shape.k),
             Part::B => (shape.k, shape.n),
@@ -29,7 +29,7 @@ impl Part {
 
 /// How the elements are spread over the lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spread {
+pub(super) enum Spread {
     /// As the manual prescribes for `mma` with n = 8.
     Mma,
     /// By our own choice: the manual leaves the layout of `wmma` fragments open. Elements follow each
@@ -41,7 +41,7 @@ pub enum Spread {
 impl Spread {
     /// Row and column of the element with a given number in a lane; the lane's registers hold `per`
     /// elements each, and `total` in all.
-    pub fn place(
+    pub(super) fn place(
         self,
         part: Part,
         shape: Shape,
@@ -71,7 +71,7 @@ impl Spread {
 
 /// A matrix in registers.
 #[derive(Debug)]
-pub struct Matrix {
+pub(super) struct Matrix {
     /// Which of the product's matrices it is.
     pub part: Part,
     /// The shape of the product.
@@ -86,12 +86,12 @@ pub struct Matrix {
 
 impl Matrix {
     /// Elements of a lane.
-    pub fn per_lane(&self) -> usize {
+    pub(super) fn per_lane(&self) -> usize {
         self.cells.len() * self.element.per_register()
     }
 
     /// Whether the lanes hold each element: exactly once, or at least once with `wmma`.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         let (rows, columns) = self.part.size(self.shape);
         match self.spread {
             Spread::Mma => self.per_lane() * LANES == rows * columns,
@@ -102,7 +102,7 @@ impl Matrix {
     }
 
     /// Calls a function with each place: lane, register, first bit, row, column.
-    pub fn places(&self, mut each: impl FnMut(usize, Cell, u32, (usize, usize))) {
+    pub(super) fn places(&self, mut each: impl FnMut(usize, Cell, u32, (usize, usize))) {
         let (per, total) = (self.element.per_register(), self.per_lane());
         for lane in 0..LANES {
             for index in 0..total {
@@ -114,7 +114,7 @@ impl Matrix {
     }
 
     /// The elements' bits, row by row.
-    pub fn gather(&self, registers: &Registers) -> Vec<u64> {
+    pub(super) fn gather(&self, registers: &Registers) -> Vec<u64> {
         let (rows, columns) = self.part.size(self.shape);
         let mask = u64::MAX >> (64 - self.element.bits());
         let mut elements = vec![0; rows * columns];
@@ -125,7 +125,7 @@ impl Matrix {
     }
 
     /// Writes the elements.
-    pub fn scatter(&self, registers: &mut Registers, elements: &[u64]) {
+    pub(super) fn scatter(&self, registers: &mut Registers, elements: &[u64]) {
         let (_, columns) = self.part.size(self.shape);
         let mask = u64::MAX >> (64 - self.element.bits());
         self.places(|lane, cell, shift, (row, column)| {

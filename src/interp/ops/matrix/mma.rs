@@ -13,7 +13,10 @@ use crate::interp::registers::Registers;
 use crate::isa::Qualifier;
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let (shape, types, options) = modifiers(inst)?;
     // In the shape of the first generation each quarter of the warp computes a product of its own.
     let first_generation = shape == Shape { m: 8, n: 8, k: 4 } && types[1] == Element::F16;
@@ -24,7 +27,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 }
 
 /// The modifiers besides shape and types.
-pub struct Options {
+pub(super) struct Options {
     saturate: bool,
     round: Option<Round>,
     bits: Option<BitOperation>,
@@ -34,7 +37,7 @@ pub struct Options {
 ///
 /// # Errors
 /// A modifier or a combination that is not modelled.
-pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Options), Fault> {
+pub(super) fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Options), Fault> {
     let unsupported = |inst: &Inst<'_, '_>| {
         inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))
     };
@@ -100,7 +103,7 @@ pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Option
 ///
 /// # Errors
 /// A fragment that does not have as many registers as the shape needs.
-pub fn emit<'m, 's>(
+pub(super) fn emit<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &Inst<'m, 's>,
     spread: Spread,

@@ -13,9 +13,9 @@ mod product;
 mod rows;
 mod wmma;
 
-pub use mma::decode as multiply;
-pub use rows::{rows, transpose};
-pub use wmma::decode as wmma;
+pub(super) use mma::decode as multiply;
+pub(super) use rows::{rows, transpose};
+pub(super) use wmma::decode as wmma;
 
 use crate::interp::decode::{Decoder, Element as Fragment, Inst};
 use crate::interp::fault::Fault;

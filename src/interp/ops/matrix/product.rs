@@ -12,7 +12,7 @@ use crate::interp::registers::Registers;
 
 /// How single bits are multiplied and added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BitOperation {
+pub(super) enum BitOperation {
     /// `.and.popc`
     And,
     /// `.xor.popc`
@@ -21,7 +21,7 @@ pub enum BitOperation {
 
 /// A multiply-accumulate of whole matrices.
 #[derive(Debug)]
-pub struct Product {
+pub(super) struct Product {
     /// The left factor.
     pub a: Matrix,
     /// The right factor.
@@ -40,7 +40,7 @@ pub struct Product {
 
 impl Product {
     /// Performs the operation.
-    pub fn run(&self, registers: &mut Registers) {
+    pub(super) fn run(&self, registers: &mut Registers) {
         let shape = self.a.shape;
         let (a, b) = (self.a.gather(registers), self.b.gather(registers));
         let mut result = self.c.gather(registers);

@@ -18,7 +18,10 @@ const TILE: Modifier = Modifier::Shape(Shape::M8n8);
 const HALVES: Modifier = Modifier::Type(B16);
 
 /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]` and `stmatrix`.
-pub fn rows<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn rows<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     let store = inst.ast.form.opcode == Opcode::Stmatrix;
     let transposed = inst.take(Qualifier::Trans);
     let count = inst.take_qualifier(|m| match m {
@@ -62,7 +65,7 @@ pub fn rows<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
 }
 
 /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
-pub fn transpose<'m, 's>(
+pub(crate) fn transpose<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {

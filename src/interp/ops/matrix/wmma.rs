@@ -11,7 +11,10 @@ use crate::isa::Qualifier;
 use crate::ptx::ScalarType::U32;
 
 /// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+pub(crate) fn decode<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
     if inst.ast.form.has(Qualifier::Mma) {
         let (shape, types, options) = mma::modifiers(inst)?;
         return mma::emit(cx, inst, Spread::Wmma, shape, types, &options);

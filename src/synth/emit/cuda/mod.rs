@@ -6,12 +6,14 @@
 
 mod steps;
 mod values;
+mod writer;
 
 use std::fmt::Write as _;
 
 use super::domain::Domain;
 use super::fuse::{self, Group};
 use super::kernel::{Kernel, Read, Registers, Step, What};
+use writer::{LANE, Writer, named};
 
 /// What functions are made of; several headers with it may stand in one file.
 pub const HELPERS: &str = "\
@@ -53,20 +55,6 @@ struct Times {
 #endif
 ";
 
-/// The name of the lane's number in each function.
-const LANE: &str = "lane_of_warp";
-
-/// Words that are no names in C++, as far as sketches could use them.
-const WORDS: [&str; 24] = [
-    "and", "auto", "bool", "break", "case", "char", "class", "do", "double", "else", "float",
-    "for", "goto", "if", "int", "long", "new", "not", "or", "short", "this", "union", "void",
-    "xor",
-];
-
-fn named(name: &str) -> String {
-    if WORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
-}
-
 /// Which functions are written beside that from what was loaded to what the goals ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
@@ -81,14 +69,6 @@ pub struct Parts {
 impl Parts {
     /// Everything.
     pub const ALL: Parts = Parts { loads: true, stores: true, warp: true };
-}
-
-struct Writer<'k> {
-    kernel: &'k Kernel,
-    text: String,
-    indent: usize,
-    /// The steps that are being written, if they run along an axis together.
-    group: Option<&'k Group<'k>>,
 }
 
 /// Writes a header. `comment` goes to its beginning, line by line.
@@ -169,36 +149,6 @@ fn input(read: &Read) -> Option<usize> {
 }
 
 impl<'k> Writer<'k> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 4);
-    }
-
-    fn open(&mut self, line: &str) {
-        self.line(line);
-        self.indent += 1;
-    }
-
-    fn close(&mut self) {
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    /// Opens loops; [`Writer::end`] closes as many.
-    fn begin(&mut self, loops: &Domain) {
-        if loops.axes.is_empty() {
-            self.open("{");
-        }
-        for (name, extent) in &loops.axes {
-            let _ = writeln!(self.text, "#pragma unroll");
-            let name = named(name);
-            self.open(&format!("for (int {name} = 0; {name} < {extent}; ++{name}) {{"));
-        }
-    }
-
-    fn end(&mut self, loops: &Domain) {
-        (0..loops.axes.len().max(1)).for_each(|_| self.close());
-    }
-
     /// The beginning of a function: its signature, and the coordinates of the lane.
     fn signature(&mut self, comment: &str, name: &str, params: &[String], more: &str) {
         let _ = write!(self.text, "\n// {comment}\ntemplate <typename T{more}>\n");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Writer, named};
+use super::writer::{Writer, named};
 use crate::synth::emit::domain::Domain;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Read, Step, What};

@@ -6,7 +6,7 @@ use super::{Kernel, Width};
 
 /// The kernel that calls the function for one warp and stores what it returns: register `r` of lane `l` of an
 /// array is element `lanes * r + l`.
-pub fn entry(kernel: &Kernel, width: Width) -> String {
+pub(super) fn entry(kernel: &Kernel, width: Width) -> String {
     let (name, bits, bytes) = (&kernel.name, width.bits(), width.bytes());
     let (size, lanes) = (kernel.results() * bytes, kernel.lanes.places());
     let goals = kernel.goals.iter().map(|&goal| &kernel.arrays[goal]);

@@ -6,56 +6,20 @@
 mod entry;
 mod numbers;
 mod steps;
+mod width;
+mod writer;
 
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
-use super::domain::{Domain, at};
+use super::domain::at;
 use super::fuse;
 use super::kernel::{Kernel, Read, Step};
 use crate::synth::expr::{Expr, Op};
+use writer::{Value, Writer};
 
-/// The width of elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Width {
-    /// 32 bits.
-    B32,
-    /// 64 bits.
-    B64,
-}
-
-impl Width {
-    /// In bits.
-    pub fn bits(self) -> usize {
-        match self {
-            Width::B32 => 32,
-            Width::B64 => 64,
-        }
-    }
-
-    /// In bytes.
-    pub fn bytes(self) -> usize {
-        self.bits() / 8
-    }
-}
-
-/// A register's name.
-type Value = String;
-
-struct Writer<'k> {
-    kernel: &'k Kernel,
-    width: Width,
-    /// Lanes that have coordinates of their own.
-    lanes: &'k Domain,
-    body: String,
-    /// How many registers there are of each kind: elements, numbers, predicates, addresses.
-    counts: [usize; 4],
-    /// What was computed already.
-    known: FxHashMap<String, Value>,
-    /// What each register of each array holds; none is undefined.
-    arrays: Vec<Vec<Option<Value>>>,
-}
+pub use width::Width;
 
 /// Writes a kernel. `comment` goes in front of the function, line by line.
 ///
@@ -96,28 +60,6 @@ pub fn ptx(kernel: &Kernel, comment: &str, width: Width) -> Result<String, Strin
 }
 
 impl Writer<'_> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "\t{line};");
-    }
-
-    fn fresh(&mut self, kind: usize) -> Value {
-        let number = self.counts[kind];
-        self.counts[kind] += 1;
-        format!("%{}{number}", ["v", "i", "p", "a"][kind])
-    }
-
-    /// The result of an instruction, unless it is known.
-    fn once(&mut self, kind: usize, operation: &str, operands: &str) -> Value {
-        let key = format!("{operation} {operands}");
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        let value = self.fresh(kind);
-        self.line(&format!("{operation} {value}, {operands}"));
-        self.known.insert(key, value.clone());
-        value
-    }
-
     /// The register at a place of an array: its number.
     fn flat(&self, array: usize, place: &[Expr], loops: &[(String, i64)]) -> usize {
         let extents = &self.kernel.arrays[array].extents;

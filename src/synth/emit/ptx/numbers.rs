@@ -1,6 +1,6 @@
 //! Numbers and conditions over the lanes as instructions.
 
-use super::{Value, Writer};
+use super::writer::{Value, Writer};
 use crate::synth::emit::domain::at;
 use crate::synth::expr::{Cmp, Expr, Op};
 

@@ -42,24 +42,15 @@ pub fn ptx(
         ),
         &[(&network.lane, &lane)],
     )?;
-    let mut values: Vec<String> = (0..registers).map(|_| lines.register()).collect();
-    for (number, value) in values.iter().enumerate() {
-        lines.line(&format!("mov.b32 {value}, 0;"));
-        lines.line(&format!("@{inside} ld.global.b32 {value}, [%rd3+{}];", 4 * number));
-    }
+    let mut values = loaded(&mut lines, &inside, "%rd3", registers);
     let mut names: Vec<(&str, String)> = vec![(&network.lane, lane.clone())];
     if !borders.is_empty() {
         lines.line("ld.param.u64 %rd2, [borders];");
         address(&mut lines, 2, 4 * borders.len());
-        for (number, border) in borders.iter().enumerate() {
-            let register = lines.register();
-            lines.line(&format!("mov.b32 {register}, 0;"));
-            lines.line(&format!("@{inside} ld.global.b32 {register}, [%rd5+{}];", 4 * number));
-            names.push((border, register));
-        }
+        let registers = loaded(&mut lines, &inside, "%rd5", borders.len());
+        names.extend(borders.iter().copied().zip(registers));
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(n, r)| (*n, r.as_str())).collect();
-    let machine = |expr: &Expr| machine(network, expr);
     let shuffled = |lines: &mut Lines, values: &[String], source: &Expr| {
         let shuffle = Shuffle::of(network, source)?;
         let (instruction, operands) = shuffle.code(|index| lines.value(index, &names))?;
@@ -77,25 +68,9 @@ pub fn ptx(
         let other = shuffled(&mut lines, &values, &step.source)?;
         let (a, b) = if step.behind { (&values, &other) } else { (&other, &values) };
         let new = operator.code(&mut lines, a, b);
-        let mut predicates = Vec::new();
-        for guard in &step.guards {
-            predicates.push(lines.condition(&machine(guard)?, &names)?);
-        }
-        let all = predicates.into_iter().reduce(|a, b| {
-            let both = lines.predicate();
-            lines.line(&format!("and.pred {both}, {a}, {b};"));
-            both
-        });
-        let Some(all) = all else {
-            values = new;
-            continue;
-        };
-        let chosen = |(new, old): (&String, &String)| {
-            let register = lines.register();
-            lines.line(&format!("selp.b32 {register}, {new}, {old}, {all};"));
-            register
-        };
-        values = new.iter().zip(&values).map(chosen).collect();
+        let guards = step.guards.iter().map(|guard| machine(network, guard));
+        let guards: Vec<Expr> = guards.collect::<Result<_, _>>()?;
+        values = guarded(&mut lines, &guards, &names, new, values)?;
     }
     for (number, value) in values.iter().enumerate() {
         lines.line(&format!("@{inside} st.global.b32 [%rd4+{}], {value};", 4 * number));
@@ -112,4 +87,41 @@ pub fn ptx(
     text.push_str(&lines.text);
     text.push_str("    ret;\n}\n");
     Ok(text)
+}
+
+/// Consecutive words from an address on; 0 in the lanes that are not inside.
+fn loaded(lines: &mut Lines, inside: &str, address: &str, count: usize) -> Vec<String> {
+    let word = |number: usize| {
+        let register = lines.register();
+        lines.line(&format!("mov.b32 {register}, 0;"));
+        lines.line(&format!("@{inside} ld.global.b32 {register}, [{address}+{}];", 4 * number));
+        register
+    };
+    (0..count).map(word).collect()
+}
+
+/// New values where all conditions hold, and the old ones elsewhere.
+fn guarded(
+    lines: &mut Lines,
+    guards: &[Expr],
+    names: &[(&str, &str)],
+    new: Vec<String>,
+    old: Vec<String>,
+) -> Result<Vec<String>, String> {
+    let mut predicates = Vec::new();
+    for guard in guards {
+        predicates.push(lines.condition(guard, names)?);
+    }
+    let all = predicates.into_iter().reduce(|a, b| {
+        let both = lines.predicate();
+        lines.line(&format!("and.pred {both}, {a}, {b};"));
+        both
+    });
+    let Some(all) = all else { return Ok(new) };
+    let chosen = |(new, old): (&String, &String)| {
+        let register = lines.register();
+        lines.line(&format!("selp.b32 {register}, {new}, {old}, {all};"));
+        register
+    };
+    Ok(new.iter().zip(&old).map(chosen).collect())
 }

@@ -340,6 +340,25 @@ fn members(code: &Code) -> Vec<usize> {
     order
 }
 
+/// The type and the expression of the result.
+fn result(code: &Code, of: &dyn Fn(u32) -> String) -> (String, String) {
+    let (name, subject) = (&code.name, code.subject());
+    let whole = |result: &Shared| code.whole(result, code.sort(result), of);
+    let results: Vec<String> = subject.result.iter().map(whole).collect();
+    match &results[..] {
+        [one] => (c_type(code.result(0)).to_owned(), one.clone()),
+        several => {
+            // (A sum of unsigned numbers may be a result with a sign.)
+            let each = several.iter().enumerate().map(|(at, value)| match code.result(at) {
+                kind if kind == code.kind(code.sort(&subject.result[at])) => value.clone(),
+                kind => format!("({})({value})", c_type(kind)),
+            });
+            let each: Vec<String> = each.collect();
+            (format!("{name}_result"), format!("{name}_result{{{}}}", each.join(", ")))
+        }
+    }
+}
+
 /// The operator as a functor.
 fn operator(code: &Code, names: &Names) -> String {
     let (name, subject) = (&code.name, code.subject());
@@ -384,21 +403,7 @@ fn operator(code: &Code, names: &Names) -> String {
         _ => term::variable(variable),
     };
     let lift: Vec<Shared> = steps.iter().map(|step| term::substitute(step, &by)).collect();
-    let result = |result: &Shared| code.whole(result, code.sort(result), &of("s"));
-    let results = subject.result.iter().map(result);
-    let results: Vec<String> = results.collect();
-    let (kind, result) = match &results[..] {
-        [one] => (c_type(code.result(0)).to_owned(), one.clone()),
-        several => {
-            // (A sum of unsigned numbers may be a result with a sign.)
-            let each = several.iter().enumerate().map(|(at, value)| match code.result(at) {
-                kind if kind == code.kind(code.sort(&subject.result[at])) => value.clone(),
-                kind => format!("({})({value})", c_type(kind)),
-            });
-            let each: Vec<String> = each.collect();
-            (format!("{name}_result"), format!("{name}_result{{{}}}", each.join(", ")))
-        }
-    };
+    let (kind, result) = result(code, &of("s"));
     for (about, head, body) in [
         ("no element", "static State unit()".to_owned(), made(&unit, "s")),
         ("one element", format!("State lift({params}) const"), made(&lift, "s")),

@@ -17,7 +17,7 @@ const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift ma
 
 /// What things are called in code.
 #[derive(Debug)]
-pub struct Names {
+pub(super) struct Names {
     /// The accumulators, as members of a state.
     pub accumulators: Vec<String>,
     /// What is read of an element.
@@ -29,7 +29,7 @@ pub struct Names {
 }
 
 /// The names of a loop.
-pub fn names(subject: &Loop) -> Names {
+pub(super) fn names(subject: &Loop) -> Names {
     let mut members = Vec::new();
     let accumulators =
         subject.accumulators.iter().map(|own| taken(&[WORDS], &mut members, &own.name));

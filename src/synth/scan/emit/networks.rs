@@ -14,7 +14,7 @@ pub struct Networks {
 }
 
 /// The param of the reduction that is known when the code runs: how many lanes there are.
-pub const LANES: &str = "lanes";
+pub(super) const LANES: &str = "lanes";
 
 impl Networks {
     /// Reads the sketches and executes them.

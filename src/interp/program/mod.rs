@@ -4,8 +4,9 @@
 //! few of them. Names are resolved to register slots and addresses, labels to indices, and every
 //! branch knows where its lanes meet again.
 
-pub mod rare;
-pub mod transaction;
+mod place;
+pub(super) mod rare;
+pub(super) mod transaction;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,18 +19,18 @@ use crate::isa::Axis;
 use crate::ptx::StateSpace;
 use crate::source::Span;
 
-/// Index of a micro-operation in its function.
-pub type Pc = u32;
+pub(super) use super::memory::{FunctionId, Order, Scope};
+pub(super) use place::{AtomicFn, Base, Place};
 
-/// Index of a function in its program.
-pub type FunctionId = u32;
+/// Index of a micro-operation in its function.
+pub(super) type Pc = u32;
 
 /// The reconvergence point of a branch whose lanes meet only where the function returns.
-pub const AT_RETURN: Pc = Pc::MAX;
+pub(super) const AT_RETURN: Pc = Pc::MAX;
 
 /// All functions that a kernel can reach, and their common data.
 #[derive(Debug)]
-pub struct Program {
+pub(super) struct Program {
     /// The kernel is function 0.
     pub functions: Vec<Function>,
     /// Addresses of module variables and of kernel parameters.
@@ -51,7 +52,7 @@ pub struct Program {
 
 /// A kernel parameter in its memory.
 #[derive(Clone, Debug)]
-pub struct ParamPlace {
+pub(super) struct ParamPlace {
     /// Its name.
     pub name: String,
     /// First byte.
@@ -62,7 +63,7 @@ pub struct ParamPlace {
 
 /// One decoded function.
 #[derive(Debug, Default)]
-pub struct Function {
+pub(super) struct Function {
     /// Its name.
     pub name: String,
     /// The micro-operations; empty where the module only declares the function.
@@ -104,7 +105,7 @@ pub struct Origin {
 
 /// Where the lanes of a branch may meet again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Meeting {
+pub(super) struct Meeting {
     /// They meet at this micro-operation; [`AT_RETURN`] if nowhere.
     pub at: Pc,
     /// The number of a loop of the function: lanes that leave it are not waited for.
@@ -113,11 +114,11 @@ pub struct Meeting {
 
 /// Some part of a function's code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Region(Vec<Range<Pc>>);
+pub(super) struct Region(Vec<Range<Pc>>);
 
 impl Region {
     /// The region made of `ranges`, which come in ascending order.
-    pub fn new(ranges: impl Iterator<Item = Range<Pc>>) -> Region {
+    pub(super) fn new(ranges: impl Iterator<Item = Range<Pc>>) -> Region {
         let mut all: Vec<Range<Pc>> = Vec::new();
         for range in ranges {
             match all.last_mut().filter(|last| last.end == range.start) {
@@ -129,7 +130,7 @@ impl Region {
     }
 
     /// Whether a micro-operation belongs to it.
-    pub fn contains(&self, pc: Pc) -> bool {
+    pub(super) fn contains(&self, pc: Pc) -> bool {
         let next = self.0.partition_point(|range| range.end <= pc);
         self.0.get(next).is_some_and(|range| range.contains(&pc))
     }
@@ -137,21 +138,21 @@ impl Region {
 
 impl Program {
     /// The instruction of a micro-operation that is given by its number among those of all functions.
-    pub fn span(&self, site: Site) -> Span {
+    pub(super) fn span(&self, site: Site) -> Span {
         let function = self.function(site);
         let span = function.and_then(|f| f.spans.get((site - f.first_site) as usize));
         span.copied().unwrap_or_default()
     }
 
     /// The function of a micro-operation that is given by its number among those of all functions.
-    pub fn function(&self, site: Site) -> Option<&Function> {
+    pub(super) fn function(&self, site: Site) -> Option<&Function> {
         self.functions.iter().rev().find(|f| f.first_site <= site)
     }
 }
 
 /// Where a value that crosses a call lives in a frame.
 #[derive(Clone, Debug)]
-pub enum Formal {
+pub(super) enum Formal {
     /// Bytes of the frame's local memory.
     Memory {
         /// First byte within the frame.
@@ -165,7 +166,7 @@ pub enum Formal {
 
 /// The initial registers of a frame.
 #[derive(Debug, Default, Clone)]
-pub struct FrameTemplate {
+pub(super) struct FrameTemplate {
     /// The predicates.
     pub preds: Vec<Mask>,
     /// The narrow registers; those that the program does not initialise hold garbage.
@@ -179,7 +180,7 @@ pub struct FrameTemplate {
 /// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
 /// 32 bits wide here; `.u64` ones are widened where they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Steady {
+pub(super) enum Steady {
     Tid(Axis),
     Ntid(Axis),
     Ctaid(Axis),
@@ -199,7 +200,7 @@ pub enum Steady {
 
 /// Which lanes execute a micro-operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Guard {
+pub(super) enum Guard {
     /// All active lanes execute.
     Always,
     /// Lanes whose predicate is true execute.
@@ -210,7 +211,7 @@ pub enum Guard {
 
 /// One micro-operation.
 #[derive(Debug)]
-pub struct MicroOp {
+pub(super) struct MicroOp {
     /// Which lanes take part.
     pub guard: Guard,
     /// Whether it is the first of its instruction: only first ones are counted.
@@ -221,7 +222,7 @@ pub struct MicroOp {
 
 /// What a micro-operation does.
 #[derive(Debug)]
-pub enum Op {
+pub(super) enum Op {
     /// A pure operation on registers.
     Lanes(WarpFn, Slots),
     /// A pure operation, lane by lane.
@@ -285,53 +286,9 @@ pub enum Op {
     Unsupported(Box<str>),
 }
 
-/// The start of an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Base {
-    /// An absolute address: only the offset counts.
-    Absolute,
-    /// A narrow register, zero-extended.
-    W32(Slot),
-    /// A wide register.
-    W64(Slot),
-    /// The frame's part of local memory.
-    Frame,
-}
-
-/// A memory operand.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The space that the instruction names.
-    pub space: StateSpace,
-    /// What the address starts from.
-    pub base: Base,
-    /// Bytes added.
-    pub offset: i64,
-}
-
-/// The threads that an order reaches (PTX ISA, "Memory Consistency Model: Scope").
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Scope {
-    /// Those of the block; a cluster is one block here.
-    Block,
-    /// Those of the device.
-    Device,
-}
-
-/// What a strong access says about order (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Order {
-    /// Its scope.
-    pub scope: Scope,
-    /// Whether it acquires by itself.
-    pub acquires: bool,
-    /// Whether it releases by itself.
-    pub releases: bool,
-}
-
 /// How a loaded element becomes a register value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Destination {
+pub(super) struct Destination {
     /// The register's file.
     pub file: File,
     /// The register's slot.
@@ -342,7 +299,7 @@ pub struct Destination {
 
 /// A load (PTX ISA, "Data Movement and Conversion Instructions: ld").
 #[derive(Debug)]
-pub struct Load {
+pub(super) struct Load {
     /// The address that is loaded from.
     pub place: Place,
     /// Bytes of an element: 1, 2, 4 or 8 (a 16-byte element counts as two of 8).
@@ -357,7 +314,7 @@ pub struct Load {
 
 /// A store.
 #[derive(Debug)]
-pub struct Store {
+pub(super) struct Store {
     /// The address that is stored to.
     pub place: Place,
     /// Bytes of an element: 1, 2, 4 or 8.
@@ -370,16 +327,12 @@ pub struct Store {
     pub order: Option<Order>,
 }
 
-/// The function of an atomic: old value and operands to new value, on raw bits of the type's
-/// width.
-pub type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;
-
 /// An element of an atomic: the register of the old value (none for `red`), and operand b.
-pub type AtomicElement = (Option<(File, Slot)>, (File, Slot));
+pub(super) type AtomicElement = (Option<(File, Slot)>, (File, Slot));
 
 /// `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
 #[derive(Debug)]
-pub struct Atomic {
+pub(super) struct Atomic {
     /// The memory that it accesses.
     pub place: Place,
     /// Bytes of an element: 2, 4, 8.
@@ -402,7 +355,7 @@ pub struct Atomic {
 
 /// `cp.async` (non-bulk); performed at once, but nobody may touch the bytes before the thread has waited.
 #[derive(Debug)]
-pub struct CopyAsync {
+pub(super) struct CopyAsync {
     /// Shared memory.
     pub to: Place,
     /// Global memory.
@@ -415,7 +368,7 @@ pub struct CopyAsync {
 
 /// The optional operand of `cp.async`.
 #[derive(Clone, Copy, Debug)]
-pub enum CopyLimit {
+pub(super) enum CopyLimit {
     /// All bytes are read.
     All,
     /// `src-size`.
@@ -426,7 +379,7 @@ pub enum CopyLimit {
 
 /// `brx.idx`.
 #[derive(Debug)]
-pub struct IndexedBranch {
+pub(super) struct IndexedBranch {
     /// The index, a narrow register.
     pub index: Slot,
     /// The micro-operation for each index.
@@ -437,7 +390,7 @@ pub struct IndexedBranch {
 
 /// The function that a call calls.
 #[derive(Clone, Copy, Debug)]
-pub enum Callee {
+pub(super) enum Callee {
     /// A function of the program.
     Direct(FunctionId),
     /// The function whose handle a wide register holds.
@@ -446,7 +399,7 @@ pub enum Callee {
 
 /// `call`.
 #[derive(Debug)]
-pub struct Call {
+pub(super) struct Call {
     /// The function that is called.
     pub callee: Callee,
     /// Arguments, in the caller's frame.
@@ -457,7 +410,7 @@ pub struct Call {
 
 /// What a barrier instruction does besides arriving.
 #[derive(Clone, Copy, Debug)]
-pub enum BarrierKind {
+pub(super) enum BarrierKind {
     /// Waits.
     Sync,
     /// Does not wait.
@@ -472,7 +425,7 @@ pub enum BarrierKind {
 
 /// `bar.*` and `barrier.*` of the block.
 #[derive(Debug)]
-pub struct Barrier {
+pub(super) struct Barrier {
     /// Barrier number, a narrow register; `None` is the barrier of the cluster.
     pub id: Option<Slot>,
     /// Thread count, a narrow register; all threads of the block where absent.
@@ -485,7 +438,7 @@ pub struct Barrier {
 
 /// `shfl` modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shuffle {
+pub(super) enum Shuffle {
     Up,
     Down,
     Bfly,
@@ -494,7 +447,7 @@ pub enum Shuffle {
 
 /// `redux.sync` operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reduction {
+pub(super) enum Reduction {
     Add,
     MinU,
     MaxU,
@@ -513,7 +466,7 @@ pub enum Reduction {
 
 /// What the lanes of a collective instruction compute together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CollectiveKind {
+pub(super) enum CollectiveKind {
     /// `shfl`: value, b, c are narrow registers; `d[0]` the result, predicate `d[1]`.
     Shuffle(Shuffle),
     /// `vote.all`.
@@ -538,7 +491,7 @@ pub enum CollectiveKind {
 
 /// A collective instruction.
 #[derive(Debug)]
-pub struct Collective {
+pub(super) struct Collective {
     /// The operation.
     pub kind: CollectiveKind,
     /// The member mask, a narrow register; the executing lanes where absent (before `.sync`).

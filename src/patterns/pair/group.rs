@@ -1,0 +1,53 @@
+//! A group of one load that takes its value from another load, and what the report says of it.
+
+use crate::patterns::group::{Group, Places, Price, Shape};
+use crate::report::{Decision, LoadReport};
+use crate::reuse::{Guards, Load, Opportunity};
+use crate::strategies::StrategyName;
+
+/// A load that takes its value from another one.
+pub(super) fn group(
+    load: &Load,
+    name: StrategyName,
+    opportunity: Opportunity,
+    price: Option<Price>,
+) -> Group {
+    Group { price, ..Group::of_loads(name, vec![load.inst], opportunity) }
+}
+
+impl Shape for Opportunity {
+    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+        let moved = report.decision == Decision::By(StrategyName::Reuse);
+        report.source_line = Some(places.line(self.source));
+        report.delta = (!moved).then_some(self.delta);
+        report.guards = Some(pair_guards(places, &self.guards));
+    }
+}
+
+/// The guards under which a load takes its value from another one.
+fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
+    let flow = places.flow;
+    let mut names = places.warp_guards(guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
+    if let Some((register, negated)) = guards.source_active {
+        let register = &flow.registers[register.0 as usize];
+        let sign = if negated { "!" } else { "" };
+        names.push(format!("source-active {sign}{register}"));
+    }
+    if guards.source_executed.is_some() {
+        names.push("source-executed".to_owned());
+    }
+    if !guards.stores_apart.is_empty() {
+        names.push("stores-apart".to_owned());
+    }
+    if guards.global_address {
+        names.push("global-address".to_owned());
+    }
+    for claim in &guards.same_row {
+        let grows = if claim.grows { "+1" } else { "" };
+        names.push(format!("same-row {}{grows}", flow.registers[claim.register.0 as usize]));
+    }
+    if let Some(bytes) = guards.bytes_apart {
+        names.push(format!("bytes-apart {bytes}"));
+    }
+    names
+}

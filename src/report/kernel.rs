@@ -1,0 +1,148 @@
+//! The decisions for one function.
+
+use serde::{Deserialize, Serialize};
+
+use super::sentence::{sentence, with_arrays, with_collectives, with_stores};
+use super::{
+    ArrayReport, CollectiveReport, Cost, Decision, LoadReport, MeasureReport, ResourcesReport,
+    Stores,
+};
+use crate::strategies::StrategyName;
+
+/// The rule of a load in a function that is left as it is as a whole.
+pub const FUNCTION_LEFT: &str = "function-left-as-it-is";
+
+/// The decisions for one kernel or device function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelReport {
+    /// Its name.
+    pub name: String,
+    /// Loads from global memory (generic ones included), each element of a vector load counted
+    /// as part of its one load.
+    pub global_loads: usize,
+    /// Loads whose value comes by a shuffle (under the paper's strategy also by a `mov`).
+    pub shuffles: usize,
+    /// Mean |delta| over the covered loads; `None` if there are none.
+    pub average_delta: Option<f64>,
+    /// Which strategies a profile has decided for, in the place of those that were asked for; `original`
+    /// for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// What was measured that decided so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why the kernel was left as it is as a whole, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// Whether the rewritten kernel was proved to do what the original does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proved: bool,
+    /// Every global load in source order.
+    pub loads: Vec<LoadReport>,
+    /// Stores in source order: those of whole structs if strategy `aos` was allowed, those of consecutive bytes if `wide`
+    /// was; `register` is the address as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<LoadReport>,
+    /// Every array in shared memory that the kernel declares, and those at module level that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<ArrayReport>,
+    /// What lanes compute together by shuffles, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveReport>,
+    /// What ptxas made of the kernel, where it was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesReport>,
+    /// What the machine code of the kernel takes, where both texts were assembled and the strategies weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<MeasureReport>,
+}
+
+impl KernelReport {
+    /// Loads that are not performed as they stand.
+    pub fn replaced(&self) -> usize {
+        self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
+    }
+
+    /// Arrays in shared memory that are laid out anew.
+    pub fn laid_out(&self) -> usize {
+        self.arrays.iter().filter(|array| array.layout.is_some()).count()
+    }
+
+    /// Collectives that other instructions compute.
+    pub fn replaced_collectives(&self) -> usize {
+        self.collectives.iter().filter(|one| one.decision != Decision::Keep).count()
+    }
+
+    /// Stores that are not performed as they stand.
+    pub fn replaced_stores(&self) -> Stores {
+        let count = |name: StrategyName| {
+            self.stores.iter().filter(|store| store.decision == Decision::By(name)).count()
+        };
+        Stores {
+            elsewhere: count(StrategyName::Aos),
+            joined: count(StrategyName::Wide),
+            overwritten: count(StrategyName::Promote),
+        }
+    }
+
+    /// Loads and stores that are not performed as they stand, and arrays that are laid out anew.
+    pub fn changes(&self) -> usize {
+        let Stores { elsewhere, joined, overwritten } = self.replaced_stores();
+        let others = self.laid_out() + self.replaced_collectives();
+        self.replaced() + elsewhere + joined + overwritten + others
+    }
+
+    /// Whether the kernel's text was changed.
+    pub fn is_rewritten(&self) -> bool {
+        self.changes() > 0
+    }
+
+    /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
+    pub fn sentence(&self) -> String {
+        let loads = sentence(self.loads.iter(), self.cost());
+        let sentence = with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter());
+        with_collectives(sentence, self.collectives.iter())
+    }
+
+    /// What the rewrite changed in the machine code, in one sentence; `None` if the kernel is not rewritten or nothing is known.
+    pub fn machine_code(&self) -> Option<String> {
+        if !self.is_rewritten() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if let Some(ResourcesReport { original: Some(old), rewritten: Some(new) }) = &self.resources
+        {
+            let counts = [
+                ("instructions", old.instructions, new.instructions),
+                ("registers", old.registers, new.registers),
+                ("resident warps", old.warps.unwrap_or(0), new.warps.unwrap_or(0)),
+                ("bytes of stack", old.stack, new.stack),
+            ];
+            for (what, old, new) in counts.into_iter().filter(|(_, old, new)| old.max(new) > &0) {
+                parts.push(match old == new {
+                    true => format!("{new} {what} as before"),
+                    false => format!("{new} {what} instead of {old}"),
+                });
+            }
+        }
+        parts.extend(
+            self.measure.as_ref().filter(|one| one.ratio().is_some()).map(ToString::to_string),
+        );
+        (!parts.is_empty()).then(|| format!("machine code: {}", parts.join(", ")))
+    }
+
+    /// Loads for which a legal replacement was left alone, since it does not pay.
+    pub fn unpaid(&self) -> usize {
+        self.loads.iter().filter(|load| load.possible.is_some()).count()
+    }
+
+    /// The cycles of all that was chosen because it pays, and of the loads in whose place it stands; `None`
+    /// if nothing was weighed.
+    pub fn cost(&self) -> Option<Cost> {
+        let chosen = self.loads.iter().filter(|load| load.decision != Decision::Keep);
+        // The cost of a vector load stands at each load that it serves.
+        let each =
+            chosen.filter(|load| !load.decision.is_whole_cost() || load.source_line.is_none());
+        Cost::sum(each.filter_map(|load| load.cost))
+    }
+}

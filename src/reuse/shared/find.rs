@@ -1,0 +1,138 @@
+//! The arrays that a function declares, with their accesses, or why their bytes stay where they are.
+
+use super::array::SharedArray;
+use super::growth::{self, Growth, Surroundings};
+use super::{lanes, uses};
+use crate::cfg::Flow;
+use crate::emulate::KernelTrace;
+use crate::ptx::{Function, StateSpace, Statement, Variable};
+use crate::reuse::refusal::Refusal;
+use crate::reuse::restriction::{MOST_STATIC, Restriction};
+use crate::source::SourceFile;
+
+/// The most accesses to one array.
+const MOST_ACCESSES: usize = 256;
+
+/// The arrays that a function declares, in order, and those at module level that it names.
+pub fn arrays(
+    (source, around): (&SourceFile, &Surroundings<'_, '_>),
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+) -> Vec<SharedArray> {
+    let statements = function.statements().unwrap_or_default();
+    let declared = statements.iter().filter_map(growth::own_array);
+    let mut arrays: Vec<SharedArray> =
+        declared.filter_map(|variable| declaration(source, variable)).collect();
+    // The new code names the array where it is accessed.
+    arrays.retain(|array| !is_hidden(statements, &array.name));
+    let of_module =
+        around.named(function.name.text).into_iter().flat_map(|one| of_module(source, one));
+    if arrays.is_empty() {
+        return of_module.collect();
+    }
+    let uses = uses::uses(source, flow, &arrays);
+    let whole = |array: &SharedArray| array.bytes + array.align.max(1) - 1;
+    let Growth { left, restriction } =
+        around.growth(function.name.text, arrays.iter().map(whole).sum());
+    // An array that grows moves those behind it, whose addresses go somewhere.
+    let told = uses.told.map(|(opcode, line)| Restriction::Address(opcode, line));
+    let others = shared_variables(statements) != arrays.len();
+    let restriction = restriction.or(told).or(others.then_some(Restriction::Variables));
+    let room = if restriction.is_some() { 0 } else { left };
+    let restriction = restriction.unwrap_or(Restriction::Static);
+    let unrestricted_room = if restriction == Restriction::Static { MOST_STATIC } else { left };
+    for (array, uses) in arrays.iter_mut().zip(uses.found) {
+        array.room = room;
+        array.unrestricted_room = unrestricted_room;
+        array.restriction = restriction.clone();
+        let found = uses.and_then(|uses| match uses.len() > MOST_ACCESSES {
+            true => Err(Refusal::Budget),
+            false => uses
+                .iter()
+                .map(|&inst| lanes::access(source, function, flow, trace, array, inst))
+                .collect(),
+        });
+        match found {
+            Ok(accesses) => array.accesses = accesses,
+            Err(refusal) => array.refusal = Some(refusal),
+        }
+    }
+    arrays.extend(of_module);
+    arrays
+}
+
+/// Shared variables at module level: each stays as it is, since code outside of the function may access it.
+fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
+    let external = variable.linkage.contains(&".extern");
+    let refusal = if external { Refusal::ArrayDynamic } else { Refusal::ArrayOfModule };
+    let (name, element) = variable.ty.map_or(("b8", 1), |ty| (ty.name(), u64::from(ty.bits()) / 8));
+    let element = element.max(1) * u64::from(variable.vector.max(1));
+    let of = |bytes: u64, dimension: &Option<u64>| bytes.saturating_mul(dimension.unwrap_or(0));
+    let declared = variable.names.iter().map(|declared| SharedArray {
+        name: declared.name.text.to_owned(),
+        declaration: variable.span.range(),
+        line: source.line(variable.span.start),
+        element: (name, element),
+        bytes: declared.dimensions.iter().fold(element, of),
+        align: variable.align.unwrap_or(element),
+        room: 0,
+        unrestricted_room: 0,
+        restriction: Restriction::Variables,
+        accesses: Vec::new(),
+        refusal: Some(refusal.clone()),
+    });
+    declared.collect()
+}
+
+/// Whether an inner scope declares something of that name.
+fn is_hidden(statements: &[Statement<'_>], name: &str) -> bool {
+    let declares = |variable: &Variable<'_>| variable.names.iter().any(|one| one.name.text == name);
+    let inner = statements.iter().filter_map(|statement| match statement {
+        Statement::Block { statements, .. } => Some(statements),
+        _ => None,
+    });
+    inner.into_iter().any(|statements| {
+        let own = |one: &Statement<'_>| matches!(one, Statement::Variable(one) if declares(one));
+        statements.iter().any(own) || is_hidden(statements, name)
+    })
+}
+
+/// How many shared variables are declared, those of inner scopes included.
+fn shared_variables(statements: &[Statement<'_>]) -> usize {
+    let count = |one: &Statement<'_>| match one {
+        Statement::Block { statements, .. } => shared_variables(statements),
+        Statement::Variable(variable) if variable.space == StateSpace::Shared => {
+            variable.names.len()
+        }
+        _ => 0,
+    };
+    statements.iter().map(count).sum()
+}
+
+/// The one array that a declaration declares.
+fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArray> {
+    let [declared] = &variable.names[..] else { return None };
+    let ty = variable.ty?;
+    let element = u64::from(ty.bits()) / 8;
+    let plain = variable.vector == 1
+        && variable.linkage.is_empty()
+        && declared.count.is_none()
+        && !declared.dimensions.is_empty()
+        && element > 0;
+    let of = |bytes: u64, dimension: &Option<u64>| bytes.checked_mul((*dimension)?);
+    let bytes = declared.dimensions.iter().try_fold(element, of)?;
+    plain.then(|| SharedArray {
+        name: declared.name.text.to_owned(),
+        declaration: variable.span.range(),
+        line: source.line(variable.span.start),
+        element: (ty.name(), element),
+        bytes,
+        align: variable.align.unwrap_or(element),
+        room: 0,
+        unrestricted_room: 0,
+        restriction: Restriction::Static,
+        accesses: Vec::new(),
+        refusal: None,
+    })
+}
