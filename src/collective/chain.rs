@@ -52,7 +52,7 @@ pub(super) struct Chain {
 
 impl Chain {
     /// The table of a register as an instruction of the chain, or none of them, has written it.
-    pub fn table(&self, register: RegisterId, from: Option<u32>) -> Option<&Rc<Table>> {
+    pub(super) fn table(&self, register: RegisterId, from: Option<u32>) -> Option<&Rc<Table>> {
         let Some(from) = from else { return self.before.get(&register) };
         let results = &self.steps.get(&from)?.results;
         results.iter().find(|(result, _)| *result == register).map(|(_, table)| table)
@@ -272,7 +272,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
 
     /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
     /// has another table.
-    pub fn evaluate_with(
+    pub(super) fn evaluate_with(
         &mut self,
         chain: &Chain,
         insts: &[u32],

@@ -48,7 +48,7 @@ impl<'s> Oracle<'s> for Warp<'_, 's> {
                 return candidate;
             }
         }
-        // (Of code that stands twice only one copy is where the original's code is.)
+        // (Of duplicated code only one copy is where the original's code is.)
         let mut places = match !matched && (crosses || candidates.is_empty()) {
             true => self.same_register_values(here, register, (last, count)),
             false => Vec::new(),

@@ -148,26 +148,7 @@ impl Prover {
         if self.by_atoms(at, (a, b)) {
             return Proof::Equal;
         }
-        if let Some(proof) = self.by_selection(at, (a, b)) {
-            return proof;
-        }
-        let whole = match self.by_operands(at, (a, b)) {
-            None => self.by_parts(at, (a, b)),
-            found => found,
-        };
-        if whole == Some(Proof::Equal) {
-            return Proof::Equal;
-        }
-        // Parts that are not alike as they are written may be in each case.
-        let inner = match whole {
-            Some(_) if self.taken_apart >= MAX_TAKEN_APART => None,
-            Some(_) => {
-                self.taken_apart += 1;
-                self.by_inner_selection(at, (a, b)).filter(|proof| *proof == Proof::Equal)
-            }
-            None => self.by_inner_selection(at, (a, b)),
-        };
-        if let Some(proof) = inner.or(whole) {
+        if let Some(proof) = self.by_structure(at, (a, b)) {
             return proof;
         }
         if truth.is_contradictory(&at.terms.arena, &mut { MAX_CONTRADICTIONS }) {
@@ -183,6 +164,30 @@ impl Prover {
                 addresses: false,
             })),
         }
+    }
+
+    /// By the selections, the operands or the parts of two terms.
+    fn by_structure(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Option<Proof> {
+        if let Some(proof) = self.by_selection(at, claim) {
+            return Some(proof);
+        }
+        let whole = match self.by_operands(at, claim) {
+            None => self.by_parts(at, claim),
+            found => found,
+        };
+        if whole == Some(Proof::Equal) {
+            return whole;
+        }
+        // Parts that are not alike as they are written may be in each case.
+        let inner = match whole {
+            Some(_) if self.taken_apart >= MAX_TAKEN_APART => None,
+            Some(_) => {
+                self.taken_apart += 1;
+                self.by_inner_selection(at, claim).filter(|proof| *proof == Proof::Equal)
+            }
+            None => self.by_inner_selection(at, claim),
+        };
+        inner.or(whole)
     }
 
     /// Whether two terms are equal whatever their symbols are.

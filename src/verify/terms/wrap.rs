@@ -135,7 +135,7 @@ pub(in crate::verify) fn disjoint(
     if let Some(ahead) = arena.constant_value(ahead) {
         return Interval::through(ahead, ahead, width).avoids(ahead_of, width);
     }
-    // What was tested may be the distance the other way round.
+    // The test may be about the distance the other way round.
     let behind = arena.neg(ahead);
     [(ahead, ahead_of), (behind, overlap(second, first))].into_iter().any(|(distance, overlap)| {
         let mut facts = known.iter().map(|&fact| possible_by(arena, fact, distance));
