@@ -197,10 +197,14 @@ static ROWS: LazyLock<Vec<Vec<&'static ExactForm>>> = LazyLock::new(|| {
 /// Whether an instruction's results are known as bit-vectors, if those of its operands are.
 /// Comparisons of floating-point numbers count: how their outcome is combined and written is known.
 pub(super) fn has_exact_form(inst: &Inst<'_, '_>) -> bool {
-    let form = &inst.ast.form;
+    is_exact(&inst.ast.form, inst.args.len())
+}
+
+/// The same of a form with a number of operands, destinations included.
+pub(super) fn is_exact(form: &Form, operands: usize) -> bool {
     let fits = |exact: &ExactForm| {
         let (least, most) = exact.operands;
-        (least..=most).contains(&inst.args.len())
+        (least..=most).contains(&operands)
             && form.types().len() == exact.type_count
             && form.modifiers().iter().all(|modifier| match modifier {
                 Modifier::Type(ty) => exact.types.contains(ty),

@@ -7,7 +7,7 @@
 //! is decided here.
 //!
 //! From the ground up: `symbols` and `special` say what terms stand for; `effects` and `forms` classify
-//! instructions; `semantics` computes terms from operands and knows no machine; `registers` and `state`
+//! instructions; `semantics` computes terms from operands and knows no machine, and `numbers` numbers from numbers; `registers` and `state`
 //! hold what is true at one instruction; `operands`, `compute`, `memory` and `barriers` emulate one
 //! instruction on that state; `joins`, `loops` and `branches` lead it from block to block; `machine`
 //! steps through all of them; `resolve` and `uniform` finish the trace.
@@ -23,6 +23,7 @@ mod loop_effects;
 mod loops;
 mod machine;
 mod memory;
+mod numbers;
 mod operands;
 mod print;
 mod registers;
@@ -39,6 +40,7 @@ pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
 pub use limits::{Limits, TooLarge};
 pub use machine::run;
+pub use numbers::on_numbers;
 pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, Held, KernelTrace, Widened};

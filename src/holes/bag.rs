@@ -1,6 +1,6 @@
 //! Operations whose operands have no order, and what is a function of its operands at all.
 
-use super::integer;
+use crate::emulate::on_numbers;
 use crate::isa::{Form, Opcode, ScalarType};
 
 /// Operations on integers whose operands have no order.
@@ -41,7 +41,7 @@ impl Bag {
             Bag::Or => a | b,
             Bag::Extreme(opcode, ty) => {
                 let form = Form::of(&format!("{}{ty}", opcode.name()));
-                integer::apply(&form, &[a, b]).unwrap_or(a)
+                on_numbers(&form, &[a, b]).unwrap_or(a)
             }
         }
     }

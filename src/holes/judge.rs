@@ -12,7 +12,7 @@ use super::warp;
 use super::warp::{LANES, Outcome};
 use crate::cfg;
 use crate::interp;
-use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::launch::{Argument, Buffer, Launch, Type};
 use crate::ptx::{self, Depth, Function, Module, ScalarType};
 use crate::source::{Diagnostic, SourceFile};
 use crate::synth::emit::taint;
@@ -150,8 +150,7 @@ fn launch(
         bits.to_le_bytes()[..bytes].to_vec()
     };
     let extents = nodes.extents();
-    let mut buffers = BTreeMap::new();
-    let mut args = Vec::new();
+    let mut launch = Launch::one_warp(function.name.text.to_owned());
     for (at, ty) in words.iter().enumerate() {
         let name = format!("parameter {at}");
         if ty.bits() == 64 {
@@ -164,24 +163,12 @@ fn launch(
             let padded = content.len().next_multiple_of(8);
             let mut content = content;
             content.resize(padded, 0);
-            args.push(Argument::Pointer { buffer: name.clone(), offset: -start });
-            buffers.insert(name, Buffer { ty, bytes: content });
+            launch.point_into(name, Buffer { ty, bytes: content }, -start);
         } else {
-            args.push(Argument::Value(element(4)));
+            launch.args.push(Argument::Value(element(4)));
         }
     }
-    Launch {
-        kernel: Some(function.name.text.to_owned()),
-        grid: [1; 3],
-        block: [LANES as u32, 1, 1],
-        dynamic_shared: 0,
-        buffers,
-        args,
-        limit: DEFAULT_LIMIT,
-        races: true,
-        uninitialized: true,
-        meet: Meet::default(),
-    }
+    launch
 }
 
 impl Nodes {

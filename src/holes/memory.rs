@@ -218,7 +218,7 @@ impl Nodes {
     fn narrowed(&mut self, id: Id, ty: ScalarType) -> Id {
         match self.node(id) {
             Node::Number(number) => {
-                let number = super::integer::cut(*number, ty);
+                let number = super::node::cut(*number, ty);
                 self.number(number)
             }
             Node::Load(_, _, bytes) if u32::from(*bytes) * 8 <= ty.bits() => id,

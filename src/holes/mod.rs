@@ -6,7 +6,7 @@
 //! nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
 //!
 //! - `spec`: which kernel is the specification of which. `hole`: calls and what their arguments say.
-//! - `node`, `bag`, `integer`: what registers hold. `warp`, `memory`, `collective`: the execution of one warp.
+//! - `node`, `bag`: what registers hold. `warp`, `memory`, `collective`: the execution of one warp.
 //! - `lower`, `terms`, `cells`, `statements`: both kernels as a program for [`crate::synth`]. `solve`: its search.
 //!   `staged`: networks, whose steps share a hole.
 //! - `fill`: the edits. `judge`: the proof and the run.
@@ -16,7 +16,6 @@ mod cells;
 mod collective;
 mod fill;
 mod hole;
-mod integer;
 mod judge;
 mod lower;
 mod memory;

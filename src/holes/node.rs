@@ -9,8 +9,16 @@
 use rustc_hash::FxHashMap;
 
 use super::bag::{Bag, is_pure};
-use super::integer;
+use crate::emulate::on_numbers;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
+
+/// A value cut to the width of a type.
+pub(super) fn cut(value: u64, ty: ScalarType) -> u64 {
+    match ty.bits() {
+        64.. => value,
+        bits => value & ((1 << bits) - 1),
+    }
+}
 
 /// The number of a node.
 pub(super) type Id = u32;
@@ -249,7 +257,7 @@ impl Nodes {
         }
         let values: Option<Vec<u64>> = args.iter().map(|&arg| self.value(arg)).collect();
         if let Some(values) = values
-            && let Some(result) = integer::apply(form, &values)
+            && let Some(result) = on_numbers(form, &values)
         {
             return Ok(self.number(result));
         }
@@ -278,7 +286,7 @@ impl Nodes {
                 let (a, b) = (self.value(a)?, self.value(b)?);
                 let name = if form.has(Qualifier::Wide) { "mul.wide" } else { "mul.lo" };
                 let product = Form::of(&format!("{name}{}", form.last_type()?));
-                let by = integer::apply(&product, &[a, b])?;
+                let by = on_numbers(&product, &[a, b])?;
                 match *self.node(c) {
                     Node::Pointer(buffer, offset) => {
                         Some(self.pointer(buffer, offset.wrapping_add(by as i64)))
@@ -318,7 +326,7 @@ impl Nodes {
             }
             (Opcode::Sub, &[a, b]) if plain && !ty.is_float() => {
                 if let Some(number) = self.value(b) {
-                    let negative = self.number(integer::cut(number.wrapping_neg(), ty));
+                    let negative = self.number(cut(number.wrapping_neg(), ty));
                     return Ok(self.bag(Bag::Add(bits), &[a, negative]));
                 }
             }

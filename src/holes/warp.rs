@@ -455,5 +455,5 @@ fn constant(value: Value, ty: ScalarType) -> u64 {
         Value::Signed(value) => value as u64,
         Value::Unsigned(value) => value,
     };
-    super::integer::cut(bits, ty)
+    super::node::cut(bits, ty)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Meet, Type};
+use crate::isa::limits::WARP_SIZE;
 
 /// Instructions (per warp) after which a launch is given up, unless the file says otherwise.
 pub const DEFAULT_LIMIT: u64 = 1 << 34;
@@ -31,6 +32,30 @@ pub struct Launch {
     pub uninitialized: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
+}
+
+impl Launch {
+    /// A launch of one block of one warp, without arguments; races and values that nobody has determined are reported.
+    pub(crate) fn one_warp(kernel: String) -> Launch {
+        Launch {
+            kernel: Some(kernel),
+            grid: [1; 3],
+            block: [WARP_SIZE, 1, 1],
+            dynamic_shared: 0,
+            buffers: BTreeMap::new(),
+            args: Vec::new(),
+            limit: DEFAULT_LIMIT,
+            races: true,
+            uninitialized: true,
+            meet: Meet::default(),
+        }
+    }
+
+    /// Adds an argument that points `offset` bytes behind the start of a new buffer.
+    pub(crate) fn point_into(&mut self, name: String, buffer: Buffer, offset: i64) {
+        self.args.push(Argument::Pointer { buffer: name.clone(), offset });
+        self.buffers.insert(name, buffer);
+    }
 }
 
 /// A buffer in global memory.

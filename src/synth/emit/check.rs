@@ -4,7 +4,7 @@ use super::kernel::Kernel;
 use super::ptx::Width;
 use super::taint;
 use crate::interp;
-use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::Lowered;
@@ -97,12 +97,8 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> La
     let bytes = |elements: &[u64]| -> Vec<u8> {
         elements.iter().flat_map(|e| e.to_le_bytes()[..width.bytes()].to_vec()).collect()
     };
-    let mut buffers = BTreeMap::new();
-    let mut args = Vec::new();
-    let mut add = |name: String, bytes: Vec<u8>| {
-        args.push(Argument::Pointer { buffer: name.clone(), offset: 0 });
-        buffers.insert(name, Buffer { ty, bytes });
-    };
+    let mut launch = Launch::one_warp(entry.to_owned());
+    let mut add = |name: String, bytes: Vec<u8>| launch.point_into(name, Buffer { ty, bytes }, 0);
     for ((name, _), elements) in kernel.inputs.iter().zip(inputs) {
         add(format!("input {name}"), bytes(elements));
     }
@@ -111,18 +107,7 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> La
         let size = array.count() * kernel.lanes.places() * width.bytes();
         add(format!("output {}", array.name), vec![0xa5; size]);
     }
-    Launch {
-        kernel: Some(entry.to_owned()),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        buffers,
-        args,
-        limit: DEFAULT_LIMIT,
-        races: true,
-        uninitialized: true,
-        meet: Meet::default(),
-    }
+    launch
 }
 
 fn compare(

@@ -1,15 +1,13 @@
 //! The emitted kernel in the interpreter, against products that are computed one after the other: with an operator
 //! that obeys no further law, so that nothing but the right elements in the right order passes.
 
-use std::collections::BTreeMap;
-
 use super::emit::{Operator, ptx, reads};
 use super::execute::instances;
 use super::outcome::Solution;
 use super::problem::Network;
 use super::run::{Instance, Names, goals};
 use crate::interp;
-use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self as text, Depth};
 use crate::source::SourceFile;
 
@@ -74,12 +72,10 @@ fn launch(
     instance: &Instance,
     elements: &[Vec<u32>],
 ) -> Result<Launch, String> {
-    let mut buffers = BTreeMap::new();
-    let mut args = Vec::new();
+    let mut launch = Launch::one_warp(format!("{name}_kernel"));
     let mut add = |name: &str, words: Vec<u32>| {
-        args.push(Argument::Pointer { buffer: name.to_owned(), offset: 0 });
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        buffers.insert(name.to_owned(), Buffer { ty: Type::U32, bytes });
+        launch.point_into(name.to_owned(), Buffer { ty: Type::U32, bytes }, 0);
     };
     let input: Vec<u32> = elements.concat();
     let size = input.len();
@@ -93,18 +89,7 @@ fn launch(
         };
         add("borders", (0..instance.lanes).flat_map(each).collect());
     }
-    Ok(Launch {
-        kernel: Some(format!("{name}_kernel")),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        buffers,
-        args,
-        limit: DEFAULT_LIMIT,
-        races: true,
-        uninitialized: true,
-        meet: Meet::default(),
-    })
+    Ok(launch)
 }
 
 fn compare(

@@ -1,11 +1,9 @@
 //! The emitted kernel in the interpreter: what it loads, and how many wavefronts of shared memory it takes.
 
-use std::collections::BTreeMap;
-
 use super::problem::Placement;
 use super::search::Outcome;
 use crate::interp;
-use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
@@ -28,26 +26,15 @@ pub fn check(
     let loads = &placement.accesses[1..];
     let rounds = |bytes: u64| 32 * bytes as usize;
     let written: usize = loads.iter().map(|a| a.rounds.len() * rounds(a.bytes)).sum();
-    let mut buffers = BTreeMap::new();
-    let mut args = Vec::new();
     let outputs = vec![0xa5; written.max(1)];
-    for (name, bytes) in [("input", input.clone()), ("output", outputs)] {
-        args.push(Argument::Pointer { buffer: name.to_owned(), offset: 0 });
-        buffers.insert(name.to_owned(), Buffer { ty: Type::U8, bytes });
-    }
-    let launch = Launch {
-        kernel: Some(format!("{name}_kernel")),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        buffers,
-        args,
-        limit: DEFAULT_LIMIT,
-        races: true,
+    let mut launch = Launch {
         // Accesses may load elements that the first one has not stored; these are counted and not compared.
         uninitialized: false,
-        meet: Meet::default(),
+        ..Launch::one_warp(format!("{name}_kernel"))
     };
+    for (name, bytes) in [("input", input.clone()), ("output", outputs)] {
+        launch.point_into(name.to_owned(), Buffer { ty: Type::U8, bytes }, 0);
+    }
     let done = interp::run(&module, &launch).map_err(|fault| fault.to_string())?;
     let counted = done.counters.shared_wavefronts;
     if counted != u64::from(outcome.cost.all()) {

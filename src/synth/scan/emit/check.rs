@@ -1,12 +1,10 @@
 //! The code of an operator in the interpreter, beside its serial loop.
 
-use std::collections::BTreeMap;
-
 use super::Code;
 use super::numbers::natural;
 use super::writer::float;
 use crate::interp::Kernel;
-use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::launch::{Argument, Buffer, Launch, Meet, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::scan::examples::{List, Source};
@@ -247,18 +245,18 @@ pub(super) fn launch(
     trial: &Trial,
 ) -> Launch {
     let subject = code.subject();
-    let mut buffers = BTreeMap::new();
-    let mut args = Vec::new();
-    let add = |name: String, ty, bytes, args: &mut Vec<Argument>, buffers: &mut BTreeMap<_, _>| {
-        args.push(Argument::Pointer { buffer: name.clone(), offset: 0 });
-        buffers.insert(name, Buffer { ty, bytes });
+    // (Lanes that a block has not are read from, and what they give is dropped.)
+    let mut launch = Launch {
+        block: [trial.threads, 1, 1],
+        meet: trial.meet,
+        ..Launch::one_warp(format!("{}_{kernel}_kernel", code.name))
     };
     for (at, read) in subject.inputs.iter().enumerate() {
         let values = list.iter().flat_map(|element| bytes(read.kind, element[at])).collect();
-        add(format!("in {at}"), Type::U8, values, &mut args, &mut buffers);
+        launch.point_into(format!("in {at}"), Buffer { ty: Type::U8, bytes: values }, 0);
     }
     for (read, given) in subject.givens.iter().zip(givens) {
-        args.push(Argument::Value(bytes(read.kind, *given)));
+        launch.args.push(Argument::Value(bytes(read.kind, *given)));
     }
     for at in 0..subject.result.len() {
         let bits = code.result(at).bits();
@@ -268,20 +266,8 @@ pub(super) fn launch(
             _ => Type::U64,
         };
         let values = vec![0xa5; count * (bits / 8) as usize];
-        add(format!("out {at}"), ty, values, &mut args, &mut buffers);
+        launch.point_into(format!("out {at}"), Buffer { ty, bytes: values }, 0);
     }
-    args.push(Argument::Value((list.len() as u32).to_le_bytes().to_vec()));
-    Launch {
-        kernel: Some(format!("{}_{kernel}_kernel", code.name)),
-        grid: [1; 3],
-        block: [trial.threads, 1, 1],
-        dynamic_shared: 0,
-        buffers,
-        args,
-        limit: DEFAULT_LIMIT,
-        races: true,
-        // Lanes that a block has not are read from, and what they give is dropped.
-        uninitialized: true,
-        meet: trial.meet,
-    }
+    launch.args.push(Argument::Value((list.len() as u32).to_le_bytes().to_vec()));
+    launch
 }
