@@ -14,6 +14,9 @@ use crate::isa::Opcode;
 /// The most shuffles of one network whose operands are looked at as what is combined.
 const MAX_SOURCES: usize = 16;
 
+/// The most instructions of a network that is looked at for itself: a shuffle and an operation for each lane.
+const MAX_NETWORK: usize = 2 * LANES;
+
 /// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
 /// `%tid.x` and begin with a multiple of 32, where that is known.
 pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<Collective> {
@@ -162,9 +165,12 @@ fn recognise(
         let network = network_of(chain, at, from);
         found = match repeated {
             Some(_) => Some((Computes::Duplicate, 32, u32::MAX)),
-            None => classify(chains, &combined, &table)
-                .filter(|_| !crosses(chain, from))
-                .or_else(|| of_any_values(chains, chain, (source, from), &network, register)),
+            None => match classify(chains, &combined, &table) {
+                Some(_) if crosses(chain, from) => {
+                    of_any_values(chains, chain, (source, from), &network, register)
+                }
+                whole => whole,
+            },
         }
         .map(|(computes, lanes, exact)| {
             ((source, shuffle), combined, network, computes, lanes, exact)
@@ -205,7 +211,7 @@ fn of_any_values(
     network: &[u32],
     result: RegisterId,
 ) -> Option<Classified> {
-    if !crosses(chain, writer) {
+    if network.len() > MAX_NETWORK {
         return None;
     }
     let any = Rc::new(chains.values.fresh());
