@@ -84,8 +84,7 @@ const ROOMS: [(&str, &[&str]); 8] = [
 const MAX_LINES: usize = 80;
 
 /// Longer functions, each with its file: all but the last are tables, one `match` from names to values.
-const LONGER: [(&str, &str); 6] = [
-    ("holes/integer.rs", "apply"),
+const LONGER: [(&str, &str); 5] = [
     ("interp/ops/mod.rs", "decode"),
     ("interp/poison/uses.rs", "uses"),
     ("reuse/refusal.rs", "fmt"),
@@ -265,7 +264,7 @@ impl<'ast> Visit<'ast> for Uses {
         self.tree(&item.tree, &[], exported);
     }
 
-    /// The `super` of `pub(super)` is no use of anything.
+    /// The `super` of `pub(super)` does not use anything.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

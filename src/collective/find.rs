@@ -196,7 +196,7 @@ fn recognise(
     })
 }
 
-/// Whether what an instruction has written may come from other lanes. Where a warp lacks lanes, the values of two lanes
+/// Whether a result of an instruction may come from other lanes. Where a warp lacks lanes, the values of two lanes
 /// that have exchanged theirs may then differ, so a network behind is looked at for itself.
 fn crosses(chain: &Chain, writer: Option<u32>) -> bool {
     let step = writer.and_then(|writer| chain.steps.get(&writer));

@@ -14,7 +14,7 @@ use crate::ptx::Value;
 
 /// The result of an instruction that writes one register, as the bits of that register; a predicate is 1 or 0. `operands`
 /// are those behind the destination, in the order of the text. `None` if the result is not exactly known, depends on more
-/// than the operands, or is no integer.
+/// than the operands, or is not an integer.
 pub fn on_numbers(form: &Form, operands: &[u64]) -> Option<u64> {
     let counts = form.types().iter().all(|ty| !ty.is_float() && ty.bits() <= 64);
     let uses_carry = form.has(Qualifier::Cc) || semantics::reads_carry(form);

@@ -50,8 +50,8 @@ impl Arena {
     pub fn binary(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {
         let width = self.width(a);
         debug_assert_eq!(width, self.width(b));
-        if let (Some(x), Some(y)) = (self.constant_value(a), self.constant_value(b)) {
-            return self.constant(evaluate_binary(op, x, y, width), width);
+        if let Some(folded) = self.folded(op, a, b) {
+            return folded;
         }
         match op {
             BinaryOp::Add => self.add(a, b),
@@ -81,6 +81,12 @@ impl Arena {
         }
     }
 
+    /// An operation on two constants.
+    fn folded(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<TermId> {
+        let (x, y, width) = (self.constant_value(a)?, self.constant_value(b)?, self.width(a));
+        Some(self.constant(evaluate_binary(op, x, y, width), width))
+    }
+
     fn both_non_negative(&self, a: TermId, b: TermId) -> bool {
         self.range(a).smin >= 0 && self.range(b).smin >= 0
     }
@@ -89,6 +95,9 @@ impl Arena {
     /// form.
     pub fn and(&mut self, a: TermId, b: TermId) -> TermId {
         let width = self.width(a);
+        if let Some(folded) = self.folded(BinaryOp::And, a, b) {
+            return folded;
+        }
         if a == b {
             return a;
         }
@@ -116,6 +125,9 @@ impl Arena {
     /// `a or b`; a sum where no bit can be set in both.
     pub fn or(&mut self, a: TermId, b: TermId) -> TermId {
         let width = self.width(a);
+        if let Some(folded) = self.folded(BinaryOp::Or, a, b) {
+            return folded;
+        }
         if a == b {
             return a;
         }
@@ -141,6 +153,9 @@ impl Arena {
     /// `a xor b`
     pub fn xor(&mut self, a: TermId, b: TermId) -> TermId {
         let width = self.width(a);
+        if let Some(folded) = self.folded(BinaryOp::Xor, a, b) {
+            return folded;
+        }
         if a == b {
             return self.constant(0, width);
         }
