@@ -91,6 +91,18 @@ fn what_is_said_of_kernels() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What a lane above has read is not said where that lane is in another row.
+#[test]
+fn lanes_are_neighbours_in_rows_of_whole_warps() {
+    let of_other_lanes = |arguments: &[&str]| {
+        stdout(&lint(&[arguments, &["redundant-load.bad.ptx"][..]].concat()))
+            .contains("in the lane")
+    };
+    assert!(of_other_lanes(&[]));
+    assert!(of_other_lanes(&["--block", "64x4"]));
+    assert!(!of_other_lanes(&["--block", "4x64"]));
+}
+
 #[test]
 fn the_contract_of_the_json() {
     let report = json(&["uncoalesced-load.bad.ptx"]);

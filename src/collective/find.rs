@@ -291,6 +291,11 @@ fn classify(chains: &mut Chains<'_, '_, '_>, source: &Table, table: &Table) -> O
     };
     let mut partial = None;
     for operator in operators {
+        // (The last lane is in each group that is looked for, in some lane of the table.)
+        let last = source[LANES - 1];
+        if !table.iter().any(|value| values.may_have(operator, *value, last)) {
+            continue;
+        }
         let all = values.reduction(operator, source, 0..LANES);
         let exact = (0..LANES).filter(|lane| table[*lane] == all);
         let exact = exact.fold(0, |bits, lane| bits | 1u32 << lane);

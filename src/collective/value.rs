@@ -5,7 +5,7 @@
 //! modulo 2^32; the lattice operators modulo idempotence as well; `xor` modulo pairs that cancel. So a reduction has one
 //! id, whatever the order in which a network of shuffles has combined the lanes.
 
-use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
@@ -104,10 +104,13 @@ pub(super) enum Value {
     /// Two numbers of single precision added and rounded, the smaller id first; whether subnormal numbers count as zero.
     Rounded(bool, ValueId, ValueId),
     /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
-    Fold(Operator, Box<[(ValueId, u32)]>),
+    Fold(Operator, Rc<[(ValueId, u32)]>),
     /// `if predicate then a else b`
     Choice(ValueId, ValueId, ValueId),
 }
+
+/// The most parts of a combination: several for each lane.
+const MAX_PARTS: usize = 32 * LANES;
 
 /// All values of one function.
 #[derive(Debug, Default)]
@@ -219,36 +222,38 @@ impl Values {
 
     /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
     pub(super) fn fold(&mut self, operator: Operator, operands: &[(ValueId, u32)]) -> ValueId {
-        let mut found: BTreeMap<ValueId, u32> = BTreeMap::new();
+        let mut found: Vec<(ValueId, u32)> = Vec::new();
         let mut constant: Option<u64> = None;
         for &(operand, factor) in operands {
-            match self.get(operand).clone() {
-                Value::Fold(inner, parts) if inner == operator => {
-                    for &(part, times) in &parts {
-                        let constant_part = self.constant_of(part);
-                        self.add(
-                            operator,
-                            (part, times.wrapping_mul(factor)),
-                            constant_part,
-                            &mut found,
-                            &mut constant,
-                        );
+            match self.get(operand) {
+                Value::Fold(inner, parts) if *inner == operator => {
+                    for &(part, times) in &**parts {
+                        let of_part = (part, times.wrapping_mul(factor));
+                        self.add(operator, of_part, &mut found, &mut constant);
                     }
                 }
-                Value::Constant(value) => {
-                    self.add(operator, (operand, factor), Some(value), &mut found, &mut constant);
-                }
-                _ => self.add(operator, (operand, factor), None, &mut found, &mut constant),
+                _ => self.add(operator, (operand, factor), &mut found, &mut constant),
             }
         }
+        found.sort_unstable_by_key(|(part, _)| *part);
+        found.dedup_by(|(next, factor), (kept, all)| {
+            let same = next == kept;
+            if same {
+                *all = operator.reduced(all.wrapping_add(*factor));
+            }
+            same
+        });
         let neutral = match operator {
             Operator::Sum | Operator::Or | Operator::Xor => Some(0),
             Operator::And => Some(u64::from(u32::MAX)),
             _ => None,
         };
         let constant = constant.filter(|value| Some(*value) != neutral);
-        let mut parts: Vec<(ValueId, u32)> =
-            found.into_iter().filter(|(_, factor)| *factor != 0).collect();
+        let mut parts = found;
+        parts.retain(|(_, factor)| *factor != 0);
+        if parts.len() > MAX_PARTS {
+            return self.fresh_uniform();
+        }
         if let Some(value) = constant {
             parts.push((self.constant(value), 1));
         }
@@ -256,19 +261,19 @@ impl Values {
             [] => self.constant(neutral.unwrap_or(0)),
             // A minimum of one number of single precision is not that number: it may be a NaN, or be flushed.
             [(only, 1)] if !operator.is_float() => only,
-            _ => self.id(Value::Fold(operator, parts.into_boxed_slice())),
+            _ => self.id(Value::Fold(operator, parts.into())),
         }
     }
 
+    /// Adds an operand to those that are to be combined.
     fn add(
-        &mut self,
+        &self,
         operator: Operator,
         (operand, factor): (ValueId, u32),
-        value: Option<u64>,
-        found: &mut BTreeMap<ValueId, u32>,
+        found: &mut Vec<(ValueId, u32)>,
         constant: &mut Option<u64>,
     ) {
-        let value = value.map(|value| match operator {
+        let value = self.constant_of(operand).map(|value| match operator {
             Operator::Sum => u64::from((value as u32).wrapping_mul(factor)),
             _ => value,
         });
@@ -277,12 +282,28 @@ impl Values {
             None => None,
             Some(known) => operator.combined(known, value),
         });
-        if let Some(both) = both {
-            *constant = Some(both);
-            return;
+        match both {
+            Some(both) => *constant = Some(both),
+            None => found.push((operand, operator.reduced(factor))),
         }
-        let known = found.entry(operand).or_insert(0);
-        *known = operator.reduced(known.wrapping_add(factor));
+    }
+
+    /// Whether a value may be a combination of several that one is among: whether a part of that one is in it.
+    pub(super) fn may_have(&self, operator: Operator, whole: ValueId, one: ValueId) -> bool {
+        let Value::Fold(inner, parts) = self.get(whole) else { return whole == one };
+        // (All but the last are ascending.)
+        let Some(((end, _), ascending)) = parts.split_last() else { return false };
+        let has = |part: ValueId| {
+            *end == part || ascending.binary_search_by_key(&part, |(own, _)| *own).is_ok()
+        };
+        *inner == operator
+            && match self.get(one) {
+                Value::Constant(_) => true,
+                Value::Fold(same, some) if *same == operator => {
+                    some.iter().any(|(part, _)| self.constant_of(*part).is_some() || has(*part))
+                }
+                _ => has(one),
+            }
     }
 
     /// Some lanes of a table combined.

@@ -14,7 +14,7 @@ use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{LoadReport, Origins};
 use crate::reuse::shared::Surroundings;
 use crate::source::{Diagnostic, SourceFile, Span};
-use crate::traffic::{AccessTraffic, Assumed, BlockShape, Traffic};
+use crate::traffic::{AccessTraffic, Assumed, BlockShape, LANES, Traffic};
 
 /// The functions to look at, and assumptions.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ fn of_function<'s>(
     let reusable = pipeline::reusable(places, around, function, &flow, &mut trace);
     within(|| {
         let subject = Subject::new(places, function, &flow, (&trace, &traffic));
-        let mut findings = merged(findings(&subject, &reusable));
+        let mut findings = merged(findings(&subject, &reusable, rows_are_warps(function, options)));
         findings.retain(|finding| finding.level >= options.level);
         findings.sort_by_key(|finding| {
             (std::cmp::Reverse(finding.weight()), std::cmp::Reverse(finding.level), finding.line)
@@ -128,9 +128,20 @@ fn of_function<'s>(
     .map_err(too_large)
 }
 
-fn findings(subject: &Subject<'_, '_, '_>, reusable: &[(u32, LoadReport)]) -> Vec<Finding> {
+/// Whether neighbouring lanes are neighbours along x, unless the text itself says how blocks are shaped.
+fn rows_are_warps(function: &Function<'_>, options: &Options) -> bool {
+    let is_declared = !matches!(BlockShape::of(function, None), BlockShape::Rows);
+    let named = options.assumed.block.filter(|_| !is_declared);
+    named.is_none_or(|[x, ..]| x % LANES as u64 == 0)
+}
+
+fn findings(
+    subject: &Subject<'_, '_, '_>,
+    reusable: &[(u32, LoadReport)],
+    rows_are_warps: bool,
+) -> Vec<Finding> {
     let mut found = rules::all(subject);
-    found.extend(rules::redundant(subject, reusable));
+    found.extend(rules::redundant(subject, reusable, rows_are_warps));
     found.sort_by_key(|found| (found.inst, found.rule));
     found
         .into_iter()

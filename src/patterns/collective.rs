@@ -45,7 +45,8 @@ impl Pattern for Collectives {
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let flow = finder.opportunities.flow();
-        if !flow.insts.iter().any(is_exchange) {
+        let is_wanted = finder.options.lists_collectives || finder.allows(StrategyName::Collective);
+        if !is_wanted || !flow.insts.iter().any(is_exchange) {
             return;
         }
         let is_uniform = |block: BlockId| is_uniform(trace, flow, block);

@@ -36,6 +36,8 @@ pub struct Options {
     pub most: usize,
     /// What the target has of `redux.sync`.
     pub redux: Redux,
+    /// Whether collectives are listed although strategy `collective` may not be used.
+    pub lists_collectives: bool,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             is_checked: false,
             most: MAX_REPLACED,
             redux: Redux::Absent,
+            lists_collectives: true,
         }
     }
 }

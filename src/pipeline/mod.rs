@@ -337,7 +337,8 @@ pub(crate) fn reusable(
     trace: &mut KernelTrace,
 ) -> Vec<(u32, LoadReport)> {
     let strategies = Strategies::of(&[StrategyName::Reuse, StrategyName::Paper]);
-    let select = select::Options { strategies, ..select::Options::default() };
+    let select =
+        select::Options { strategies, lists_collectives: false, ..select::Options::default() };
     let legal = reuse::Options::default();
     let choice =
         within(|| select::decide((source, around), function, flow, trace, &legal, &select));

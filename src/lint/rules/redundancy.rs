@@ -19,14 +19,15 @@ const MAX_DISTANCE: u32 = 15;
 const MAX_TERMS: usize = 200;
 
 /// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
-/// its instruction.
+/// its instruction; `rows_are_warps`: whether a lane's neighbours are its neighbours along x.
 pub(crate) fn redundant(
     subject: &Subject<'_, '_, '_>,
     reusable: &[(u32, LoadReport)],
+    rows_are_warps: bool,
 ) -> Vec<Found> {
     let mut found = Vec::new();
     let mut addresses = subject.trace.accesses.iter().filter_map(|access| access.address);
-    let is_narrow = addresses.any(|address| has_narrow_blocks(subject, address));
+    let is_narrow = !rows_are_warps || addresses.any(|address| has_narrow_blocks(subject, address));
     for (inst, load) in reusable {
         let Some(from) = load.source_line.and_then(|line| subject.at_line(line)) else { continue };
         let place = subject.place(from);
