@@ -275,6 +275,10 @@ fn report_measures(examined: &mut [Examined<Rewritten>], measures: &Measures) {
 /// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
 const MOST_CYCLES: f64 = 1.005;
 
+/// So is one that takes more than this many times the cycles with some number of resident warps, whatever it gains with
+/// others.
+const MOST_CYCLES_ANYWHERE: f64 = 1.02;
+
 /// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
 fn slower(
     source: &SourceFile,
@@ -325,11 +329,14 @@ fn slower(
     for (name, measure) in found {
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
-        // The model knows little about layouts: they may be slower for no number of warps.
-        let ratio = if has_layout { measure.worst() } else { measure.ratio() };
-        let Some(ratio) = ratio else { continue };
+        let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
         log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
-        if ratio >= MOST_CYCLES {
+        // The model knows little about layouts: they may be slower for no number of warps.
+        let is_slower = match has_layout {
+            true => worst >= MOST_CYCLES,
+            false => ratio >= MOST_CYCLES || worst > MOST_CYCLES_ANYWHERE,
+        };
+        if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }
         measures.insert(key(&name), measure);

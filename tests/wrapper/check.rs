@@ -493,13 +493,13 @@ fn more_cycles_are_taken_back() {
 }
 
 /// What the stand-in makes of a file by the strategies that pay: the report, and whether the output is the original's.
-fn by_auto(ptxas: &Path, file: &str, check: &str) -> (Report, bool) {
+fn by_auto(ptxas: &Path, (file, arch): (&str, &str), check: &str) -> (Report, bool) {
     let bench = Bench::new();
     let link = bench.link(Path::new(PTXASW), "bin/ptxas");
     let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     std::fs::write(bench.path("work/k.ptx"), text).unwrap();
     let assemble = |settings: &[(&str, &str)]| {
-        let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
+        let mut call = bench.call(&link, &[&format!("-arch={arch}"), "k.ptx", "-o", "out"]);
         call.env("PTXASW_PTXAS", ptxas).envs(settings.iter().copied());
         let output = run(call);
         assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
@@ -515,24 +515,29 @@ fn by_auto(ptxas: &Path, file: &str, check: &str) -> (Report, bool) {
 
 fn fewer_cycles_stay() {
     let Some(ptxas) = real_ptxas() else { return };
-    let (report, is_original) = by_auto(&ptxas, "ptx-samples/pastl1/pastl1.sm_80.ptx", "on");
-    let stays = |name: &str| {
+    let measured = |arch: &str, name: &str| {
+        let file = format!("ptx-samples/pastl1/pastl1.{arch}.ptx");
+        let (report, is_original) = by_auto(&ptxas, (&file, arch), "on");
         let mut kernels = report.kernels.iter();
         let kernel = kernels.find(|kernel| kernel.name == name).expect("the kernel is reported");
         let measure = kernel.measure.as_ref().expect("both are measured");
-        let is_slower = measure.ratio() >= Some(1.005);
+        let is_slower = measure.ratio() >= Some(1.005) || measure.worst() > Some(1.02);
         assert_eq!(kernel.is_rewritten(), !is_slower, "{name}: {measure}");
-        kernel.is_rewritten()
+        (kernel.is_rewritten(), measure.ratio(), is_original)
     };
     // Ten of 25 loads past the first-level cache are left, and six of nine.
-    assert!(!is_original && stays("pastl1_5"));
-    let _ = stays("pastl1_3");
+    let (stays, _, is_original) = measured("sm_80", "pastl1_5");
+    assert!(stays && !is_original);
+    let _ = measured("sm_80", "pastl1_3");
+    // Fewer cycles in the mean, and more with a full multiprocessor.
+    let (stays, ratio, _) = measured("sm_90", "pastl1_3");
+    assert!(!stays && ratio < Some(1.0));
 }
 
 fn arrays_are_laid_out() {
     let Some(ptxas) = real_ptxas() else { return };
     let file = "openacc-bench/bank/kernels.sm_80.ptx";
-    let (report, _) = by_auto(&ptxas, file, "on");
+    let (report, _) = by_auto(&ptxas, (file, "sm_80"), "on");
     for kernel in &report.kernels {
         let measure = kernel.measure.as_ref().expect("both are measured");
         let is_slower = measure.worst() >= Some(1.005);
@@ -543,6 +548,6 @@ fn arrays_are_laid_out() {
     };
     assert!(is_laid_out("transposed") && is_laid_out("product"), "{report:#?}");
     // Nothing is compared: arrays are left alone.
-    let (report, is_original) = by_auto(&ptxas, file, "off");
+    let (report, is_original) = by_auto(&ptxas, (file, "sm_80"), "off");
     assert!(is_original && report.kernels.iter().all(|kernel| kernel.laid_out() == 0));
 }
