@@ -9,7 +9,8 @@ use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
 use crate::verify::lane::read_only;
 use crate::verify::program::{Role, role};
-use crate::verify::proof::{Proof, by_lane};
+use crate::verify::proof::Proof;
+use crate::verify::proof::by_lane::{self, InLane};
 use crate::verify::record::{Load, Place, Reach, Reconverged};
 use crate::verify::terms::{conditions, wrap};
 
@@ -244,6 +245,14 @@ impl Comparison<'_, '_> {
             }
         };
         let arena = &mut self.terms.arena;
+        // (Where all lanes are together, they are consecutive.)
+        let rows = self.warp.prover.by_lane.row_thread(arena, &[search.reconverged.together]);
+        if let Some(thread) = rows.filter(|_| performed) {
+            let [a, b] = [there, address].map(|one| InLane::in_row(arena, thread, own, one));
+            if a == b {
+                return true;
+            }
+        }
         let number = arena.constant(own.into(), arena.width(search.reconverged.lane));
         let here = arena.equal(search.reconverged.lane, number);
         let known = [load.condition, reach.condition, here];

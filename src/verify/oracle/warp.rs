@@ -293,6 +293,8 @@ impl<'s> Warp<'_, 's> {
         }
         let sources = sources?;
         let linear = consecutive(here);
+        let thread = here.operand(&Arg::Special(Special::Tid(Axis::X)), 32)?;
+        self.prover.by_lane.rows = Some((linear, thread));
         let in_warp = here.terms.arena.and(whole, linear);
         self.note_reconverged(here, in_warp)?;
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());

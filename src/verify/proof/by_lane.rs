@@ -10,7 +10,7 @@ use crate::cfg::LoopId;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::verify::record::{Place, Reach};
-use crate::verify::terms::{Kind, Terms};
+use crate::verify::terms::{Kind, Terms, conditions};
 
 /// The numbers of a warp's lanes.
 pub(in crate::verify) fn all() -> std::ops::Range<u32> {
@@ -33,6 +33,17 @@ impl InLane {
             self.thread = Some(thread);
             self.done.clear();
         }
+    }
+
+    /// A term in which `%tid.x` is that of the lane of a number: its five low bits are that number.
+    pub(in crate::verify) fn in_row(
+        arena: &mut Arena,
+        thread: TermId,
+        number: u32,
+        term: TermId,
+    ) -> TermId {
+        let there = with_low_bits(arena, thread, number);
+        Substitution::new().transform(arena, term, &mut |_, next| (next == thread).then_some(there))
     }
 
     /// `%tid.x` in the lane of a number, where its five low bits are that number.
@@ -144,9 +155,23 @@ pub(in crate::verify) struct ByLane {
     without: FxHashSet<TermId>,
     /// The terms of one lane.
     pub terms: InLane,
+    /// The condition under which the five low bits of `%tid.x` are the lane's number, and `%tid.x`.
+    pub rows: Option<(TermId, TermId)>,
 }
 
 impl ByLane {
+    /// `%tid.x`, if its five low bits are the lane's number where some facts hold.
+    pub(in crate::verify) fn row_thread(
+        &self,
+        arena: &mut Arena,
+        known: &[TermId],
+    ) -> Option<TermId> {
+        let (condition, thread) = self.rows?;
+        let facts: Vec<TermId> =
+            known.iter().flat_map(|fact| conditions::literals(arena, *fact)).collect();
+        (conditions::decided(arena, condition, &facts) == Some(true)).then_some(thread)
+    }
+
     /// The value that is `values` in the lanes, in their order; what it is in others does not matter.
     pub(crate) fn select(&mut self, arena: &mut Arena, lane: TermId, values: &[TermId]) -> TermId {
         self.lane = Some(lane);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use super::by_lane;
+use super::by_lane::{self, InLane};
 use super::outcome::{Difference, Proof};
 use super::query::{Effort, Prover};
 use super::question::{Claim, Question};
@@ -72,6 +72,7 @@ impl Prover {
     fn equal_in_each_lane(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Proof {
         let known = at.known;
         let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
+        let rows = self.by_lane.row_thread(&mut at.terms.arena, known);
         for number in by_lane::all() {
             let arena = &mut at.terms.arena;
             let by_lane = &mut self.by_lane.terms;
@@ -86,7 +87,15 @@ impl Prover {
             let alone = Place { reaches: Vec::new(), ..at.place.clone() };
             let effort = std::mem::replace(&mut self.effort, Effort::Rules);
             self.cases = 0;
-            let quick = self.by_cases(&mut at.in_place(&alone, &facts), here);
+            let mut quick = self.by_cases(&mut at.in_place(&alone, &facts), here);
+            if let Some(thread) = rows.filter(|_| quick != Proof::Equal) {
+                let arena = &mut at.terms.arena;
+                let mut in_row = |term: TermId| InLane::in_row(arena, thread, number, term);
+                let here = (in_row(here.0), in_row(here.1));
+                let facts: Vec<TermId> = facts.iter().map(|fact| in_row(*fact)).collect();
+                self.cases = 0;
+                quick = self.by_cases(&mut at.in_place(&alone, &facts), here);
+            }
             self.effort = effort;
             if quick == Proof::Equal {
                 continue;
