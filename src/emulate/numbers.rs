@@ -18,11 +18,13 @@ use crate::ptx::Value;
 pub fn on_numbers(form: &Form, operands: &[u64]) -> Option<u64> {
     let counts = form.types().iter().all(|ty| !ty.is_float() && ty.bits() <= 64);
     let uses_carry = form.has(Qualifier::Cc) || semantics::reads_carry(form);
+    let bits = form.last_type().map_or(64, |ty| ty.bits().min(64));
+    let is_zero = |number: &u64| number << (64 - bits) == 0;
     let divides = matches!(form.opcode, Opcode::Div | Opcode::Rem);
     // (The result of a division by 0 is unspecified: PTX ISA, "div".)
     if !counts && form.opcode != Opcode::Selp
         || uses_carry
-        || divides && operands.get(1) == Some(&0)
+        || divides && operands.get(1).is_some_and(is_zero)
         || !is_exact(form, operands.len() + 1)
     {
         return None;
@@ -98,6 +100,9 @@ mod tests {
             assert_eq!(on_numbers(&Form::of("bfi.b64"), &args), None, "{args:?}");
         }
         assert_eq!(on_numbers(&Form::of("add.f32"), &[0, 0]), None);
-        assert_eq!(on_numbers(&Form::of("div.u32"), &[1, 0]), None);
+        // Bits beyond the type do not count.
+        for zero in [0, 1 << 32] {
+            assert_eq!(on_numbers(&Form::of("div.u32"), &[1, zero]), None);
+        }
     }
 }

@@ -253,7 +253,7 @@ impl Lowered<'_> {
     }
 }
 
-/// The groups, each behind those that it is made of; `Err` has those for which there is no order.
+/// The groups, each behind its parts; `Err` has the groups that are parts of each other.
 fn order(group: &[Option<Group>], before: &[(Group, Group)]) -> Result<Vec<Group>, Vec<Group>> {
     let mut left: Vec<Group> = Vec::new();
     for own in group.iter().flatten() {

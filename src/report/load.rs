@@ -60,7 +60,7 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// An access on a line, with an operand as written, of which nothing is decided yet.
+    /// An access on a line, with an operand as written, before any decision about it.
     pub fn new(line: u32, register: String) -> LoadReport {
         LoadReport {
             line,
