@@ -75,6 +75,8 @@ pub(super) struct Chains<'f, 'm, 's> {
     pub values: Values,
     /// The base of `%tid.x`, if lanes are taken to be consecutive in it.
     thread: Option<ValueId>,
+    /// Whether `%tid.x` was asked for.
+    pub asked_for_thread: bool,
     /// The only instruction that writes a register.
     single: FxHashMap<RegisterId, u32>,
     /// Facts about registers wherever they are read.
@@ -96,7 +98,14 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         single.retain(|register, _| !several.contains(register));
         let mut values = Values::default();
         let thread = consecutive.then(|| values.fresh_uniform());
-        Chains { flow, values, thread, single, invariants: FxHashMap::default() }
+        Chains {
+            flow,
+            values,
+            thread,
+            asked_for_thread: false,
+            single,
+            invariants: FxHashMap::default(),
+        }
     }
 
     /// The only instruction that writes a register.
@@ -240,10 +249,10 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             tables.insert(register, table);
         }
         let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
-        let found = self.results(at, &tables);
         let crossed = |from: &Option<u32>| from.is_some_and(|from| chain.steps[&from].crosses);
-        let crosses =
-            is_exchange(inst) || !found.is_empty() && reads.iter().any(|(_, from)| crossed(from));
+        let is_own = !is_exchange(inst) && !reads.iter().any(|(_, from)| crossed(from));
+        let found = self.results(at, &tables, is_own);
+        let crosses = is_exchange(inst) || !found.is_empty() && !is_own;
         let mut results = Vec::new();
         for register in definitions(inst) {
             let known = found.iter().find(|(known, _)| *known == register).map(|(_, table)| *table);
@@ -257,11 +266,19 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         Step { reads, results, crosses }
     }
 
-    /// The results of an instruction whose operands have given tables.
-    fn results(&mut self, at: u32, tables: &FxHashMap<RegisterId, Rc<Table>>) -> Results {
+    /// The results of an instruction whose operands have given tables; `is_own` says that none has come from another
+    /// lane.
+    fn results(
+        &mut self,
+        at: u32,
+        tables: &FxHashMap<RegisterId, Rc<Table>>,
+        is_own: bool,
+    ) -> Results {
         let mut operands = Operands {
             values: &mut self.values,
             thread: self.thread,
+            is_own,
+            asked_for_thread: &mut self.asked_for_thread,
             register: &mut |values, register| match tables.get(&register) {
                 Some(table) => **table,
                 None => values.fresh(),
@@ -295,7 +312,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             }
             let guard = self.flow.insts[at as usize].guard;
             let mut results = Vec::new();
-            for (register, mut table) in self.results(at, &tables) {
+            for (register, mut table) in self.results(at, &tables, false) {
                 if let Some((predicate, negated)) = guard {
                     let old = known(register, chain.written_before(at, register))?;
                     self.guard(&mut table, &old, (&tables[&predicate], negated));
@@ -359,6 +376,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let mut operands = Operands {
             values: &mut self.values,
             thread: self.thread,
+            is_own: true,
+            asked_for_thread: &mut self.asked_for_thread,
             register: &mut |values, register| {
                 tables.get(&register).copied().unwrap_or_else(|| values.fresh())
             },

@@ -24,6 +24,10 @@ pub(super) struct Operands<'o> {
     /// `%tid.x` without the lane's number: a multiple of 32 that is the same in all lanes. `None` where it is not known
     /// whether lanes are consecutive in `%tid.x`.
     pub thread: Option<ValueId>,
+    /// Whether no operand has come from another lane. Then it matters only what follows from the lane's number.
+    pub is_own: bool,
+    /// Whether `%tid.x` was asked for.
+    pub asked_for_thread: &'o mut bool,
     /// The table of a register.
     pub register: &'o mut dyn FnMut(&mut Values, RegisterId) -> Table,
 }
@@ -65,6 +69,7 @@ impl Operands<'_> {
             Special::LanemaskGt => self.values.by_lane(above),
             Special::LanemaskGe => self.values.by_lane(|lane| above(lane) | own(lane)),
             Special::Tid(Axis::X) => {
+                *self.asked_for_thread = true;
                 let base = self.thread?;
                 let lanes = self.values.by_lane(u64::from);
                 lanes.map(|lane| self.values.fold(Operator::Sum, &[(base, 1), (lane, 1)]))
@@ -179,13 +184,21 @@ impl Operands<'_> {
         Some(out)
     }
 
+    /// The tables of two operands that are to be combined. Values that a lane combines for itself are a leaf, unless
+    /// they follow from its number.
+    fn both(&mut self, a: &Arg<'_>, b: &Arg<'_>) -> Option<(Table, Table)> {
+        let (a, b) = (self.table(a)?, self.table(b)?);
+        let follows = |table: &Table| table.iter().all(|value| self.low_bits(*value).is_some());
+        (!self.is_own || follows(&a) && follows(&b)).then_some((a, b))
+    }
+
     /// Two operands of 32 bits combined.
     fn combined(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
         let [_, a, b] = &inst.args[..] else { return None };
         let form = &inst.ast.form;
         let ty = form.last_type()?;
         if let Some(operator) = operator(form) {
-            let (a, b) = (self.table(a)?, self.table(b)?);
+            let (a, b) = self.both(a, b)?;
             if operator == Operator::FloatSum {
                 let flushes = form.has(Qualifier::Ftz);
                 return Some(std::array::from_fn(|lane| {
@@ -209,7 +222,7 @@ impl Operands<'_> {
         }
         match form.opcode {
             Opcode::Sub => {
-                let (a, b) = (self.table(a)?, self.table(b)?);
+                let (a, b) = self.both(a, b)?;
                 Some(std::array::from_fn(|lane| {
                     self.values.fold(Operator::Sum, &[(a[lane], 1), (b[lane], u32::MAX)])
                 }))

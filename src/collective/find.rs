@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::chain::{Chain, Chains};
 use super::evaluate;
 use super::legal::{self, Place};
-use super::network::{Collective, Computes, network_of, repeated};
+use super::network::{Collective, Computes, Repeats, network_of};
 use super::obstacle::Obstacle;
 use super::value::{LANES, Operator, Table, Value, Values};
 use crate::cfg::{Arg, Flow, RegisterId};
@@ -20,12 +20,16 @@ const MAX_NETWORK: usize = 2 * LANES;
 /// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
 /// `%tid.x` and begin with a multiple of 32, where that is known.
 pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<Collective> {
-    let mut found = search(place, consecutive == Some(true));
-    if consecutive.is_some() {
-        return found;
+    if let Some(consecutive) = consecutive {
+        return search(place, consecutive).found;
+    }
+    let Searched { found: of_consecutive, depends } = search(place, true);
+    if !depends {
+        return of_consecutive;
     }
     // What holds of lanes that are consecutive only is tested at run time.
-    for one in search(place, true) {
+    let mut found = search(place, false).found;
+    for one in of_consecutive {
         let one = Collective { needs_consecutive: true, ..one };
         match found.iter_mut().find(|known| known.result == one.result) {
             Some(known)
@@ -41,20 +45,28 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     found
 }
 
-fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
+/// What a search has found.
+struct Searched {
+    found: Vec<Collective>,
+    /// Whether `%tid.x` was asked for: without it all is the same whether lanes are consecutive in it or not.
+    depends: bool,
+}
+
+fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Searched {
     let mut chains = Chains::new(place.flow, consecutive);
     let mut found = Vec::new();
     for mut chain in chains.with_exchanges() {
         let mut here: Vec<Collective> = Vec::new();
+        let repeats = Repeats::new(place.flow, &chain);
         for index in 0..chain.insts.len() {
             let at = chain.insts[index];
-            if let Some(one) = recognise(place.flow, &mut chains, &chain, at) {
+            if let Some(one) = recognise(place.flow, &mut chains, (&chain, &repeats), at) {
                 here.push(one);
             }
         }
         let whole = maximal(here);
         for mut one in whole {
-            legal::decide(place, &mut chains, &mut chain, &mut one);
+            legal::decide(place, &mut chains, (&mut chain, &repeats), &mut one);
             found.push(one);
         }
     }
@@ -63,7 +75,7 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Vec<Collective> {
         loops.iter().flat_map(|(chain, sent)| in_loop(place.flow, &mut chains, chain, sent)),
     );
     found.sort_by_key(|one| one.result);
-    found
+    Searched { found, depends: chains.asked_for_thread }
 }
 
 /// The collectives that a loop has computed when it ends.
@@ -141,7 +153,7 @@ fn maximal(found: Vec<Collective>) -> Vec<Collective> {
 fn recognise(
     flow: &Flow<'_, '_>,
     chains: &mut Chains<'_, '_, '_>,
-    chain: &Chain,
+    (chain, repeats): (&Chain, &Repeats),
     at: u32,
 ) -> Option<Collective> {
     let step = chain.steps.get(&at).filter(|step| step.crosses)?;
@@ -154,7 +166,7 @@ fn recognise(
         return None;
     }
     let (register, table) = step.results.first().cloned()?;
-    let repeated = is_shuffle.then(|| repeated(flow, chain, at, &table)).flatten();
+    let repeated = repeats.of(at).filter(|_| is_shuffle);
     let whole = network_of(chain, at, None);
     let shuffles =
         whole.iter().filter(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl);

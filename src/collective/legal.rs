@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::chain::{Chain, Chains};
 use super::form::{Form, Predicate};
 use super::lanes::Users;
-use super::network::{Collective, Computes, network_of, repeated};
+use super::network::{Collective, Computes, Repeats, network_of};
 use super::obstacle::Obstacle;
 use super::uses::{readers, readers_before};
 use super::value::{LANES, Operator};
@@ -29,19 +29,19 @@ pub struct Place<'p, 'm, 's> {
 pub(super) fn decide(
     place: &Place<'_, '_, '_>,
     chains: &mut Chains<'_, '_, '_>,
-    chain: &mut Chain,
+    (chain, repeats): (&mut Chain, &Repeats),
     one: &mut Collective,
 ) {
     if one.form == Err(Obstacle::OneInstruction) {
         return;
     }
-    one.form = form(place, chains, chain, one);
+    one.form = form(place, chains, (chain, repeats), one);
     // The last lane of a prefix holds all lanes combined.
     if let (Computes::Prefix(operator), Err(Obstacle::NoInstruction(_))) = (one.computes, &one.form)
     {
         let computes = Computes::Reduction(operator);
         let last = Collective { computes, exact: 1 << (LANES - 1), ..one.clone() };
-        let form = form(place, chains, chain, &last);
+        let form = form(place, chains, (chain, repeats), &last);
         if form.is_ok() {
             *one = Collective { form, ..last };
         }
@@ -57,10 +57,10 @@ pub(super) fn decide(
 fn form(
     place: &Place<'_, '_, '_>,
     chains: &mut Chains<'_, '_, '_>,
-    chain: &mut Chain,
+    (chain, repeats): (&mut Chain, &Repeats),
     one: &Collective,
 ) -> Result<Form, Obstacle> {
-    let found = instruction(place, chain, one)?;
+    let found = instruction(place, (chain, repeats), one)?;
     let insts = &place.flow.insts;
     let is_read = |register: RegisterId| {
         register != one.register
@@ -107,20 +107,17 @@ fn form(
 /// The instructions that compute it, members and users left aside.
 fn instruction(
     place: &Place<'_, '_, '_>,
-    chain: &Chain,
+    (chain, repeats): (&Chain, &Repeats),
     one: &Collective,
 ) -> Result<Form, Obstacle> {
     let none = |what| Err(Obstacle::NoInstruction(what));
     match one.computes {
-        Computes::Duplicate => {
-            let table = &chain.steps[&one.result].results[0].1;
-            match repeated(place.flow, chain, one.result, table) {
-                Some((writer, from)) if place.flow.visible(from, one.result) => {
-                    Ok(Form::Move(from, writer))
-                }
-                _ => none("a value whose register cannot be named here"),
+        Computes::Duplicate => match repeats.of(one.result) {
+            Some((writer, from)) if place.flow.visible(from, one.result) => {
+                Ok(Form::Move(from, writer))
             }
-        }
+            _ => none("a value whose register cannot be named here"),
+        },
         Computes::Broadcast => none("a broadcast faster than a shuffle"),
         Computes::Reduction(_) if one.lanes < LANES as u32 => Err(Obstacle::Group(one.lanes)),
         Computes::Reduction(operator) if one.of_predicates => {

@@ -1,5 +1,7 @@
 //! Networks: what lanes compute together, and by which instructions.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chain::Chain;
@@ -7,6 +9,7 @@ use super::form::Form;
 use super::obstacle::Obstacle;
 use super::value::{Operator, Order, Table};
 use crate::cfg::{Flow, RegisterId};
+use crate::isa::Opcode;
 
 /// What a collective computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,30 +76,45 @@ pub(super) fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32
     found
 }
 
-/// The last earlier instruction of the chain that has computed the same values, if its register still holds them.
-pub(super) fn repeated(
-    flow: &Flow<'_, '_>,
-    chain: &Chain,
-    at: u32,
-    table: &Table,
-) -> Option<(u32, RegisterId)> {
-    let mut holds: FxHashMap<RegisterId, (u32, &Table)> = FxHashMap::default();
-    for &inst in chain.insts.iter().take_while(|inst| **inst != at) {
-        for (register, table) in &chain.steps[&inst].results {
-            holds.insert(*register, (inst, table));
+/// Where a chain computes what a register holds already.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    found: FxHashMap<u32, (u32, RegisterId)>,
+}
+
+impl Repeats {
+    /// The repeats of shuffles of a chain.
+    pub(super) fn new(flow: &Flow<'_, '_>, chain: &Chain) -> Self {
+        let mut found = FxHashMap::default();
+        // The last instruction that has written a register, and the words that came from other lanes, by their table.
+        let mut holds: FxHashMap<RegisterId, u32> = FxHashMap::default();
+        let mut words: FxHashMap<Rc<Table>, Vec<(u32, RegisterId)>> = FxHashMap::default();
+        for &at in &chain.insts {
+            let (step, inst) = (&chain.steps[&at], &flow.insts[at as usize]);
+            if inst.ast.form.opcode == Opcode::Shfl
+                && let Some((_, table)) = step.results.first()
+                && let Some(same) = words.get(table)
+            {
+                let held = |one: &&(u32, RegisterId)| holds.get(&one.1) == Some(&one.0);
+                found.extend(same.iter().filter(held).max().map(|one| (at, *one)));
+            }
+            for (register, table) in &step.results {
+                holds.insert(*register, at);
+                // (A predicate may stand for the same numbers.)
+                let is_word = flow.registers[register.0 as usize].ty.bits() == 32;
+                if step.crosses && inst.guard.is_none() && is_word {
+                    words.entry(Rc::clone(table)).or_default().push((at, *register));
+                }
+            }
         }
+        Repeats { found }
     }
-    let crosses =
-        |inst: &u32| chain.steps[inst].crosses && flow.insts[*inst as usize].guard.is_none();
-    // (A predicate may stand for the same numbers.)
-    let is_word = |register: &RegisterId| flow.registers[register.0 as usize].ty.bits() == 32;
-    let mut same: Vec<(u32, RegisterId)> = holds
-        .iter()
-        .filter(|(register, (inst, known))| is_word(register) && crosses(inst) && *known == table)
-        .map(|(register, (inst, _))| (*inst, *register))
-        .collect();
-    same.sort_unstable();
-    same.last().copied()
+
+    /// The last earlier instruction of the chain that has computed the values of a shuffle, if its register still holds
+    /// them.
+    pub(super) fn of(&self, at: u32) -> Option<(u32, RegisterId)> {
+        self.found.get(&at).copied()
+    }
 }
 
 impl Operator {

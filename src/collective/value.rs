@@ -169,13 +169,20 @@ impl Values {
     /// What nothing is known of: another value in each lane.
     pub(super) fn fresh(&mut self) -> Table {
         let leaf = self.fresh_leaf();
-        std::array::from_fn(|lane| self.id(Value::Leaf(leaf, lane as u8)))
+        std::array::from_fn(|lane| self.add_leaf(Value::Leaf(leaf, lane as u8)))
     }
 
     /// What nothing is known of, but that it is the same in all lanes.
     pub(super) fn fresh_uniform(&mut self) -> ValueId {
         let leaf = self.fresh_leaf();
-        self.id(Value::Leaf(leaf, 0))
+        self.add_leaf(Value::Leaf(leaf, 0))
+    }
+
+    /// Adds a leaf, which is asked for once: it is not looked up by its value.
+    fn add_leaf(&mut self, leaf: Value) -> ValueId {
+        let id = ValueId(self.values.len() as u32);
+        self.values.push(leaf);
+        id
     }
 
     fn fresh_leaf(&mut self) -> u32 {
@@ -235,7 +242,8 @@ impl Values {
                 _ => self.add(operator, (operand, factor), &mut found, &mut constant),
             }
         }
-        found.sort_unstable_by_key(|(part, _)| *part);
+        // (The stable sort merges the ascending parts of the operands.)
+        found.sort_by_key(|(part, _)| *part);
         found.dedup_by(|(next, factor), (kept, all)| {
             let same = next == kept;
             if same {

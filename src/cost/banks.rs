@@ -1,6 +1,8 @@
 //! The model of shared memory: 32 banks, each of one word of four bytes in a wavefront (CUDA C++ Programming Guide,
 //! "Shared Memory"). A warp that accesses 8 bytes for each lane does so half by half, one that accesses 16 by quarters.
 
+use smallvec::SmallVec;
+
 /// Banks.
 const BANKS: usize = 32;
 
@@ -36,14 +38,32 @@ fn turns<T>(each: &[T], mask: u32, bytes: u64) -> impl Iterator<Item = &[T]> {
 pub fn wavefronts(addresses: &[u64], mask: u32, bytes: u64) -> u32 {
     let each = |lanes: &[u64]| {
         let words = lanes.iter().flat_map(|at| at / WORD..(at + bytes).div_ceil(WORD));
-        let mut words: Vec<u64> = words.collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut banks = [0u32; BANKS];
-        words.into_iter().for_each(|word| banks[word as usize % BANKS] += 1);
-        banks.into_iter().max().unwrap_or(0)
+        most_in_a_bank(words)
     };
     turns(addresses, mask, bytes).map(each).sum()
+}
+
+/// The most different words of one bank.
+fn most_in_a_bank(words: impl Iterator<Item = u64> + Clone) -> u32 {
+    let first = words.clone().min().unwrap_or(0) / BANKS as u64;
+    let mut rows = [0u64; BANKS];
+    for word in words.clone() {
+        // Words that lie too far apart for a bit each are sorted.
+        let row = word / BANKS as u64 - first;
+        if row >= u64::from(u64::BITS) {
+            return most_of_sorted(words.collect());
+        }
+        rows[word as usize % BANKS] |= 1 << row;
+    }
+    rows.iter().map(|rows| rows.count_ones()).max().unwrap_or(0)
+}
+
+fn most_of_sorted(mut words: SmallVec<[u64; 2 * LANES]>) -> u32 {
+    words.sort_unstable();
+    words.dedup();
+    let mut banks = [0u32; BANKS];
+    words.into_iter().for_each(|word| banks[word as usize % BANKS] += 1);
+    banks.into_iter().max().unwrap_or(0)
 }
 
 /// The wavefronts that an access has at least, wherever its bytes are; the cells of each lane are given by number.
@@ -65,7 +85,8 @@ mod tests {
     crate::unit_tests!(
         words_of_one_bank_wait_for_each_other,
         lanes_that_take_no_part_leave_the_parts_as_they_are,
-        wide_accesses_go_in_parts
+        wide_accesses_go_in_parts,
+        words_far_apart_are_counted_as_those_beside_each_other
     );
 
     fn strided(stride: u64, bytes: u64) -> u32 {
@@ -88,5 +109,15 @@ mod tests {
     fn wide_accesses_go_in_parts() {
         assert_eq!([8, 16, 128].map(|stride| strided(stride, 8)), [2, 4, 32]);
         assert_eq!([16, 128, 144].map(|stride| strided(stride, 16)), [4, 32, 4]);
+    }
+    fn words_far_apart_are_counted_as_those_beside_each_other() {
+        for seed in 0..2_000u64 {
+            let bits = [6, 10, 12][seed as usize % 3];
+            let word =
+                |at: u64| (40 * seed + at).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits);
+            let words: Vec<u64> = (0..40).map(word).collect();
+            let sorted = most_of_sorted(words.iter().copied().collect());
+            assert_eq!(most_in_a_bank(words.iter().copied()), sorted, "{words:?}");
+        }
     }
 }

@@ -38,9 +38,6 @@ const MAX_VALUES: usize = 14;
 /// Rounds of narrowing; most differences are final after three.
 const MAX_ROUNDS: usize = 8;
 
-/// More than any difference of two 64-bit values.
-const FAR: i128 = 1 << 80;
-
 impl Side {
     /// A term as a sum.
     pub(super) fn of(arena: &Arena, term: TermId) -> Side {
@@ -147,6 +144,8 @@ struct System<'a> {
     most: Vec<i128>,
     size: usize,
     changed: bool,
+    /// Whether no values satisfy the differences.
+    is_empty: bool,
 }
 
 impl<'a> System<'a> {
@@ -158,26 +157,30 @@ impl<'a> System<'a> {
             }
         }
         let size = values.len() + 1;
-        let mut most = vec![FAR; size * size];
-        most[0] = 0;
-        for (index, side) in values.iter().enumerate() {
+        let bounds = |side: &Side| {
             let Range { umin, umax, smin, smax, .. } = side.bounds;
-            let (low, high) = match signed {
+            match signed {
                 true => (i128::from(smin), i128::from(smax)),
                 false => (i128::from(umin), i128::from(umax)),
-            };
-            let at = index + 1;
-            (most[at * size + at], most[at * size], most[at]) = (0, high, -low);
+            }
+        };
+        let bounds: SmallVec<[(i128, i128); MAX_VALUES + 1]> =
+            std::iter::once((0, 0)).chain(values.iter().map(|side| bounds(side))).collect();
+        let mut most = vec![0; size * size];
+        for (i, (_, high)) in bounds.iter().enumerate() {
+            for (j, (low, _)) in bounds.iter().enumerate().filter(|(j, _)| *j != i) {
+                most[i * size + j] = high - low;
+            }
         }
-        System { signed, width, literals, values, most, size, changed: true }
+        let is_empty = bounds.iter().any(|(low, high)| low > high);
+        System { signed, width, literals, values, most, size, changed: false, is_empty }
     }
 
     /// Whether no values satisfy the differences.
     fn is_empty(&mut self, arena: &Arena) -> bool {
         for _ in 0..MAX_ROUNDS {
             arena.charge((self.size * self.size * self.size) as u64 / 4);
-            self.close();
-            if (0..self.size).any(|at| self.most[at * self.size + at] < 0) {
+            if self.is_empty {
                 return true;
             }
             self.changed = false;
@@ -191,31 +194,27 @@ impl<'a> System<'a> {
                 break;
             }
         }
-        false
+        self.is_empty
     }
 
-    /// Narrows each difference by way of every third value.
-    fn close(&mut self) {
-        let size = self.size;
-        for by in 0..size {
-            for i in 0..size {
-                let first = self.most[i * size + by];
-                for j in 0..size {
-                    let way = first + self.most[by * size + j];
-                    if way < self.most[i * size + j] {
-                        self.most[i * size + j] = way;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Records that value `i` is at most `by` above value `j`.
+    /// Records that value `i` is at most `by` above value `j`, and narrows each difference by way of the two.
     fn bound(&mut self, i: usize, j: usize, by: i128) {
-        let most = &mut self.most[i * self.size + j];
-        if by < *most {
-            *most = by;
-            self.changed = true;
+        let size = self.size;
+        if by >= self.most[i * size + j] {
+            return;
+        }
+        self.changed = true;
+        self.is_empty |= by + self.most[j * size + i] < 0;
+        if self.is_empty {
+            return;
+        }
+        for from in 0..size {
+            let first = self.most[from * size + i] + by;
+            for to in 0..size {
+                let way = first + self.most[j * size + to];
+                let most = &mut self.most[from * size + to];
+                *most = way.min(*most);
+            }
         }
     }
 

@@ -58,7 +58,7 @@ impl Searcher {
     /// Searches for a function that has so many instructions: a term takes some hundredths of a
     /// microsecond, and an assembler some twenty microseconds for an instruction.
     pub fn for_instructions(instructions: usize) -> Searcher {
-        let effort = BUDGET.min(200_000 + 200 * instructions as u64);
+        let effort = BUDGET.min(60_000 + 200 * instructions as u64);
         Searcher { effort, columns: Columns::default() }
     }
 
@@ -99,17 +99,78 @@ impl Searcher {
             Ok(bounds) => bounds,
             Err(contradiction) => return contradiction,
         };
-        let found = match (found(&mut walk, predicates, claim, most, hint), bounds) {
-            (Search::Nothing | Search::Agreement, Some(bounds))
-                if let Some(found) = exhausted(&mut walk, &bounds, predicates, claim, most) =>
-            {
-                found
-            }
-            (found, _) => found,
-        };
+        let mut found = Search::Nothing;
+        wander(&mut walk, predicates, claim, most, hint, &mut |walk| {
+            let differs = walk.value(claim.0) != walk.value(claim.1);
+            found = if differs { Search::Counterexample } else { Search::Agreement };
+            differs
+        });
+        let found = self.completed(&mut walk, (predicates, claim), (most, &bounds), found);
         self.effort = self.effort.saturating_sub(walk.evaluated);
+        found
+    }
+
+    /// What is known of the claims that a predicate is always false, and that it is always true; `constants` are the
+    /// terms of false and true. One walk looks for counterexamples to both.
+    pub fn search_values(
+        &mut self,
+        arena: &Arena,
+        predicates: &[TermId],
+        predicate: TermId,
+        constants: [TermId; 2],
+    ) -> [Search; 2] {
+        let claims = constants.map(|constant| (predicate, constant));
+        let mut decided = [None; 2];
+        for (place, claim) in decided.iter_mut().zip(claims) {
+            *place = intervals::decided(arena, predicates, claim)
+                .or_else(|| self.columns.decided(arena, predicates, claim, &mut self.effort));
+        }
+        if let [Some(first), Some(second)] = decided {
+            return [first, second];
+        }
+        let most = MAX_EVALUATED.min(self.effort / SHARE).max(LEAST);
+        let roots = predicates.iter().copied().chain([predicate]).chain(constants);
+        let mut walk = Walk::new(arena, roots);
+        let bounds = match bounds(&walk, predicates, most) {
+            Ok(bounds) => bounds,
+            Err(contradiction) => return [contradiction; 2],
+        };
+        let mut had = [false; 2];
+        wander(&mut walk, predicates, claims[1], most, &|_, _| None, &mut |walk| {
+            had[usize::from(walk.value(predicate) != 0)] = true;
+            had == [true; 2]
+        });
+        let mut found = [Search::Nothing; 2];
+        for (value, claim) in claims.into_iter().enumerate() {
+            found[value] = match had {
+                _ if let Some(decided) = decided[value] => decided,
+                had if had[1 - value] => Search::Counterexample,
+                had => {
+                    let so_far = if had[value] { Search::Agreement } else { Search::Nothing };
+                    self.completed(&mut walk, (predicates, claim), (most, &bounds), so_far)
+                }
+            };
+        }
+        self.effort = self.effort.saturating_sub(walk.evaluated);
+        found
+    }
+
+    /// What a walk has found about a claim, or all values if there are few, or all low bits if these decide.
+    fn completed(
+        &mut self,
+        walk: &mut Walk<'_>,
+        (predicates, claim): (&[TermId], (TermId, TermId)),
+        (most, bounds): (u64, &Option<Vec<(u64, u64)>>),
+        found: Search,
+    ) -> Search {
+        let found = match (found, bounds) {
+            (Search::Nothing | Search::Agreement, Some(bounds)) => {
+                exhausted(walk, bounds, predicates, claim, most).unwrap_or(found)
+            }
+            _ => found,
+        };
         if found == Search::Agreement
-            && let Some((equal, evaluated)) = low_bits::are_equal(arena, claim, most)
+            && let Some((equal, evaluated)) = low_bits::are_equal(walk.arena, claim, most)
         {
             self.effort = self.effort.saturating_sub(evaluated);
             if equal {
@@ -178,32 +239,33 @@ fn exhausted(
     })
 }
 
-fn found(
+/// Goes from one assignment to the next, towards the predicates and from there to the corners of a claim, until
+/// `is_enough` is true of one under which the predicates hold.
+fn wander(
     walk: &mut Walk<'_>,
     predicates: &[TermId],
     (a, b): (TermId, TermId),
     most: u64,
     hint: &dyn Fn(u64, SymbolId) -> Option<u64>,
-) -> Search {
+    is_enough: &mut dyn FnMut(&Walk<'_>) -> bool,
+) {
     let arena = walk.arena;
     let corners = corners(arena, a, b);
     let mut turn = 0;
-    let mut found = Search::Nothing;
     for round in 0..ROUNDS {
         walk.restart(round, hint);
         for _ in 0..CHANGES {
             let broken = broken(walk, predicates);
             let moved = match broken {
                 Some(predicate) => walk.force(predicate, 1),
-                None if walk.value(a) != walk.value(b) => return Search::Counterexample,
+                None if is_enough(walk) => return,
                 None => {
-                    found = Search::Agreement;
                     turn += 1;
                     !corners.is_empty() && corners[turn % corners.len()].visit(walk)
                 }
             };
             if walk.evaluated > most {
-                return found;
+                return;
             }
             // A corner that cannot be reached from here is left to the next change.
             if moved {
@@ -213,7 +275,6 @@ fn found(
             }
         }
     }
-    found
 }
 
 /// A predicate that does not hold at present.

@@ -21,7 +21,15 @@ pub struct Valuation<'a> {
     values: Vec<u64>,
     chosen: FxHashMap<Call, u64>,
     near: Vec<u64>,
+    /// The symbols and functions that each term depends on, by its index: a bit for each, which others may share. Empty
+    /// up to the first evaluation.
+    leaves: Vec<u64>,
+    /// The symbols and functions whose values have changed since the last evaluation.
+    changed: u64,
 }
+
+/// All symbols and functions.
+const EVERYTHING: u64 = u64::MAX;
 
 impl<'a> Valuation<'a> {
     /// The values of some roots and the terms below them; all symbols are 0 and no term is evaluated
@@ -40,7 +48,8 @@ impl<'a> Valuation<'a> {
         arena.charge(2 * terms.len() as u64);
         terms.sort_unstable();
         let (values, near) = (vec![0; arena.len()], Vec::new());
-        Valuation { arena, terms, values, chosen: FxHashMap::default(), near }
+        let (chosen, changed) = (FxHashMap::default(), EVERYTHING);
+        Valuation { arena, terms, values, chosen, near, leaves: Vec::new(), changed }
     }
 
     /// All terms, operands before the terms that use them.
@@ -60,6 +69,7 @@ impl<'a> Valuation<'a> {
     /// of one, if there are any numbers.
     pub fn restart(&mut self, near: &[u64]) {
         self.chosen.clear();
+        self.changed = EVERYTHING;
         self.near.clear();
         self.near.extend_from_slice(near);
     }
@@ -67,7 +77,11 @@ impl<'a> Valuation<'a> {
     /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
     pub fn set(&mut self, symbol: TermId, value: u64) {
         debug_assert!(value <= mask(self.arena.width(symbol)));
-        self.values[symbol.index()] = value;
+        let known = &mut self.values[symbol.index()];
+        if *known != value {
+            *known = value;
+            self.changed |= self.leaves.get(symbol.index()).copied().unwrap_or(EVERYTHING);
+        }
     }
 
     /// Chooses the result of a function for the arguments that it has at present.
@@ -75,6 +89,7 @@ impl<'a> Valuation<'a> {
         if let Node::Apply(function, arguments) = self.arena.node(application) {
             let call = self.call(application, *function, arguments);
             self.chosen.insert(call, value);
+            self.changed |= 1 << (function.0 % u64::BITS);
         }
     }
 
@@ -83,11 +98,18 @@ impl<'a> Valuation<'a> {
         self.values[term.index()]
     }
 
-    /// Computes the values of all terms from those of the symbols.
+    /// Computes the values of all terms from those of the symbols; what depends on none that has changed is up to date.
     pub fn evaluate(&mut self) {
         self.arena.charge(1 + self.terms.len() as u64 / 2);
+        if self.leaves.is_empty() {
+            self.leaves = leaves(self.arena, &self.terms);
+        }
+        let changed = std::mem::take(&mut self.changed);
         for index in 0..self.terms.len() {
             let term = self.terms[index];
+            if self.leaves[term.index()] & changed == 0 && changed != EVERYTHING {
+                continue;
+            }
             let value = match self.arena.node(term) {
                 Node::Symbol(_) => continue,
                 Node::Apply(function, arguments) if !self.chosen.is_empty() => {
@@ -107,4 +129,24 @@ impl<'a> Valuation<'a> {
     fn call(&self, term: TermId, function: FunctionId, arguments: &[TermId]) -> Call {
         (function, self.arena.width(term), arguments.iter().map(|&t| self.value(t)).collect())
     }
+}
+
+/// The symbols and functions that each term depends on, by its index. Terms stand behind their operands.
+fn leaves(arena: &Arena, terms: &[TermId]) -> Vec<u64> {
+    let mut leaves = vec![0u64; arena.len()];
+    let mut symbols = 0;
+    for &term in terms {
+        let own = match arena.node(term) {
+            Node::Symbol(_) => {
+                symbols += 1;
+                1 << (symbols % u64::BITS)
+            }
+            // Equal calls have equal results.
+            Node::Apply(function, _) => 1 << (function.0 % u64::BITS),
+            _ => 0,
+        };
+        let below = arena.operands(term).into_iter();
+        leaves[term.index()] = below.fold(own, |all, term| all | leaves[term.index()]);
+    }
+    leaves
 }

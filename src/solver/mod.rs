@@ -16,6 +16,7 @@ mod size;
 mod smtlib;
 mod translate;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 pub use context::forget;
@@ -93,6 +94,9 @@ const MAX_TERMS: usize = 1_000;
 
 /// With fewer units left than this, z3 is not started.
 const MIN_LIMIT: u32 = 2_000;
+
+/// How many paths are remembered that no search has reached. Those below a path are asked about soon behind it.
+const MAX_UNREACHED: usize = 16;
 
 /// The solver's judgement of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -175,6 +179,8 @@ pub struct Solver {
     failures: u32,
     searcher: Searcher,
     relevance: Relevance,
+    /// The last paths whose assumptions no search has fulfilled: more of them are not searched for.
+    unreached: VecDeque<Vec<TermId>>,
     /// The answers so far, by claim and the assumptions that matter to it.
     answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
 }
@@ -194,6 +200,7 @@ impl Solver {
             failures: 0,
             searcher: Searcher::default(),
             relevance,
+            unreached: VecDeque::new(),
             answers,
         }
     }
@@ -331,15 +338,25 @@ impl Solver {
         assumptions: &[TermId],
     ) -> Option<bool> {
         let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
-        [true, false].into_iter().find(|&value| {
+        if self.unreached.iter().any(|path| path.iter().all(|one| assumptions.contains(one))) {
+            return None;
+        }
+        let found = self.searcher.search_values(arena, &assumptions, predicate, constants);
+        let is_unreached = found.contains(&Search::Nothing);
+        for value in [true, false] {
             let claim = (predicate, constants[usize::from(value)]);
-            match self.searcher.search(arena, &assumptions, claim) {
-                Search::Proof => true,
+            match found[usize::from(value)] {
+                Search::Proof => return Some(value),
+                Search::Agreement if follows(arena, &assumptions, claim) => return Some(value),
                 // Assumptions that cannot hold would prove anything.
-                Search::Agreement => follows(arena, &assumptions, claim),
-                Search::Counterexample | Search::Nothing | Search::Contradiction => false,
+                _ => {}
             }
-        })
+        }
+        if is_unreached {
+            self.unreached.truncate(MAX_UNREACHED - 1);
+            self.unreached.push_front(assumptions);
+        }
+        None
     }
 
     fn decide(

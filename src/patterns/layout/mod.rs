@@ -27,7 +27,7 @@ impl Pattern for Layout {
         };
         let flow = finder.opportunities.flow();
         let arrays = (finder.arrays)(trace);
-        for found in search::decide(flow, arrays, beside, finder.options) {
+        for found in search::decide((flow, trace), arrays, beside, finder.options) {
             finder.claim(Group {
                 accesses: Accesses::Shared,
                 refusal: found.refusal.clone(),

@@ -4,8 +4,11 @@
 //! wavefronts or, where costs are asked, the one with the fewest cycles, if these are fewer than with the array as
 //! it is.
 
+use smallvec::SmallVec;
+
 use crate::cfg::Flow;
-use crate::cost::banks::{least, wavefronts};
+use crate::cost::banks::{LANES, least, wavefronts};
+use crate::emulate::KernelTrace;
 use crate::patterns::options::Options;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
 use crate::reuse::{Limit, Refusal, Unpaid};
@@ -49,7 +52,7 @@ pub(super) struct Beside {
 
 /// Decides about every array of a function.
 pub(super) fn decide(
-    flow: &Flow<'_, '_>,
+    (flow, trace): (&Flow<'_, '_>, &KernelTrace),
     arrays: Vec<SharedArray>,
     beside: Beside,
     options: &Options,
@@ -58,7 +61,7 @@ pub(super) fn decide(
     let of = |mut array: SharedArray| {
         array.room = array.room.saturating_sub(grown);
         array.unrestricted_room = array.unrestricted_room.saturating_sub(grown);
-        let found = one(flow, array, beside, options);
+        let found = one((flow, trace), array, beside, options);
         let more = found.placement.align(&found.array) - found.array.align;
         grown += found.placement.bytes(&found.array) - found.array.bytes + more;
         found
@@ -66,7 +69,12 @@ pub(super) fn decide(
     arrays.into_iter().map(of).collect()
 }
 
-fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Options) -> ArrayFinding {
+fn one(
+    (flow, trace): (&Flow<'_, '_>, &KernelTrace),
+    array: SharedArray,
+    beside: Beside,
+    options: &Options,
+) -> ArrayFinding {
     let before: Vec<f64> =
         array.accesses.iter().map(|access| mean(access, Placement::Same)).collect();
     let best: f64 = total(&array, fewest);
@@ -92,7 +100,8 @@ fn one(flow: &Flow<'_, '_>, array: SharedArray, beside: Beside, options: &Option
     if refusal.is_some() || !(allowed || weighed) {
         return kept(array, refusal.filter(|_| allowed || weighed), None);
     }
-    let search = Search { flow, before: &before, now, by_check, options };
+    let shapes = by_check.then(|| shared::in_usual_shapes(trace, &array.accesses));
+    let search = Search { flow, before: &before, now, shapes: shapes.unwrap_or_default(), options };
     let Some((_, cycles, placement, made)) = search.best(&array) else {
         let larger = SharedArray { room: array.unrestricted_room, ..array.clone() };
         let possible = if larger.room > array.room { search.best(&larger) } else { None };
@@ -147,15 +156,15 @@ struct Search<'a, 'm, 's> {
     before: &'a [f64],
     /// Their sum, with loops.
     now: f64,
-    /// Whether only layouts count that are no worse in blocks of any usual shape.
-    by_check: bool,
+    /// The addresses in blocks of usual shapes. In none of them may a layout be worse.
+    shapes: Vec<Vec<Vec<Vec<u64>>>>,
     options: &'a Options,
 }
 
 impl Search<'_, '_, '_> {
     /// The best layout that is better than none, with its wavefronts, its cycles and the new addresses.
     fn best(&self, array: &SharedArray) -> Option<(f64, f64, Placement, Vec<Made>)> {
-        let Search { flow, before, now, by_check, options } = *self;
+        let Search { flow, before, now, ref shapes, options } = *self;
         let weighed = options.strategies.are_weighed();
         let instruction = 1.0 / options.costs.instructions_in_cycle;
         // Accesses with many wavefronts come first: they decide soonest.
@@ -167,11 +176,13 @@ impl Search<'_, '_, '_> {
             let access = &array.accesses[index];
             rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
         }
+        let in_shape = |shape: &Vec<Vec<Vec<u64>>>, placement: Placement| {
+            let each = array.accesses.iter().zip(shape);
+            each.map(|(one, warps)| mean_of(one, warps, placement) * often(one.depth)).sum::<f64>()
+        };
+        let same: Vec<f64> = shapes.iter().map(|one| in_shape(one, Placement::Same)).collect();
         let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
         for placement in shared::placements(array) {
-            if by_check && !is_no_worse(array, placement) {
-                continue;
-            }
             // More than the best so far takes is not counted to the end.
             let most = chosen.as_ref().map_or(
                 now,
@@ -186,6 +197,10 @@ impl Search<'_, '_, '_> {
                 waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
             });
             if !is_better || waves >= now || waves > most {
+                continue;
+            }
+            let mut each = shapes.iter().zip(&same);
+            if !each.all(|(shape, same)| in_shape(shape, placement) <= same + ROUNDING) {
                 continue;
             }
             let made = shared::made(flow, array, placement);
@@ -206,15 +221,6 @@ fn often(depth: usize) -> f64 {
     ROUNDS.powi(depth.min(DEEPEST) as i32)
 }
 
-/// Whether a layout has no more wavefronts than the array as it is in blocks of each usual shape.
-fn is_no_worse(array: &SharedArray, placement: Placement) -> bool {
-    let shapes = array.accesses.iter().map(|access| access.by_shape.len()).min().unwrap_or(0);
-    let waves = |shape: usize, placement: Placement| {
-        total(array, |access| mean_of(access, &access.by_shape[shape], placement))
-    };
-    (0..shapes).all(|shape| waves(shape, placement) <= waves(shape, Placement::Same) + ROUNDING)
-}
-
 /// A number for each access, added up as often as each is executed.
 fn total(array: &SharedArray, of: impl Fn(&ArrayAccess) -> f64) -> f64 {
     array.accesses.iter().map(|access| of(access) * often(access.depth)).sum()
@@ -229,7 +235,8 @@ fn mean(access: &ArrayAccess, placement: Placement) -> f64 {
 fn mean_of(access: &ArrayAccess, warps: &[Vec<u64>], placement: Placement) -> f64 {
     let count = access.lanes.count_ones() as usize;
     let each = warps.iter().map(|offsets| {
-        let places: Vec<u64> = offsets[..count].iter().map(|&at| placement.apply(at)).collect();
+        let places = offsets[..count].iter().map(|&at| placement.apply(at));
+        let places: SmallVec<[u64; LANES]> = places.collect();
         f64::from(wavefronts(&places, access.lanes, access.bytes.into()))
     });
     each.sum::<f64>() / warps.len().max(1) as f64

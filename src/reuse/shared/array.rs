@@ -1,6 +1,7 @@
 //! An array in shared memory with its accesses.
 
 use crate::cfg::RegisterId;
+use crate::expr::TermId;
 use crate::reuse::refusal::Refusal;
 use crate::reuse::restriction::Restriction;
 
@@ -22,8 +23,8 @@ pub struct ArrayAccess {
     pub bits: Option<u64>,
     /// Bytes from the array's start in each lane, for each warp that is looked at.
     pub offsets: Vec<Vec<u64>>,
-    /// The same in blocks of each of the usual shapes, where the text names none.
-    pub by_shape: Vec<Vec<Vec<u64>>>,
+    /// Bytes from the array's start, where the text does not name the block's shape.
+    pub of_any_shape: Option<TermId>,
     /// The lanes that there are.
     pub lanes: u32,
 }

@@ -14,14 +14,14 @@ use crate::reuse::eligible::OWN_REGISTERS;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
 
-/// How many warps are looked at, each with other values of what is the same for its lanes.
+/// How many warps are looked at where they differ, each with other values of what is the same for its lanes.
 pub(super) const SAMPLES: u64 = 4;
 
 /// Lanes of a warp.
 const LANES: u64 = 32;
 
 /// Shapes that blocks usually have, for which a layout is compared where the text does not name the shape.
-pub(super) const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
+const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
 
 /// An access to an array with its addresses.
 pub(super) fn access(
@@ -59,10 +59,7 @@ pub(super) fn access(
         return Err(Refusal::ArrayLaidOut);
     }
     let exact = shape(function);
-    let usual = if exact.is_some() { &[][..] } else { &USUAL_SHAPES[..] };
-    let by_shape = usual.iter().map(|&shape| offsets(Some(shape), trace, offset));
-    let by_shape: Option<Vec<_>> = by_shape.collect();
-    let by_shape = by_shape.ok_or(unknown.clone())?;
+    let of_any_shape = exact.is_none().then_some(offset);
     let offsets = offsets(exact, trace, offset).ok_or(unknown)?;
     let width = trace.arena.width(offset);
     let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
@@ -78,7 +75,7 @@ pub(super) fn access(
         // Within 1 << 20 nothing wraps around.
         bits: (range.umax < 1 << 20).then_some(!range.zeros & ((1 << 20) - 1)),
         offsets,
-        by_shape,
+        of_any_shape,
         lanes: if threads >= LANES { u32::MAX } else { (1 << threads) - 1 },
     })
 }
@@ -109,6 +106,15 @@ fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
     Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
 }
 
+/// The bytes from the array's start of accesses in the lanes of some warps of blocks of each of the usual shapes, where
+/// the text names none; by shape, access, warp and lane.
+pub fn in_usual_shapes(trace: &KernelTrace, accesses: &[ArrayAccess]) -> Vec<Vec<Vec<Vec<u64>>>> {
+    let of = |&shape| {
+        accesses.iter().map(|one| offsets(Some(shape), trace, one.of_any_shape?)).collect()
+    };
+    USUAL_SHAPES.iter().filter_map(of).collect()
+}
+
 /// The values of a term in the lanes of some warps; `None` if they depend on unknown values. Where the block's
 /// shape is not known, the lanes of a warp lie one after the other in `tid.x`.
 fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
@@ -126,7 +132,14 @@ fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option
         return None;
     }
     let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
-    let samples = (0..SAMPLES).map(|sample| {
+    let of_lane = |symbol: SymbolId| match &trace.symbols.info(symbol).kind {
+        SymbolKind::LaneId | SymbolKind::WarpUniform(Special::Ntid(_)) => true,
+        SymbolKind::Tid(axis) => shape.is_some() || *axis == Axis::X,
+        _ => false,
+    };
+    // All warps access the same where nothing depends on the warp.
+    let is_one = warps == 1 && symbols.iter().all(|&(_, symbol)| of_lane(symbol));
+    let samples = (0..if is_one { 1 } else { SAMPLES }).map(|sample| {
         let first = (sample % warps) * LANES;
         let lanes = (0..LANES).map(|lane| {
             for (number, &(term, symbol)) in symbols.iter().enumerate() {

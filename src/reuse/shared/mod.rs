@@ -19,4 +19,5 @@ pub use address::{Made, added, made};
 pub use array::{ArrayAccess, SharedArray};
 pub use find::arrays;
 pub use growth::Surroundings;
+pub use lanes::in_usual_shapes;
 pub use placement::{Placement, placements};
