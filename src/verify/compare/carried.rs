@@ -210,7 +210,9 @@ fn guess(
         next != value
             && {
                 let next = induction.apply(terms, next);
-                next == latch || before_own_stores(terms, stores, next) == reaches
+                next == latch
+                    || before_own_stores(terms, stores, next) == reaches
+                    || induction.are_equal(terms, (next, latch))
             }
             && {
                 let value = before_own_stores(terms, stores, value);

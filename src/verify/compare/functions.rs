@@ -144,7 +144,8 @@ fn attempt<'s>(
         };
         let lanes =
             Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
-        let mut prover = Prover::new(claims, &mut terms, &execution);
+        let loops = &original.flow.loops;
+        let mut prover = Prover::new(claims, &mut terms, loops, &execution);
         prover.exchanges = Exchanges::of_original(original, &execution, &mut terms);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);

@@ -362,9 +362,7 @@ fn in_case(terms: &mut Terms, known: &[TermId], holds: TermId) -> Vec<TermId> {
     let literals = conditions::literals(&mut terms.arena, holds);
     let mut more = known.to_vec();
     if known.len() <= MAX_REDUCED {
-        let facts =
-            known.iter().map(|fact| conditions::simplify(&mut terms.arena, *fact, &literals));
-        let reduced: Vec<TermId> = facts.collect();
+        let reduced = conditions::simplify_each_within(&mut terms.arena, known, &literals);
         more.extend(
             reduced.into_iter().zip(known).filter(|(own, fact)| own != *fact).map(|(own, _)| own),
         );

@@ -13,6 +13,7 @@ use super::induction::Induction;
 use super::pinned::{self, Simplified};
 use super::question::{Claim, Question};
 use super::remainder::LowBits;
+use crate::cfg::LoopForest;
 use crate::expr::TermId;
 use crate::solver::Judgement;
 use crate::verify::record::{Execution, StoreRecord};
@@ -68,8 +69,13 @@ pub(in crate::verify) struct Prover {
 
 impl Prover {
     /// A prover of claims about the original, which has been evaluated, and a program that is to be.
-    pub(crate) fn new(claims: Claims, terms: &mut Terms, original: &Execution) -> Prover {
-        let induction = Induction::new(terms, original);
+    pub(crate) fn new(
+        claims: Claims,
+        terms: &mut Terms,
+        loops: &LoopForest,
+        original: &Execution,
+    ) -> Prover {
+        let induction = Induction::new(terms, loops, original);
         Prover {
             claims,
             stores: original.stores.clone(),
@@ -95,7 +101,7 @@ impl Prover {
         let known = self.induction.apply_all(at.terms, at.known);
         let claim =
             (self.induction.apply(at.terms, claim.0), self.induction.apply(at.terms, claim.1));
-        if self.follows(at, claim, &known) {
+        if self.follows(at, claim, &known) || self.induction.are_equal(at.terms, claim) {
             return Judgement::Proved;
         }
         let simplified = pinned::simplified(&mut at.terms.arena, &known, claim);

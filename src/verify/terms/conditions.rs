@@ -231,18 +231,31 @@ pub(in crate::verify) fn simplify_within(
     term: TermId,
     known: &[TermId],
 ) -> TermId {
-    if arena.tree_size(term) > MAX_LOOKED_INTO {
-        return term;
-    }
-    Substitution::new().transform(arena, term, &mut |arena, next| {
-        let (condition, a, b) = match *arena.node(next) {
-            Node::IfThenElse(condition, a, b) => (condition, a, b),
-            Node::Apply(..) => return Some(next),
-            _ => return None,
-        };
-        let chosen = if decided(arena, condition, known)? { a } else { b };
-        Some(simplify_within(arena, chosen, known))
-    })
+    simplify_each_within(arena, &[term], known)[0]
+}
+
+/// The same of several terms.
+pub(in crate::verify) fn simplify_each_within(
+    arena: &mut Arena,
+    terms: &[TermId],
+    known: &[TermId],
+) -> Vec<TermId> {
+    let mut done = Substitution::new();
+    let mut simplified = |&term: &TermId| {
+        if arena.tree_size(term) > MAX_LOOKED_INTO {
+            return term;
+        }
+        done.transform(arena, term, &mut |arena, next| {
+            let (condition, a, b) = match *arena.node(next) {
+                Node::IfThenElse(condition, a, b) => (condition, a, b),
+                Node::Apply(..) => return Some(next),
+                _ => return None,
+            };
+            let chosen = if decided(arena, condition, known)? { a } else { b };
+            Some(simplify_within(arena, chosen, known))
+        })
+    };
+    terms.iter().map(&mut simplified).collect()
 }
 
 /// Whether a condition holds, as far as logic alone decides it.

@@ -5,6 +5,8 @@
 //! Intervals are circular: `first` to `last` counted upwards modulo 2^w.
 
 use super::conditions::simplify;
+use rustc_hash::FxHashSet;
+
 use crate::expr::{Arena, Comparison, Node, Substitution, TermId, UnaryOp, mask, to_signed};
 
 /// Values `first, first + 1, ..., first + more` modulo 2^w.
@@ -63,21 +65,33 @@ pub(in crate::verify) fn equal_as_known(
 /// Facts of the form `x = y` that are put into one claim at most.
 const MAX_PARTS: usize = 8;
 
+/// The size, as a tree, of the largest terms in which something is replaced: addresses are small, and numbers of double
+/// precision that many iterations have made are not.
+const MAX_LOOKED_INTO: u32 = 1024;
+
 /// Whether two terms are equal once what is known to be equal to something is replaced by it.
 fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    if [a, b].into_iter().any(|term| arena.tree_size(term) > MAX_LOOKED_INTO) {
+        return false;
+    }
     let mut solved: Vec<(TermId, TermId)> = Vec::new();
+    let occurring = below(arena, [a, b]);
     for &fact in known {
         arena.charge(1);
         if let Node::Compare(Comparison::Equal, x, y) = *arena.node(fact)
             && solved.len() < MAX_PARTS
         {
             let Some((part, other)) = solution(arena, x, y) else { continue };
-            // (What a lane receives is a choice by facts that are known, too.)
-            let chosen = simplify(arena, part, known);
-            solved.extend(match chosen == part {
+            // What a lane receives is a choice by facts that are known, too.
+            let chosen = match is_choice(arena, part) {
+                true => simplify(arena, part, known),
+                false => part,
+            };
+            let found = match chosen == part {
                 true => Some((part, other)),
                 false => solution(arena, chosen, other),
-            });
+            };
+            solved.extend(found.filter(|(part, _)| occurring.contains(part)));
         }
     }
     if solved.is_empty() {
@@ -93,8 +107,32 @@ fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId])
     if (x, y) == (a, b) {
         return false;
     }
+    if x == y || !may_be_equal(arena, (x, y)) {
+        return x == y;
+    }
     let facts: Vec<TermId> = known.iter().map(|&fact| replaced(arena, fact)).collect();
-    x == y || equal(arena, (x, y), &facts)
+    equal(arena, (x, y), &facts)
+}
+
+/// All terms that some terms are made of, themselves included.
+fn below(arena: &Arena, roots: [TermId; 2]) -> FxHashSet<TermId> {
+    let (mut found, mut work) = (FxHashSet::default(), roots.to_vec());
+    while let Some(next) = work.pop() {
+        if found.insert(next) {
+            arena.charge(1);
+            work.extend(arena.operands(next));
+        }
+    }
+    found
+}
+
+/// Whether a term is a choice between two, widened or not.
+fn is_choice(arena: &Arena, term: TermId) -> bool {
+    match *arena.node(term) {
+        Node::IfThenElse(..) => true,
+        Node::ZeroExtend(inner) | Node::SignExtend(inner) => is_choice(arena, inner),
+        _ => false,
+    }
 }
 
 /// `x = y`, solved for the part that was made last: the part, and its equal.
