@@ -45,7 +45,7 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     found
 }
 
-/// What a search has found.
+/// The collectives that a search has found.
 struct Searched {
     found: Vec<Collective>,
     /// Whether `%tid.x` was asked for: without it all is the same whether lanes are consecutive in it or not.

@@ -110,7 +110,7 @@ impl Searcher {
         found
     }
 
-    /// What is known of the claims that a predicate is always false, and that it is always true; `constants` are the
+    /// Searches for two claims: that a predicate is always false, and that it is always true; `constants` are the
     /// terms of false and true. One walk looks for counterexamples to both.
     pub fn search_values(
         &mut self,
@@ -155,7 +155,7 @@ impl Searcher {
         found
     }
 
-    /// What a walk has found about a claim, or all values if there are few, or all low bits if these decide.
+    /// The result of a walk about a claim, or that of all values if there are few, or of all low bits if these decide.
     fn completed(
         &mut self,
         walk: &mut Walk<'_>,

@@ -150,3 +150,67 @@ fn leaves(arena: &Arena, terms: &[TermId]) -> Vec<u64> {
     }
     leaves
 }
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+    use crate::expr::{BinaryOp, Comparison};
+
+    crate::unit_tests!(what_has_not_changed_is_up_to_date);
+
+    /// Terms over more symbols and functions than there are bits for them.
+    fn terms(arena: &mut Arena, numbers: &mut impl FnMut(usize) -> usize) -> Vec<TermId> {
+        let mut terms: Vec<TermId> =
+            (0..80).map(|symbol| arena.symbol(SymbolId(symbol), 32)).collect();
+        for made in 0..400u32 {
+            let [a, b, c] = [0; 3].map(|_| terms[numbers(terms.len())]);
+            terms.push(match numbers(6) {
+                0 => arena.add(a, b),
+                1 => arena.mul(a, b),
+                2 => arena.binary(BinaryOp::Xor, a, b),
+                3 => arena.apply(FunctionId(made % 70), &[a, b], 32),
+                4 => {
+                    let less = arena.compare(Comparison::SignedLess, a, b);
+                    arena.if_then_else(less, b, c)
+                }
+                _ => arena.add_constant(a, u64::from(made)),
+            });
+        }
+        terms
+    }
+
+    fn what_has_not_changed_is_up_to_date() {
+        let mut state = 1u64;
+        let mut numbers = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let mut arena = Arena::new();
+        let terms = terms(&mut arena, &mut numbers);
+        let is_call = |term: &&TermId| matches!(arena.node(**term), Node::Apply(..));
+        let calls: Vec<TermId> = terms.iter().filter(is_call).copied().collect();
+        let roots = || terms.iter().copied();
+        let mut kept = Valuation::new(&arena, roots());
+        let mut symbols = [0u64; 80];
+        for round in 0..300 {
+            let at = numbers(80);
+            symbols[at] = numbers(1 << 20) as u64;
+            kept.set(terms[at], symbols[at]);
+            if round % 7 == 0 {
+                let call = (calls[numbers(calls.len())], numbers(100) as u64);
+                kept.evaluate();
+                kept.choose(call.0, call.1);
+            }
+            if round % 50 == 49 {
+                kept.restart(&[3, 1000]);
+            }
+            kept.evaluate();
+            let mut fresh = Valuation::new(&arena, roots());
+            fresh.restart(&kept.near);
+            fresh.chosen = kept.chosen.clone();
+            (0..80).for_each(|at| fresh.set(terms[at], symbols[at]));
+            fresh.evaluate();
+            assert!(terms.iter().all(|term| kept.value(*term) == fresh.value(*term)), "{round}");
+        }
+    }
+}

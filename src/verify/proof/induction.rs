@@ -32,7 +32,7 @@ struct Leader {
     /// Its symbol, and the value that it had at first.
     symbol: TermId,
     first: TermId,
-    /// What it changes by in an iteration.
+    /// Its change in an iteration.
     step: TermId,
 }
 
@@ -138,7 +138,7 @@ fn is_outside(terms: &Terms, loops: &LoopForest, id: LoopId, term: TermId) -> bo
     true
 }
 
-/// How many times a constant step another step is, modulo its width; `None` if it is no multiple, or a constant itself.
+/// How many times a constant step another step is, modulo its width; `None` unless it is a multiple and not constant itself.
 fn multiple(terms: &mut Terms, step: TermId, by: TermId) -> Option<TermId> {
     let width = terms.arena.width(step);
     let is_as_wide = terms.arena.width(by) == width;

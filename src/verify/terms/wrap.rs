@@ -82,7 +82,7 @@ fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId])
             && solved.len() < MAX_PARTS
         {
             let Some((part, other)) = solution(arena, x, y) else { continue };
-            // What a lane receives is a choice by facts that are known, too.
+            // (A lane receives a choice by facts that are known, too.)
             let chosen = match is_choice(arena, part) {
                 true => simplify(arena, part, known),
                 false => part,
