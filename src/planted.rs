@@ -162,6 +162,28 @@ pub enum Bug {
     CollectiveUnflushed,
     /// The run-time test that lanes are consecutive in `%tid.x` is left out.
     CollectiveUntested,
+    /// The shape of blocks is not tested in front of a tree.
+    TreeUntested,
+    /// The last step of a tree is left out.
+    TreeStepLost,
+    /// A tree's shuffles go half as far as the stride.
+    TreeNear,
+    /// One lane too many takes part in each step of a tree.
+    TreeWide,
+    /// All lanes take part in each step of a tree.
+    TreeUnguarded,
+    /// What a tree leaves in shared memory is not stored.
+    TreeUnstored,
+    /// Half of what a tree leaves in shared memory is stored.
+    TreeHalfStored,
+    /// The registers of a tree's loop do not get their last values.
+    TreeUnset,
+    /// No barrier is added behind a tree whose last step has none.
+    TreeOpen,
+    /// A tree is done by shuffles although threads may have left the kernel.
+    TreeParted,
+    /// A tree is done by shuffles although accesses stand between it and the barrier in front.
+    TreeBegins,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -609,7 +631,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 48] = [
+    pub const STRATEGIES: [Bug; 59] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -652,6 +674,17 @@ impl Bug {
         Bug::CollectiveNan,
         Bug::CollectiveUnflushed,
         Bug::CollectiveUntested,
+        Bug::TreeUntested,
+        Bug::TreeStepLost,
+        Bug::TreeNear,
+        Bug::TreeWide,
+        Bug::TreeUnguarded,
+        Bug::TreeUnstored,
+        Bug::TreeHalfStored,
+        Bug::TreeUnset,
+        Bug::TreeOpen,
+        Bug::TreeParted,
+        Bug::TreeBegins,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

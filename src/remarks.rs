@@ -161,8 +161,16 @@ fn about_collective(
     argument(out, "Register", &one.of);
     argument(out, "String", ", lanes combined: ");
     argument(out, "Lanes", &one.lanes.to_string());
-    argument(out, "String", ", shuffles: ");
-    argument(out, "Shuffles", &one.shuffles.to_string());
+    match one.barriers {
+        Some(barriers) => {
+            argument(out, "String", ", barriers: ");
+            argument(out, "Barriers", &barriers.to_string());
+        }
+        None => {
+            argument(out, "String", ", shuffles: ");
+            argument(out, "Shuffles", &one.shuffles.to_string());
+        }
+    }
     match (&one.becomes, &one.reason) {
         (Some(becomes), None) => {
             argument(out, "String", ", replaced by ");

@@ -306,7 +306,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &loads[..],
         &stores,
         &collectives,
-        &["batch", "batch_loop", "promote", "promote_loop", "bank", "bank_dynamic"],
+        &["batch", "batch_loop", "promote", "promote_loop", "bank", "bank_dynamic", "tree"],
     ];
     let names = names.concat();
     let folders = ["accept", "refuse"].into_par_iter();

@@ -34,7 +34,8 @@ fn rules() -> BTreeSet<String> {
         let names = names.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
         names.map(str::to_owned).collect()
     };
-    let files = ["src/reuse/refusal.rs", "src/collective/obstacle.rs"];
+    let files =
+        ["src/reuse/refusal.rs", "src/collective/obstacle.rs", "src/patterns/tree/obstacle.rs"];
     let names = files.into_iter().flat_map(of_file).chain([FUNCTION_LEFT.to_owned()]);
     let of_lint = Rule::iter().map(|rule| rule.name().to_owned());
     names.chain(of_lint).collect()
@@ -81,11 +82,11 @@ fn printed() -> BTreeSet<String> {
     for (text, report) in reports {
         let Ok(report) = report else { continue };
         for kernel in &report.kernels {
-            for load in kernel.loads.iter().chain(&kernel.stores) {
-                let guards = load.guards.iter().flatten();
-                found.extend(
-                    guards.filter_map(|guard| guard.split([' ', ':']).next()).map(str::to_owned),
-                );
+            let of_loads = kernel.loads.iter().chain(&kernel.stores).flat_map(|load| &load.guards);
+            let of_collectives = kernel.collectives.iter().flat_map(|one| &one.guards);
+            for guards in of_loads.chain(of_collectives) {
+                let words = guards.iter().filter_map(|guard| guard.split([' ', ':']).next());
+                found.extend(words.map(str::to_owned));
             }
             let code = |sentence: String| -> Vec<String> {
                 sentence.split('`').skip(1).step_by(2).map(str::to_owned).collect()

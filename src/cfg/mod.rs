@@ -5,6 +5,7 @@
 //! followed (a label that does not exist, a register that was not declared) is an error with a
 //! place, so that no later stage works on a graph that misses a path.
 
+mod behind;
 mod block;
 mod callee;
 mod convergence;
@@ -20,6 +21,7 @@ mod scopes;
 mod transfer;
 mod warp;
 
+pub use behind::{PostDominators, reached};
 pub use block::{Block, BlockId, Edge, EdgeCondition};
 pub use convergence::Apart;
 pub use dominators::DominatorTree;

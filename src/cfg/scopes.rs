@@ -72,6 +72,11 @@ impl<'s> Scopes<'s> {
         None
     }
 
+    /// The number of the innermost scope around a byte, among all scopes.
+    pub fn scope_at(&self, byte: usize) -> Option<usize> {
+        self.innermost(byte)
+    }
+
     /// The innermost scope around a byte.
     fn innermost(&self, byte: usize) -> Option<usize> {
         let opens_before =

@@ -25,5 +25,5 @@ pub use form::{Form, Predicate};
 pub use legal::Place;
 pub use network::{Collective, Computes};
 pub use obstacle::Obstacle;
-pub use uses::block_of;
+pub use uses::{block_of, reads};
 pub use value::{Operator, Order};

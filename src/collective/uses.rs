@@ -14,7 +14,7 @@ use crate::isa::Opcode;
 const MAX_LOOKED_AT: usize = 1 << 16;
 
 /// The registers that an instruction reads.
-pub(super) fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
+pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
     let mut found = SmallVec::new();
     found.extend(inst.guard.map(|(register, _)| register));
     let first_is_result = match effect(inst) {

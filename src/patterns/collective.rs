@@ -302,6 +302,7 @@ impl Shape for Found {
                 .iter()
                 .filter(|at| places.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl)
                 .count() as u32,
+            barriers: None,
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: self.becomes.map(str::to_owned),
             guards: (group.is_chosen() && one.needs_consecutive)

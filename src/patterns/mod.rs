@@ -17,6 +17,7 @@ mod pattern;
 mod promote;
 mod text;
 mod transpose;
+mod tree;
 mod vector;
 mod vector_stores;
 mod window;
@@ -31,7 +32,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 12] = [
+pub const SEARCHED: [&dyn Pattern; 13] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -43,12 +44,13 @@ pub const SEARCHED: [&dyn Pattern; 12] = [
     &promote::Promote,
     &batch::Batch,
     &collective::Collectives,
+    &tree::Trees,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 11] = [
+pub const WRITTEN: [&dyn Pattern; 12] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -59,6 +61,7 @@ pub const WRITTEN: [&dyn Pattern; 11] = [
     &promote::Promote,
     &batch::Batch,
     &collective::Collectives,
+    &tree::Trees,
     &layout::Layout,
 ];
 

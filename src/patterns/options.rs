@@ -36,6 +36,8 @@ pub struct Options {
     pub most: usize,
     /// What the target has of `redux.sync`.
     pub redux: Redux,
+    /// Whether the target has `shfl.sync` for lanes that have come different ways: sm_70 and PTX ISA 6.0.
+    pub has_shuffles_of_parted: bool,
     /// Whether collectives are listed although strategy `collective` may not be used.
     pub lists_collectives: bool,
 }
@@ -49,6 +51,7 @@ impl Default for Options {
             is_checked: false,
             most: MAX_REPLACED,
             redux: Redux::Absent,
+            has_shuffles_of_parted: false,
             lists_collectives: true,
         }
     }

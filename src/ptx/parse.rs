@@ -107,6 +107,12 @@ fn has_shuffles(body: &str) -> bool {
     memchr::memmem::find(body.as_bytes(), b"shfl.sync").is_some()
 }
 
+/// Whether a body seems to have steps between barriers, in an array that is declared elsewhere.
+fn has_steps(body: &str) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(body.as_bytes(), word).is_some();
+    has(b"bar") && has(b"ld.shared")
+}
+
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
@@ -134,7 +140,8 @@ fn parse_piece<'s>(
             let worth = global_loads >= LOADS_OF_A_PAIR
                 || declares_shared(body)
                 || stores_twice(body)
-                || has_shuffles(body);
+                || has_shuffles(body)
+                || has_steps(body);
             function.body = if depth == Depth::All || worth {
                 parse_body(scanned)?
             } else {

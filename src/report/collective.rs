@@ -19,15 +19,18 @@ pub struct CollectiveReport {
     /// The register that is combined or moved.
     pub of: String,
     /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
-    /// `broadcast`, `duplicate`.
+    /// `broadcast`, `duplicate`; `tree` in shared memory.
     pub computes: String,
     /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]
     pub ty: String,
-    /// How many lanes are combined.
+    /// How many lanes are combined; of a tree, how many elements.
     pub lanes: u32,
     /// How many shuffles do it.
     pub shuffles: u32,
+    /// Of a tree in shared memory: how many barriers of the block the steps have that may be done by one warp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barriers: Option<u32>,
     /// The decision.
     pub decision: Decision,
     /// The opcode that may take, or takes, the place of the shuffles.
@@ -54,6 +57,9 @@ impl CollectiveReport {
             32 => "the warp".to_owned(),
             lanes => format!("groups of {lanes} lanes"),
         };
+        if self.computes == "tree" {
+            return format!("tree in shared memory: {}", self.outcome());
+        }
         let s = if self.shuffles == 1 { "" } else { "s" };
         let (computes, of, shuffles) = (&self.computes, &self.of, self.shuffles);
         format!("{computes} of {of} over {lanes}, {shuffles} shuffle{s}: {}", self.outcome())

@@ -127,11 +127,21 @@ pub(super) fn with_collectives<'r>(
     collectives: impl Iterator<Item = &'r CollectiveReport>,
 ) -> String {
     let replaced = collectives.filter(|one| one.decision != Decision::Keep);
-    let (mut count, mut shuffles) = (0, 0);
+    let (mut count, mut shuffles, mut trees) = (0, 0, 0);
     for one in replaced {
-        count += 1;
+        match one.barriers {
+            Some(_) => trees += 1,
+            None => count += 1,
+        }
         shuffles += one.shuffles;
     }
+    let sentence = match trees {
+        0 => sentence,
+        1 => format!("{sentence}; 1 tree in shared memory is done by shuffles (`collective`)"),
+        _ => format!(
+            "{sentence}; {trees} trees in shared memory are done by shuffles (`collective`)"
+        ),
+    };
     match count {
         0 => sentence,
         1 => format!("{sentence}; 1 collective of {shuffles} shuffles is replaced (`collective`)"),

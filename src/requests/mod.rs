@@ -152,6 +152,9 @@ fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
             let access = bytes.get(&inst).copied().unwrap_or(0);
             work.accesses += f64::from(u8::from(access > 0));
             *kinds.entry(access << 16 | form.opcode as u32).or_default() += 1.0;
+            if form.opcode == Opcode::Shfl {
+                *kinds.entry(paths::SHUFFLES).or_default() += 1.0;
+            }
         }
         found.work.push(work);
         found.kinds.push(kinds);

@@ -551,6 +551,30 @@
 //! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. `auto` is not asked for
 //! what is listed under rule `not-asked-for`, and rule `collective` stands for what one of these rules says.
 //!
+//! # Trees in shared memory
+//!
+//! **45. One warp does the steps of a tree only where no other thread takes part in them.** From a stride of 32 on those are the
+//! threads below 32. They are lanes of one whole warp in blocks of one row of at least 32 threads, which is tested, like the
+//! stride where a loop is left. All threads of the block come to the steps together, and none has left.
+//!
+//! ```text
+//! if (tid.x > 77) return; ... tree            // lanes of the warp may be gone
+//! if (tid.y < s) a[tid.x] += a[tid.x + s]     // other threads; (tid.x <= s): one more
+//! ```
+//!
+//! Rules `tree-of-some-threads`, `tree-guard`, `tree-address`, `tree-strides`, guard `one-row`. `tests/cases/refuse/tree.ptx`,
+//! `tests/cases/refuse/tree_target.ptx`; mistakes `TreeUntested`, `TreeParted`, `TreeWide`, `TreeUnguarded`.
+//!
+//! **46. The array and the registers that are read behind the steps hold the same bits as before.** Elements are combined by the
+//! steps' own instructions with operands in their order, in the lanes below the stride alone, and stored once.
+//!
+//! Rules `tree-element`, `tree-register`, `tree-arrays`; mistakes `TreeNear`, `TreeStepLost`, `TreeUnstored`, `TreeHalfStored`, `TreeUnset`.
+//!
+//! **47. A barrier is left out only where it orders nothing but the tree.** Only arithmetic stands between the steps, and
+//! in front of the first up to a barrier; a barrier of the whole block follows behind the last, or is added.
+//!
+//! Rules `tree-between`, `tree-barrier`, `tree-of-one-warp`; mistakes `TreeOpen`, `TreeBegins`.
+//!
 //! # Loads in front of stores
 //!
 //! **44. A load may be performed in front of a store only if it is executed wherever the store is, nothing in between

@@ -17,6 +17,8 @@ use crate::isa::Opcode;
 const MEANS: char = '\u{2}';
 /// The meaning of a name that is declared there.
 const DECLARED: &str = "d";
+/// The meaning of a label, in front of a scope's number.
+const LABEL: char = 'l';
 /// Ends a mention.
 const END: char = '\u{1}';
 
@@ -36,6 +38,12 @@ pub(super) fn variable(name: &str, scope: Option<u32>) -> String {
 /// The name that a declaration in code declares.
 pub fn declaration(name: &str) -> String {
     format!("{name}{MEANS}{DECLARED}{END}")
+}
+
+/// A label in code, by the scope in which a branch names it: names of labels mean the same within one scope.
+pub(super) fn label(name: &str, scope: Option<usize>) -> String {
+    let scope = scope.map_or_else(String::new, |scope| scope.to_string());
+    format!("{name}{MEANS}{LABEL}{scope}{END}")
 }
 
 /// A name in code, and what it means there.
@@ -117,6 +125,11 @@ impl Draft {
             text.push_str(name);
             let is_meant = match meaning {
                 Some(DECLARED) => true,
+                Some(meaning) if meaning.starts_with(LABEL) => {
+                    label(name, scopes.scope_at(self.range.start))[name.len()..]
+                        .trim_matches([MEANS, END])
+                        == meaning
+                }
                 Some(meaning) => {
                     let here = self::name(name, scopes.meaning_at(name, self.range.start));
                     here[name.len()..].trim_matches([MEANS, END]) == meaning

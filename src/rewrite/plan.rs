@@ -14,6 +14,7 @@ use super::names::{Fresh, Names};
 use crate::cfg::{Base, BlockId, DeclaredNames, Flow, RegisterId, Scopes};
 use crate::emulate::KernelTrace;
 use crate::planted::Bug;
+use crate::ptx::Operand;
 use crate::reuse::NoWrap;
 use crate::source::SourceFile;
 
@@ -213,6 +214,14 @@ impl Planner<'_, '_, '_, '_> {
     /// A register's name, for code of the plan.
     pub fn name(&self, register: RegisterId) -> String {
         mention::register(self.flow, register)
+    }
+
+    /// The label that a branch names, for code of the plan.
+    pub fn label(&self, branch: u32) -> Option<String> {
+        let ast = self.flow.insts[branch as usize].ast;
+        let Some(Operand::Name(label)) = ast.operands.first() else { return None };
+        let scope = self.flow.scopes.scope_at(ast.span.start as usize);
+        Some(mention::label(label.text, scope))
     }
 
     /// A predicate as written in front of an instruction.

@@ -6,11 +6,15 @@
 //!
 //! - a side with instructions is followed if the other side is empty, unless it calls a function: ptxas inlines all
 //!   calls but those of rare cases, such as the slow path of a division;
+//! - if one side alone calls a function, the other one is followed, for the same reason;
 //! - a side without memory accesses is an early exit, and the other side is followed;
 //! - if the sides do different arithmetic, the longer one is followed;
 //! - if they do the same arithmetic, they are two versions of one region. If the kernel is a rewriting of another one that
 //!   is given, the version is followed that makes it differ more from that one: the other version is the original's.
 //!   Otherwise, or if both differ alike, the shorter one is followed.
+//!
+//! If the kernel is a rewriting of another one that has no shuffles, a side with shuffles is followed. Where a loop is left
+//! towards such a side only by another way than the usual one, the shuffles do its last [`SHUFFLED_ITERATIONS`].
 
 use std::collections::BTreeMap;
 
@@ -23,6 +27,15 @@ pub const LOOP_ITERATIONS: u32 = 8;
 
 /// The same of a loop around other loops: so that nested loops do not make a path of millions of instructions.
 pub const OUTER_ITERATIONS: u32 = 2;
+
+/// Iterations of a loop that shuffles do in its place: of a tree in shared memory, those with strides of 32 to 1.
+pub const SHUFFLED_ITERATIONS: u32 = 6;
+
+/// The fewest shuffles that do iterations of a loop.
+const SHUFFLES_OF_A_LOOP: f64 = 5.0;
+
+/// The kind under which shuffles are counted once more: no instruction has it.
+pub const SHUFFLES: u32 = u32::MAX - 1;
 
 /// Calls on the path that are followed, one in the other.
 const MAX_CALLS: usize = 4;
@@ -71,6 +84,8 @@ pub struct Work {
     pub arithmetic: f64,
     /// Calls.
     pub calls: f64,
+    /// Shuffles that the original does not have.
+    pub shuffles: f64,
 }
 
 impl Work {
@@ -80,6 +95,7 @@ impl Work {
             accesses: self.accesses + times * other.accesses,
             arithmetic: self.arithmetic + times * other.arithmetic,
             calls: self.calls + times * other.calls,
+            shuffles: self.shuffles + times * other.shuffles,
         }
     }
 }
@@ -105,7 +121,8 @@ const MAX_FORKS: usize = 16;
 
 /// The path through some blocks. `original`: the instructions that the kernel executed before it was rewritten.
 pub fn follow(blocks: &Blocks, original: Option<&Histogram>) -> Followed {
-    let mut paths = Paths { blocks, turned: FxHashSet::default() };
+    let shuffles_are_new = original.is_some_and(|kinds| !kinds.contains_key(&SHUFFLES));
+    let mut paths = Paths { blocks, shuffles_are_new, turned: FxHashSet::default() };
     let (mut found, mut forks) = paths.all();
     let Some(original) = original else { return found };
     let differs = |path: &Followed| {
@@ -144,12 +161,15 @@ pub fn executed(blocks: &Blocks, executions: &[f64]) -> Histogram {
 fn distance(a: &Histogram, b: &Histogram) -> f64 {
     let of = |histogram: &Histogram, kind: &u32| histogram.get(kind).copied().unwrap_or(0.0);
     let only_b = b.keys().filter(|kind| !a.contains_key(kind));
-    a.keys().chain(only_b).map(|kind| (of(a, kind) - of(b, kind)).abs()).sum()
+    let all = a.keys().chain(only_b).filter(|kind| **kind != SHUFFLES);
+    all.map(|kind| (of(a, kind) - of(b, kind)).abs()).sum()
 }
 
 /// The paths through the blocks.
 struct Paths<'w> {
     blocks: &'w Blocks,
+    /// Whether the kernel is a rewriting of one without shuffles.
+    shuffles_are_new: bool,
     /// The forks at which the longer one of two versions is followed.
     turned: FxHashSet<usize>,
 }
@@ -227,6 +247,39 @@ impl Paths<'_> {
         found
     }
 
+    /// The shuffles of a block that the original does not have.
+    fn shuffles(&self, at: usize) -> f64 {
+        let kinds = self.blocks.kinds.get(at).filter(|_| self.shuffles_are_new);
+        kinds.and_then(|kinds| kinds.get(&SHUFFLES)).copied().unwrap_or(0.0)
+    }
+
+    /// Whether a way out of a loop leads to shuffles to which the others do not lead.
+    fn is_left_to_shuffles(&self, members: &FxHashSet<usize>) -> bool {
+        let next = |at: usize| self.blocks.next[at].iter().copied();
+        let behind = |exit: usize| {
+            let (mut found, mut open) = (FxHashSet::default(), vec![exit]);
+            while let Some(at) = open.pop() {
+                if !members.contains(&at) && found.insert(at) {
+                    open.extend(next(at));
+                }
+            }
+            found
+        };
+        let exits: FxHashSet<usize> =
+            members.iter().flat_map(|at| next(*at)).filter(|at| !members.contains(at)).collect();
+        self.shuffles_are_new
+            && exits.iter().any(|exit| {
+                let others: FxHashSet<usize> = exits
+                    .iter()
+                    .filter(|other| *other != exit)
+                    .flat_map(|one| behind(*one))
+                    .collect();
+                let own = behind(*exit);
+                let own = own.difference(&others).map(|at| self.shuffles(*at));
+                !others.is_empty() && own.sum::<f64>() >= SHUFFLES_OF_A_LOOP
+            })
+    }
+
     /// The blocks that can be reached from one.
     fn reached(&self, entry: usize) -> FxHashSet<usize> {
         let (mut found, mut open) = (FxHashSet::default(), vec![entry]);
@@ -298,7 +351,7 @@ impl Paths<'_> {
     fn own(&self, graph: &DiGraphMap<usize, ()>, component: Vec<usize>) -> Path {
         let first = component.iter().copied().min().unwrap_or_default();
         if component.len() == 1 && !graph.contains_edge(first, first) {
-            let work = self.blocks.work[first];
+            let work = Work { shuffles: self.shuffles(first), ..self.blocks.work[first] };
             return Path { work, parts: vec![Part::Block(first)], forks: Vec::new() };
         }
         let members: FxHashSet<usize> = component.iter().copied().collect();
@@ -307,9 +360,10 @@ impl Paths<'_> {
             from.any(|from| !members.contains(&from))
         };
         let entry = component.iter().copied().filter(enters).min().unwrap_or(first);
+        let shuffled = if self.is_left_to_shuffles(&members) { SHUFFLED_ITERATIONS } else { 0 };
         let Path { forks, work, parts } = self.through(members, entry, true);
         let has_loops = parts.iter().any(|part| matches!(part, Part::Loop(..)));
-        let times = if has_loops { OUTER_ITERATIONS } else { LOOP_ITERATIONS };
+        let times = if has_loops { OUTER_ITERATIONS } else { LOOP_ITERATIONS - shuffled };
         let work = Work::default().plus(work, f64::from(times));
         Path { forks, work, parts: vec![Part::Loop(times, parts)] }
     }
@@ -344,6 +398,10 @@ impl Step {
             let better = if at == join || than == join {
                 let other = if at == join { old } else { new };
                 (at == join) == (other.calls > 0.0)
+            } else if (new.shuffles > 0.0) != (old.shuffles > 0.0) {
+                new.shuffles > 0.0
+            } else if (new.calls > 0.0) != (old.calls > 0.0) {
+                old.calls > 0.0
             } else if (new.accesses > 0.0) != (old.accesses > 0.0) {
                 new.accesses > 0.0
             } else if new.arithmetic == old.arithmetic {
@@ -369,7 +427,9 @@ mod tests {
     crate::unit_tests!(
         loops_count_and_early_exits_do_not,
         calls_are_rare_and_branches_are_taken,
-        the_version_that_the_original_lacks_is_followed
+        the_version_that_the_original_lacks_is_followed,
+        new_shuffles_do_the_last_iterations_of_a_loop,
+        a_side_that_alone_calls_is_rare
     );
 
     fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
@@ -418,6 +478,41 @@ mod tests {
         found.calls.push((1, 4));
         found.work[1].calls = 1.0;
         assert_eq!(executions(&found, None), [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]);
+    }
+
+    fn new_shuffles_do_the_last_iterations_of_a_loop() {
+        // The loop of 1 is left to 3, or by way of 2 with its shuffles.
+        let mut found = blocks(&[
+            (&[1], 1.0, 0.0, 0),
+            (&[2, 1, 3], 1.0, 1.0, 0),
+            (&[3], 9.0, 1.0, 1),
+            (&[], 1.0, 0.0, 0),
+        ]);
+        found.kinds[2].insert(SHUFFLES, 5.0);
+        let original = Histogram::from([(0, 10.0)]);
+        let fewer = f64::from(LOOP_ITERATIONS - SHUFFLED_ITERATIONS);
+        assert_eq!(executions(&found, Some(&original)), [1.0, fewer, 1.0, 1.0]);
+        // The original has some itself.
+        let shuffling = Histogram::from([(0, 10.0), (SHUFFLES, 1.0)]);
+        let all = f64::from(LOOP_ITERATIONS);
+        assert_eq!(executions(&found, Some(&shuffling)), [1.0, all, 1.0, 1.0]);
+        found.kinds[2].insert(SHUFFLES, 4.0);
+        assert_eq!(executions(&found, Some(&original)), [1.0, all, 1.0, 1.0]);
+    }
+
+    fn a_side_that_alone_calls_is_rare() {
+        // 1 and 2 do the same; 1 takes less, but calls 4.
+        let mut found = blocks(&[
+            (&[1, 2], 1.0, 0.0, 0),
+            (&[3], 1.0, 1.0, 1),
+            (&[3], 9.0, 1.0, 2),
+            (&[], 1.0, 0.0, 0),
+            (&[], 1.0, 0.0, 0),
+        ]);
+        assert_eq!(executions(&found, None), [1.0, 1.0, 0.0, 1.0, 0.0]);
+        found.calls.push((1, 4));
+        found.work[1].calls = 1.0;
+        assert_eq!(executions(&found, None), [1.0, 0.0, 1.0, 1.0, 0.0]);
     }
 
     fn the_version_that_the_original_lacks_is_followed() {

@@ -226,7 +226,15 @@ fn blocks_of(
     let next = |(at, block): (usize, &graph::Block)| {
         block.successors.iter().copied().filter(|&to| !called(at, to)).collect()
     };
-    let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
+    // The exchange of lanes that have parted, one by one: as rare as a call.
+    let emulated = |instruction: &Instruction| {
+        table.get(*instruction).is_some_and(|opcode| opcode.mnemonic == "ENDCOLLECTIVE")
+    };
+    let calls = |at: usize| {
+        let block = &graph.blocks[at];
+        let rare = code[block.first..block.end].iter().filter(|one| emulated(one)).count();
+        rare + graph.calls.iter().filter(|(from, _)| *from == at).count()
+    };
     let work =
         |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
     let kinds = |(block, schedule): (&graph::Block, &BlockSchedule)| {
@@ -239,6 +247,10 @@ fn blocks_of(
             let operation = u32::from(instruction.opcode()) & 0x1ff;
             let bytes = if accesses { instruction.access_bytes() } else { 0 };
             *kinds.entry(bytes << 9 | operation).or_default() += 1.0;
+            let role = table.get(instruction).map(|found| found.class.role);
+            if role == Some(Role::Shuffle) {
+                *kinds.entry(paths::SHUFFLES).or_default() += 1.0;
+            }
         }
         kinds
     };
@@ -330,6 +342,7 @@ impl BlockSchedule {
             accesses: f64::from(self.accesses.values().sum::<u32>()),
             arithmetic: f64::from(self.arithmetic),
             calls: 0.0,
+            shuffles: 0.0,
         }
     }
 

@@ -21,6 +21,7 @@
 //! `mod.rs` (`tests/layering.rs` checks both):
 //! - `program`: the two programs as they are read: how the validator treats each instruction, and which
 //!   instructions match
+//! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
 //! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
 //! - `record`: what an evaluation leaves behind, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
@@ -30,6 +31,7 @@
 //! - `witness`: what is said in the end: verdicts, terms in words, counterexamples and their execution
 //! - `compare`: compares two evaluated functions, event by event, and two files
 
+mod bypass;
 mod compare;
 mod lane;
 mod oracle;

@@ -74,6 +74,19 @@ pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
     found
 }
 
+/// The arrays in shared memory that a module declares outside of functions and whose size is known.
+pub(in crate::verify) fn of_module(module: &Module<'_>) -> Vec<Array> {
+    let declared = module.items.iter().filter_map(|item| match item {
+        Item::Variable(variable) if variable.space == StateSpace::Shared => array(variable, 0),
+        _ => None,
+    });
+    let named = |array: Array| {
+        let name = array.name.trim_start_matches("0.").to_owned();
+        Array { name, ..array }
+    };
+    declared.map(named).collect()
+}
+
 /// The one array that a declaration declares, if its size is known.
 fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
     let [declared] = &variable.names[..] else { return None };

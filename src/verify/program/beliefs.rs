@@ -50,6 +50,10 @@
 //! an exchange of the original take, or none. What exchanges deliver is compared lane by lane (`proof::exchange`), which
 //! shares no code with the analysis that finds them (`collective`).
 //!
+//! A branch around code with shuffles may be left out where its two sides do the same for a whole thread block (`bypass`): all threads
+//! are evaluated on unknown registers and memory, barriers and shuffles as meeting points. That warps are the threads 0 to 31, 32 to
+//! 63 and so on of a block of one row is the belief there (`verify::terms::hardware` has the general one).
+//!
 //! That the original has no data races says nothing of a load by which a lane reads what another one reads in
 //! the original: the other one may write those bytes before and after without asking anybody. Such a load has to be of memory that nobody writes, or to stand between two
 //! `bar.warp.sync` of the whole warp with nothing around it that writes.

@@ -1,0 +1,214 @@
+//! The last steps of a tree in shared memory by one warp (strategy `collective`).
+//!
+//! `for (s = n / 2; s > 0; s /= 2) { if (t < s) a[t] = f(a[t], a[t + s]); __syncthreads(); }`: from the step with a stride of 32
+//! on, only threads of the first warp take part. They get the other elements by `shfl.sync.down` and combine them as the steps
+//! do, in the same order, so the results have the same bits; what the array then holds is stored. The barriers of these
+//! steps and all but the first of their accesses are not executed. The steps themselves stay for blocks of other shapes.
+
+mod alike;
+mod around;
+mod emit;
+mod find;
+mod looped;
+mod obstacle;
+mod row;
+mod search;
+mod step;
+mod walk;
+
+use super::finder::{Finder, Weighed, hundredths};
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
+use crate::cfg::BlockId;
+use crate::emulate::KernelTrace;
+use crate::isa::Opcode;
+use crate::report::{CollectiveReport, Decision, KernelReport};
+use crate::reuse::{Refusal, Unpaid};
+use crate::rewrite::{Part, Planner, Prepared};
+use crate::strategies::StrategyName;
+use obstacle::Obstacle;
+use search::{FIRST, Plan, Search, Tree};
+use step::Traced;
+
+/// Instructions of the test of a block's shape and of the branches around both versions.
+const TEST: u32 = 10;
+
+/// Instructions of a step beside its accesses: the branch, its condition, the barrier.
+const AROUND: u32 = 3;
+
+/// Cycles that an access to shared memory takes for a warp, by the element's size in words.
+const ACCESS_CYCLES: f64 = 1.0;
+
+/// The pattern.
+#[derive(Debug)]
+pub(super) struct Trees;
+
+/// A tree, and why it stays if no refusal of the group says so.
+#[derive(Debug)]
+struct Found {
+    tree: Tree,
+    obstacle: Option<Obstacle>,
+}
+
+impl Pattern for Trees {
+    /// Lists every tree; claims those that pay, none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        let flow = finder.opportunities.flow();
+        let is_wanted = finder.options.lists_collectives || finder.allows(StrategyName::Collective);
+        let stores = |at: &crate::emulate::Access| {
+            at.space == crate::ptx::StateSpace::Shared && at.effect == crate::emulate::Effect::Store
+        };
+        if !is_wanted || !trace.accesses.iter().any(stores) {
+            return;
+        }
+        let line = |inst: u32| finder.opportunities.line(inst);
+        let is_version = |block: BlockId| finder.opportunities.is_version(block);
+        let is_kernel = finder.opportunities.is_kernel();
+        let traced = Traced::new(flow, trace);
+        let mut search = Search { traced, line: &line, is_kernel, is_version: &is_version };
+        let trees = search.trees();
+        for tree in trees {
+            let group = decide(finder, tree);
+            finder.claim(group);
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&Found> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        if groups.is_empty() {
+            return None;
+        }
+        let one_row = planner.one_row(&mut prepared)?;
+        for found in groups {
+            if let Ok(plan) = &found.tree.plan {
+                planner.tree(&found.tree, plan, &one_row, &mut prepared);
+            }
+        }
+        prepared.part()
+    }
+}
+
+/// The group of a tree: chosen, or why not.
+fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
+    let mut obstacle = tree.plan.as_ref().err().cloned();
+    if obstacle.is_none() && !finder.options.has_shuffles_of_parted {
+        obstacle = Some(Obstacle::Target);
+    }
+    let (mut price, mut refusal) = (None, obstacle.as_ref().map(|_| Refusal::Collective));
+    let behind = tree.plan.as_ref().ok().map(|plan| plan.behind);
+    let blocks: Vec<BlockId> = tree.blocks.iter().copied().chain(behind).collect();
+    if let (None, Ok(plan)) = (&obstacle, &tree.plan) {
+        if !finder.allows(StrategyName::Collective) {
+            refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
+        } else if is_taken(finder, &blocks) {
+            obstacle = Some(Obstacle::Beside);
+            refusal = Some(Refusal::Collective);
+        } else {
+            match weigh(finder, plan) {
+                Ok(known) => price = Some(known),
+                Err(unpaid) => refusal = Some(Refusal::DoesNotPay(unpaid)),
+            }
+        }
+    }
+    let members = tree.accesses.clone();
+    let blocks = if refusal.is_none() { blocks } else { Vec::new() };
+    Group {
+        accesses: Accesses::Exchanges,
+        duplicates: refusal.is_none(),
+        blocks,
+        price,
+        refusal,
+        ..Group::of_loads(StrategyName::Collective, members, Found { tree, obstacle })
+    }
+}
+
+/// Whether another pattern has put code into the blocks, or replaces an access there.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
+    let flow = finder.opportunities.flow();
+    let is_within = |inst: &u32| {
+        blocks.iter().any(|block| flow.block(*block).instructions().contains(&(*inst as usize)))
+    };
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let of_other = group.shape::<Found>().is_none();
+        of_other
+            && (group.blocks.iter().any(|block| blocks.contains(block))
+                || group.members.iter().any(is_within))
+    })
+}
+
+/// Whether the shuffles take fewer cycles than the steps; what the barriers take is not counted.
+fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unpaid> {
+    let costs = &finder.options.costs;
+    let (mut kept, mut instead) = (0.0, costs.instructions(TEST) + costs.version_cycles);
+    for (step, stride) in &plan.steps {
+        let operations = costs.instructions(step.operations.len() as u32);
+        kept += costs.instructions(AROUND + step.addresses.len() as u32) + operations;
+        instead += costs.instructions(1) + operations;
+        for part in &step.parts {
+            let words = part.bytes as f64 / 4.0;
+            let accesses = 2.0 + f64::from(u8::from(part.load.is_some()));
+            kept += accesses * (words * ACCESS_CYCLES + costs.instructions(1));
+            instead += match *stride == FIRST[0] {
+                true => words * ACCESS_CYCLES + costs.instructions(1),
+                false => words * (costs.shuffle_cycles + costs.instructions(1)),
+            };
+        }
+    }
+    let parts = plan.steps.first().map_or(&[][..], |(step, _)| &step.parts);
+    let words: f64 = parts.iter().map(|part| part.bytes as f64 / 4.0).sum();
+    instead += 2.0 * (words * ACCESS_CYCLES + costs.instructions(1));
+    if !finder.is_weighed() {
+        return Ok(Price { instead: hundredths(instead), kept: hundredths(kept) });
+    }
+    finder.pays(StrategyName::Collective, Weighed::new(instead, kept))
+}
+
+impl Shape for Found {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let Found { tree, obstacle } = self;
+        let (rule, reason) = match (obstacle, &group.refusal) {
+            (Some(obstacle), _) => (Some(obstacle.rule().to_owned()), Some(obstacle.to_string())),
+            (None, Some(refusal)) => (Some(refusal.rule().to_owned()), Some(refusal.to_string())),
+            (None, None) => (None, None),
+        };
+        let cost = match &group.refusal {
+            Some(Refusal::DoesNotPay(unpaid)) => {
+                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
+            }
+            _ => group.price,
+        };
+        let mut lines: Vec<u32> = tree.accesses.iter().map(|at| places.line(*at)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let named = tree.stored.map(|register| &places.flow.registers[register.0 as usize]);
+        let ty = tree.accesses.last().and_then(|at| {
+            let inst = places.flow.insts[*at as usize].ast;
+            (inst.form.opcode == Opcode::St).then(|| inst.form.last_type())?
+        });
+        let register = named.map_or_else(String::new, ToString::to_string);
+        report.collectives.push(CollectiveReport {
+            line: places.line(tree.branch),
+            lines,
+            source: places.origin(tree.branch),
+            register: register.clone(),
+            of: register,
+            computes: "tree".to_owned(),
+            ty: ty.map_or("", |ty| ty.name()).to_owned(),
+            lanes: tree.elements as u32,
+            shuffles: 0,
+            barriers: tree.plan.as_ref().ok().map(|plan| plan.barriers),
+            decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
+            becomes: tree.plan.is_ok().then(|| "shfl.sync.down".to_owned()),
+            guards: group.is_chosen().then(|| vec!["one-row".to_owned()]),
+            cost: cost.map(Price::cost),
+            rule,
+            reason,
+        });
+    }
+}

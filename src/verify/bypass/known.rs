@@ -1,0 +1,249 @@
+//! What the predicate of a branch says of registers, and of the shape of thread blocks.
+//!
+//! A predicate is followed to the comparisons that make it hold, as long as each of them is the only definition that
+//! reaches the branch. Registers that are read there must hold the same at the branch: the comparison stands in the branch's own block and they are not
+//! written again, or it never changes.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::uniform::{Leaf, each};
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::ptx::{Function, FunctionKind, ScalarType, StateSpace};
+use crate::verify::program::{Belief, Role, belief, results, role};
+
+/// The most threads of a block (PTX ISA, "%ntid").
+const MOST_THREADS: u32 = 1024;
+
+/// Facts at a branch.
+pub(super) struct Known {
+    /// Registers that hold a constant, by comparison.
+    pub constants: FxHashMap<RegisterId, u64>,
+    /// The fewest threads of a block.
+    pub least: u32,
+    /// The most threads of a block.
+    pub most: u32,
+    /// Whether thread blocks have one row: `%ntid.y` and `%ntid.z` are 1.
+    pub one_row: bool,
+}
+
+/// The definitions of registers, and which values never change.
+pub(super) struct Definitions<'p, 'm, 's> {
+    flow: &'p Flow<'m, 's>,
+    is_kernel: bool,
+    /// By register, the instructions that may write it.
+    all: Vec<Vec<u32>>,
+    block_of: Vec<Option<BlockId>>,
+}
+
+impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
+    /// Collects the definitions of a function.
+    pub(super) fn of(flow: &'p Flow<'m, 's>, function: &Function<'_>) -> Self {
+        let mut all = vec![Vec::new(); flow.registers.len()];
+        let mut block_of = vec![None; flow.insts.len()];
+        for block in flow.block_ids() {
+            for at in flow.block(block).instructions() {
+                block_of[at] = Some(block);
+                for register in results(&flow.insts[at]) {
+                    all[register.0 as usize].push(at as u32);
+                }
+            }
+        }
+        Definitions { flow, is_kernel: function.kind == FunctionKind::Entry, all, block_of }
+    }
+
+    /// The definition of a register that reaches an instruction, if it is known which one does: the last one of the same
+    /// block, or the only one of all, which is executed on every way.
+    pub(super) fn reaching(&self, register: RegisterId, reader: u32) -> Option<u32> {
+        let other = self.block_of[reader as usize]?;
+        let first = self.flow.block(other).first;
+        let mut before = (first..reader).rev();
+        let near = before.find(|at| results(&self.flow.insts[*at as usize]).contains(&register));
+        let at = match (near, &self.all[register.0 as usize][..]) {
+            (Some(at), _) => at,
+            (None, [at]) => {
+                let own = self.block_of[*at as usize]?;
+                let above = own != other && self.flow.dominators.dominates(own, other);
+                above.then_some(*at)?
+            }
+            _ => return None,
+        };
+        self.flow.insts[at as usize].guard.is_none().then_some(at)
+    }
+
+    /// The instruction that computes what a register holds in front of an instruction, if that is the same for a
+    /// thread at all times: made of the thread's number, parameters and constants.
+    pub(super) fn invariant(&self, register: RegisterId, reader: u32) -> Option<u32> {
+        let at = self.reaching(register, reader)?;
+        self.is_invariant(at, &mut FxHashSet::default()).then_some(at)
+    }
+
+    fn is_invariant(&self, at: u32, open: &mut FxHashSet<u32>) -> bool {
+        let inst = &self.flow.insts[at as usize];
+        match role(inst) {
+            Role::Pure => {}
+            Role::Load => return self.is_parameter(inst),
+            _ => return false,
+        }
+        if open.len() > 64 || !open.insert(at) {
+            return false;
+        }
+        let mut all = true;
+        inst.args.iter().skip(1).for_each(|arg| {
+            each(arg, &mut |leaf| match leaf {
+                Leaf::Register(read) => {
+                    all = all
+                        && self
+                            .reaching(read, at)
+                            .is_some_and(|made| self.is_invariant(made, open));
+                }
+                Leaf::Special(read) => all &= !matches!(belief(read), Belief::Volatile(_)),
+            });
+        });
+        open.remove(&at);
+        all
+    }
+
+    /// Whether an instruction reads a parameter of the kernel, which never changes.
+    pub(super) fn is_parameter(&self, inst: &Inst<'_, '_>) -> bool {
+        let named = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base: Base::Symbol { local: None, .. }, rest, .. } if rest.is_empty());
+        self.is_kernel
+            && inst.ast.form.opcode == Opcode::Ld
+            && inst.ast.form.space() == StateSpace::Param
+            && inst.args.get(1).is_some_and(named)
+    }
+
+    /// What holds from an instruction of a block to the block's end if a predicate register holds at the end.
+    pub(super) fn known(
+        &self,
+        function: &Function<'_>,
+        (block, start): (BlockId, u32),
+        predicate: RegisterId,
+    ) -> Known {
+        let extents = [(1, u64::from(MOST_THREADS)); 3];
+        let mut found = Facts { start, extents, constants: Vec::new() };
+        if let Some(exact) = function.directive("reqntid") {
+            for axis in 0..3 {
+                let extent = exact.get(axis).copied().unwrap_or(1);
+                found.extents[axis] = (extent, extent);
+            }
+        } else if let Some(most) = function.most_threads() {
+            found.extents.iter_mut().for_each(|extent| extent.1 = extent.1.min(most));
+        }
+        let last = self.flow.block(block).end - 1;
+        self.follow(block, (predicate, last, true), 0, &mut found);
+        let [x, y, z] = found.extents;
+        Known {
+            constants: found.constants.into_iter().collect(),
+            least: x.0.min(u64::from(MOST_THREADS)) as u32,
+            most: x.1.min(u64::from(MOST_THREADS)) as u32,
+            one_row: y.1 == 1 && z.1 == 1,
+        }
+    }
+
+    /// Adds what holds if a predicate register holds in front of an instruction; `here` says whether that is computed in the
+    /// branch's block each time that the branch is executed.
+    fn follow(
+        &self,
+        block: BlockId,
+        (predicate, reader, here): (RegisterId, u32, bool),
+        depth: u32,
+        found: &mut Facts,
+    ) {
+        let Some(at) = self.reaching(predicate, reader).filter(|_| depth < 16) else { return };
+        let here = here && self.block_of[at as usize] == Some(block);
+        let inst = &self.flow.insts[at as usize];
+        let deeper = |arg: &Arg<'_>, found: &mut Facts| {
+            if let Arg::Register(register) = arg {
+                self.follow(block, (*register, at, here), depth + 1, found);
+            }
+        };
+        match (inst.ast.form.opcode, &inst.args[..]) {
+            (Opcode::And, [_, a, b]) if inst.ast.form.first_type() == Some(ScalarType::Pred) => {
+                deeper(a, found);
+                deeper(b, found);
+            }
+            (Opcode::Setp, [Arg::Register(_), a, b, rest @ ..]) => {
+                let Some(name) = inst.ast.form.qualifiers().next() else { return };
+                match (rest, inst.ast.form.has(Qualifier::And)) {
+                    ([], _) if inst.ast.form.qualifiers().count() == 1 => {}
+                    ([other], true) if inst.ast.form.qualifiers().count() == 2 => {
+                        deeper(other, found);
+                    }
+                    _ => return,
+                }
+                self.compared(block, (at, here), (name, a, b), found);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what a comparison says that holds.
+    fn compared(
+        &self,
+        block: BlockId,
+        (at, here): (u32, bool),
+        (name, a, b): (Qualifier, &Arg<'_>, &Arg<'_>),
+        found: &mut Facts,
+    ) {
+        let form = &self.flow.insts[at as usize].ast.form;
+        let (Some(ty), Arg::Constant(value)) = (form.first_type(), b) else { return };
+        let Some(value) = value.as_integer().and_then(|value| u64::try_from(value).ok()) else {
+            return;
+        };
+        let wide = ty.bits() == 32 && value < 1 << 31 && !ty.is_float();
+        match a {
+            _ if !wide => {}
+            Arg::Special(Special::Ntid(axis)) => found.extent(*axis, name, value),
+            Arg::Register(register) => {
+                if let Some(axis) = self.extent(*register, at) {
+                    found.extent(axis, name, value);
+                }
+                let mut behind = found.start.min(at)..self.flow.block(block).end;
+                let written =
+                    behind.any(|at| results(&self.flow.insts[at as usize]).contains(register));
+                let is_whole = self.flow.registers[register.0 as usize].ty.bits() == 32;
+                if name == Qualifier::Eq && here && !written && is_whole {
+                    found.constants.push((*register, value));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The dimension whose number of threads a register holds in front of an instruction.
+    fn extent(&self, register: RegisterId, reader: u32) -> Option<Axis> {
+        let at = self.reaching(register, reader)?;
+        let inst = &self.flow.insts[at as usize];
+        let is_word = inst.ast.form.first_type().is_some_and(|ty| ty.bits() == 32)
+            && self.flow.registers[register.0 as usize].ty.bits() == 32;
+        match (inst.ast.form.opcode, &inst.args[..]) {
+            (Opcode::Mov, [_, Arg::Special(Special::Ntid(axis))]) if is_word => Some(*axis),
+            (Opcode::Mov, [_, Arg::Register(other)]) if is_word => self.extent(*other, at),
+            _ => None,
+        }
+    }
+}
+
+/// The facts found so far.
+struct Facts {
+    /// The facts about registers hold from this instruction on.
+    start: u32,
+    /// The least and the largest extent of a thread block in each dimension.
+    extents: [(u64, u64); 3],
+    constants: Vec<(RegisterId, u64)>,
+}
+
+impl Facts {
+    fn extent(&mut self, axis: Axis, name: Qualifier, value: u64) {
+        let (least, most) = &mut self.extents[axis.index()];
+        match name {
+            Qualifier::Eq => (*least, *most) = ((*least).max(value), (*most).min(value)),
+            Qualifier::Ge | Qualifier::Hs => *least = (*least).max(value),
+            Qualifier::Gt | Qualifier::Hi => *least = (*least).max(value + 1),
+            Qualifier::Le | Qualifier::Ls => *most = (*most).min(value),
+            Qualifier::Lt | Qualifier::Lo => *most = (*most).min(value.saturating_sub(1)),
+            _ => {}
+        }
+    }
+}

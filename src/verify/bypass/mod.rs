@@ -1,0 +1,32 @@
+//! Branches of the rewritten program around code that does the same: proves that such a branch may be left out.
+//!
+//! In: the rewritten function. Out: its text without the branches whose two sides are shown to do the same, for the
+//! comparison with the original. A side that exchanges values by shuffles is left out where the other side, which
+//! exchanges them through shared memory and barriers, leaves the same values in all registers and in shared memory. That
+//! is shown for the whole thread block: each thread is evaluated by its own number, on the same unknown registers and
+//! memory, from the branch to a place where both sides have met.
+//!
+//! The branch must be taken by all threads of the block or by none, so the predicate is the same in all of them, and none
+//! has left the kernel before. No access stands between the branch and the barrier in front of it, nor between the end of the
+//! side that is left out and the next barrier: so what happens outside is ordered as before.
+//!
+//! Uses only `program`. Each file uses only those before it:
+//! - `uniform`: registers with one value for the whole thread block, and live registers
+//! - `known`: what the predicate of a branch says of registers and of the shape of thread blocks
+//! - `values`: the terms of one thread block
+//! - `operation`: what an instruction computes
+//! - `memory`: shared memory between barriers
+//! - `threads`: evaluates all threads of a block, from barrier to barrier
+//! - `sides`: compares the two sides of a branch
+//! - `text`: the text of the rewritten file without such branches
+
+mod known;
+mod memory;
+mod operation;
+mod sides;
+mod text;
+mod threads;
+mod uniform;
+mod values;
+
+pub(in crate::verify) use text::without_bypasses;

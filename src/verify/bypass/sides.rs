@@ -1,0 +1,273 @@
+//! Compares the two sides of a branch: whether a thread block leaves the same results on both.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::known::Definitions;
+use super::memory::Memory;
+use super::threads::{Block, Place, is_barrier, is_shuffle};
+use super::uniform::{Uniform, live_into};
+use super::values::{Unknown, Values};
+use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId, reached};
+use crate::expr::TermId;
+use crate::isa::Opcode;
+use crate::ptx::{Function, FunctionKind, Module, StateSpace};
+use crate::verify::program::{Role, arrays, results, role};
+
+/// Functions with more blocks times registers are not looked at.
+const MAX_SIZE: usize = 20_000_000;
+
+/// How many places behind a branch are tried for the one where both sides have met.
+const MAX_ENDS: usize = 8;
+
+/// A branch that may be left out.
+pub(super) struct Bypass {
+    /// The branch.
+    pub branch: u32,
+    /// Whether the side that stays is the one to which it jumps.
+    pub jumps: bool,
+    /// The blocks that only the other side leads to.
+    pub unused: Vec<BlockId>,
+}
+
+/// A function with its analyses.
+struct Subject<'p, 'm, 's> {
+    function: &'p Function<'s>,
+    module: &'p Module<'s>,
+    flow: &'p Flow<'m, 's>,
+    definitions: Definitions<'p, 'm, 's>,
+    behind: PostDominators,
+    uniform: Uniform,
+    live: Vec<FxHashSet<RegisterId>>,
+}
+
+/// The first branch of a kernel that may be left out.
+pub(super) fn bypass<'s>(
+    module: &Module<'s>,
+    function: &Function<'s>,
+    flow: &Flow<'_, 's>,
+) -> Option<Bypass> {
+    let size = flow.blocks.len() * flow.registers.len();
+    if function.kind != FunctionKind::Entry || size > MAX_SIZE {
+        return None;
+    }
+    let mut branches = flow.block_ids().filter_map(|block| {
+        let [one, other] = flow.block(block).successors[..] else { return None };
+        if !begins_at_barrier(flow, block) {
+            return None;
+        }
+        let sides = [(one, other), (other, one)];
+        let found = sides.into_iter().find_map(|(side, kept)| {
+            let EdgeCondition::Predicate(register, true) = side.condition else { return None };
+            let unused = only_by(flow, (block, side.to));
+            let shuffles = unused.iter().any(|block| has_shuffle(flow, *block));
+            shuffles.then_some((register, side.to, kept.to, unused))
+        });
+        Some((block, found?))
+    });
+    let first = branches.next()?;
+    let behind = PostDominators::of(flow);
+    let uniform = Uniform::of(flow, &behind);
+    let definitions = Definitions::of(flow, function);
+    let live = live_into(flow);
+    let subject = Subject { function, module, flow, definitions, behind, uniform, live };
+    std::iter::once(first).chain(branches).find_map(|(block, (register, side, kept, unused))| {
+        subject.is_bypass(block, register, (side, kept)).then(|| {
+            let branch = flow.block(block).end - 1;
+            let target = flow.insts[branch as usize].targets.first().copied();
+            Bypass { branch, jumps: target == Some(flow.block(kept).first), unused }
+        })
+    })
+}
+
+fn has_shuffle(flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    flow.block(block).instructions().any(|at| is_shuffle(&flow.insts[at]))
+}
+
+/// The blocks to which all ways lead along one edge.
+fn only_by(flow: &Flow<'_, '_>, edge: (BlockId, BlockId)) -> Vec<BlockId> {
+    let mut seen = vec![false; flow.blocks.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut seen[block.index()], true) {
+            continue;
+        }
+        let edges = flow.block(block).successors.iter();
+        work.extend(
+            edges.map(|one| (one.from, one.to)).filter(|one| *one != edge).map(|one| one.1),
+        );
+    }
+    flow.block_ids().filter(|block| !seen[block.index()]).collect()
+}
+
+/// Whether on all ways to a branch there is a barrier of the whole block, and nothing behind that which accesses memory
+/// that changes, or waits.
+fn begins_at_barrier(flow: &Flow<'_, '_>, branch: BlockId) -> bool {
+    let mut seen = vec![false; flow.blocks.len()];
+    let mut work = vec![branch];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut seen[block.index()], true) {
+            continue;
+        }
+        let mut insts = flow.block(block).instructions().rev();
+        match insts.find(|at| !is_quiet(&flow.insts[*at])) {
+            Some(at) if is_barrier(&flow.insts[at]) => {}
+            Some(_) => return false,
+            None => work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from)),
+        }
+    }
+    true
+}
+
+/// Whether an instruction of a kernel neither accesses memory that changes nor waits.
+fn is_quiet(inst: &Inst<'_, '_>) -> bool {
+    match role(inst) {
+        Role::Pure | Role::Branch => true,
+        Role::Load => inst.ast.form.space() == StateSpace::Param,
+        _ => false,
+    }
+}
+
+impl Subject<'_, '_, '_> {
+    /// Whether a thread block in which the predicate of a branch holds does the same on both sides.
+    fn is_bypass(
+        &self,
+        branch: BlockId,
+        predicate: RegisterId,
+        (side, kept): (BlockId, BlockId),
+    ) -> bool {
+        let flow = self.flow;
+        let last = &flow.insts[flow.block(branch).end as usize - 1];
+        let is_branch = last.ast.form.opcode == Opcode::Bra;
+        let together = self.uniform.all_pass(branch) && !self.uniform.varies(predicate);
+        let insts = flow.block(branch).instructions();
+        let noticed = insts.clone().rev().find(|at| !is_quiet(&flow.insts[*at]));
+        let start = noticed.map_or(insts.start, |at| at + 1) as u32;
+        let known = self.definitions.known(self.function, (branch, start), predicate);
+        if !is_branch
+            || !together
+            || !known.one_row
+            || known.most < known.least
+            || self.may_have_called(branch)
+        {
+            return false;
+        }
+        let mut end = Some(branch);
+        for _ in 0..MAX_ENDS {
+            end = end.and_then(|block| self.behind.immediate(block));
+            let Some(end) = end else { return false };
+            let place = Place {
+                flow,
+                definitions: &self.definitions,
+                uniform: &self.uniform,
+                known: &known,
+                branch,
+                start,
+                end,
+                kept,
+            };
+            if self.is_same(&place, side) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a function may have been called in front of a branch: some threads may have left the kernel there.
+    fn may_have_called(&self, branch: BlockId) -> bool {
+        let calls = |block: &BlockId| {
+            let mut insts = self.flow.block(*block).instructions();
+            insts.any(|at| self.flow.insts[at].ast.form.opcode == Opcode::Call)
+        };
+        self.flow.block_ids().filter(calls).any(|block| {
+            let reached = reached(&self.flow.blocks, [block], None);
+            reached.contains(&branch)
+        })
+    }
+
+    /// Whether the first instruction of a block that may order anything is a barrier of the whole block.
+    fn ends_at_barrier(&self, block: BlockId) -> bool {
+        let mut insts = self.flow.block(block).instructions();
+        let first = insts.find(|at| !is_quiet(&self.flow.insts[*at]));
+        first.is_some_and(|at| is_barrier(&self.flow.insts[at]))
+    }
+
+    /// Whether both sides leave the same behind at a place.
+    fn is_same(&self, place: &Place<'_, '_, '_>, side: BlockId) -> bool {
+        let mut values = Values::default();
+        let evaluated = self.evaluate(place, &mut values, place.kept);
+        let Some(old) = evaluated else { return false };
+        let Some(new) = self.evaluate(place, &mut values, side) else { return false };
+        // Each barrier of the block orders what stands around it: one must be left, unless there was none.
+        let ordered = new.barriers > 0 || old.barriers == 0 || self.ends_at_barrier(place.end);
+        let closed = !new.memory.is_open() || self.ends_at_barrier(place.end);
+        let last =
+            [&old, &new].into_iter().flat_map(|one| [one.memory.last_thread(), one.shuffling]);
+        let present = last.flatten().all(|thread| thread < place.known.least);
+        ordered
+            && closed
+            && present
+            && old.registers == new.registers
+            && old.memory.same(&new.memory)
+            && self.are_apart(&mut values, [&old.memory, &new.memory])
+    }
+
+    /// What all threads leave behind at the end of a side.
+    fn evaluate(
+        &self,
+        place: &Place<'_, '_, '_>,
+        values: &mut Values,
+        side: BlockId,
+    ) -> Option<Left> {
+        let mut block = Block::new(place, values, side);
+        block.run()?;
+        // The other registers do not change.
+        let next = self.flow.block(place.branch).successors.iter().map(|edge| edge.to);
+        let region = reached(&self.flow.blocks, next, Some(place.end));
+        let insts = region.iter().flat_map(|block| self.flow.block(*block).instructions());
+        let mut live: Vec<RegisterId> = insts
+            .flat_map(|at| results(&self.flow.insts[at]))
+            .filter(|register| self.live[place.end.index()].contains(register))
+            .collect();
+        live.sort_unstable();
+        live.dedup();
+        let mut registers = Vec::new();
+        for thread in 0..place.known.most {
+            for register in &live {
+                registers.push(block.value(thread, *register)?);
+            }
+        }
+        let (barriers, shuffling) = (block.barriers, block.last_shuffling);
+        Some(Left { registers, barriers, shuffling, memory: block.memory })
+    }
+
+    /// Whether no two arrays share bytes: there is one, or each is a variable of a known size and accessed within it.
+    fn are_apart(&self, values: &mut Values, memories: [&Memory; 2]) -> bool {
+        let mut extents: BTreeMap<TermId, (i64, i64)> = BTreeMap::new();
+        for (start, (from, to)) in memories.into_iter().flat_map(Memory::extents) {
+            let extent = extents.entry(start).or_insert((from, to));
+            *extent = (extent.0.min(from), extent.1.max(to));
+        }
+        if extents.len() <= 1 {
+            return true;
+        }
+        let mut known: FxHashMap<TermId, i64> = FxHashMap::default();
+        let arrays = arrays::declared(self.function).into_iter();
+        for array in arrays.chain(arrays::of_module(self.module)) {
+            let start = values.unknown(Unknown::Address(array.name), 32);
+            known.insert(start, i64::try_from(array.bytes).unwrap_or(0));
+        }
+        extents.iter().all(|(start, (from, to))| {
+            known.get(start).is_some_and(|bytes| *from >= 0 && to <= bytes)
+        })
+    }
+}
+
+/// What threads leave behind.
+struct Left {
+    registers: Vec<TermId>,
+    barriers: u32,
+    shuffling: Option<u32>,
+    memory: Memory,
+}
