@@ -160,7 +160,7 @@ const MAX_REFINEMENTS: usize = 8;
 /// look into terms are recursive.
 const MAX_LOOKED_INTO: u32 = 4096;
 
-fn is_selection(arena: &Arena, term: TermId) -> bool {
+pub(super) fn is_selection(arena: &Arena, term: TermId) -> bool {
     if matches!(arena.node(term), Node::IfThenElse(..)) {
         return true;
     }

@@ -4,7 +4,7 @@
 //!
 //! Intervals are circular: `first` to `last` counted upwards modulo 2^w.
 
-use super::conditions::simplify;
+use super::conditions::{is_selection, simplify};
 use rustc_hash::FxHashSet;
 
 use crate::expr::{Arena, Comparison, Node, Substitution, TermId, UnaryOp, mask, to_signed};
@@ -83,7 +83,7 @@ fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId])
         {
             let Some((part, other)) = solution(arena, x, y) else { continue };
             // (A lane receives a choice by facts that are known, too.)
-            let chosen = match is_choice(arena, part) {
+            let chosen = match is_selection(arena, part) {
                 true => simplify(arena, part, known),
                 false => part,
             };
@@ -91,10 +91,10 @@ fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId])
                 true => Some((part, other)),
                 false => solution(arena, chosen, other),
             };
-            solved.extend(found.filter(|(part, _)| occurring.contains(part)));
+            solved.extend(found);
         }
     }
-    if solved.is_empty() {
+    if !solved.iter().any(|(part, _)| occurring.contains(part)) {
         return false;
     }
     let mut put_in = Substitution::new();
@@ -124,15 +124,6 @@ fn below(arena: &Arena, roots: [TermId; 2]) -> FxHashSet<TermId> {
         }
     }
     found
-}
-
-/// Whether a term is a choice between two, widened or not.
-fn is_choice(arena: &Arena, term: TermId) -> bool {
-    match *arena.node(term) {
-        Node::IfThenElse(..) => true,
-        Node::ZeroExtend(inner) | Node::SignExtend(inner) => is_choice(arena, inner),
-        _ => false,
-    }
 }
 
 /// `x = y`, solved for the part that was made last: the part, and its equal.
