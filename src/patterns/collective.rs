@@ -274,17 +274,8 @@ fn word(form: &Form) -> &'static str {
 impl Shape for Found {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let one = &self.collective;
-        let (rule, reason) = match (&self.obstacle, &group.refusal) {
-            (Some(obstacle), _) => (Some(obstacle.rule().to_owned()), Some(obstacle.to_string())),
-            (None, Some(refusal)) => (Some(refusal.rule().to_owned()), Some(refusal.to_string())),
-            (None, None) => (None, None),
-        };
-        let cost = match &group.refusal {
-            Some(Refusal::DoesNotPay(unpaid)) => {
-                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
-            }
-            _ => group.price,
-        };
+        let obstacle = self.obstacle.as_ref().map(|one| (one.rule(), one.to_string()));
+        let (rule, reason) = group.kept_by(obstacle).unzip();
         let mut lines: Vec<u32> = one.network.iter().map(|at| places.line(*at)).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -307,7 +298,7 @@ impl Shape for Found {
             becomes: self.becomes.map(str::to_owned),
             guards: (group.is_chosen() && one.needs_consecutive)
                 .then(|| vec!["linear-lanes".to_owned()]),
-            cost: cost.map(Price::cost),
+            cost: group.weighed().map(Price::cost),
             rule,
             reason,
         });

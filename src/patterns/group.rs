@@ -71,6 +71,22 @@ pub struct Group {
 }
 
 impl Group {
+    /// The rule by which the group stays as it is, and the reason; what the pattern names comes before the refusal.
+    pub(super) fn kept_by(&self, obstacle: Option<(&str, String)>) -> Option<(String, String)> {
+        let refused = || self.refusal.as_ref().map(|one| (one.rule().to_owned(), one.to_string()));
+        obstacle.map(|(rule, reason)| (rule.to_owned(), reason)).or_else(refused)
+    }
+
+    /// Its costs, also where they are the reason to leave it as it is.
+    pub(super) fn weighed(&self) -> Option<Price> {
+        match &self.refusal {
+            Some(Refusal::DoesNotPay(unpaid)) => {
+                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
+            }
+            _ => self.price,
+        }
+    }
+
     /// A group of loads that is chosen and gets no code but in the place of the loads.
     pub fn of_loads(strategy: StrategyName, members: Vec<u32>, shape: impl Shape) -> Group {
         Group {

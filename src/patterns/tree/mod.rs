@@ -172,17 +172,8 @@ fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unpaid> 
 impl Shape for Found {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let Found { tree, obstacle } = self;
-        let (rule, reason) = match (obstacle, &group.refusal) {
-            (Some(obstacle), _) => (Some(obstacle.rule().to_owned()), Some(obstacle.to_string())),
-            (None, Some(refusal)) => (Some(refusal.rule().to_owned()), Some(refusal.to_string())),
-            (None, None) => (None, None),
-        };
-        let cost = match &group.refusal {
-            Some(Refusal::DoesNotPay(unpaid)) => {
-                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
-            }
-            _ => group.price,
-        };
+        let obstacle = obstacle.as_ref().map(|one| (one.rule(), one.to_string()));
+        let (rule, reason) = group.kept_by(obstacle).unzip();
         let mut lines: Vec<u32> = tree.accesses.iter().map(|at| places.line(*at)).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -206,7 +197,7 @@ impl Shape for Found {
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: tree.plan.is_ok().then(|| "shfl.sync.down".to_owned()),
             guards: group.is_chosen().then(|| vec!["one-row".to_owned()]),
-            cost: cost.map(Price::cost),
+            cost: group.weighed().map(Price::cost),
             rule,
             reason,
         });
