@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
 use crate::cfg::{Arg, Inst, LoopId, RegisterId};
-use crate::expr::{FunctionId, Node, Substitution, TermId};
+use crate::expr::{FunctionId, Node, Substitution, SymbolId, TermId};
 use crate::isa::Opcode;
 use crate::verify::record::{
     Assumed, HeaderRegister, LoopRecord, LoopValue, StoreRecord, at_entry, before_stores,
@@ -60,36 +60,45 @@ impl Carried {
             let flags: Vec<&LoopValue> =
                 own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
             let mut later = None;
-            for loop_value in own {
-                let Some(register) = loop_value.register else { continue };
-                let key = HeaderRegister { id, register };
-                if self.values.contains_key(&key) || self.withdrawn.contains(&key) {
-                    continue;
-                }
-                if let Some(value) =
-                    guess(comparison, id, before, (loop_value.initial, loop_value.latch))
-                {
-                    self.values.insert(key, Assumed { value, when: Vec::new() });
-                    continue;
-                }
-                if flags.is_empty() || comparison.terms.arena.width(loop_value.latch) == 1 {
-                    continue;
-                }
-                let later = later.get_or_insert_with(|| loads_later(comparison, id, before));
-                // What the flag of its use says comes first: others may say something else.
-                let used = flag_of(comparison, &after.values, register, MAX_LATER);
-                let mut flags = flags.clone();
-                flags.sort_by_key(|flag| flag.register != used);
-                let mut found: Option<Assumed> = None;
-                for flag in flags {
-                    let value = guess_when(comparison, later, flag, loop_value.latch);
-                    let (Some(value), Some(flag)) = (value, flag.register) else { continue };
-                    let assumed = found.get_or_insert_with(|| Assumed { value, when: Vec::new() });
-                    if assumed.value == value {
-                        assumed.when.push(flag);
+            // What is guessed of one register tells what the next of a chain gets from it.
+            let mut told: FxHashMap<SymbolId, TermId> = FxHashMap::default();
+            let mut open = own;
+            loop {
+                let mut left = Vec::new();
+                for loop_value in open.iter().copied() {
+                    let Some(register) = loop_value.register else { continue };
+                    let key = HeaderRegister { id, register };
+                    if self.values.contains_key(&key) || self.withdrawn.contains(&key) {
+                        continue;
                     }
+                    let latch = with_guesses(comparison.terms, &told, loop_value.latch);
+                    let found = guess(comparison, id, before, (loop_value.initial, latch))
+                        .map(|value| Assumed { value, when: Vec::new() });
+                    let found = found.or_else(|| {
+                        if flags.is_empty() || comparison.terms.arena.width(latch) == 1 {
+                            return None;
+                        }
+                        let later =
+                            later.get_or_insert_with(|| loads_later(comparison, id, before));
+                        // What the flag of its use says comes first: others may say something else.
+                        let used = flag_of(comparison, &after.values, register, MAX_LATER);
+                        let mut flags = flags.clone();
+                        flags.sort_by_key(|flag| flag.register != used);
+                        guess_under(comparison, later, &flags, latch)
+                    });
+                    let Some(assumed) = found else {
+                        left.push(loop_value);
+                        continue;
+                    };
+                    told.extend(
+                        comparison.terms.as_symbol(loop_value.symbol).map(|it| (it, assumed.value)),
+                    );
+                    self.values.insert(key, assumed);
                 }
-                self.values.extend(found.map(|assumed| (key, assumed)));
+                if left.is_empty() || left.len() == open.len() {
+                    break;
+                }
+                open = left;
             }
         }
         self.values.len() > known
@@ -258,6 +267,36 @@ fn loads_later(
             all.push(next);
         }
         found.push(all);
+    }
+    found
+}
+
+/// A value in which registers with a guess are what is guessed of them.
+fn with_guesses(terms: &mut Terms, told: &FxHashMap<SymbolId, TermId>, value: TermId) -> TermId {
+    if told.is_empty() {
+        return value;
+    }
+    Substitution::new().apply(&mut terms.arena, value, &mut |_, symbol, own| {
+        told.get(&symbol).copied().unwrap_or(own)
+    })
+}
+
+/// What a register holds where one of some flags is true: what the first of them says that says anything, and all that
+/// say the same.
+fn guess_under(
+    comparison: &mut Comparison<'_, '_>,
+    later: &[Vec<TermId>],
+    flags: &[&LoopValue],
+    latch: TermId,
+) -> Option<Assumed> {
+    let mut found: Option<Assumed> = None;
+    for flag in flags {
+        let value = guess_when(comparison, later, flag, latch);
+        let (Some(value), Some(flag)) = (value, flag.register) else { continue };
+        let assumed = found.get_or_insert_with(|| Assumed { value, when: Vec::new() });
+        if assumed.value == value {
+            assumed.when.push(flag);
+        }
     }
     found
 }

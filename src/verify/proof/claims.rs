@@ -86,7 +86,7 @@ impl Claims {
 }
 
 /// Whether one side of a claim is a symbol that the facts and the other side leave free.
-fn is_free(terms: &Terms, (a, b): Claim, facts: &[TermId]) -> bool {
+pub(super) fn is_free(terms: &Terms, (a, b): Claim, facts: &[TermId]) -> bool {
     let arena = &terms.arena;
     let may_be_anything = |term: TermId| {
         let range = arena.range(term);

@@ -9,7 +9,7 @@ use crate::expr::{Comparison, Node, TermId};
 use crate::ptx::StateSpace;
 use crate::solver::Judgement;
 use crate::verify::record::{Accessed, StoreRecord, before_stores, unmarked};
-use crate::verify::terms::{Function, Terms, Truth, conditions, wrap};
+use crate::verify::terms::{Function, Terms, Truth, conditions, disjoint};
 
 /// The most low bits by which accesses are distinguished: strides of unrolled loops over wide elements.
 const MAX_LOW_BITS: u8 = 7;
@@ -102,26 +102,32 @@ impl Prover {
             return true;
         }
         let ahead = self.induction.apply(terms, ahead);
-        wrap::disjoint(&mut terms.arena, ahead, (store.bytes, bytes), known)
+        disjoint(&mut terms.arena, ahead, (store.bytes, bytes), known)
     }
 
     /// Whether the low bits of a distance between two accesses are those of no distance at which they overlap: an index
     /// that starts at 1 and grows by 4 is never 0, however often it wraps around. The first access is `first` bytes long
     /// and `ahead` bytes ahead of the second, which is `second` bytes long.
     fn differ_in_low_bits(
-        &self,
+        &mut self,
         terms: &mut Terms,
         ahead: TermId,
         (first, second): (u32, u32),
     ) -> bool {
-        (2..=MAX_LOW_BITS).rev().any(|bits| {
+        let key = (ahead, first, second);
+        if let Some(&differ) = self.differing_low_bits.get(&key) {
+            return differ;
+        }
+        let differ = (2..=MAX_LOW_BITS).rev().any(|bits| {
             let low = self.low_bits.of(terms, ahead, bits);
             terms.arena.constant_value(low).is_some_and(|low| {
                 // They overlap from `1 - first` to `second - 1`; the differences of the low bits are those modulo 2^bits.
                 let overlap = 1 - i64::from(first)..i64::from(second);
                 overlap.into_iter().all(|distance| distance.rem_euclid(1 << bits) != low as i64)
             })
-        })
+        });
+        self.differing_low_bits.insert(key, differ);
+        differ
     }
 
     /// Steps over stores that are shown to leave the loaded bytes alone, as far as `enough`: at first on all paths alike,

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::by_lane::ByLane;
-use super::claims::Claims;
+use super::claims::{Claims, is_free};
 use super::exchange::Exchanges;
 use super::facts::{
     SHAPES, abstracted, assumptions, facts_of_other_lanes, in_shape, with_divisions,
@@ -48,6 +48,8 @@ pub(in crate::verify) struct Prover {
     pub induction: Induction,
     /// The low bits of the registers of the original's loops.
     pub low_bits: LowBits,
+    /// By distance and bytes of two accesses, whether its low bits tell them apart.
+    pub differing_low_bits: FxHashMap<(TermId, u32, u32), bool>,
     /// What shuffles have delivered to lanes one by one.
     pub by_lane: ByLane,
     /// What whole warps exchange.
@@ -81,6 +83,7 @@ impl Prover {
             stores: original.stores.clone(),
             induction,
             low_bits: LowBits::new(terms, &[original], &[]),
+            differing_low_bits: FxHashMap::default(),
             by_lane: ByLane::default(),
             exchanges: Exchanges::default(),
             lemmas: FxHashSet::default(),
@@ -136,7 +139,8 @@ impl Prover {
         {
             return Judgement::Proved;
         }
-        if !self.deciding && self.refuted >= MAX_REFUTED {
+        // A symbol that may be anything is equal only where nothing holds, and products are hardly why.
+        if !self.deciding && self.refuted >= MAX_REFUTED || is_free(at.terms, claim, &assumptions) {
             return Judgement::Unknown;
         }
         self.ask_exactly(at.terms, claim, &assumptions)

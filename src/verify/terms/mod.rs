@@ -8,10 +8,12 @@
 //! - `commute`: operands whose order does not matter
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
+//! - `apart`: accesses without a common byte, decided by intervals
 //! - `parts`: what follows for the parts of two equal terms
 //! - `hardware`: what holds of every lane by the layout of blocks
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 
+mod apart;
 pub(in crate::verify) mod commute;
 pub(in crate::verify) mod conditions;
 pub(in crate::verify) mod division;
@@ -23,6 +25,7 @@ mod symbols;
 mod truth;
 pub(in crate::verify) mod wrap;
 
+pub(in crate::verify) use apart::disjoint;
 pub(in crate::verify) use functions::{
     BranchTarget, FloatComparison, Function, Lattice, Operation, Output,
 };
