@@ -90,9 +90,10 @@ impl Carried {
                         left.push(loop_value);
                         continue;
                     };
-                    told.extend(
-                        comparison.terms.as_symbol(loop_value.symbol).map(|it| (it, assumed.value)),
-                    );
+                    let told_by =
+                        assumed.at_header(comparison.terms, loop_value.symbol, &after.values);
+                    let symbol = comparison.terms.as_symbol(loop_value.symbol);
+                    told.extend(symbol.map(|symbol| (symbol, told_by)));
                     self.values.insert(key, assumed);
                 }
                 if left.is_empty() || left.len() == open.len() {
@@ -271,14 +272,32 @@ fn loads_later(
     found
 }
 
+impl Assumed {
+    /// The value of a register's symbol as the next evaluation will have it.
+    fn at_header(&self, terms: &mut Terms, symbol: TermId, values: &[LoopValue]) -> TermId {
+        if self.when.is_empty() {
+            return self.value;
+        }
+        let is_flag = |one: &&LoopValue| one.register.is_some_and(|it| self.when.contains(&it));
+        let never = terms.arena.boolean(false);
+        let flags = values.iter().filter(is_flag);
+        let known = flags.fold(never, |known, flag| terms.arena.or(known, flag.symbol));
+        terms.arena.if_then_else(known, self.value, symbol)
+    }
+}
+
 /// A value in which registers with a guess are what is guessed of them.
 fn with_guesses(terms: &mut Terms, told: &FxHashMap<SymbolId, TermId>, value: TermId) -> TermId {
     if told.is_empty() {
         return value;
     }
-    Substitution::new().apply(&mut terms.arena, value, &mut |_, symbol, own| {
-        told.get(&symbol).copied().unwrap_or(own)
-    })
+    let arena = &mut terms.arena;
+    let value = Substitution::new()
+        .apply(arena, value, &mut |_, symbol, own| told.get(&symbol).copied().unwrap_or(own));
+    let Node::IfThenElse(condition, a, b) = *arena.node(value) else { return value };
+    let a = conditions::under(arena, a, condition, true);
+    let b = conditions::under(arena, b, condition, false);
+    arena.if_then_else(condition, a, b)
 }
 
 /// What a register holds where one of some flags is true: what the first of them says that says anything, and all that
