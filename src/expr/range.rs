@@ -86,8 +86,10 @@ impl Range {
                 Range { umin, umax, zeros, ones, ..full }.close(width)
             }
             Node::SignExtend(a) => {
-                let Range { smin, smax, .. } = terms.range(*a);
-                Range { smin, smax, ..full }.close(width)
+                let Range { smin, smax, zeros, ones, .. } = terms.range(*a);
+                let narrow = mask(terms.width(*a));
+                let (zeros, ones) = (full.zeros | zeros & narrow, ones & narrow);
+                Range { smin, smax, zeros, ones, ..full }.close(width)
             }
             Node::Extract(a, low) => {
                 let Range { zeros, ones, .. } = terms.range(*a);
@@ -191,20 +193,22 @@ fn sum_range(terms: &impl Terms, width: u8, constant: u64, addends: &[(TermId, u
     {
         (range.umin, range.umax) = (low as u64, high as u64);
     }
-    // Low bits that are zero in every summand are zero in the sum.
-    let low_zeros = addends
-        .iter()
-        .map(|&(term, coefficient)| {
-            terms.range(term).zeros.trailing_ones() + coefficient.trailing_zeros()
-        })
-        .min()
-        .unwrap_or(64)
-        .min(constant.trailing_zeros())
-        .min(u32::from(width));
-    if low_zeros > 0 {
-        range.zeros |= mask(low_zeros as u8);
+    // Low bits that are known of every summand are known of the sum.
+    let (mut known, mut low) = (u32::from(width), constant);
+    for &(term, coefficient) in addends {
+        let Range { zeros, ones, .. } = terms.range(term);
+        let bits = (zeros | ones).trailing_ones();
+        known = known.min(bits + coefficient.trailing_zeros());
+        low = low.wrapping_add(coefficient.wrapping_mul(ones & low_mask(bits)));
     }
+    range.zeros |= !low & low_mask(known);
+    range.ones |= low & low_mask(known);
     range.close(width)
+}
+
+/// So many ones, from the lowest bit on.
+fn low_mask(bits: u32) -> u64 {
+    1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1)
 }
 
 fn binary_range(terms: &impl Terms, op: BinaryOp, a: TermId, b: TermId, width: u8) -> Range {

@@ -348,6 +348,14 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
                 x,
                 y,
             ) => corners.extend([u64::MAX, 0].map(|by| Corner::Above(x, y, by))),
+            // What is shifted by the whole width is nothing, whatever it was.
+            Node::Binary(
+                BinaryOp::ShiftLeft | BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight,
+                _,
+                amount,
+            ) => {
+                corners.extend([0, 1].map(|value| Corner::Value(amount, value)));
+            }
             Node::SignExtend(x) => {
                 let half = mask(arena.width(x)) >> 1;
                 corners.extend([half, half + 1].map(|value| Corner::Value(x, value)));
@@ -374,6 +382,7 @@ mod tests {
         a_clamped_index_is_refuted_at_the_edge,
         a_periodic_index_is_refuted_at_the_edge,
         an_index_is_refuted_where_it_wraps_around,
+        a_shift_is_refuted_where_something_is_left,
         an_index_of_two_digits_is_refuted_where_it_wraps_around,
         bounds_of_symbols_hold_in_every_counterexample,
         a_path_that_cannot_be_taken_agrees_with_nothing,
@@ -440,6 +449,19 @@ mod tests {
         assert_eq!(searched(&arena, &path, (extended, after)), Search::Counterexample);
         let path = [arena.compare(Comparison::SignedLess, x, n)];
         assert_eq!(searched(&arena, &path, (extended, after)), Search::Agreement);
+    }
+
+    /// By most amounts both sides are shifted to 0.
+    fn a_shift_is_refuted_where_something_is_left() {
+        let mut arena = Arena::new();
+        let amount = symbol(&mut arena, 0, 32);
+        let amount = arena.add_constant(amount, 12345);
+        let [nine, fourteen] = [9, 14].map(|value| arena.constant(value, 32));
+        let claim = (
+            arena.binary(BinaryOp::ShiftLeft, nine, amount),
+            arena.binary(BinaryOp::ShiftLeft, fourteen, amount),
+        );
+        assert_eq!(searched(&arena, &[], claim), Search::Counterexample);
     }
 
     fn an_index_of_two_digits_is_refuted_where_it_wraps_around() {
