@@ -206,7 +206,7 @@ fn sum_range(terms: &impl Terms, width: u8, constant: u64, addends: &[(TermId, u
     range.close(width)
 }
 
-/// So many ones, from the lowest bit on.
+/// A mask of the `bits` lowest bits.
 fn low_mask(bits: u32) -> u64 {
     1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1)
 }

@@ -348,7 +348,7 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
                 x,
                 y,
             ) => corners.extend([u64::MAX, 0].map(|by| Corner::Above(x, y, by))),
-            // What is shifted by the whole width is nothing, whatever it was.
+            // Shifted by its width or more, any value becomes 0.
             Node::Binary(
                 BinaryOp::ShiftLeft | BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight,
                 _,

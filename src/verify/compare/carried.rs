@@ -60,7 +60,7 @@ impl Carried {
             let flags: Vec<&LoopValue> =
                 own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
             let mut later = None;
-            // What is guessed of one register tells what the next of a chain gets from it.
+            // The guess for one register tells the value that the next of a chain gets from it.
             let mut told: FxHashMap<SymbolId, TermId> = FxHashMap::default();
             let mut open = own;
             loop {
@@ -286,7 +286,7 @@ impl Assumed {
     }
 }
 
-/// A value in which registers with a guess are what is guessed of them.
+/// A value in which registers with a guess are replaced by it.
 fn with_guesses(terms: &mut Terms, told: &FxHashMap<SymbolId, TermId>, value: TermId) -> TermId {
     if told.is_empty() {
         return value;
@@ -300,8 +300,8 @@ fn with_guesses(terms: &mut Terms, told: &FxHashMap<SymbolId, TermId>, value: Te
     arena.if_then_else(condition, a, b)
 }
 
-/// What a register holds where one of some flags is true: what the first of them says that says anything, and all that
-/// say the same.
+/// The value of a register where one of some flags is true: by the first flag that tells one, and all that tell the
+/// same.
 fn guess_under(
     comparison: &mut Comparison<'_, '_>,
     later: &[Vec<TermId>],

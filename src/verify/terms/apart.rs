@@ -1,12 +1,12 @@
-//! Accesses that have no byte in common, by intervals that what is known leaves their distance, without a solver.
+//! Accesses that have no byte in common, by the intervals that facts leave their distance, without a solver.
 //!
 //! A distance is a sum modulo 2^w. What widens a narrower number is read as that number, in every case of sums in it that
-//! may wrap around; what is known excludes values of the whole sum or of what its parts widen.
+//! may wrap around; facts exclude values of the whole sum or of the numbers that its addends widen.
 
 use super::wrap::{Interval, Pair, paired, possible_by, stays_in_range, widened};
 use crate::expr::{Arena, Comparison, Node, TermId, mask, to_signed};
 
-/// Whether two accesses have no byte in common, by intervals that what is known leaves their distance: the
+/// Whether two accesses have no byte in common, by the intervals that facts leave their distance: the
 /// first is `first` bytes long, and `ahead` bytes ahead of the second. False means nothing.
 pub(in crate::verify) fn disjoint(
     arena: &mut Arena,
@@ -47,7 +47,7 @@ pub(in crate::verify) fn disjoint(
     })
 }
 
-/// A sum less what is known to be 0, where fewer addends are left so.
+/// A sum less differences that facts say are 0, where fewer addends are left so.
 fn shortened(arena: &mut Arena, mut sum: TermId, known: &[TermId]) -> TermId {
     for &fact in known {
         let Node::Compare(Comparison::Equal, x, y) = *arena.node(fact) else { continue };
@@ -68,7 +68,7 @@ fn shortened(arena: &mut Arena, mut sum: TermId, known: &[TermId]) -> TermId {
 /// The pairs of which it is asked whether they wrap around: each doubles the cases.
 const MAX_WRAPPING: usize = 2;
 
-/// What a sum is in each case, where `ext(x + k) - ext(x)` is `k`, or else less by 2^w (more, if `k` is negative) since
+/// A sum in each case: `ext(x + k) - ext(x)` is `k`, or else less by 2^w (more, if `k` is negative) since
 /// `x + k` wraps around.
 fn sums_of_cases(arena: &mut Arena, sum: TermId, known: &[TermId]) -> Vec<TermId> {
     let width = arena.width(sum);
@@ -95,8 +95,8 @@ fn sums_of_cases(arena: &mut Arena, sum: TermId, known: &[TermId]) -> Vec<TermId
     constants.into_iter().map(&mut with).collect()
 }
 
-/// The values that a sum may have by the ranges of its addends and by what is known of what they widen; none if that
-/// may be any value.
+/// The values that a sum may have by the ranges of its addends and by facts about the numbers that they widen; none if
+/// that may be any value.
 fn hull(arena: &mut Arena, sum: TermId, known: &[TermId]) -> Option<Interval> {
     let width = arena.width(sum);
     let (constant, addends) = arena.linear_parts(sum);
@@ -115,8 +115,8 @@ fn hull(arena: &mut Arena, sum: TermId, known: &[TermId]) -> Option<Interval> {
     Some(Interval::through(low as u64, high as u64, width))
 }
 
-/// The least and the greatest number that an addend stands for: what it widens, read as it is widened, within what
-/// each fact leaves of it.
+/// The least and the greatest number that an addend stands for: the number that it widens, read as it is widened, in
+/// the interval that each fact leaves it.
 fn bounds(arena: &mut Arena, term: TermId, known: &[TermId]) -> (i128, i128) {
     let (base, signed) = widened(arena, term).unwrap_or((term, false));
     let width = arena.width(base);
@@ -184,7 +184,7 @@ mod tests {
         assert!(proved > 800, "only {proved} are proved");
     }
 
-    /// Two accesses whose distance is a sum of what was widened, for all values of its parts.
+    /// Two accesses whose distance is a sum of widened numbers, for all values of these.
     fn no_two_accesses_at_widened_distances_are_wrongly_apart() {
         const WIDTH: u8 = 6;
         let mut arena = Arena::new();
