@@ -18,11 +18,12 @@ use super::options::Output;
 use super::scan::{Scan, Written};
 use super::{io, library};
 use crate::holes;
+use crate::isa::ScalarType;
 use crate::source::{SourceFile, listed};
 use crate::synth::ast::Statement;
+use crate::synth::emit;
 use crate::synth::emit::build;
 use crate::synth::emit::kernel::Kernel;
-use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
 use crate::synth::{self, Lowered, network, place, report, scan, states};
 use crate::timings::Timings;
@@ -63,7 +64,7 @@ pub(super) struct Synth {
     /// The bits of an element in emitted PTX, 32 if nothing else is said; of a loop's numbers in emitted code, as many
     /// as its operator needs
     #[arg(long, value_name = "32|64", value_parser = width)]
-    width: Option<Width>,
+    width: Option<ScalarType>,
     /// The name of the emitted code; the sketch's own if nothing else is said
     #[arg(long, value_name = "NAME", value_parser = identifier)]
     name: Option<String>,
@@ -135,10 +136,10 @@ enum Emit {
 }
 
 /// Reads a width.
-fn width(text: &str) -> Result<Width, String> {
+fn width(text: &str) -> Result<ScalarType, String> {
     match text {
-        "32" => Ok(Width::B32),
-        "64" => Ok(Width::B64),
+        "32" => Ok(ScalarType::B32),
+        "64" => Ok(ScalarType::B64),
         _ => Err("an element has 32 or 64 bits".to_owned()),
     }
 }
@@ -282,7 +283,9 @@ impl Synth {
                 }
                 (Emit::Table, _) | (_, None) => Ok(report::table(source, &sketch, &found, mode)),
                 (Emit::Cuda, Some(solution)) => code.cuda(solution),
-                (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width.unwrap_or(Width::B32)),
+                (Emit::Ptx, Some(solution)) => {
+                    code.ptx(solution, self.width.unwrap_or(ScalarType::B32))
+                }
             })?;
         self.output.write(&text)?;
         if found.exhausted_budget {
@@ -356,7 +359,7 @@ impl Synth {
             Emit::Cuda => Written::Cuda,
             Emit::Ptx => Written::Ptx,
         };
-        let bits = self.width.map(|width| width.bits() as u32);
+        let bits = self.width.map(|width| width.bits());
         let (defines, output) = (&self.define, &self.output);
         let (name, check, lists) = (self.named(source), self.check, self.lists);
         Scan { source, tree, defines, written, name, check, lists, bits, output, timings }.run()
@@ -504,7 +507,7 @@ impl Code<'_> {
         emit::cuda(&kernel, &self.comment(solution)).map_err(|why| self.failure(why))
     }
 
-    fn ptx(&self, solution: &Solution, width: Width) -> Result<String, Failure> {
+    fn ptx(&self, solution: &Solution, width: ScalarType) -> Result<String, Failure> {
         let kernel = self.kernel(solution)?;
         emit::ptx(&kernel, &self.comment(solution), width).map_err(|why| self.failure(why))
     }
@@ -513,7 +516,7 @@ impl Code<'_> {
     fn check(&self, solution: &Solution) -> Result<(), Failure> {
         let kernel = self.kernel(solution)?;
         let entry = format!("{}_kernel", kernel.name);
-        for width in [Width::B64, self.command.width.unwrap_or(Width::B32)] {
+        for width in [ScalarType::B64, self.command.width.unwrap_or(ScalarType::B32)] {
             let code = self.ptx(solution, width)?;
             let checked = emit::check::check(&kernel, self.sketch, &code, &entry, width);
             checked.map_err(|why| self.failure(format!("the emitted code is wrong: {why}")))?;
