@@ -9,6 +9,7 @@
 //!   what it found.
 //! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
 //! - `scan`: sketches of loops, for which an associative operator is looked for.
+//! - `problem`: all kinds of sketches behind one trait.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that. `library`: headers of solutions.
 
 pub mod ast;
@@ -20,6 +21,7 @@ pub mod lower;
 pub mod network;
 mod parse;
 pub mod place;
+pub(crate) mod problem;
 pub mod program;
 pub mod report;
 pub mod resources;
