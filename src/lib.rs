@@ -91,7 +91,7 @@
 //! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
 //! - [`strategies`]: the strategies by name, with the words for each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
-//! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
+//! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree, and instructions as text. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
 //! - `solver`: z3 behind three-valued answers; no other module names z3.

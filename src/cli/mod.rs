@@ -35,7 +35,6 @@ mod python;
 pub mod report;
 mod rewrite;
 pub mod run;
-mod scan;
 mod synth;
 mod timing;
 mod toolkit;

@@ -15,16 +15,15 @@ use signal_hook::flag;
 
 use super::exit::{Failure, Status};
 use super::options::Output;
-use super::scan::{Scan, Written};
 use super::{io, library};
 use crate::holes;
+use crate::isa::ScalarType;
 use crate::source::{SourceFile, listed};
+use crate::synth;
 use crate::synth::ast::Statement;
-use crate::synth::emit::build;
-use crate::synth::emit::kernel::Kernel;
-use crate::synth::emit::{self, Width};
-use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
-use crate::synth::{self, Lowered, network, place, report, scan, states};
+use crate::synth::emit;
+use crate::synth::problem::{self, Language, Request, Verdict};
+use crate::synth::search::{Mode, Progress};
 use crate::timings::Timings;
 
 /// `synth`
@@ -63,7 +62,7 @@ pub(super) struct Synth {
     /// The bits of an element in emitted PTX, 32 if nothing else is said; of a loop's numbers in emitted code, as many
     /// as its operator needs
     #[arg(long, value_name = "32|64", value_parser = width)]
-    width: Option<Width>,
+    width: Option<ScalarType>,
     /// The name of the emitted code; the sketch's own if nothing else is said
     #[arg(long, value_name = "NAME", value_parser = identifier)]
     name: Option<String>,
@@ -114,12 +113,6 @@ const LIBRARY_ALONE: [&str; 13] = [
     "check", "tables", "output",
 ];
 
-/// How many tables are tried to name a family that would do.
-const TRIED_FOR_HINT: u64 = 20_000;
-
-/// The most solutions that `--all` writes.
-const MOST_WRITTEN: usize = 1000;
-
 /// The output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Emit {
@@ -135,10 +128,10 @@ enum Emit {
 }
 
 /// Reads a width.
-fn width(text: &str) -> Result<Width, String> {
+fn width(text: &str) -> Result<ScalarType, String> {
     match text {
-        "32" => Ok(Width::B32),
-        "64" => Ok(Width::B64),
+        "32" => Ok(ScalarType::B32),
+        "64" => Ok(ScalarType::B64),
         _ => Err("an element has 32 or 64 bits".to_owned()),
     }
 }
@@ -170,11 +163,6 @@ impl Wanted {
 }
 
 impl Synth {
-    /// The name of the code.
-    fn named(&self, source: &SourceFile) -> String {
-        self.name.clone().unwrap_or_else(|| emit::identifier(source.name()))
-    }
-
     /// Solves the sketch and writes what was found.
     ///
     /// # Errors
@@ -204,110 +192,65 @@ impl Synth {
             }
         };
         let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
-        if self.lists.is_some() && !scan::is_loop(&tree) {
-            let why = "--lists is for sketches with a loop";
-            return Err(Failure::about(source.name(), why));
-        }
-        if network::is_network(&tree) || place::is_placement(&tree) {
-            self.one_answer(&source)?;
-        }
-        if network::is_network(&tree) {
-            return self.network(&source, &tree, timings);
-        }
-        if place::is_placement(&tree) {
-            return self.placement(&source, &tree, timings);
-        }
-        if scan::is_loop(&tree) {
-            return self.serial_loop(&source, &tree, timings);
-        }
-        self.movement(&source, &tree, timings)
-    }
-
-    /// Solves the sketch of a data movement.
-    fn movement(
-        &self,
-        source: &SourceFile,
-        tree: &[Statement],
-        timings: Option<&Timings>,
-    ) -> Result<Status, Failure> {
-        let mut sketch = Timings::measure(timings, "lower", || {
-            synth::lower::lower(source, tree, &self.define, self.space)
-        })?;
-        // An interrupted search ends with its results so far; a second signal ends the program.
-        let stop = Arc::new(AtomicBool::new(false));
-        let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
-            .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)));
-        if let Err(error) = handlers {
-            log::warn!("an interrupted search ends without a result: {error}");
-        }
-        let mode = self.wanted.mode();
-        let progress = Progress::default();
-        let limits = Limits {
-            mode,
+        let (stop, progress) = (Arc::new(AtomicBool::new(false)), Progress::default());
+        let request = Request {
+            source: &source,
+            tree: &tree,
+            defines: &self.define,
+            space: self.space,
+            mode: self.wanted.mode(),
             tables: self.tables,
-            solutions: MOST_WRITTEN,
-            stop: Some(&stop),
-            progress: Some(&progress),
+            states: self.states,
+            name: self.name.clone(),
+            bits: self.width.map(|width| width.bits()),
+            lists: self.lists,
+            stop: &stop,
+            progress: &progress,
         };
-        let found = Timings::measure(timings, "search", || {
-            shown(&progress, || search(&mut sketch.program, &limits))
+        let failure = |why: String| Failure::about(source.name(), why);
+        if let Some(why) = problem::unfit(&request) {
+            return Err(failure(why));
+        }
+        let mut problem = Timings::measure(timings, "lower", || problem::read(&request))?;
+        if problem.is_interruptible() {
+            // An interrupted search ends with its results so far; a second signal ends the program.
+            let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
+                .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)));
+            if let Err(error) = handlers {
+                log::warn!("an interrupted search ends without a result: {error}");
+            }
+        }
+        let shows = problem.is_interruptible();
+        let solved = Timings::measure(timings, "search", || match shows {
+            true => shown(&progress, || problem.solve()),
+            false => problem.solve(),
         });
-        let code = Code { command: self, source, tree, sketch: &sketch };
-        if let Some(dead) = &found.dead {
-            if self.emit == Emit::Json {
-                self.output.write(&io::json(&report::report(source, tree, &sketch, &found))?)?;
-            } else if mode == Mode::Count {
-                self.output.write(&report::table(source, &sketch, &found, mode))?;
+        if self.check && solved {
+            let note = Timings::measure(timings, "check", || problem.check()).map_err(failure);
+            if note.is_err() && self.emit == Emit::Json && problem.is_proved() {
+                self.output.write(&problem.json()?.unwrap_or_default())?;
             }
-            let why = report::empty(source, &sketch, dead);
-            let wider = report::with_table(source, &sketch, dead);
-            let solved = wider.filter(|wider| self.has_solution(wider));
-            let hint = "with family `table` in this place there is a solution: any function of the coordinates";
-            let why = if solved.is_some() { why.with_hint(hint) } else { why };
-            return Err(Failure::from(why).with_status(Status::EMPTY));
+            let note = note?;
+            note.iter().for_each(|note| io::complain(note));
         }
-        if self.check {
-            for solution in &found.solutions {
-                Timings::measure(timings, "check", || code.check(solution))?;
+        let text = Timings::measure(timings, "write", || match self.emit {
+            Emit::Json => Ok(problem.json()?),
+            Emit::Cuda if solved => problem.code(Language::Cuda).map(Some).map_err(failure),
+            Emit::Ptx if solved => problem.code(Language::Ptx).map(Some).map_err(failure),
+            _ => Ok(problem.table()),
+        })?;
+        text.map_or(Ok(()), |text| self.output.write(&text))?;
+        match problem.verdict() {
+            Verdict::Solved => Ok(Status::SUCCESS),
+            Verdict::Unfinished(why) => {
+                why.iter().for_each(|why| io::complain(&format!("{}: {why}", source.name())));
+                Ok(Status::BUDGET)
+            }
+            Verdict::Empty(why, over) => {
+                let status = if over { Status::BUDGET } else { Status::EMPTY };
+                Err(Failure::from(*why).with_status(status))
             }
         }
-        let text =
-            Timings::measure(timings, "write", || match (self.emit, found.solutions.first()) {
-                (Emit::Json, chosen) => {
-                    let mut report = report::report(source, tree, &sketch, &found);
-                    if let Some(chosen) = chosen.filter(|_| self.states) {
-                        report.states = states::states(source, tree, &sketch, chosen);
-                    }
-                    io::json(&report)
-                }
-                (Emit::Table, _) | (_, None) => Ok(report::table(source, &sketch, &found, mode)),
-                (Emit::Cuda, Some(solution)) => code.cuda(solution),
-                (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width.unwrap_or(Width::B32)),
-            })?;
-        self.output.write(&text)?;
-        if found.exhausted_budget {
-            let why = match stop.load(Ordering::Relaxed) {
-                true => "interrupted".to_owned(),
-                false if found.too_large => {
-                    format!("its plan would take more than {} MiB", MOST_PLANNED >> 20)
-                }
-                false => format!("it has tried as many tables as --tables {} allows", self.tables),
-            };
-            io::complain(&format!("{}: the search has not ended: {why}", source.name()));
-            return Ok(Status::BUDGET);
-        }
-        Ok(Status::SUCCESS)
-    }
-
-    /// Whether a sketch of data movement has a solution that a few tables lead to.
-    fn has_solution(&self, source: &SourceFile) -> bool {
-        let Ok(tree) = synth::parse(source) else { return false };
-        let lowered = synth::lower::lower(source, &tree, &self.define, self.space);
-        let Ok(mut sketch) = lowered else { return false };
-        let mode = Mode::First;
-        let limits =
-            Limits { mode, tables: TRIED_FOR_HINT, solutions: 1, stop: None, progress: None };
-        !search(&mut sketch.program, &limits).solutions.is_empty()
     }
 
     /// The sketch as a tree; whatever `-D` names has to be a param of it.
@@ -323,122 +266,6 @@ impl Synth {
             return Err(Failure::about(source.name(), why));
         }
         Ok(tree)
-    }
-
-    /// Refuses options that ask for several solutions where there is one answer.
-    fn one_answer(&self, source: &SourceFile) -> Result<(), Failure> {
-        let asked = [(self.wanted.all, "--all"), (self.wanted.count, "--count")];
-        match asked.into_iter().find(|(asked, _)| *asked) {
-            None => Ok(()),
-            Some((_, option)) => {
-                let why = format!("{option} is for sketches of steps, folds and goals");
-                Err(Failure::about(source.name(), why))
-            }
-        }
-    }
-
-    /// Solves the sketch of a loop.
-    fn serial_loop(
-        &self,
-        source: &SourceFile,
-        tree: &[Statement],
-        timings: Option<&Timings>,
-    ) -> Result<Status, Failure> {
-        let asked =
-            [(self.states, "--states"), (self.wanted.all, "--all"), (self.wanted.count, "--count")];
-        if let Some((_, option)) = asked.into_iter().find(|(asked, _)| *asked) {
-            let why = format!("{option} is for sketches of data movement; a loop has one operator");
-            return Err(Failure::about(source.name(), why));
-        }
-        let written = match self.emit {
-            Emit::Table => Written::Table,
-            Emit::Json => Written::Json,
-            Emit::Cuda => Written::Cuda,
-            Emit::Ptx => Written::Ptx,
-        };
-        let bits = self.width.map(|width| width.bits() as u32);
-        let (defines, output) = (&self.define, &self.output);
-        let (name, check, lists) = (self.named(source), self.check, self.lists);
-        Scan { source, tree, defines, written, name, check, lists, bits, output, timings }.run()
-    }
-
-    /// Solves the sketch of a network.
-    fn network(
-        &self,
-        source: &SourceFile,
-        tree: &[Statement],
-        timings: Option<&Timings>,
-    ) -> Result<Status, Failure> {
-        let problem = network::problem(source, tree, &self.define)?;
-        let outcome = Timings::measure(timings, "search", || network::search(&problem));
-        if let Some(dead) = &outcome.dead {
-            let status = if outcome.over { Status::BUDGET } else { Status::EMPTY };
-            let why = network::empty(source, &problem, dead, outcome.over);
-            return Err(Failure::from(why).with_status(status));
-        }
-        if let Some(solution) = &outcome.solution {
-            let name = self.named(source);
-            let failure = |why| Failure::about(source.name(), why);
-            if self.check {
-                Timings::measure(timings, "check", || {
-                    network::check(&problem, solution, &name)
-                        .map_err(|why| failure(format!("the emitted code is wrong: {why}")))
-                })?;
-            }
-            let table = || network::table(source, &problem, solution);
-            let text = Timings::measure(timings, "write", || match self.emit {
-                Emit::Json => io::json(&network::json(source, &problem, solution)),
-                Emit::Table => Ok(table()),
-                Emit::Cuda => network::cuda(&problem, solution, &name, &table()).map_err(failure),
-                Emit::Ptx => {
-                    let sum = network::Operator::Sum;
-                    network::ptx(&problem, solution, &name, sum, &table()).map_err(failure)
-                }
-            })?;
-            self.output.write(&text)?;
-        }
-        Ok(Status::SUCCESS)
-    }
-}
-
-impl Synth {
-    /// Solves the sketch of a placement.
-    fn placement(
-        &self,
-        source: &SourceFile,
-        tree: &[Statement],
-        timings: Option<&Timings>,
-    ) -> Result<Status, Failure> {
-        let problem = place::problem(source, tree, &self.define)?;
-        let outcome = Timings::measure(timings, "search", || place::search(&problem));
-        let Some(outcome) = outcome else {
-            let why = place::empty(source, &problem);
-            return Err(Failure::from(why).with_status(Status::EMPTY));
-        };
-        let name = self.named(source);
-        let code = || {
-            let mut comment = format!("{name} by ptxasw synth\n");
-            comment.push_str(&place::table(source, &problem, &outcome));
-            place::ptx(&name, &problem, &outcome, &comment)
-                .map_err(|why| Failure::about(source.name(), why))
-        };
-        if self.check {
-            Timings::measure(timings, "check", || {
-                let wrong = |why| format!("the emitted code is wrong: {why}");
-                place::check(&name, &problem, &outcome, &code()?)
-                    .map_err(|why| Failure::about(source.name(), wrong(why)))
-            })?;
-        }
-        let text = Timings::measure(timings, "write", || match self.emit {
-            Emit::Table => Ok(place::table(source, &problem, &outcome)),
-            Emit::Json => io::json(&place::json(source, &problem, &outcome)),
-            Emit::Ptx => code(),
-            Emit::Cuda => {
-                Err(Failure::about(source.name(), "a placement is written as PTX, not as CUDA"))
-            }
-        })?;
-        self.output.write(&text)?;
-        Ok(Status::SUCCESS)
     }
 }
 
@@ -464,60 +291,4 @@ fn shown<T>(progress: &Progress, run: impl FnOnce() -> T) -> T {
         drop(done);
         result
     })
-}
-
-/// What the code of a solution is made from.
-struct Code<'c> {
-    command: &'c Synth,
-    source: &'c SourceFile,
-    tree: &'c [Statement],
-    sketch: &'c Lowered,
-}
-
-impl Code<'_> {
-    fn kernel(&self, solution: &Solution) -> Result<Kernel, Failure> {
-        let name = self.command.named(self.source);
-        build::kernel(&name, self.tree, self.sketch, solution).map_err(|why| self.failure(why))
-    }
-
-    fn failure(&self, why: impl std::fmt::Display) -> Failure {
-        Failure::about(self.source.name(), why)
-    }
-
-    /// What stands at the beginning of the code: where it comes from, and what was found.
-    fn comment(&self, solution: &Solution) -> String {
-        let mut comment = format!("{} by ptxasw synth", emit::identifier(self.source.name()));
-        let params = synth::params(self.tree).filter_map(|name| {
-            self.sketch.params.get(name).map(|value| format!("{name} = {value}"))
-        });
-        let params: Vec<String> = params.collect();
-        if !params.is_empty() {
-            comment.push_str(&format!(", {}", params.join(", ")));
-        }
-        comment.push('\n');
-        comment.push_str(&report::lines(self.source, self.sketch, solution));
-        comment
-    }
-
-    fn cuda(&self, solution: &Solution) -> Result<String, Failure> {
-        let kernel = self.kernel(solution)?;
-        emit::cuda(&kernel, &self.comment(solution)).map_err(|why| self.failure(why))
-    }
-
-    fn ptx(&self, solution: &Solution, width: Width) -> Result<String, Failure> {
-        let kernel = self.kernel(solution)?;
-        emit::ptx(&kernel, &self.comment(solution), width).map_err(|why| self.failure(why))
-    }
-
-    /// Executes the code of a solution, in the width that is written and in 64 bits.
-    fn check(&self, solution: &Solution) -> Result<(), Failure> {
-        let kernel = self.kernel(solution)?;
-        let entry = format!("{}_kernel", kernel.name);
-        for width in [Width::B64, self.command.width.unwrap_or(Width::B32)] {
-            let code = self.ptx(solution, width)?;
-            let checked = emit::check::check(&kernel, self.sketch, &code, &entry, width);
-            checked.map_err(|why| self.failure(format!("the emitted code is wrong: {why}")))?;
-        }
-        Ok(())
-    }
 }

@@ -5,13 +5,15 @@
 
 use super::hole::{self, Hole, Holes, Site};
 use crate::cfg::Flow;
+use crate::isa::ScalarType::B32;
 use crate::isa::{Opcode, StateSpace};
+use crate::ptx::write::{Block, Fresh, Reg, Value};
 use crate::ptx::{AddressBase, Function, Instruction, Operand, Statement, Variable};
 use crate::rewrite::Edit;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::emit::domain::{Domain, at};
-use crate::synth::emit::index::Lines;
-use crate::synth::expr::{Cmp, Expr};
+use crate::synth::emit::index::{self, Scope};
+use crate::synth::expr::Expr;
 
 /// What registers of ours begin with in a text that does not have it.
 pub(super) fn stem(text: &str) -> String {
@@ -135,13 +137,13 @@ fn passed<'m, 's>(
     Some(Passed { operands, names, gone })
 }
 
-/// The register or number that a hole's formula has as its value; `lines` gets the instructions that compute it.
+/// The register or number that a hole's formula has as its value; `block` gets the instructions that compute it.
 fn value(
     hole: &Hole,
     operands: &[&Operand<'_>],
     formula: &Expr,
-    lines: &mut Lines,
-) -> Option<Result<String, String>> {
+    block: &mut Block,
+) -> Option<Result<Value, String>> {
     let coordinates = hole.coordinates();
     let own = match hole.kind {
         hole::Kind::Index => [1, 3],
@@ -149,21 +151,22 @@ fn value(
     };
     let mut domain = Domain::default();
     let mut known = Vec::new();
-    let mut registers: Vec<(&str, &str)> = Vec::new();
+    let mut registers: Vec<(&str, Reg)> = Vec::new();
     for ((name, place), extent) in coordinates.iter().zip(own).zip(hole.extents) {
         match operands.get(place)? {
             Operand::Immediate(immediate) => {
                 known.push((name.clone(), immediate.value.as_integer()?))
             }
             Operand::Name(register) => {
-                registers.push((name, register.text));
+                registers.push((name, Reg::named(B32, register.text)));
                 domain.axes.push((name.clone(), extent));
             }
             _ => return None,
         }
     }
     let expr = domain.simplified(at(formula, &known));
-    Some(domain.machine(&expr).and_then(|expr| lines.value(&truth(expr), &registers)))
+    let scope = Scope::of(&registers);
+    Some(domain.machine(&expr).and_then(|expr| index::value(block, &expr, scope)))
 }
 
 fn one<'s>(
@@ -195,13 +198,12 @@ fn one<'s>(
         _ => None,
     });
     gone.extend(declared);
-    let mut lines = Lines::with_stem(stem);
-    let value = match value(&holes.holes[site.hole], &operands, formula, &mut lines)? {
+    let mut block = Block::new(Fresh::new(stem), "    ");
+    let value = match value(&holes.holes[site.hole], &operands, formula, &mut block)? {
         Ok(value) => value,
         Err(why) => return Some(Err(source.diagnostic(call.span, why))),
     };
-    let text = format!("{}{}", lines.declarations(), lines.text);
-    let mut text = text.trim().replace("\n    ", "\n\t");
+    let mut text = block.text().trim().replace("\n    ", "\n\t");
     if reads.is_empty() {
         let guard = match &call.guard {
             Some(guard) => {
@@ -219,20 +221,4 @@ fn one<'s>(
     }
     edits.extend(gone.into_iter().map(|span| Edit { range: span.range(), text: String::new() }));
     Some(Ok(edits))
-}
-
-/// An expression in which what decides is a comparison.
-fn truth(expr: Expr) -> Expr {
-    match expr {
-        Expr::Choose(condition, a, b) => {
-            let condition = match &*condition {
-                Expr::Compare(..) => condition,
-                other => {
-                    Expr::Compare(Cmp::Ne, other.clone().into(), Expr::Number(0).into()).into()
-                }
-            };
-            Expr::Choose(condition, truth((*a).clone()).into(), truth((*b).clone()).into())
-        }
-        other => other,
-    }
 }

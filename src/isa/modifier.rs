@@ -73,6 +73,17 @@ impl Modifier {
         }
     }
 
+    /// The spelling without its dot; empty for a word that is not known.
+    pub fn name(self) -> &'static str {
+        match self {
+            Modifier::Type(ty) => ty.name(),
+            Modifier::Space(space) => space.name(),
+            Modifier::Shape(shape) => shape.name(),
+            Modifier::Qualifier(qualifier) => qualifier.name(),
+            Modifier::Unknown => "",
+        }
+    }
+
     /// The type, if the word is one.
     pub fn ty(self) -> Option<ScalarType> {
         match self {
@@ -88,6 +99,18 @@ impl Modifier {
             Modifier::Qualifier(qualifier) => qualifier.space(),
             _ => None,
         }
+    }
+}
+
+impl From<ScalarType> for Modifier {
+    fn from(ty: ScalarType) -> Modifier {
+        Modifier::Type(ty)
+    }
+}
+
+impl From<StateSpace> for Modifier {
+    fn from(space: StateSpace) -> Modifier {
+        Modifier::Space(space)
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use strum::{EnumString, IntoStaticStr};
+
 /// A fundamental or packed type. The name says kind and width in bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[expect(missing_docs, reason = "each variant is the PTX type of the same name")]
 pub enum ScalarType {
     Pred,
@@ -37,36 +40,25 @@ pub enum ScalarType {
 impl ScalarType {
     /// The type that a word such as `f32` names, with or without its dot; `None` for any other word.
     pub fn of(text: &str) -> Option<ScalarType> {
+        text.strip_prefix('.').unwrap_or(text).parse().ok()
+    }
+
+    /// Bits without a meaning, of this width; 64 if there is no such type.
+    pub fn b(bits: u32) -> ScalarType {
         use ScalarType::*;
-        Some(match text.strip_prefix('.').unwrap_or(text) {
-            "pred" => Pred,
-            "b8" => B8,
-            "b16" => B16,
-            "b32" => B32,
-            "b64" => B64,
-            "b128" => B128,
-            "u8" => U8,
-            "u16" => U16,
-            "u32" => U32,
-            "u64" => U64,
-            "s8" => S8,
-            "s16" => S16,
-            "s32" => S32,
-            "s64" => S64,
-            "f16" => F16,
-            "f16x2" => F16x2,
-            "bf16" => Bf16,
-            "bf16x2" => Bf16x2,
-            "f32" => F32,
-            "f64" => F64,
-            "f32x2" => F32x2,
-            "u16x2" => U16x2,
-            "s16x2" => S16x2,
-            "tf32" => Tf32,
-            "e4m3" => E4m3,
-            "e5m2" => E5m2,
-            _ => return None,
-        })
+        [B8, B16, B32, B128].into_iter().find(|ty| ty.bits() == bits).unwrap_or(B64)
+    }
+
+    /// The type of integers with a sign, of this width; 64 if there is no such type.
+    pub fn s(bits: u32) -> ScalarType {
+        use ScalarType::*;
+        [S8, S16, S32].into_iter().find(|ty| ty.bits() == bits).unwrap_or(S64)
+    }
+
+    /// The type of integers without a sign, of this width; 64 if there is no such type.
+    pub fn u(bits: u32) -> ScalarType {
+        use ScalarType::*;
+        [U8, U16, U32].into_iter().find(|ty| ty.bits() == bits).unwrap_or(U64)
     }
 
     /// Width in bits; a predicate counts as 1.
@@ -96,35 +88,7 @@ impl ScalarType {
 
     /// The PTX spelling without its dot.
     pub fn name(self) -> &'static str {
-        use ScalarType::*;
-        match self {
-            Pred => "pred",
-            B8 => "b8",
-            B16 => "b16",
-            B32 => "b32",
-            B64 => "b64",
-            B128 => "b128",
-            U8 => "u8",
-            U16 => "u16",
-            U32 => "u32",
-            U64 => "u64",
-            S8 => "s8",
-            S16 => "s16",
-            S32 => "s32",
-            S64 => "s64",
-            F16 => "f16",
-            F16x2 => "f16x2",
-            Bf16 => "bf16",
-            Bf16x2 => "bf16x2",
-            F32 => "f32",
-            F64 => "f64",
-            F32x2 => "f32x2",
-            U16x2 => "u16x2",
-            S16x2 => "s16x2",
-            Tf32 => "tf32",
-            E4m3 => "e4m3",
-            E5m2 => "e5m2",
-        }
+        self.into()
     }
 }
 
@@ -136,7 +100,8 @@ impl fmt::Display for ScalarType {
 
 /// A state space. `Generic` is the absence of one on an instruction: the address may lie in any
 /// window (PTX ISA, "Generic Addressing").
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[expect(missing_docs, reason = "each variant is the state space of the same name")]
 pub enum StateSpace {
     Reg,
@@ -154,34 +119,13 @@ impl StateSpace {
     /// The space that a word names, with or without its dot, sub-spaces (`.shared::cta`,
     /// `.param::entry`) included.
     pub fn of(text: &str) -> Option<StateSpace> {
-        use StateSpace::*;
         let text = text.strip_prefix('.').unwrap_or(text);
-        Some(match text.split("::").next().unwrap_or(text) {
-            "reg" => Reg,
-            "sreg" => Sreg,
-            "const" => Const,
-            "global" => Global,
-            "local" => Local,
-            "param" => Param,
-            "shared" => Shared,
-            "tex" => Tex,
-            _ => return None,
-        })
+        let word = text.split("::").next().unwrap_or(text);
+        word.parse().ok().filter(|space| *space != StateSpace::Generic)
     }
 
     /// The PTX spelling without its dot; `generic` for a generic address.
     pub fn name(self) -> &'static str {
-        use StateSpace::*;
-        match self {
-            Reg => "reg",
-            Sreg => "sreg",
-            Const => "const",
-            Global => "global",
-            Local => "local",
-            Param => "param",
-            Shared => "shared",
-            Tex => "tex",
-            Generic => "generic",
-        }
+        self.into()
     }
 }

@@ -3,14 +3,15 @@
 //! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the first
 //! store, or everything stands as it was. Where a load stood, its value is copied, which an assembler does without.
 
-use std::fmt::Write;
-
 use super::finder::{Finder, Weighed};
 use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::emulate::KernelTrace;
+use crate::isa::Qualifier::Gt;
+use crate::isa::ScalarType::U64;
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::ptx::Operand;
+use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::LoadReport;
 use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unpaid};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
@@ -125,23 +126,26 @@ impl Planner<'_, '_, '_, '_> {
     fn batch(&mut self, group: &Batched, prepared: &mut Prepared) {
         let Some(last) = group.moved.last().map(|one| one.load.inst) else { return };
         if !group.tests.is_empty() {
-            let mut setup = String::new();
+            let mut setup = Code::in_front();
             let results = self.copied_steps(&group.measured, &mut setup);
             let mut known = None;
             for test in &group.tests {
                 known = Some(self.excluded(test, &results, known, &mut setup));
             }
             if let Some(holds) = known {
-                self.add_version(group.test..last + 1, Condition::Apart { setup, holds });
+                self.add_version(
+                    group.test..last + 1,
+                    Condition::Apart { setup: setup.text, holds: holds.into() },
+                );
             }
         }
-        let mut early = String::new();
+        let mut early = Code::in_front();
         let results = self.copied_steps(&group.steps, &mut early);
         for one in &group.moved {
             let copies = self.loaded_early(one, &results, &mut early);
             prepared.drafts.push(Draft { range: self.span(one.load.inst), code: copies });
         }
-        prepared.drafts.push(Draft::insert(self.span(group.place).start, early));
+        prepared.drafts.push(Draft::insert(self.span(group.place).start, early.text));
     }
 
     /// The test that a sum lies outside of an interval, and what is known already.
@@ -149,50 +153,36 @@ impl Planner<'_, '_, '_, '_> {
         &mut self,
         test: &Distance,
         steps: &[String],
-        known: Option<String>,
-        setup: &mut String,
-    ) -> String {
-        let (sum, holds) = (self.plan.fresh.bits(64), self.plan.fresh.predicate());
+        known: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
+        let sum = self.plan.fresh.bits(64);
         let mut begun = false;
         for (part, factor) in &test.parts {
             let value = match part {
                 Addend::Register(register) => self.name(*register),
                 Addend::Step(step) => steps[*step].clone(),
             };
-            let _ = match (begun, factor) {
-                (false, 1) => write!(setup, "mov.b64 {sum}, {value};\n\t"),
-                (false, factor) => write!(setup, "mul.lo.s64 {sum}, {value}, {factor};\n\t"),
-                (true, 1) => write!(setup, "add.s64 {sum}, {sum}, {value};\n\t"),
-                (true, -1) => write!(setup, "sub.s64 {sum}, {sum}, {value};\n\t"),
-                (true, factor) => {
-                    write!(setup, "mad.lo.s64 {sum}, {value}, {factor}, {sum};\n\t")
-                }
-            };
+            match (begun, factor) {
+                (false, 1) => setup.put(op!(Mov.B64), &[&sum, &value]),
+                (false, factor) => setup.put(op!(Mul.Lo.S64), &[&sum, &value, factor]),
+                (true, 1) => setup.put(op!(Add.S64), &[&sum, &sum, &value]),
+                (true, -1) => setup.put(op!(Sub.S64), &[&sum, &sum, &value]),
+                (true, factor) => setup.put(op!(Mad.Lo.S64), &[&sum, &value, factor, &sum]),
+            }
             begun = true;
         }
         let above = test.least.wrapping_neg();
-        let _ = match known {
-            Some(known) => write!(
-                setup,
-                "add.s64 {sum}, {sum}, {above};\n\tsetp.gt.and.u64 {holds}, {sum}, {}, {known};\n\t",
-                test.more
-            ),
-            None => write!(
-                setup,
-                "add.s64 {sum}, {sum}, {above};\n\tsetp.gt.u64 {holds}, {sum}, {};\n\t",
-                test.more
-            ),
-        };
-        holds
+        setup.put(op!(Add.S64), &[&sum, &sum, &above]);
+        setup.compare(&mut self.plan.fresh, (Gt, U64), [&sum, &test.more], known.as_deref())
     }
 
     /// A load into new registers; gives the copies that stand where it stood.
-    fn loaded_early(&mut self, one: &MovedLoad, steps: &[String], early: &mut String) -> String {
+    fn loaded_early(&mut self, one: &MovedLoad, steps: &[String], early: &mut Code) -> String {
         let inst = &self.flow.insts[one.load.inst as usize];
-        let guard = one.load.guard.map(|guard| format!("@{} ", self.signed(guard)));
-        let guard = guard.unwrap_or_default();
+        let guard = self.guard(one.load.guard);
         let mut copies = Vec::new();
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for register in &self.trace.accesses[one.load.access].registers {
             let Some(register) = register else {
                 names.push("_".to_owned());
@@ -201,7 +191,7 @@ impl Planner<'_, '_, '_, '_> {
             let bits = self.flow.registers[register.0 as usize].ty.bits();
             let fresh = self.plan.fresh.bits(bits);
             copies.push(format!("{guard}mov.b{bits} {}, {fresh};", self.name(*register)));
-            names.push(fresh);
+            names.push(fresh.into());
         }
         let loaded = match inst.ast.operands.first() {
             Some(Operand::Vector(..)) => format!("{{{}}}", names.join(", ")),
@@ -212,7 +202,7 @@ impl Planner<'_, '_, '_, '_> {
             Some(step) if !planted!(Bug::BatchAddressLate) => steps[step].clone(),
             _ => base,
         };
-        let place = if offset == 0 { base } else { format!("{base}+{offset}") };
+        let place = memory(&base, offset);
         let rest = inst.ast.operands.get(2..).unwrap_or_default();
         let more = match (rest.first(), rest.last()) {
             (Some(first), Some(last)) => {
@@ -221,7 +211,7 @@ impl Planner<'_, '_, '_, '_> {
             }
             _ => String::new(),
         };
-        let _ = write!(early, "{guard}{} {loaded}, [{place}]{more};\n\t", inst.ast.opcode.text);
+        early.line(&format!("{guard}{} {loaded}, {place}{more};", inst.ast.opcode.text));
         copies.join("\n\t")
     }
 }

@@ -5,8 +5,6 @@
 //! result that hold it only if they are consecutive in `%tid.x`, that is tested in front of the network, with the
 //! network itself on the other side.
 
-use std::fmt::Write;
-
 use super::finder::{Finder, Weighed, hundredths};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::options::Redux;
@@ -19,6 +17,9 @@ use crate::collective::{
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::Opcode;
+use crate::isa::Qualifier::{self, PropagateNan};
+use crate::isa::ScalarType::{F32, S32, U32};
+use crate::ptx::write::{Code, Op, Reg, op};
 use crate::report::{CollectiveReport, Decision, KernelReport};
 use crate::reuse::{Refusal, Unpaid};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
@@ -311,43 +312,39 @@ impl Planner<'_, '_, '_, '_> {
         let Ok(form) = one.form else { return };
         let first = one.network[0];
         let result = self.name(one.register);
-        let code = match form {
-            Form::Move(from, _) => format!("mov.b32 {result}, {};", self.name(from)),
+        let mut code = Code::in_front();
+        match form {
+            Form::Move(from, _) => code.put(op!(Mov.B32), &[&result, &self.name(from)]),
             Form::Redux(operator) => {
                 let source = self.sent_to(one, prepared);
-                format!("redux.sync.{} {result}, {source}, -1;", modifiers(operator))
+                code.put(reduction(operator), &[&result, &source, &-1]);
             }
             Form::Ordered(operator) => {
                 let source = self.sent_to(one, prepared);
-                self.ordered(&ordered(operator), &source, &result)
+                self.ordered(&ordered(operator), &source, &result, &mut code);
             }
             Form::Count(predicate) => {
-                let ballot = self.plan.fresh.word();
                 let members = if planted!(Bug::CollectiveHalf) { "0xffff" } else { "-1" };
-                format!(
-                    "vote.sync.ballot.b32 {ballot}, {}, {members};\n\tpopc.b32 {result}, {ballot};",
-                    self.counted(predicate)
-                )
+                let ballot = self.ballot(predicate, members, &mut code);
+                code.put(op!(Popc.B32), &[&result, &ballot]);
             }
             Form::PrefixCount(predicate) => {
-                let (ballot, mask) = (self.plan.fresh.word(), self.plan.fresh.word());
+                let ballot = self.ballot(predicate, "-1", &mut code);
                 let lanes = if planted!(Bug::CollectiveExclusive) { "lt" } else { "le" };
-                format!(
-                    "vote.sync.ballot.b32 {ballot}, {}, -1;\n\tmov.u32 {mask}, %lanemask_{lanes};\n\t\
-                     and.b32 {ballot}, {ballot}, {mask};\n\tpopc.b32 {result}, {ballot};",
-                    self.counted(predicate)
-                )
+                let lanes = format!("%lanemask_{lanes}");
+                let mask = code.set(self.plan.fresh.word(), op!(Mov.U32), &[&lanes]);
+                code.put(op!(And.B32), &[&ballot, &ballot, &mask]);
+                code.put(op!(Popc.B32), &[&result, &ballot]);
             }
             Form::Vote { predicate, all } => {
-                let voted = self.plan.fresh.predicate();
                 let all = all != planted!(Bug::CollectiveAny);
-                let word = if all { "all" } else { "any" };
-                format!(
-                    "vote.sync.{word}.pred {voted}, {}, -1;\n\tselp.u32 {result}, 1, 0, {voted};",
-                    self.counted(predicate)
-                )
+                let vote = if all { op!(Vote.Sync.All.Pred) } else { op!(Vote.Sync.Any.Pred) };
+                let counted = self.counted(predicate);
+                let voted = code.set(self.plan.fresh.predicate(), vote, &[&counted, &-1]);
+                code.put(op!(Selp.U32), &[&result, &1, &0, &voted]);
             }
-        };
+        }
+        let code = code.text.trim_end().to_owned();
         for &at in &one.removed {
             prepared.drafts.push(Draft { range: self.span(at), code: String::new() });
         }
@@ -360,40 +357,42 @@ impl Planner<'_, '_, '_, '_> {
 
     /// The least or greatest number, by integers in the order of the numbers: the bits of negative numbers but for the
     /// sign are inverted. NaNs are beyond all numbers, on the side that does not win unless NaNs do.
-    fn ordered(&mut self, order: &Ordered, source: &str, result: &str) -> String {
+    fn ordered(&mut self, order: &Ordered, source: &str, result: &str, code: &mut Code) {
         let fresh = &mut self.plan.fresh;
         let (key, part, nan) = (fresh.word(), fresh.word(), fresh.predicate());
-        let mut code = format!("mov.b32 {key}, {source};\n\t");
+        let (sign, rest, infinity) = ("0x80000000", "0x7fffffff", "0x7f800000");
+        code.put(op!(Mov.B32), &[&key, &source]);
         if order.flushes && !planted!(Bug::CollectiveUnflushed) {
-            let _ = write!(
-                code,
-                "and.b32 {part}, {key}, 0x7f800000;\n\tsetp.eq.u32 {nan}, {part}, 0;\n\t\
-                 and.b32 {part}, {key}, 0x80000000;\n\tselp.b32 {key}, {part}, {key}, {nan};\n\t"
-            );
+            code.put(op!(And.B32), &[&part, &key, &infinity]);
+            code.put(op!(Setp.Eq.U32), &[&nan, &part, &0]);
+            code.put(op!(And.B32), &[&part, &key, &sign]);
+            code.put(op!(Selp.B32), &[&key, &part, &key, &nan]);
         }
-        let bound = if order.nan_is_least { "0x80000000" } else { "0x7fffffff" };
-        let _ = write!(
-            code,
-            "and.b32 {part}, {key}, 0x7fffffff;\n\tsetp.gt.u32 {nan}, {part}, 0x7f800000;\n\t\
-             shr.s32 {part}, {key}, 31;\n\tand.b32 {part}, {part}, 0x7fffffff;\n\t\
-             xor.b32 {key}, {key}, {part};\n\t"
-        );
+        let bound = if order.nan_is_least { sign } else { rest };
+        code.put(op!(And.B32), &[&part, &key, &rest]);
+        code.put(op!(Setp.Gt.U32), &[&nan, &part, &infinity]);
+        code.put(op!(Shr.S32), &[&part, &key, &31]);
+        code.put(op!(And.B32), &[&part, &part, &rest]);
+        code.put(op!(Xor.B32), &[&key, &key, &part]);
         if !planted!(Bug::CollectiveNan) {
-            let _ = write!(code, "selp.b32 {key}, {bound}, {key}, {nan};\n\t");
+            code.put(op!(Selp.B32), &[&key, &bound, &key, &nan]);
         }
-        let word = if order.greatest { "max" } else { "min" };
-        let _ = write!(
-            code,
-            "redux.sync.{word}.s32 {key}, {key}, -1;\n\tshr.s32 {part}, {key}, 31;\n\t\
-             and.b32 {part}, {part}, 0x7fffffff;\n\txor.b32 {part}, {key}, {part};\n\t"
-        );
+        let reduce = if order.greatest { op!(Redux.Sync.Max.S32) } else { op!(Redux.Sync.Min.S32) };
+        code.put(reduce, &[&key, &key, &-1]);
+        code.put(op!(Shr.S32), &[&part, &key, &31]);
+        code.put(op!(And.B32), &[&part, &part, &rest]);
+        code.put(op!(Xor.B32), &[&part, &key, &part]);
         if order.nan_is_least {
-            let _ = write!(
-                code,
-                "setp.eq.s32 {nan}, {key}, {bound};\n\tselp.b32 {part}, 0x7fffffff, {part}, {nan};\n\t"
-            );
+            code.put(op!(Setp.Eq.S32), &[&nan, &key, &bound]);
+            code.put(op!(Selp.B32), &[&part, &rest, &part, &nan]);
         }
-        code + &format!("mov.b32 {result}, {part};")
+        code.put(op!(Mov.B32), &[&result, &part]);
+    }
+
+    /// The register with a bit for each lane where a predicate holds.
+    fn ballot(&mut self, predicate: Predicate, members: &str, code: &mut Code) -> Reg {
+        let counted = self.counted(predicate);
+        code.set(self.plan.fresh.word(), op!(Vote.Sync.Ballot.B32), &[&counted, &members])
     }
 
     /// The predicate that is counted, as operand.
@@ -412,25 +411,26 @@ impl Planner<'_, '_, '_, '_> {
             return self.name(one.source);
         }
         let copy = self.plan.fresh.word();
-        let code = format!("mov.b32 {copy}, {};\n\t", self.name(one.source));
+        let mut code = Code::in_front();
+        code.put(op!(Mov.B32), &[&copy, &self.name(one.source)]);
         let start = self.span(one.sender).start;
-        prepared.drafts.push(Draft::insert(start, code));
-        copy
+        prepared.drafts.push(Draft::insert(start, code.text));
+        copy.into()
     }
 
     /// The test that the lanes of each warp are consecutive in `%tid.x` and begin with a multiple of 32: rows of whole
     /// warps, or one row.
     fn consecutive(&mut self) -> (String, String) {
-        let fresh = &mut self.plan.fresh;
+        let (fresh, mut code) = (&mut self.plan.fresh, Code::in_front());
         let (x, y, z, holds) = (fresh.word(), fresh.word(), fresh.word(), fresh.predicate());
-        let mut setup = String::new();
-        let _ = write!(
-            setup,
-            "mov.u32 {x}, %ntid.x;\n\tand.b32 {x}, {x}, 31;\n\tmov.u32 {y}, %ntid.y;\n\t\
-             mov.u32 {z}, %ntid.z;\n\tmul.lo.u32 {y}, {y}, {z};\n\tsetp.eq.u32 {holds}, {y}, 1;\n\t\
-             setp.eq.or.u32 {holds}, {x}, 0, {holds};\n\t"
-        );
-        (setup, holds)
+        code.put(op!(Mov.U32), &[&x, &"%ntid.x"]);
+        code.put(op!(And.B32), &[&x, &x, &31]);
+        code.put(op!(Mov.U32), &[&y, &"%ntid.y"]);
+        code.put(op!(Mov.U32), &[&z, &"%ntid.z"]);
+        code.put(op!(Mul.Lo.U32), &[&y, &y, &z]);
+        code.put(op!(Setp.Eq.U32), &[&holds, &y, &1]);
+        code.put(op!(Setp.Eq.Or.U32), &[&holds, &x, &0, &holds]);
+        (code.text, holds.into())
     }
 }
 
@@ -460,17 +460,24 @@ fn ordered(operator: Operator) -> Ordered {
     Ordered { greatest, nan_is_least: greatest != propagates_nan, flushes }
 }
 
-/// The modifiers of `redux.sync` for an operator.
-fn modifiers(operator: Operator) -> String {
-    let signed = |order: Order| matches!(order, Order::Signed) != planted!(Bug::CollectiveUnsigned);
+/// The instruction `redux.sync` for an operator.
+fn reduction(operator: Operator) -> Op {
+    let ty = |order: Order| {
+        let signed = matches!(order, Order::Signed) != planted!(Bug::CollectiveUnsigned);
+        if signed { S32 } else { U32 }
+    };
+    let redux = op!(Redux.Sync);
+    let extremum = |which: Qualifier, order: Order| match order {
+        Order::Float { propagates_nan: true, .. } => redux.with(which).with(PropagateNan).with(F32),
+        Order::Float { .. } => redux.with(which).with(F32),
+        order => redux.with(which).with(ty(order)),
+    };
     match operator {
-        Operator::Sum | Operator::FloatSum => "add.u32".to_owned(),
-        Operator::And | Operator::Or | Operator::Xor => format!("{}.b32", operator.word()),
-        Operator::Min(order) | Operator::Max(order) => match order {
-            Order::Float { propagates_nan, .. } => {
-                format!("{}{}.f32", operator.word(), if propagates_nan { ".NaN" } else { "" })
-            }
-            order => format!("{}.{}", operator.word(), if signed(order) { "s32" } else { "u32" }),
-        },
+        Operator::Sum | Operator::FloatSum => op!(Redux.Sync.Add.U32),
+        Operator::And => op!(Redux.Sync.And.B32),
+        Operator::Or => op!(Redux.Sync.Or.B32),
+        Operator::Xor => op!(Redux.Sync.Xor.B32),
+        Operator::Min(order) => extremum(Qualifier::Min, order),
+        Operator::Max(order) => extremum(Qualifier::Max, order),
     }
 }

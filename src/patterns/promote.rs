@@ -4,14 +4,13 @@
 //! Where a load between the stores may read their bytes, addresses are compared in front of the first store, once for
 //! each base of loads: either all stores but the last are left out, or everything stands as it was.
 
-use std::fmt::Write;
-
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{Arg, Base};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
+use crate::ptx::write::{Code, Reg};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{Overwritten, Refusal, Unpaid};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
@@ -177,7 +176,7 @@ impl Planner<'_, '_, '_, '_> {
         if group.tested.is_empty() || planted!(Bug::OverwrittenUntested) {
             return;
         }
-        let mut setup = String::new();
+        let mut setup = Code::in_front();
         let results = self.copied_steps(&group.steps, &mut setup);
         let mut rows: Vec<Row> = Vec::new();
         for load in &group.tested {
@@ -189,13 +188,16 @@ impl Planner<'_, '_, '_, '_> {
                 None => rows.push(Row { base, read: (offset, end) }),
             }
         }
-        let mut known: Option<String> = None;
+        let mut known: Option<Reg> = None;
         for row in &rows {
             known = Some(self.compared(group, row, known, &mut setup));
         }
         let (first, last) = (group.stores[0].access.inst, group.stores[last].access.inst);
         if let Some(holds) = known {
-            self.add_version(first..last + 1, Condition::Apart { setup, holds });
+            self.add_version(
+                first..last + 1,
+                Condition::Apart { setup: setup.text, holds: holds.into() },
+            );
         }
     }
 
@@ -205,25 +207,15 @@ impl Planner<'_, '_, '_, '_> {
         &mut self,
         group: &Overwritten,
         row: &Row,
-        known: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        known: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let store = &group.stores[0].access;
         let (base, offset) = self.address(store.inst);
         let fresh = &mut self.plan.fresh;
-        let (ahead, holds) = (fresh.bits(64), fresh.predicate());
         let less = i64::from(planted!(Bug::OverwrittenByteLess));
         let both = store.bytes + row.read.1 - row.read.0 - 1 - less;
         let more = offset - row.read.0 + store.bytes - 1;
-        let _ = write!(
-            setup,
-            "sub.s64 {ahead}, {base}, {};\n\tadd.s64 {ahead}, {ahead}, {more};\n\t",
-            row.base
-        );
-        let _ = match known {
-            Some(known) => write!(setup, "setp.ge.and.u64 {holds}, {ahead}, {both}, {known};\n\t"),
-            None => write!(setup, "setp.ge.u64 {holds}, {ahead}, {both};\n\t"),
-        };
-        holds
+        setup.apart(fresh, [&base, &row.base], (more, both), known.as_deref())
     }
 }

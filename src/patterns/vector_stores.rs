@@ -9,6 +9,8 @@ use super::pattern::Pattern;
 use super::text::without_type;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
     AdjacentStores, Assumed, Guards, Opportunity, PlainStore, Refusal, StoredElement, StoredValue,
@@ -179,7 +181,7 @@ impl Planner<'_, '_, '_, '_> {
     fn store_vector(&mut self, group: &AdjacentStores, prepared: &mut Prepared) {
         let Some(last) = group.members.last() else { return };
         let mut kept: Vec<String> = vec![String::new(); group.members.len()];
-        let mut setup = String::new();
+        let mut setup = Code::in_front();
         let mut values: Vec<String> = group
             .elements
             .iter()
@@ -189,10 +191,11 @@ impl Planner<'_, '_, '_, '_> {
         if planted!(Bug::StoredExchanged) {
             values.swap(0, 1);
         }
-        let guard = self.guard_before(last);
+        let guard = self.guard(last.access.guard);
         let further = i64::from(planted!(Bug::StoredFurther)) * group.bytes / values.len() as i64;
         let code = format!(
-            "{setup}{}{}.v{}{} {}, {{{}}};",
+            "{}{}{}.v{}{} {}, {{{}}};",
+            setup.text,
             if planted!(Bug::StoredUnguarded) { String::new() } else { guard },
             self.opcode_without_type(last),
             values.len(),
@@ -212,7 +215,7 @@ impl Planner<'_, '_, '_, '_> {
                 multiples.iter_mut().for_each(|multiple| multiple.of /= 2);
             }
             let condition = Condition::Multiples(multiples);
-            self.add_version_of(last.access.inst, condition, setup + &untouched);
+            self.add_version_of(last.access.inst, condition, setup.text + &untouched);
         }
     }
 
@@ -223,14 +226,14 @@ impl Planner<'_, '_, '_, '_> {
         group: &AdjacentStores,
         element: &StoredElement,
         kept: &mut [String],
-        setup: &mut String,
+        setup: &mut Code,
     ) -> String {
         match element.value {
             StoredValue::Bits(bits) => {
                 let width = group.register_bits;
-                let fresh = self.plan.fresh.bits(width);
-                setup.push_str(&format!("mov.b{width} {fresh}, {bits:#x};\n\t"));
-                fresh
+                let ty = ScalarType::b(width);
+                let (fresh, bits) = (self.plan.fresh.of(ty), format!("{bits:#x}"));
+                setup.set(fresh, op!(Mov.(ty)), &[&bits]).into()
             }
             StoredValue::Register(register) => {
                 let name = self.name(register);
@@ -246,7 +249,7 @@ impl Planner<'_, '_, '_, '_> {
                     }
                     code.push_str(&format!("mov.b{bits} {fresh}, {name};"));
                 }
-                fresh
+                fresh.into()
             }
         }
     }
@@ -271,7 +274,7 @@ impl Planner<'_, '_, '_, '_> {
             let last = group.members.last().unwrap_or(member);
             stores.push(format!(
                 "{}{} {}, {stored};",
-                self.guard_before(member),
+                self.guard(member.access.guard),
                 inst.ast.opcode.text,
                 self.place_of(last, *distance)
             ));
@@ -286,17 +289,10 @@ impl Planner<'_, '_, '_, '_> {
         without_type(self.flow.insts[store.access.inst as usize].ast.opcode.text)
     }
 
-    fn guard_before(&self, store: &PlainStore) -> String {
-        store.access.guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default()
-    }
-
     /// The address operand of a store, `more` bytes further.
     fn place_of(&self, store: &PlainStore, more: i64) -> String {
         let (base, offset) = self.address(store.access.inst);
-        match offset + more {
-            0 => format!("[{base}]"),
-            offset => format!("[{base}+{offset}]"),
-        }
+        memory(&base, offset + more)
     }
 }
 

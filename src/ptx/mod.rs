@@ -7,6 +7,7 @@
 //!   piece at a time: pest's own record of a match is an order of magnitude larger than the text.
 //! - `build`: from pest's pairs to the tree, `ast`.
 //! - `parse`: the driver, which puts the pieces together. `scopes` nests the blocks of a body.
+//! - `write`: the way back: instructions with registers of their own, as text.
 //! - `expected`: why a piece did not match, in words of PTX.
 //!
 //! Promised: every span is exact, and no part of the program is missing from a tree (the parser's
@@ -23,6 +24,7 @@ mod parse;
 mod scan;
 mod scopes;
 mod stats;
+pub mod write;
 
 pub use crate::isa::{ScalarType, StateSpace};
 pub use ast::*;

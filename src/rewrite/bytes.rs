@@ -5,7 +5,7 @@
 //! Out: the words that have to be there, in the lane itself or from another one, and the instructions that
 //! make the register of them.
 
-use super::names::Fresh;
+use crate::ptx::write::{Code, Fresh, Reg, op};
 use crate::reuse::{Element, Part};
 
 /// A word of 32 bits in a register.
@@ -76,34 +76,27 @@ impl Assembly {
         })
     }
 
-    /// The instructions, each on a line: those that bring the words, by `bring`, which gets a word's name
-    /// and returns the name and the code of the word that comes from another lane; then those that write
-    /// the registers, under the prefix `when`.
+    /// Adds the instructions: those that bring the words, by `bring`, which gets a word's name and returns the name of
+    /// the word that comes from another lane; then those that write the registers, behind the guard `when`.
     pub fn code(
         &self,
+        code: &mut Code,
+        fresh: &mut Fresh,
         when: &str,
-        fresh: &mut Fresh<'_>,
-        mut bring: impl FnMut(String, &mut Fresh<'_>) -> (String, Option<String>),
-    ) -> Vec<String> {
-        let mut lines = Vec::new();
-        let here = self.here(fresh, &mut lines);
-        let words: Vec<String> = here
-            .into_iter()
-            .map(|word| {
-                let (received, code) = bring(word, fresh);
-                lines.extend(code);
-                received
-            })
-            .collect();
-        for made in &self.made {
-            made.code(&words, when, fresh, &mut lines);
+        mut bring: impl FnMut(&mut Code, &mut Fresh, String) -> String,
+    ) {
+        let here = self.here(code, fresh);
+        let words: Vec<String> = here.into_iter().map(|word| bring(code, fresh, word)).collect();
+        for Made { destination, bytes } in &self.made {
+            let parts = bytes.chunks(4).map(|bytes| assembled(bytes, &words, code, fresh));
+            let parts: Vec<String> = parts.collect();
+            code.join(fresh, when, (destination, 8 * bytes.len() as u32), &parts);
         }
-        lines
     }
 
     /// The names of the words, in registers of 32 bits each.
-    fn here(&self, fresh: &mut Fresh<'_>, lines: &mut Vec<String>) -> Vec<String> {
-        let mut split: Vec<(&str, [String; 2])> = Vec::new();
+    fn here(&self, code: &mut Code, fresh: &mut Fresh) -> Vec<String> {
+        let mut split: Vec<(&str, Vec<Reg>)> = Vec::new();
         let mut names = Vec::new();
         for SentWord { register, bits, number } in &self.words {
             if *bits == 32 {
@@ -112,45 +105,18 @@ impl Assembly {
             }
             let known = split.iter().position(|(known, _)| known == register);
             let known = known.unwrap_or_else(|| {
-                let low = fresh.word();
-                let high = if *bits == 64 { fresh.word() } else { String::new() };
-                lines.push(match bits {
-                    64 => format!("mov.b64 {{{low}, {high}}}, {register};"),
-                    _ => format!("mov.b32 {low}, {{{register}, {register}}};"),
-                });
-                split.push((register, [low, high]));
+                split.push((register, code.split(fresh, (register, *bits))));
                 split.len() - 1
             });
-            names.push(split[known].1[*number as usize].clone());
+            names.push(split[known].1[*number as usize].to_string());
         }
         names
     }
 }
 
-impl Made {
-    fn code(&self, words: &[String], when: &str, fresh: &mut Fresh<'_>, lines: &mut Vec<String>) {
-        let destination = &self.destination;
-        let mut parts: Vec<String> =
-            self.bytes.chunks(4).map(|bytes| assembled(bytes, words, fresh, lines)).collect();
-        lines.push(match self.bytes.len() {
-            2 => {
-                let unused = fresh.bits(16);
-                format!("{when}mov.b32 {{{destination}, {unused}}}, {};", parts.remove(0))
-            }
-            4 => format!("{when}mov.b32 {destination}, {};", parts.remove(0)),
-            _ => format!("{when}mov.b64 {destination}, {{{}, {}}};", parts[0], parts[1]),
-        });
-    }
-}
-
 /// The name of a word with these bytes, the lowest first. Each permutation takes what is there already and
 /// one more word; what extends comes last.
-fn assembled(
-    bytes: &[Byte],
-    words: &[String],
-    fresh: &mut Fresh<'_>,
-    lines: &mut Vec<String>,
-) -> String {
+fn assembled(bytes: &[Byte], words: &[String], code: &mut Code, fresh: &mut Fresh) -> String {
     let mut sources: Vec<usize> = Vec::new();
     for byte in bytes {
         if let Byte::Of(word, _) | Byte::Sign(word, _) = *byte
@@ -165,9 +131,8 @@ fn assembled(
     let mut now = words[first].clone();
     let mut holds: Vec<Byte> = (0..4).map(|byte| Byte::Of(first, byte)).collect();
     let mut permute = |now: &str, other: &str, selector: u32| {
-        let made = fresh.word();
-        lines.push(format!("prmt.b32 {made}, {now}, {other}, 0x{selector:04x};"));
-        made
+        let selector = format!("0x{selector:04x}");
+        code.set(fresh.word(), op!(Prmt.B32), &[&now, &other, &selector]).to_string()
     };
     for &word in others {
         let found = |byte: &Byte, holds: &[Byte]| match byte {

@@ -2,14 +2,16 @@
 //! loads need is computed once.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Display;
 
 use rustc_hash::FxHashMap;
 
 use super::condition::WarpTest;
-use super::names::Fresh;
 use super::replacement::{AskedRegister, Replacement};
 use crate::cfg::{BlockId, RegisterId};
+use crate::isa::Qualifier::{Eq, Ge, Lt};
+use crate::isa::ScalarType::{self, S32, S64, U32};
+use crate::ptx::write::{Code, Fresh, Reg, op};
 use crate::reuse::{NoWrap, WrapKind};
 
 /// A condition that has to hold, besides the corner case, before a received value is used.
@@ -38,32 +40,32 @@ type ChainKey = (BlockId, bool, Vec<Check>);
 
 /// Emits and shares checks within one function.
 #[derive(Debug)]
-pub struct Checks<'p, 'a> {
+pub struct Checks<'p> {
     /// Names of the registers that checks read.
     registers: &'p FxHashMap<RegisterId, String>,
     /// The names of new registers.
-    pub fresh: Fresh<'a>,
-    lane: Option<String>,
-    linear: Option<String>,
+    pub fresh: Fresh,
+    lane: Option<Reg>,
+    linear: Option<Reg>,
     /// For each block and no-wrap check the widest window that the check has to cover.
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
-    masks: FxHashMap<BlockId, String>,
+    masks: FxHashMap<BlockId, Reg>,
     /// The masks of the tests of rows by their places, of which a block may have several.
     row_masks: FxHashMap<u32, String>,
-    chains: FxHashMap<ChainKey, Option<String>>,
+    chains: FxHashMap<ChainKey, Option<Reg>>,
     /// For each distance in lanes, the register that holds the number of the lane so far on, and the
     /// predicate that the lane's own number is below the distance.
-    lanes_on: BTreeMap<u32, (String, String)>,
+    lanes_on: BTreeMap<u32, (Reg, Reg)>,
     /// For each chain and distance, the predicate under which the shuffled value is used.
-    usable: FxHashMap<(ChainKey, i32), String>,
+    usable: FxHashMap<(ChainKey, i32), Reg>,
 }
 
-impl<'p, 'a> Checks<'p, 'a> {
+impl<'p> Checks<'p> {
     /// The checks of a function that asks, in each block, whether some indices wrap around, and, if `linear` holds,
     /// whether lanes are consecutive in `tid.x`.
     pub fn new(
         registers: &'p FxHashMap<RegisterId, String>,
-        fresh: Fresh<'a>,
+        fresh: Fresh,
         no_wraps: &[(BlockId, &[NoWrap])],
         linear: bool,
     ) -> Self {
@@ -95,7 +97,7 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     /// The `activemask` of a block; empty before any shuffle of the block.
     pub fn mask(&self, block: BlockId) -> String {
-        self.masks.get(&block).cloned().unwrap_or_default()
+        self.masks.get(&block).map(Reg::to_string).unwrap_or_default()
     }
 
     /// The `activemask` of the test of a row at a place; empty before that test.
@@ -104,7 +106,7 @@ impl<'p, 'a> Checks<'p, 'a> {
     }
 
     /// The predicate under which a lane may use a value that it has received; `None` if it always may.
-    pub fn usable(&mut self, replacement: &Replacement, setup: &mut String) -> Option<String> {
+    pub fn usable(&mut self, replacement: &Replacement, setup: &mut Code) -> Option<Reg> {
         let (block, delta) = (replacement.block, replacement.covered.delta);
         let guards = &replacement.covered.guards;
         let mut checks: Vec<Check> = guards.no_wrap.iter().map(no_wrap).collect();
@@ -136,7 +138,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             Some(known) => Some(known.clone()),
             None => {
                 let chain = self.chain(key.clone(), setup);
-                let made = if delta == 0 { chain } else { self.corner(chain, delta, setup) };
+                let made = if delta == 0 { chain } else { Some(self.corner(chain, delta, setup)) };
                 if let Some(made) = &made {
                     self.usable.insert((key, delta), made.clone());
                 }
@@ -160,46 +162,28 @@ impl<'p, 'a> Checks<'p, 'a> {
         &mut self,
         replacement: &Replacement,
         (copy, bytes): &(String, i64),
-        before: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        before: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let (base, _) = &replacement.address;
-        let (apart, made) = (self.fresh.bits(64), self.fresh.predicate());
-        let _ = write!(setup, "sub.s64 {apart}, {base}, {copy};\n\t");
-        let _ = match before {
-            Some(before) => {
-                write!(setup, "setp.eq.and.s64 {made}, {apart}, {bytes}, {before};\n\t")
-            }
-            None => write!(setup, "setp.eq.s64 {made}, {apart}, {bytes};\n\t"),
-        };
-        made
+        let apart = setup.set(self.fresh.bits(64), op!(Sub.S64), &[base, copy]);
+        setup.compare(&mut self.fresh, (Eq, S64), [&apart, bytes], before.as_deref())
     }
 
     /// Adds to a chain that the source lane lies within the warp.
-    fn corner(&mut self, chain: Option<String>, delta: i32, setup: &mut String) -> Option<String> {
-        let predicate = self.fresh.predicate();
-        if self.lane.is_none() {
-            self.lane = Some(self.fresh.word());
-        }
-        let lane = self.lane.as_deref().unwrap_or_default();
+    fn corner(&mut self, chain: Option<Reg>, delta: i32, setup: &mut Code) -> Reg {
+        let lane = self.lane();
         let beyond = match delta > 0 {
             true => i32::from(planted!(Bug::CornerTooFarUp)),
             false => i32::from(planted!(Bug::CornerTooFarDown)),
         };
         let (comparison, bound) =
-            if delta > 0 { ("lt", 32 - delta + beyond) } else { ("ge", -delta - beyond) };
-        let _ = match chain {
-            Some(chain) => write!(
-                setup,
-                "setp.{comparison}.and.u32 {predicate}, {lane}, {bound}, {chain};\n\t"
-            ),
-            None => write!(setup, "setp.{comparison}.u32 {predicate}, {lane}, {bound};\n\t"),
-        };
-        Some(predicate)
+            if delta > 0 { (Lt, 32 - delta + beyond) } else { (Ge, -delta - beyond) };
+        setup.compare(&mut self.fresh, (comparison, U32), [&lane, &bound], chain.as_deref())
     }
 
     /// The conjunction of the warp being whole and the checks; each prefix is computed once.
-    fn chain(&mut self, key: ChainKey, setup: &mut String) -> Option<String> {
+    fn chain(&mut self, key: ChainKey, setup: &mut Code) -> Option<Reg> {
         if let Some(known) = self.chains.get(&key) {
             return known.clone();
         }
@@ -219,19 +203,12 @@ impl<'p, 'a> Checks<'p, 'a> {
     /// The predicate that all lanes of the warp are there, no index wraps around in any of them, and their
     /// addresses are global where that is asked: it is the same in all lanes. `aligned`, the same
     /// in all lanes too, is made a part of it.
-    pub fn of_warp(
-        &mut self,
-        test: &WarpTest,
-        aligned: Option<&str>,
-        setup: &mut String,
-    ) -> String {
+    pub fn of_warp(&mut self, test: &WarpTest, aligned: Option<&Reg>, setup: &mut Code) -> Reg {
         let block = test.block;
         let mut predicate = self.whole_warp(block, setup);
         self.row_masks.insert(test.place, self.mask(block));
         if let Some(aligned) = aligned {
-            let made = self.fresh.predicate();
-            let _ = write!(setup, "and.pred {made}, {predicate}, {aligned};\n\t");
-            predicate = made;
+            predicate = setup.set(self.fresh.predicate(), op!(And.Pred), &[&predicate, aligned]);
         }
         let mut checks: Vec<Check> = test.no_wrap.iter().map(no_wrap).collect();
         checks.sort_unstable();
@@ -248,44 +225,35 @@ impl<'p, 'a> Checks<'p, 'a> {
         if checks.is_empty() && global.is_empty() || planted!(Bug::RowNoVote) {
             return predicate;
         }
-        let (all, mask) = (self.fresh.predicate(), self.mask(block));
-        let _ = write!(setup, "vote.sync.all.pred {all}, {predicate}, {mask};\n\t");
-        all
+        let mask = self.mask(block);
+        setup.set(self.fresh.predicate(), op!(Vote.Sync.All.Pred), &[&predicate, &mask])
     }
 
     /// The register that holds the lane's number.
-    pub fn lane(&mut self) -> String {
+    pub fn lane(&mut self) -> Reg {
         self.lane.get_or_insert_with(|| self.fresh.word()).clone()
     }
 
     /// The register that holds the number of the lane `distance` further on, and the predicate that
     /// the lane's own number is below `distance`.
-    pub fn lanes_on(&mut self, distance: u32) -> (String, String) {
-        if let Some(known) = self.lanes_on.get(&distance) {
-            return known.clone();
-        }
-        self.lane.get_or_insert_with(|| self.fresh.word());
-        let made = (self.fresh.word(), self.fresh.predicate());
-        self.lanes_on.insert(distance, made.clone());
-        made
+    pub fn lanes_on(&mut self, distance: u32) -> (Reg, Reg) {
+        self.lane();
+        let fresh = &mut self.fresh;
+        let made = || (fresh.word(), fresh.predicate());
+        self.lanes_on.entry(distance).or_insert_with(made).clone()
     }
 
-    fn whole_warp(&mut self, block: BlockId, setup: &mut String) -> String {
-        let (mask, whole) = (self.fresh.word(), self.fresh.predicate());
-        let _ = match planted!(Bug::ConstantMask) {
-            true => write!(setup, "mov.b32 {mask}, -1;\n\t"),
-            false => write!(setup, "activemask.b32 {mask};\n\t"),
+    fn whole_warp(&mut self, block: BlockId, setup: &mut Code) -> Reg {
+        let mask = match planted!(Bug::ConstantMask) {
+            true => setup.set(self.fresh.word(), op!(Mov.B32), &[&-1]),
+            false => setup.set(self.fresh.word(), op!(ActiveMask.B32), &[]),
         };
         let all = match planted!(Bug::IncompleteWarp) {
-            true => mask.as_str(),
+            true => &*mask,
             false => "-1",
         };
-        let _ = match &self.linear {
-            Some(linear) => {
-                write!(setup, "setp.eq.and.s32 {whole}, {mask}, {all}, {linear};\n\t")
-            }
-            None => write!(setup, "setp.eq.s32 {whole}, {mask}, {all};\n\t"),
-        };
+        let linear = self.linear.as_deref();
+        let whole = setup.compare(&mut self.fresh, (Eq, S32), [&mask, &all], linear);
         self.masks.insert(block, mask);
         whole
     }
@@ -294,9 +262,9 @@ impl<'p, 'a> Checks<'p, 'a> {
         &mut self,
         block: BlockId,
         check: &Check,
-        before: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        before: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let named = |register| self.registers.get(register).cloned().unwrap_or_default();
         let (name, negated) = match check {
             Check::NoWrap(register, _, kind) => {
@@ -308,23 +276,19 @@ impl<'p, 'a> Checks<'p, 'a> {
             Check::SameRow(asked, delta) => {
                 return self.same_row(block, asked, *delta, before, setup);
             }
-            Check::Linear => (self.linear.clone().unwrap_or_default(), false),
+            Check::Linear => (self.linear.clone().map(String::from).unwrap_or_default(), false),
             Check::AllExecuted(name) | Check::OwnExecuted(name) => (name.clone(), false),
         };
-        let sign = if negated { "!" } else { "" };
         let made = self.fresh.predicate();
-        let _ = match check {
+        let made = match check {
             Check::AllActive(..) | Check::AllExecuted(..) => {
-                let mask = self.mask(block);
-                write!(setup, "vote.sync.all.pred {made}, {sign}{name}, {mask};\n\t")
+                let (sign, mask) = (if negated { "!" } else { "" }, self.mask(block));
+                setup.set(made, op!(Vote.Sync.All.Pred), &[&format!("{sign}{name}"), &mask])
             }
-            _ if negated => write!(setup, "not.pred {made}, {name};\n\t"),
-            _ => write!(setup, "mov.pred {made}, {name};\n\t"),
+            _ if negated => setup.set(made, op!(Not.Pred), &[&name]),
+            _ => setup.set(made, op!(Mov.Pred), &[&name]),
         };
-        if let Some(before) = before {
-            let _ = write!(setup, "and.pred {made}, {made}, {before};\n\t");
-        }
-        made
+        with(made, before, setup)
     }
 
     /// Computes the predicate that the lane `delta` lanes further up has the same value of a register, or
@@ -334,53 +298,27 @@ impl<'p, 'a> Checks<'p, 'a> {
         block: BlockId,
         asked: &AskedRegister,
         delta: i32,
-        before: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        before: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let AskedRegister { name, bits, low, grows } = asked;
         let mask = self.mask(block);
         let asked_lane = if planted!(Bug::RowOtherSide) { -delta } else { delta };
-        let way = match asked_lane > 0 {
-            true => format!("{asked_lane}, 31, {mask}"),
-            false => format!("{}, 0, {mask}", -asked_lane),
+        let (shuffle, way) = match asked_lane > 0 {
+            true => (op!(Shfl.Sync.Down.B32), format!("{asked_lane}, 31, {mask}")),
+            false => (op!(Shfl.Sync.Up.B32), format!("{}, 0, {mask}", -asked_lane)),
         };
-        let direction = if asked_lane > 0 { "down" } else { "up" };
-        let shuffle = |word: &str, fresh: &mut Fresh<'_>, setup: &mut String| {
-            let received = fresh.word();
-            let _ = write!(setup, "shfl.sync.{direction}.b32 {received}, {word}, {way};\n\t");
-            received
+        let (own, bits) = match (*bits, *low) {
+            (64, true) => (setup.set(self.fresh.word(), op!(Cvt.U32.U64), &[name]).to_string(), 32),
+            (bits, _) => (name.clone(), bits.into()),
         };
-        let (own, mut received, bits) = match (*bits, *low) {
-            (64, true) => {
-                let own = self.fresh.word();
-                let _ = write!(setup, "cvt.u32.u64 {own}, {name};\n\t");
-                let received = shuffle(&own, &mut self.fresh, setup);
-                (own, received, 32)
-            }
-            (64, false) => {
-                let (low, high) = (self.fresh.word(), self.fresh.word());
-                let _ = write!(setup, "mov.b64 {{{low}, {high}}}, {name};\n\t");
-                let low = shuffle(&low, &mut self.fresh, setup);
-                let high = shuffle(&high, &mut self.fresh, setup);
-                let received = self.fresh.bits(64);
-                let _ = write!(setup, "mov.b64 {received}, {{{low}, {high}}};\n\t");
-                (name.clone(), received, 64)
-            }
-            _ => (name.clone(), shuffle(name, &mut self.fresh, setup), 32),
-        };
+        let (ty, signed) = (ScalarType::b(bits), ScalarType::s(bits));
+        let mut received = setup.shuffle(&mut self.fresh, (&own, bits), (shuffle, &way));
         if *grows {
-            let expected = self.fresh.bits(bits);
-            let _ = write!(setup, "add.s{bits} {expected}, {received}, {};\n\t", -asked_lane);
-            received = expected;
+            let operands: [&dyn Display; 2] = [&received, &-asked_lane];
+            received = setup.set(self.fresh.of(ty), op!(Add.(signed)), &operands);
         }
-        let made = self.fresh.predicate();
-        let _ = match before {
-            Some(before) => {
-                write!(setup, "setp.eq.and.s{bits} {made}, {received}, {own}, {before};\n\t")
-            }
-            None => write!(setup, "setp.eq.s{bits} {made}, {received}, {own};\n\t"),
-        };
-        made
+        setup.compare(&mut self.fresh, (Eq, signed), [&received, &own], before.as_deref())
     }
 
     /// Computes the predicate that the register has none of the values from which the index would wrap
@@ -391,9 +329,9 @@ impl<'p, 'a> Checks<'p, 'a> {
         check: &Check,
         register: RegisterId,
         kind: WrapKind,
-        before: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        before: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let (first, last) = self.windows.get(&(block, check.clone())).copied().unwrap_or_default();
         let wraps_at: i64 = match kind {
             WrapKind::Signed => 1 << 31,
@@ -401,94 +339,74 @@ impl<'p, 'a> Checks<'p, 'a> {
         };
         let back = (wraps_at + first).wrapping_neg() as i32;
         let count = last - first + 1 - i64::from(planted!(Bug::SmallWindow));
-        let (moved, predicate) = (self.fresh.word(), self.fresh.predicate());
         let register = self.registers.get(&register).cloned().unwrap_or_default();
-        let _ = write!(setup, "add.s32 {moved}, {register}, {back};\n\t");
-        let _ = match before {
-            Some(before) => {
-                write!(setup, "setp.ge.and.u32 {predicate}, {moved}, {count}, {before};\n\t")
-            }
-            None => write!(setup, "setp.ge.u32 {predicate}, {moved}, {count};\n\t"),
-        };
-        predicate
+        let moved = setup.set(self.fresh.word(), op!(Add.S32), &[&register, &back]);
+        setup.compare(&mut self.fresh, (Ge, U32), [&moved, &count], before.as_deref())
     }
 
     /// Computes the predicate that an address of the lane lies in the global window (PTX ISA, "isspacep").
     fn global_address(
         &mut self,
         (base, offset): &(String, i64),
-        before: Option<String>,
-        setup: &mut String,
-    ) -> String {
+        before: Option<Reg>,
+        setup: &mut Code,
+    ) -> Reg {
         let made = self.fresh.predicate();
         let address = match offset {
             0 => base.clone(),
-            _ => {
-                let sum = self.fresh.bits(64);
-                let _ = write!(setup, "add.s64 {sum}, {base}, {offset};\n\t");
-                sum
-            }
+            _ => setup.set(self.fresh.bits(64), op!(Add.S64), &[base, offset]).to_string(),
         };
-        let _ = write!(setup, "isspacep.global {made}, {address};\n\t");
-        if let Some(before) = before {
-            let _ = write!(setup, "and.pred {made}, {made}, {before};\n\t");
-        }
-        made
+        with(setup.set(made, op!(Isspacep.Global), &[&address]), before, setup)
     }
 
     /// For a load that has a guard predicate of its own: the predicate under which it takes the
     /// received value, and the one under which it loads.
-    pub fn under_guard(
-        &mut self,
-        guard: &str,
-        usable: &str,
-        setup: &mut String,
-    ) -> (String, String) {
+    pub fn under_guard(&mut self, guard: &str, usable: &Reg, setup: &mut Code) -> (Reg, Reg) {
         let (take, load) = (self.fresh.predicate(), self.fresh.predicate());
         let guard = match guard.strip_prefix('!') {
             None => guard.to_owned(),
             Some(register) => {
-                let negated = self.fresh.predicate();
-                let _ = write!(setup, "not.pred {negated}, {register};\n\t");
-                negated
+                setup.set(self.fresh.predicate(), op!(Not.Pred), &[&register]).to_string()
             }
         };
-        let _ = write!(
-            setup,
-            "and.pred {take}, {guard}, {usable};\n\tnot.pred {load}, {usable};\n\t\
-             and.pred {load}, {load}, {guard};\n\t"
-        );
+        let take = setup.set(take, op!(And.Pred), &[&guard, usable]);
+        let load = setup.set(load, op!(Not.Pred), &[usable]);
+        setup.put(op!(And.Pred), &[&load, &load, &guard]);
         (take, load)
     }
 
     /// The declarations and the code that is computed once; called when the rest of the code is known.
     pub fn prologue(mut self) -> String {
-        let mut code = String::new();
+        let mut code = Code::behind();
         if let Some(lane) = &self.lane {
-            let _ = write!(code, "\n\tmov.u32 {lane}, %laneid;");
+            code.put(op!(Mov.U32), &[lane, &"%laneid"]);
             let further = i64::from(planted!(Bug::RowIndex));
             let above = u32::from(planted!(Bug::RowBound));
             for (distance, (on, below)) in &self.lanes_on {
-                let _ = write!(
-                    code,
-                    "\n\tadd.s32 {on}, {lane}, {};\n\tsetp.lt.u32 {below}, {lane}, {};",
-                    i64::from(*distance) + further,
-                    distance + above
-                );
+                code.put(op!(Add.S32), &[on, lane, &(i64::from(*distance) + further)]);
+                code.put(op!(Setp.Lt.U32), &[below, lane, &(distance + above)]);
             }
         }
         if let Some(linear) = self.linear.take() {
-            let (x, y, z) = (self.fresh.word(), self.fresh.word(), self.fresh.word());
-            let _ = write!(
-                code,
-                "\n\tmov.u32 {x}, %ntid.x;\n\tmov.u32 {y}, %ntid.y;\n\tmov.u32 {z}, %ntid.z;\
-                 \n\tand.b32 {x}, {x}, 31;\n\tmul.lo.u32 {y}, {y}, {z};\
-                 \n\tsetp.eq.u32 {linear}, {x}, 0;\
-                 \n\tsetp.eq.or.u32 {linear}, {y}, 1, {linear};"
-            );
+            let extents = ["%ntid.x", "%ntid.y", "%ntid.z"];
+            let [x, y, z] = extents.map(|own| code.set(self.fresh.word(), op!(Mov.U32), &[&own]));
+            code.put(op!(And.B32), &[&x, &x, &31]);
+            code.put(op!(Mul.Lo.U32), &[&y, &y, &z]);
+            code.put(op!(Setp.Eq.U32), &[&linear, &x, &0]);
+            code.put(op!(Setp.Eq.Or.U32), &[&linear, &y, &1, &linear]);
         }
-        self.fresh.declarations() + &code
+        let mut declarations = Code::behind();
+        self.fresh.declarations().iter().for_each(|line| declarations.line(line));
+        declarations.text + &code.text
     }
+}
+
+/// Joins a predicate that has just been computed to the one before.
+fn with(made: Reg, before: Option<Reg>, setup: &mut Code) -> Reg {
+    if let Some(before) = before {
+        setup.put(op!(And.Pred), &[&made, &made, &before]);
+    }
+    made
 }
 
 fn no_wrap(check: &NoWrap) -> Check {

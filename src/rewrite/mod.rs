@@ -28,6 +28,6 @@ pub use condition::{Condition, WarpTest};
 pub use edit::{Edit, Edits};
 pub use mention::{Draft, declaration, name};
 pub use mode::Mode;
-pub use names::{Fresh, Names};
+pub use names::Names;
 pub use plan::{KernelPlan, Part, Planner, Prepared, line_end};
 pub use replacement::{AskedRegister, Replacement, Transfer};

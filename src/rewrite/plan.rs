@@ -10,11 +10,13 @@ use super::condition::{Condition, Version, WarpTest};
 use super::edit::Edit;
 use super::mention::{self, Draft, Misplaced};
 use super::mode::Mode;
-use super::names::{Fresh, Names};
+use super::names::Names;
 use crate::cfg::{Base, BlockId, DeclaredNames, Flow, RegisterId, Scopes};
 use crate::emulate::KernelTrace;
+use crate::isa::ScalarType;
 use crate::planted::Bug;
 use crate::ptx::Operand;
+use crate::ptx::write::{Code, Fresh, op};
 use crate::reuse::NoWrap;
 use crate::source::SourceFile;
 
@@ -50,7 +52,7 @@ pub trait Part: Debug {
     fn edits(
         &self,
         plan: &KernelPlan<'_>,
-        checks: &mut Checks<'_, '_>,
+        checks: &mut Checks<'_>,
         mode: Mode,
         edits: &mut Vec<Draft>,
     );
@@ -80,7 +82,7 @@ impl Part for Prepared {
     fn edits(
         &self,
         _plan: &KernelPlan<'_>,
-        _checks: &mut Checks<'_, '_>,
+        _checks: &mut Checks<'_>,
         _mode: Mode,
         edits: &mut Vec<Draft>,
     ) {
@@ -100,7 +102,7 @@ pub struct KernelPlan<'a> {
     /// Where copies of source registers go, and the copies.
     pub copies: Vec<(usize, String)>,
     /// New registers; the copies have theirs.
-    pub fresh: Fresh<'a>,
+    pub fresh: Fresh,
     /// Names of the registers that checks read.
     pub registers: FxHashMap<RegisterId, String>,
     /// The text and its scopes.
@@ -150,7 +152,7 @@ impl KernelPlan<'_> {
     }
 
     /// The checks that the code of a mode makes: those of the patterns, and those in front of multiversioned code.
-    pub fn checks(&self, mode: Mode) -> Checks<'_, '_> {
+    pub fn checks(&self, mode: Mode) -> Checks<'_> {
         let tests = self.versions.iter().filter_map(|version| match &version.condition {
             Condition::Warp(test) => Some((test.block, &test.no_wrap[..])),
             Condition::Multiples(_) | Condition::Apart { .. } => None,
@@ -186,7 +188,7 @@ where
         flow: &'p Flow<'m, 's>,
         trace: &'p KernelTrace,
         body: usize,
-        names: &'a Names,
+        names: &Names,
     ) -> Self {
         Planner {
             source,
@@ -198,7 +200,7 @@ where
                 parts: Vec::new(),
                 versions: Vec::new(),
                 copies: Vec::new(),
-                fresh: Fresh::new(names),
+                fresh: names.fresh(),
                 registers: FxHashMap::default(),
                 original: Original {
                     source,
@@ -227,6 +229,11 @@ impl Planner<'_, '_, '_, '_> {
     /// A predicate as written in front of an instruction.
     pub fn signed(&self, (register, negated): (RegisterId, bool)) -> String {
         format!("{}{}", if negated { "!" } else { "" }, self.name(register))
+    }
+
+    /// An instruction's guard predicate as a prefix.
+    pub fn guard(&self, guard: Option<(RegisterId, bool)>) -> String {
+        guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default()
     }
 
     /// The whole statement's bytes in the text.
@@ -313,11 +320,12 @@ impl Planner<'_, '_, '_, '_> {
         if let Some(copy) = self.copied.get(&(source, register)) {
             return copy.clone();
         }
-        let copy = self.plan.fresh.bits(bits);
+        let copy = String::from(self.plan.fresh.bits(bits));
         let behind = self.flow.insts[source as usize].ast.span.end as usize;
         let behind = line_end(self.source.text(), behind);
-        let code = format!("\n\tmov.b{bits} {copy}, {};", self.name(register));
-        self.plan.copies.push((behind, code));
+        let mut code = Code::behind();
+        code.put(op!(Mov.(ScalarType::b(bits))), &[&copy, &self.name(register)]);
+        self.plan.copies.push((behind, code.text));
         self.copied.insert((source, register), copy.clone());
         copy
     }

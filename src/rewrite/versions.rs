@@ -5,27 +5,27 @@
 //! each lane asks for itself.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use super::checks::Checks;
 use super::condition::{Condition, Version, WarpTest};
 use super::mention::{self, Draft};
-use super::names::Fresh;
 use super::plan::KernelPlan;
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, Fresh, Reg, memory, op};
 use crate::reuse::Multiple;
 
 /// Adds the edits for all versions; returns the code of the tests that goes to the head of the body.
 pub(super) fn edits(
     plan: &KernelPlan<'_>,
-    checks: &mut Checks<'_, '_>,
+    checks: &mut Checks<'_>,
     edits: &mut Vec<Draft>,
 ) -> String {
-    let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
+    let mut tests = Tests { code: Code::behind(), known: BTreeMap::new() };
     for version in &plan.versions {
         let (setup, holds) = match &version.condition {
             Condition::Multiples(_) if planted!(Bug::NoAlignmentTest) => continue,
             Condition::Multiples(multiples) => {
-                (String::new(), tests.test(multiples, &mut checks.fresh))
+                (String::new(), tests.test(multiples, &mut checks.fresh).into())
             }
             Condition::Apart { setup, holds } => (setup.clone(), holds.clone()),
             Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
@@ -46,19 +46,19 @@ pub(super) fn edits(
         let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Draft::insert(version.behind, behind));
     }
-    tests.code
+    tests.code.text
 }
 
 /// The code of a test, and the predicate with its outcome, which is one for the warp; `aligned` is a predicate
 /// that is part of it.
-fn warp(test: &WarpTest, aligned: Option<&str>, checks: &mut Checks<'_, '_>) -> (String, String) {
-    let mut code = String::new();
+fn warp(test: &WarpTest, aligned: Option<&Reg>, checks: &mut Checks<'_>) -> (String, String) {
+    let mut code = Code::in_front();
     let predicate = checks.of_warp(test, aligned, &mut code);
-    (code, predicate)
+    (code.text, predicate.into())
 }
 
 /// The warp's wait in front of what a test guards and behind it, for patterns that need one.
-fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_, '_>) -> String {
+fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_>) -> String {
     let waits = plan.parts.iter().any(|part| part.needs_order(test.place));
     match waits && !planted!(Bug::RowUnordered) {
         true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(test.place)),
@@ -93,35 +93,28 @@ fn strongest(multiples: &[Multiple]) -> Vec<Multiple> {
 
 /// The tests of a kernel, each made once.
 struct Tests {
-    code: String,
+    code: Code,
     /// For each set of conditions, the predicate that holds the outcome of their test.
-    known: BTreeMap<Vec<Multiple>, String>,
+    known: BTreeMap<Vec<Multiple>, Reg>,
 }
 
 impl Tests {
     /// The predicate that all parameters are multiples of their numbers.
-    fn test(&mut self, multiples: &[Multiple], fresh: &mut Fresh<'_>) -> String {
+    fn test(&mut self, multiples: &[Multiple], fresh: &mut Fresh) -> Reg {
         if let Some(known) = self.known.get(multiples) {
             return known.clone();
         }
-        let predicate = fresh.predicate();
+        let (predicate, code) = (fresh.predicate(), &mut self.code);
         for (index, multiple) in multiples.iter().enumerate() {
             let Multiple { parameter, offset, bits, of } = multiple;
-            let value = fresh.bits(u32::from(*bits));
-            let parameter = mention::variable(parameter, None);
-            let at = if *offset == 0 { parameter } else { format!("{parameter}+{offset}") };
-            let _ = write!(
-                self.code,
-                "\n\tld.param.b{bits} {value}, [{at}];\n\tand.b{bits} {value}, {value}, {};",
-                of - 1
-            );
-            let _ = match index {
-                0 => write!(self.code, "\n\tsetp.eq.u{bits} {predicate}, {value}, 0;"),
-                _ => write!(
-                    self.code,
-                    "\n\tsetp.eq.and.u{bits} {predicate}, {value}, 0, {predicate};"
-                ),
-            };
+            let (bytes, number) = (ScalarType::b((*bits).into()), ScalarType::u((*bits).into()));
+            let at = memory(&mention::variable(parameter, None), *offset);
+            let value = code.set(fresh.of(bytes), op!(Ld.Param.(bytes)), &[&at]);
+            code.put(op!(And.(bytes)), &[&value, &value, &(of - 1)]);
+            match index {
+                0 => code.put(op!(Setp.Eq.(number)), &[&predicate, &value, &0]),
+                _ => code.put(op!(Setp.Eq.And.(number)), &[&predicate, &value, &0, &predicate]),
+            }
         }
         self.known.insert(multiples.to_vec(), predicate.clone());
         predicate

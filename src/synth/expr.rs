@@ -3,7 +3,7 @@
 //! Division and remainder are Euclidean: the remainder is never negative.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// An operator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -151,13 +151,13 @@ pub enum Expr {
     /// A number.
     Number(i64),
     /// A coordinate or parameter.
-    Name(Rc<str>),
+    Name(Arc<str>),
     /// Two operands.
-    Binary(Op, Rc<Expr>, Rc<Expr>),
+    Binary(Op, Arc<Expr>, Arc<Expr>),
     /// 1 where the comparison holds, 0 elsewhere.
-    Compare(Cmp, Rc<Expr>, Rc<Expr>),
+    Compare(Cmp, Arc<Expr>, Arc<Expr>),
     /// The second where the first is not 0, else the third.
-    Choose(Rc<Expr>, Rc<Expr>, Rc<Expr>),
+    Choose(Arc<Expr>, Arc<Expr>, Arc<Expr>),
 }
 
 impl Expr {
@@ -180,7 +180,7 @@ impl Expr {
             (Op::Mul, _, Number(0)) | (Op::Mul, Number(0), _) | (Op::Rem, _, Number(1)) => {
                 Number(0)
             }
-            _ => Expr::Binary(op, Rc::new(a), Rc::new(b)),
+            _ => Expr::Binary(op, Arc::new(a), Arc::new(b)),
         }
     }
 
@@ -201,36 +201,41 @@ impl Expr {
         }
     }
 
+    /// Calls `see` for the expression and all its parts, from the left to the right.
+    pub fn parts<'e>(&'e self, see: &mut dyn FnMut(&'e Expr)) {
+        see(self);
+        match self {
+            Expr::Number(_) | Expr::Name(_) => {}
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => {
+                [a, b].into_iter().for_each(|e| e.parts(see))
+            }
+            Expr::Choose(a, b, c) => [a, b, c].into_iter().for_each(|e| e.parts(see)),
+        }
+    }
+
     /// Whether there is a power or a logarithm in it.
     pub fn has_powers(&self) -> bool {
-        match self {
-            Expr::Number(_) | Expr::Name(_) => false,
-            Expr::Binary(Op::Pow | Op::Log, ..) => true,
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => a.has_powers() || b.has_powers(),
-            Expr::Choose(a, b, c) => a.has_powers() || b.has_powers() || c.has_powers(),
-        }
+        let mut has = false;
+        self.parts(&mut |part| has |= matches!(part, Expr::Binary(Op::Pow | Op::Log, ..)));
+        has
     }
 
     /// The number of operators.
     pub fn size(&self) -> usize {
-        match self {
-            Expr::Number(_) | Expr::Name(_) => 0,
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => 1 + a.size() + b.size(),
-            Expr::Choose(a, b, c) => 1 + a.size() + b.size() + c.size(),
-        }
+        let mut size = 0;
+        self.parts(&mut |part| {
+            size += usize::from(!matches!(part, Expr::Number(_) | Expr::Name(_)))
+        });
+        size
     }
 
     /// Calls `see` for each name.
     pub fn names(&self, see: &mut dyn FnMut(&str)) {
-        match self {
-            Expr::Number(_) => {}
-            Expr::Name(name) => see(name),
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => {
-                a.names(see);
-                b.names(see);
+        self.parts(&mut |part| {
+            if let Expr::Name(name) = part {
+                see(name);
             }
-            Expr::Choose(a, b, c) => [a, b, c].into_iter().for_each(|e| e.names(see)),
-        }
+        });
     }
 
     /// The smallest expression that taking parts away leads to and for which `same` still holds.
@@ -259,7 +264,7 @@ impl Expr {
                 }
                 match (op, &**b) {
                     (Op::Rem, Expr::Number(m)) if m.count_ones() == 1 && *m > 1 => {
-                        let mask = Rc::new(Expr::Number(m - 1));
+                        let mask = Arc::new(Expr::Number(m - 1));
                         found.push(wrap(Expr::Binary(Op::And, a.clone(), mask)));
                     }
                     (Op::Add, Expr::Number(c)) if *c < 0 => {
@@ -272,18 +277,18 @@ impl Expr {
             }
             Expr::Compare(cmp, a, b) => {
                 found.extend([wrap(Expr::Number(0)), wrap(Expr::Number(1))]);
-                let compare = |a: Expr, b: Expr| Expr::Compare(*cmp, Rc::new(a), Rc::new(b));
+                let compare = |a: Expr, b: Expr| Expr::Compare(*cmp, Arc::new(a), Arc::new(b));
                 found.extend(a.smaller(&|e| wrap(compare(e, (**b).clone()))));
                 found.extend(b.smaller(&|e| wrap(compare((**a).clone(), e))));
             }
             Expr::Choose(c, a, b) => {
                 found.extend([wrap((**a).clone()), wrap((**b).clone())]);
-                let choose = |c: &Rc<Expr>, a: &Rc<Expr>, b: &Rc<Expr>| {
+                let choose = |c: &Arc<Expr>, a: &Arc<Expr>, b: &Arc<Expr>| {
                     Expr::Choose(c.clone(), a.clone(), b.clone())
                 };
-                found.extend(c.smaller(&|e| wrap(choose(&Rc::new(e), a, b))));
-                found.extend(a.smaller(&|e| wrap(choose(c, &Rc::new(e), b))));
-                found.extend(b.smaller(&|e| wrap(choose(c, a, &Rc::new(e)))));
+                found.extend(c.smaller(&|e| wrap(choose(&Arc::new(e), a, b))));
+                found.extend(a.smaller(&|e| wrap(choose(c, &Arc::new(e), b))));
+                found.extend(b.smaller(&|e| wrap(choose(c, a, &Arc::new(e)))));
             }
         }
         found

@@ -5,14 +5,17 @@
 //! every goal cell holds what it shall hold, and what they cost; or the proof that there are none.
 //!
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
-//! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`, `resources`:
+//! - `term`: what a cell holds. `family`: what holes range over. `enumerate`: expressions bottom up. `search`: the search. `report`, `states`, `resources`:
 //!   what it found.
 //! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
 //! - `scan`: sketches of loops, for which an associative operator is looked for.
+//! - `declared`: params and axes of all kinds of sketches. `problem`: all kinds of sketches behind one trait.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that. `library`: headers of solutions.
 
 pub mod ast;
+mod declared;
 pub mod emit;
+mod enumerate;
 pub mod expr;
 pub mod family;
 pub mod library;
@@ -20,6 +23,7 @@ pub mod lower;
 pub mod network;
 mod parse;
 pub mod place;
+pub(crate) mod problem;
 pub mod program;
 pub mod report;
 pub mod resources;

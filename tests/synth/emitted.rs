@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxasw::interp;
+use ptxasw::isa::ScalarType;
 use ptxasw::launch::Launch;
 use ptxasw::ptx;
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::kernel::Kernel;
 use ptxasw::synth::emit::{
-    self, Width,
+    self,
     check::{check, is_movement},
 };
 use ptxasw::synth::search::{Limits, Mode, search};
@@ -85,12 +86,12 @@ fn emitted_ptx_does_what_the_goals_say_and_the_real_ptxas_accepts_it() {
     let mut all = String::from(".version 7.0\n.target sm_70\n.address_size 64\n");
     for Solved { sketch, kernel, .. } in solved() {
         let entry = format!("{}_kernel", kernel.name);
-        for width in [Width::B64, Width::B32] {
+        for width in [ScalarType::B64, ScalarType::B32] {
             let code = emit::ptx(&kernel, "", width).unwrap_or_else(|why| panic!("{entry}: {why}"));
             if let Err(why) = check(&kernel, &sketch, &code, &entry, width) {
                 failures.push(format!("{entry}, {width:?}: {why}"));
             }
-            if width == Width::B32 {
+            if width == ScalarType::B32 {
                 let body = code.find(".func").expect("a function");
                 all.push_str(&code[body..]);
             }
@@ -134,10 +135,10 @@ pub fn nvcc() -> Option<PathBuf> {
 
 /// The type of elements for CUDA: for movements 32 bits, which a shuffle takes whole, so that nothing but moves touches
 /// them.
-pub fn element(sketch: &Lowered) -> (&'static str, Width) {
+pub fn element(sketch: &Lowered) -> (&'static str, ScalarType) {
     match is_movement(sketch) {
-        true => ("unsigned", Width::B32),
-        false => ("unsigned long long", Width::B64),
+        true => ("unsigned", ScalarType::B32),
+        false => ("unsigned long long", ScalarType::B64),
     }
 }
 

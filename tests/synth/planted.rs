@@ -3,10 +3,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ptxasw::isa::ScalarType;
 use ptxasw::planted::{self, Bug};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
-use ptxasw::synth::emit::{self, Width, check::check};
+use ptxasw::synth::emit::{self, check::check};
 use ptxasw::synth::lower::lower;
 use ptxasw::synth::parse;
 use ptxasw::synth::search::{Limits, Mode, search};
@@ -118,8 +119,8 @@ fn outcome(text: &str) -> Result<String, String> {
             }
         }
         let kernel = kernel("planted", &tree, &sketch, solution)?;
-        let code = emit::ptx(&kernel, "", Width::B64)?;
-        check(&kernel, &sketch, &code, "planted_kernel", Width::B64)?;
+        let code = emit::ptx(&kernel, "", ScalarType::B64)?;
+        check(&kernel, &sketch, &code, "planted_kernel", ScalarType::B64)?;
     }
     limits.mode = Mode::Cheapest;
     let found = search(&mut sketch.program, &limits);

@@ -1,13 +1,14 @@
 //! The part of a plan that is about loop-carried values: what stands in front of the loop, in the
 //! place of the load, and at the loop's end.
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::cfg::{Arg, Base, RegisterId};
-use crate::emulate::definitions;
+use crate::isa::Qualifier::Eq;
+use crate::isa::ScalarType::U64;
+use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
@@ -34,11 +35,10 @@ struct Rows {
     read: Span,
 }
 
-/// What is put in around a loop, a line each.
-#[derive(Default)]
+/// What is put in around a loop.
 struct Lines {
-    entry: Vec<String>,
-    latch: Vec<String>,
+    entry: Code,
+    latch: Code,
 }
 
 /// A load whose value comes from an iteration before.
@@ -75,25 +75,22 @@ pub(super) fn plan(
 
 impl Planner<'_, '_, '_, '_> {
     fn link(&mut self, link: &Carried, all: &[&Carried], shared: &mut Shared) -> CarriedLoad {
-        let (mut moves, mut lines, mut registers) = (Vec::new(), Lines::default(), Vec::new());
+        let entry = if link.falls_in { Code::behind() } else { Code::in_front() };
+        let mut lines = Lines { entry, latch: Code::in_front() };
+        let (mut moves, mut registers) = (Vec::new(), Vec::new());
         for (from, to) in &link.pieces {
             let bits = to.register_bits;
             // From the newest to the one that is used now.
-            let rounds: Vec<String> =
-                (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
+            let rounds: Vec<Reg> = (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
             let sent = self.sent(link.source, from.register, from.register_bits, &link.latches);
-            for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
-                lines.latch.push(format!("mov.b{bits} {older}, {newer};"));
-            }
-            lines.latch.push(format!("mov.b{bits} {}, {sent};", rounds[0]));
-            let now = rounds[rounds.len() - 1].clone();
+            let now = passed_on(&rounds, &sent, &mut lines.latch);
             moves.push((bits, self.name(to.register), now.clone()));
             registers.push((to.register, now));
         }
         let own = &self.flow.insts[link.load.inst as usize];
         let moves = match &link.start {
             Start::Loaded { slice, base } => {
-                lines.entry = self.first(link, (slice, *base), &registers, shared);
+                self.first(link, (slice, *base), &registers, shared, &mut lines.entry);
                 moves.iter().map(|(bits, to, now)| format!("mov.b{bits} {to}, {now};")).collect()
             }
             Start::Performed(_) => {
@@ -117,31 +114,24 @@ impl Planner<'_, '_, '_, '_> {
             }
         };
         if planted!(Bug::NothingPassedOn) {
-            lines.latch.clear();
+            lines.latch.text.clear();
         }
-        self.placed(link, moves.join("\n\t"), &lines)
+        self.placed(link, moves.join("\n\t"), lines)
     }
 
     /// A link's code with its places in the text.
-    fn placed(&self, link: &Carried, moves: String, lines: &Lines) -> CarriedLoad {
+    fn placed(&self, link: &Carried, moves: String, lines: Lines) -> CarriedLoad {
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
         let entry = match link.falls_in {
-            false => {
-                let lines: String = lines.entry.iter().map(|line| format!("{line}\n\t")).collect();
-                (span(link.entry).start, lines)
-            }
-            true => {
-                let lines: String = lines.entry.iter().map(|line| format!("\n\t{line}")).collect();
-                (line_end(self.source.text(), span(link.entry).end), lines)
-            }
+            false => span(link.entry).start,
+            true => line_end(self.source.text(), span(link.entry).end),
         };
-        let passed_on: String = lines.latch.iter().map(|line| format!("{line}\n\t")).collect();
         let latches = link.latches.iter();
         CarriedLoad {
             span: span(link.load.inst),
             moves,
-            entry,
-            latches: latches.map(|&latch| (span(latch).start, passed_on.clone())).collect(),
+            entry: (entry, lines.entry.text),
+            latches: latches.map(|&latch| (span(latch).start, lines.latch.text.clone())).collect(),
         }
     }
 
@@ -167,30 +157,26 @@ impl Planner<'_, '_, '_, '_> {
             .collect();
         let holds = self.tests(&sharing, shared, lines);
         let fresh = &mut self.plan.fresh;
-        let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
+        let rounds: Vec<Reg> = (0..link.distance).map(|_| fresh.predicate()).collect();
         for round in &rounds {
             let first = if planted!(Bug::PassedAtOnce) { "-1" } else { "0" };
-            lines.entry.push(format!("mov.pred {round}, {first};"));
+            lines.entry.put(op!(Mov.Pred), &[round, &first]);
         }
-        for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
-            lines.latch.push(format!("mov.pred {older}, {newer};"));
-        }
-        lines.latch.push(format!("mov.pred {}, {holds};", rounds[0]));
-        let now = rounds[rounds.len() - 1].clone();
+        let now = passed_on(&rounds, &holds, &mut lines.latch);
         shared.passed.insert(key, now.clone());
         now
     }
 
     /// All tests of some links: what their conjunction is at the loop's end.
     fn tests(&mut self, links: &[&Carried], shared: &mut Shared, lines: &mut Lines) -> String {
-        let mut holds: Option<String> = None;
+        let mut holds: Option<Reg> = None;
         if !planted!(Bug::NoApartTest) {
             for rows in self.rows_apart(links, shared, lines) {
                 holds = Some(self.test_apart(&rows, holds, lines));
             }
         }
         if planted!(Bug::NoAddressTest) {
-            return holds.unwrap_or_else(|| "-1".to_owned());
+            return holds.map_or_else(|| "-1".to_owned(), String::from);
         }
         let mut done: Vec<(String, String, i64)> = Vec::new();
         // Those in front of the loop come before those at its end.
@@ -200,43 +186,30 @@ impl Planner<'_, '_, '_, '_> {
                 if matches!(test.source, Tested::Always(_)) != at_end {
                     continue;
                 }
-                let mut text = Vec::new();
-                let tested = self.tested(link, test, shared, &mut text);
+                let code = if at_end { &mut lines.latch } else { &mut lines.entry };
+                let tested = self.tested(link, test, shared, code);
                 if !done.contains(&tested) {
-                    holds = Some(self.test_same(&tested, holds, &mut text));
+                    holds = Some(self.test_same(&tested, holds, code));
                     done.push(tested);
-                }
-                match at_end {
-                    true => lines.latch.extend(text),
-                    false => lines.entry.extend(text),
                 }
             }
         }
-        holds.unwrap_or_else(|| "-1".to_owned())
+        holds.map_or_else(|| "-1".to_owned(), String::from)
     }
 
     /// The test that two addresses are equal, and what is known already.
     fn test_same(
         &mut self,
         (a, b, ahead): &(String, String, i64),
-        known: Option<String>,
-        text: &mut Vec<String>,
-    ) -> String {
+        known: Option<Reg>,
+        code: &mut Code,
+    ) -> Reg {
         let fresh = &mut self.plan.fresh;
         let a = match ahead {
             0 => a.clone(),
-            _ => {
-                let sum = fresh.bits(64);
-                text.push(format!("add.s64 {sum}, {a}, {ahead};"));
-                sum
-            }
+            _ => code.set(fresh.bits(64), op!(Add.S64), &[a, ahead]).into(),
         };
-        let holds = fresh.predicate();
-        text.push(match known {
-            Some(known) => format!("setp.eq.and.u64 {holds}, {a}, {b}, {known};"),
-            None => format!("setp.eq.u64 {holds}, {a}, {b};"),
-        });
-        holds
+        code.compare(fresh, (Eq, U64), [&a, b], known.as_deref())
     }
 
     /// What must be apart for some links: for each store and each base of loads one row of bytes.
@@ -269,19 +242,12 @@ impl Planner<'_, '_, '_, '_> {
 
     /// The test that a store is apart from loads, and what is known already: from the last byte that it
     /// would write in front of what they read, it is as far to the store as both are long.
-    fn test_apart(&mut self, rows: &Rows, known: Option<String>, lines: &mut Lines) -> String {
-        let fresh = &mut self.plan.fresh;
-        let (ahead, holds) = (fresh.bits(64), fresh.predicate());
+    fn test_apart(&mut self, rows: &Rows, known: Option<Reg>, lines: &mut Lines) -> Reg {
         let stored = rows.written.1 - rows.written.0;
         let both = stored + rows.read.1 - rows.read.0 - 1;
         let more = rows.written.0 - rows.read.0 + stored - 1;
-        lines.entry.push(format!("sub.s64 {ahead}, {}, {};", rows.store, rows.load));
-        lines.entry.push(format!("add.s64 {ahead}, {ahead}, {more};"));
-        lines.entry.push(match known {
-            Some(known) => format!("setp.ge.and.u64 {holds}, {ahead}, {both}, {known};"),
-            None => format!("setp.ge.u64 {holds}, {ahead}, {both};"),
-        });
-        holds
+        let (fresh, places) = (&mut self.plan.fresh, [&*rows.store, &*rows.load]);
+        lines.entry.apart(fresh, places, (more, both), known.as_deref())
     }
 
     /// What a test compares: the base of the load's address some iterations on, that of the source's, and how
@@ -291,7 +257,7 @@ impl Planner<'_, '_, '_, '_> {
         link: &Carried,
         test: &SameAddress,
         shared: &mut Shared,
-        lines: &mut Vec<String>,
+        lines: &mut Code,
     ) -> (String, String, i64) {
         let place = match test.source {
             Tested::Once(_) => link.entry,
@@ -317,9 +283,8 @@ impl Planner<'_, '_, '_, '_> {
         place: u32,
         slice: &Slice,
         shared: &mut Shared,
-        lines: &mut Vec<String>,
+        lines: &mut Code,
     ) -> Vec<String> {
-        let flow = self.flow;
         let mut results: Vec<String> = Vec::new();
         for step in slice {
             let key = (place, step.inst, step.iteration);
@@ -327,23 +292,10 @@ impl Planner<'_, '_, '_, '_> {
                 results.push(known.clone());
                 continue;
             }
-            let inst = &flow.insts[step.inst as usize];
-            let written = definitions(inst)[0];
-            let fresh = self.plan.fresh.bits(flow.registers[written.0 as usize].ty.bits());
-            let names: FxHashMap<&str, String> = step
-                .uses
-                .iter()
-                .filter_map(|(register, from)| {
-                    let name = flow.registers[register.0 as usize].name;
-                    from.map(|from| (name, results[from].clone()))
-                })
-                .collect();
-            let (destination, sources) = inst.ast.operands.split_at(1);
-            let start = destination[0].span().end as usize;
-            let rest = sources.iter().map(|operand| operand.span().end as usize).max();
-            let rest = self.renamed(start..rest.unwrap_or(start), &names);
-            let opcode = inst.ast.opcode.text;
-            lines.push(format!("{opcode} {fresh}{rest};"));
+            let uses = step.uses.iter();
+            let uses =
+                uses.filter_map(|(register, from)| Some((*register, results[(*from)?].clone())));
+            let fresh = self.copied_inst(step.inst, &uses.collect::<Vec<_>>(), lines);
             shared.copies.insert(key, fresh.clone());
             results.push(fresh);
         }
@@ -362,9 +314,9 @@ impl Planner<'_, '_, '_, '_> {
         (slice, base): (&Slice, Option<usize>),
         registers: &[(RegisterId, String)],
         shared: &mut Shared,
-    ) -> Vec<String> {
-        let mut lines = Vec::new();
-        let results = self.copies(link.entry, slice, shared, &mut lines);
+        lines: &mut Code,
+    ) {
+        let results = self.copies(link.entry, slice, shared, lines);
         let flow = self.flow;
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
@@ -386,9 +338,18 @@ impl Planner<'_, '_, '_, '_> {
             address = self.renamed(other.range(), &names);
         }
         let to = self.renamed(to.range(), &rounds);
-        let mut load = String::new();
-        let _ = write!(load, "{} {to}, {address};", ast.opcode.text);
-        lines.push(load);
-        lines
+        lines.line(&format!("{} {to}, {address};", ast.opcode.text));
     }
+}
+
+/// Moves what rotating registers hold to the next, `newest` into the first; gives the last, which is used now.
+fn passed_on(rounds: &[Reg], newest: &str, latch: &mut Code) -> String {
+    let move_on = |older: &Reg, newer: &str, latch: &mut Code| {
+        latch.put(op!(Mov.(older.ty)), &[older, &newer]);
+    };
+    for pair in rounds.windows(2).rev() {
+        move_on(&pair[1], &pair[0], latch);
+    }
+    move_on(&rounds[0], newest, latch);
+    rounds[rounds.len() - 1].to_string()
 }

@@ -1,11 +1,14 @@
 //! The part of a plan for arrays in shared memory that are laid out anew: their declarations and the addresses of
 //! their accesses.
 
+use std::fmt::Display;
 use std::ops::Range;
 
 use super::search::ArrayFinding;
 use crate::cfg::RegisterId;
+use crate::isa::ScalarType;
 use crate::ptx::Operand;
+use crate::ptx::write::{Code, Op, memory, op};
 use crate::reuse::shared::{ArrayAccess, Made, Placement, SharedArray};
 use crate::rewrite::{self, Draft, Part, Planner, Prepared};
 
@@ -61,7 +64,7 @@ impl Planner<'_, '_, '_, '_> {
                     Address { code: String::new(), base: self.start(array), added }
                 }
                 (Made::Shared { from, turned, added }, Some(register)) => {
-                    let mut code = String::new();
+                    let mut code = Code::in_front();
                     let known =
                         shared.iter().find(|(at, _)| *at == from).map(|(_, name)| name.clone());
                     let base = match known {
@@ -75,9 +78,12 @@ impl Planner<'_, '_, '_, '_> {
                     };
                     let base = match turned {
                         0 => base,
-                        _ => self.result(access, &mut code, "xor.b", &format!("{base}, {turned}")),
+                        _ => {
+                            let [ty, ..] = types(access);
+                            self.result(access, &mut code, op!(Xor.(ty)), &[&base, &turned])
+                        }
                     };
-                    Address { code, base, added }
+                    Address { code: code.text, base, added }
                 }
                 (Made::Own, base) => self.own(array, *placement, access, base),
             };
@@ -88,9 +94,7 @@ impl Planner<'_, '_, '_, '_> {
             }
             if let Some(span) = address_span(&ast.operands) {
                 let Address { base, added, .. } = address;
-                let text =
-                    if added == 0 { format!("[{base}]") } else { format!("[{base}+{added}]") };
-                changes.push(Draft { range: span, code: text });
+                changes.push(Draft { range: span, code: memory(&base, added) });
             }
         }
     }
@@ -103,17 +107,18 @@ impl Planner<'_, '_, '_, '_> {
         access: &ArrayAccess,
         base: Option<RegisterId>,
     ) -> Address {
-        let mut code = String::new();
+        let [ty, signed, _] = types(access);
+        let mut code = Code::in_front();
         let start = match base {
             Some(register) => self.name(register),
-            None => self.result(access, &mut code, "mov.b", &self.start(array)),
+            None => self.result(access, &mut code, op!(Mov.(ty)), &[&self.start(array)]),
         };
         let old = match access.base.1 {
             0 => start,
-            bytes => self.result(access, &mut code, "add.s", &format!("{start}, {bytes}")),
+            bytes => self.result(access, &mut code, op!(Add.(signed)), &[&start, &bytes]),
         };
         let base = self.moved(array, placement, access, &old, &mut code);
-        Address { code, base, added: 0 }
+        Address { code: code.text, base, added: 0 }
     }
 
     /// Adds the code that makes the new address of what a register points to; gives the register with it.
@@ -123,40 +128,43 @@ impl Planner<'_, '_, '_, '_> {
         placement: Placement,
         access: &ArrayAccess,
         old: &str,
-        code: &mut String,
+        code: &mut Code,
     ) -> String {
+        let [ty, signed, unsigned] = types(access);
         match placement {
             Placement::Same => old.to_owned(),
             Placement::Swizzle { row, bits, unit } => {
                 let by = row - unit;
                 let mask = ((1u32 << bits) - 1) << unit;
-                let turned = self.result(access, code, "shr.u", &format!("{old}, {by}"));
-                let turned = self.result(access, code, "and.b", &format!("{turned}, {mask}"));
-                let opcode = if planted!(Bug::ArrayBits) { "or.b" } else { "xor.b" };
-                self.result(access, code, opcode, &format!("{old}, {turned}"))
+                let turned = self.result(access, code, op!(Shr.(unsigned)), &[&old, &by]);
+                let turned = self.result(access, code, op!(And.(ty)), &[&turned, &mask]);
+                let join = if planted!(Bug::ArrayBits) { op!(Or.(ty)) } else { op!(Xor.(ty)) };
+                self.result(access, code, join, &[&old, &turned])
             }
             Placement::Gaps { row, bytes } => {
-                let start = self.result(access, code, "mov.b", &self.start(array));
-                let ahead = self.result(access, code, "sub.s", &format!("{old}, {start}"));
-                let rows = self.result(access, code, "shr.u", &format!("{ahead}, {row}"));
-                self.result(access, code, "mad.lo.s", &format!("{rows}, {bytes}, {old}"))
+                let start = self.result(access, code, op!(Mov.(ty)), &[&self.start(array)]);
+                let ahead = self.result(access, code, op!(Sub.(signed)), &[&old, &start]);
+                let rows = self.result(access, code, op!(Shr.(unsigned)), &[&ahead, &row]);
+                self.result(access, code, op!(Mad.Lo.(signed)), &[&rows, &bytes, &old])
             }
         }
     }
 
-    /// Adds an instruction, of which the type's width is missing; gives its result's register.
+    /// Adds an instruction; gives its result's register.
     fn result(
         &mut self,
         access: &ArrayAccess,
-        code: &mut String,
-        opcode: &str,
-        operands: &str,
+        code: &mut Code,
+        op: Op,
+        operands: &[&dyn Display],
     ) -> String {
-        let width = access.width;
-        let result = self.plan.fresh.bits(u32::from(width));
-        *code += &format!("{opcode}{width} {result}, {operands};\n\t");
-        result
+        code.set(self.plan.fresh.bits(access.width.into()), op, operands).into()
     }
+}
+
+/// The types of an access's addresses: bits, with a sign, and without.
+fn types(access: &ArrayAccess) -> [ScalarType; 3] {
+    [ScalarType::b, ScalarType::s, ScalarType::u].map(|of| of(access.width.into()))
 }
 
 /// The place of an instruction's memory operand.

@@ -9,143 +9,107 @@
 //! overwritten.
 
 use crate::cfg::BlockId;
-use crate::rewrite::{Checks, Draft, Fresh, Replacement, Transfer};
-
-/// The move of one transfer; the register is written under the prefix `when` only.
-fn moved(transfer: &Transfer, when: &str) -> String {
-    let Transfer { sent, destination, bits } = transfer;
-    format!("{when}mov.b{bits} {destination}, {sent};")
-}
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, Fresh, Op, Reg, op};
+use crate::rewrite::{Checks, Draft, Replacement};
 
 /// Adds the edits for shuffles without the load for lanes that have no source lane: one of the paper's two instruments
 /// (CC '23, section 7). A value that comes from the lane itself has no corner case.
 pub(super) fn without_corners(
     replacements: &[Replacement],
-    checks: &mut Checks<'_, '_>,
+    checks: &mut Checks<'_>,
     edits: &mut Vec<Draft>,
 ) {
-    let mut last: Option<(BlockId, String)> = None;
+    let mut last: Option<(BlockId, Reg)> = None;
     for replacement in replacements {
-        let mut code = String::new();
+        let mut code = Code::in_front();
         let delta = replacement.covered.delta;
         if delta != 0 && last.as_ref().is_none_or(|(block, _)| *block != replacement.block) {
-            let mask = checks.fresh.word();
-            code += &format!("activemask.b32 {mask};\n\t");
+            let mask = code.set(checks.fresh.word(), op!(ActiveMask.B32), &[]);
             last = Some((replacement.block, mask));
         }
         let mask = last.as_ref().map_or("", |(_, mask)| mask);
-        let when = replacement.guard.as_ref().map(|guard| format!("@{guard} "));
-        let when = when.as_deref().unwrap_or("");
-        let received = received(replacement, (delta, mask), when, &mut checks.fresh);
-        code += &received.join("\n\t");
+        let when = when(replacement.guard.as_deref());
+        received(replacement, (delta, mask), &when, &mut code, &mut checks.fresh);
+        let code = code.text.trim_end().to_owned();
         edits.push(Draft { range: replacement.span.clone(), code });
     }
 }
 
+/// A predicate as a guard.
+fn when(predicate: Option<&str>) -> String {
+    predicate.map(|predicate| format!("@{predicate} ")).unwrap_or_default()
+}
+
 /// Adds the edits for one covered load.
-pub(super) fn replace(
-    replacement: &Replacement,
-    checks: &mut Checks<'_, '_>,
-    edits: &mut Vec<Draft>,
-) {
-    let mut setup = String::new();
+pub(super) fn replace(replacement: &Replacement, checks: &mut Checks<'_>, edits: &mut Vec<Draft>) {
+    let mut setup = Code::in_front();
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);
-    let delta = replacement.covered.delta;
-    let received =
-        |when: &str, fresh: &mut Fresh<'_>| received(replacement, (delta, &mask), when, fresh);
-    let when = |predicate: &Option<String>| match predicate {
-        Some(predicate) => format!("@{predicate} "),
-        None => String::new(),
-    };
+    let way = (replacement.covered.delta, mask.as_str());
     let Some(usable) = usable else {
         // The received value is always right: the load is not needed.
-        let text = received(&when(&replacement.guard), &mut checks.fresh).join("\n\t");
-        edits.push(Draft { range: replacement.span.clone(), code: text });
+        let (mut code, when) = (Code::in_front(), when(replacement.guard.as_deref()));
+        received(replacement, way, &when, &mut code, &mut checks.fresh);
+        let code = code.text.trim_end().to_owned();
+        edits.push(Draft { range: replacement.span.clone(), code });
         return;
     };
     let (take, load) = match &replacement.guard {
-        None if planted!(Bug::CornerInverted) => (usable.clone(), usable),
+        None if planted!(Bug::CornerInverted) => (usable.clone(), usable.to_string()),
         None => (usable.clone(), format!("!{usable}")),
-        Some(guard) => checks.under_guard(guard, &usable, &mut setup),
+        Some(guard) => {
+            let (take, load) = checks.under_guard(guard, &usable, &mut setup);
+            (take, load.into())
+        }
     };
-    setup += &format!("@{load} ");
+    let setup = format!("{}@{load} ", setup.text);
     edits.push(Draft { range: replacement.span.start..replacement.opcode, code: setup });
-    let code: String = received(&when(&Some(take)), &mut checks.fresh)
-        .iter()
-        .map(|line| format!("\n\t{line}"))
-        .collect();
-    edits.push(Draft::insert(replacement.behind, code));
+    let mut code = Code::behind();
+    received(replacement, way, &when(Some(&take)), &mut code, &mut checks.fresh);
+    edits.push(Draft::insert(replacement.behind, code.text));
 }
 
-/// The instructions that fill a load's registers from `delta` lanes away, of the warp's lanes in `mask`; the
-/// registers are written under the prefix `when` only.
+/// Adds the instructions that fill a load's registers from `delta` lanes away, of the warp's lanes in `mask`; the
+/// registers are written behind the guard `when` only.
 fn received(
     replacement: &Replacement,
     (delta, mask): (i32, &str),
     when: &str,
-    fresh: &mut Fresh<'_>,
-) -> Vec<String> {
-    let transfers = replacement.transfers.iter();
-    let mut lines: Vec<String> =
-        transfers.map(|transfer| receive(transfer, (delta, mask), when, fresh)).collect();
-    lines.extend(replacement.assembly.code(when, fresh, |word, fresh| match delta {
-        0 => (word, None),
-        _ => {
-            let (received, code) = shuffle(&word, (delta, mask), fresh);
-            (received, Some(code))
+    code: &mut Code,
+    fresh: &mut Fresh,
+) {
+    let (shuffle, operands) = shuffle(delta, mask);
+    for transfer in &replacement.transfers {
+        let (to, bits) = (&*transfer.destination, transfer.bits);
+        if delta == 0 {
+            code.put_if(when, op!(Mov.(ScalarType::b(bits))), &[&to, &transfer.sent]);
+            continue;
         }
-    }));
-    lines
+        let mut fetch = |code: &mut Code, fresh: &mut Fresh, word: &str, _| {
+            code.set(fresh.word(), shuffle, &[&word, &operands])
+        };
+        let mut words = code.fetched(fresh, (&transfer.sent, bits), &mut fetch);
+        if planted!(Bug::SwappedHalves) {
+            words.reverse();
+        }
+        code.join(fresh, when, (to, bits), &words);
+    }
+    replacement.assembly.code(code, fresh, when, |code, fresh, word| match delta {
+        0 => word,
+        _ => code.set(fresh.word(), shuffle, &[&word, &operands]).into(),
+    });
 }
 
-/// The register of 32 bits that receives a word from `delta` lanes away, and the shuffle.
-fn shuffle(word: &str, (delta, mask): (i32, &str), fresh: &mut Fresh<'_>) -> (String, String) {
+/// The shuffle that brings a word of 32 bits from `delta` lanes away, and its operands behind the word.
+fn shuffle(delta: i32, mask: &str) -> (Op, String) {
     let delta = if planted!(Bug::WrongSign) { -delta } else { delta };
     let clamp = match (delta > 0) != planted!(Bug::WrongClamp) {
         true => 31,
         false => 0,
     };
-    let received = fresh.word();
-    let (way, lanes) = if delta > 0 { ("down", delta) } else { ("up", -delta) };
-    let code = format!("shfl.sync.{way}.b32 {received}, {word}, {lanes}, {clamp}, {mask};");
-    (received, code)
-}
-
-/// The instructions that bring one register's value from `delta` lanes away; the register is
-/// written under the prefix `when` only. A shuffle moves 32 bits: narrower registers are packed,
-/// wider ones split.
-fn receive(transfer: &Transfer, way: (i32, &str), when: &str, fresh: &mut Fresh<'_>) -> String {
-    let Transfer { sent, destination, bits } = transfer;
-    if way.0 == 0 {
-        return moved(transfer, when);
-    }
-    let shuffle = |word: &str, fresh: &mut Fresh<'_>| shuffle(word, way, fresh);
-    match bits {
-        16 => {
-            let (word, unused) = (fresh.word(), fresh.bits(16));
-            let (received, code) = shuffle(&word, fresh);
-            format!(
-                "mov.b32 {word}, {{{sent}, {sent}}};\n\t{code}\n\t\
-                 {when}mov.b32 {{{destination}, {unused}}}, {received};"
-            )
-        }
-        64 => {
-            let (low, high) = (fresh.word(), fresh.word());
-            let (received_low, code_low) = shuffle(&low, fresh);
-            let (received_high, code_high) = shuffle(&high, fresh);
-            let (received_low, received_high) = match planted!(Bug::SwappedHalves) {
-                true => (received_high, received_low),
-                false => (received_low, received_high),
-            };
-            format!(
-                "mov.b64 {{{low}, {high}}}, {sent};\n\t{code_low}\n\t{code_high}\n\t\
-                 {when}mov.b64 {destination}, {{{received_low}, {received_high}}};"
-            )
-        }
-        _ => {
-            let (received, code) = shuffle(sent, fresh);
-            format!("{code}\n\t{when}mov.b32 {destination}, {received};")
-        }
+    match delta > 0 {
+        true => (op!(Shfl.Sync.Down.B32), format!("{delta}, {clamp}, {mask}")),
+        false => (op!(Shfl.Sync.Up.B32), format!("{}, {clamp}, {mask}", -delta)),
     }
 }

@@ -6,6 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::emit;
 use crate::cfg::{BlockId, RegisterId};
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, op, statement};
 use crate::reuse::{self, LaneClaim, NoWrap, Opportunity, StoreApart};
 use crate::rewrite::{
     AskedRegister, Assembly, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement, Transfer,
@@ -42,7 +44,7 @@ impl Part for Pairs {
     fn edits(
         &self,
         _plan: &KernelPlan<'_>,
-        checks: &mut Checks<'_, '_>,
+        checks: &mut Checks<'_>,
         mode: Mode,
         edits: &mut Vec<Draft>,
     ) {
@@ -143,8 +145,9 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         if let Some(known) = self.asked.get(&place) {
             return known.clone();
         }
-        let copy = self.planner.plan.fresh.bits(u32::from(claim.bits));
-        let code = format!("mov.b{} {copy}, {};", claim.bits, self.planner.name(claim.register));
+        let copy = String::from(self.planner.plan.fresh.bits(u32::from(claim.bits)));
+        let ty = ScalarType::b(claim.bits.into());
+        let code = statement(op!(Mov.(ty)), &[&copy, &self.planner.name(claim.register)]);
         let flow = self.planner.flow;
         let text = self.planner.source.text();
         self.planner.plan.copies.push(match claim.inst {
@@ -172,25 +175,24 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         if let Some(known) = self.executed.get(&key) {
             return Some(known.clone());
         }
-        let made = self.planner.plan.fresh.predicate();
+        let made = String::from(self.planner.plan.fresh.predicate());
         self.executed.insert(key, made.clone());
         let (text, flow) = (self.planner.source.text(), self.planner.flow);
         let inst = &flow.insts[source as usize];
         let behind = |at: u32| line_end(text, flow.insts[at as usize].ast.span.end as usize);
+        let set = statement(op!(Setp.Eq.U32), &[&made, &0, &0]);
         let set = match (inst.guard, guards.source_executed) {
-            (None, _) => format!("\n\tsetp.eq.u32 {made}, 0, 0;"),
-            (Some(guard), Some(_)) => {
-                format!("\n\t@{} setp.eq.u32 {made}, 0, 0;", self.planner.signed(guard))
-            }
+            (None, _) => format!("\n\t{set}"),
+            (Some(guard), Some(_)) => format!("\n\t@{} {set}", self.planner.signed(guard)),
             // Nothing has cleared it before.
             (Some((register, negated)), None) => {
-                let op = if negated { "not" } else { "mov" };
-                format!("\n\t{op}.pred {made}, {};", self.planner.name(register))
+                let op = if negated { op!(Not.Pred) } else { op!(Mov.Pred) };
+                format!("\n\t{}", statement(op, &[&made, &self.planner.name(register)]))
             }
         };
         self.planner.plan.copies.push((behind(source), set));
         if let Some(since) = guards.source_executed {
-            let clear = format!("setp.ne.u32 {made}, 0, 0;");
+            let clear = statement(op!(Setp.Ne.U32), &[&made, &0, &0]);
             self.planner.plan.copies.push(match planted!(Bug::NotCleared) {
                 true => (self.planner.plan.body, format!("\n\t{clear}")),
                 false => {
@@ -204,7 +206,8 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         }
         let (base, offset) = self.planner.address(source);
         let (copy, ahead) = (self.planner.plan.fresh.bits(64), self.planner.plan.fresh.bits(64));
-        self.planner.plan.copies.push((behind(source), format!("\n\tmov.b64 {copy}, {base};")));
+        let copied = statement(op!(Mov.B64), &[&copy, &base]);
+        self.planner.plan.copies.push((behind(source), format!("\n\t{copied}")));
         let accesses = &self.planner.trace.accesses;
         let bytes = |at: u32| {
             let access = accesses.iter().find(|access| access.inst == at);
@@ -218,11 +221,11 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
                 its - offset + bytes(store) - 1 + margin,
                 bytes(store) + bytes(source) - 1 + 2 * margin,
             );
-            let code = format!(
-                "\n\tsub.s64 {ahead}, {own}, {copy};\n\tadd.s64 {ahead}, {ahead}, {more};\
-                 \n\tsetp.ge.and.u64 {made}, {ahead}, {both}, {made};"
-            );
-            self.planner.plan.copies.push((behind(store), code));
+            let mut code = Code::behind();
+            code.put(op!(Sub.S64), &[&ahead, &own, &copy]);
+            code.put(op!(Add.S64), &[&ahead, &ahead, &more]);
+            code.put(op!(Setp.Ge.And.U64), &[&made, &ahead, &both, &made]);
+            self.planner.plan.copies.push((behind(store), code.text));
         }
         Some(made)
     }
@@ -235,11 +238,12 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let source = &self.planner.flow.insts[covered.source as usize];
         let copy = self.planner.plan.fresh.bits(64);
         let behind = line_end(self.planner.source.text(), source.ast.span.end as usize);
-        self.planner.plan.copies.push((behind, format!("\n\tmov.b64 {copy}, {base};")));
+        let copied = statement(op!(Mov.B64), &[&copy, &base]);
+        self.planner.plan.copies.push((behind, format!("\n\t{copied}")));
         let bytes = match planted!(Bug::AddressOfOwnLane) {
             true => 0,
             false => bytes,
         };
-        (copy, bytes.wrapping_add(offset).wrapping_sub(own_offset))
+        (copy.into(), bytes.wrapping_add(offset).wrapping_sub(own_offset))
     }
 }

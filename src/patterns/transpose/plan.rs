@@ -28,7 +28,7 @@ impl Part for Loads {
     fn edits(
         &self,
         _plan: &KernelPlan<'_>,
-        checks: &mut Checks<'_, '_>,
+        checks: &mut Checks<'_>,
         _mode: Mode,
         edits: &mut Vec<Draft>,
     ) {
@@ -52,7 +52,7 @@ impl Part for Stores {
     fn edits(
         &self,
         plan: &KernelPlan<'_>,
-        checks: &mut Checks<'_, '_>,
+        checks: &mut Checks<'_>,
         _mode: Mode,
         edits: &mut Vec<Draft>,
     ) {

@@ -5,10 +5,11 @@
 //! out and remembers what it would store; behind the last, the lanes give each other the words in the three steps
 //! of [`Entry`], from the last to the first, and store them in the order in which they are in memory.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 
 use super::fields::StoredPlan;
 use super::loads::{modulo, shuffle, turn};
+use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft, KernelPlan};
 
@@ -16,48 +17,48 @@ use crate::rewrite::{Checks, Draft, KernelPlan};
 pub(super) fn edits(
     structs: &[StoredPlan],
     plan: &KernelPlan<'_>,
-    checks: &mut Checks<'_, '_>,
+    checks: &mut Checks<'_>,
     edits: &mut Vec<Draft>,
 ) {
     for whole in structs {
-        let mut code = String::new();
+        let mut code = Code::in_front();
         let mut test = checks.of_warp(&whole.test, None, &mut code);
         if planted!(Bug::StorePartial) {
-            test = checks.fresh.predicate();
-            let _ = write!(code, "setp.eq.u32 {test}, 0, 0;\n\t");
+            test = code.set(checks.fresh.predicate(), op!(Setp.Eq.U32), &[&0, &0]);
         }
-        let mut words = vec![String::new(); whole.entry.words as usize];
+        let mut words = vec![test.clone(); whole.entry.words as usize];
         for (number, field) in whole.fields.iter().enumerate() {
-            let _ = write!(code, "@!{test} {}", plan.copied(field.span.clone()));
+            let _ = write!(code.text, "@!{test} {}", plan.copied(field.span.clone()));
             let (first, values) = &field.values;
             for (word, value) in (*first as usize..).zip(values) {
                 let kept = checks.fresh.bits(whole.word_bits);
-                let _ = write!(code, "\n\tmov.b{} {kept}, {value};", whole.word_bits);
+                let _ = write!(code.text, "\n\tmov.b{} {kept}, {value};", whole.word_bits);
                 words[word] = kept;
             }
             if number + 1 == whole.fields.len() {
                 let [_, join] = checks.fresh.labels();
-                let _ = write!(code, "\n\t@!{test} bra {join};\n\t");
+                let _ = write!(code.text, "\n\t@!{test} bra {join};\n\t");
                 store(whole, std::mem::take(&mut words), checks, &mut code);
-                let _ = write!(code, "\n{join}:");
+                let _ = write!(code.text, "\n{join}:");
             }
-            edits.push(Draft { range: field.span.clone(), code: std::mem::take(&mut code) });
+            let text = std::mem::take(&mut code.text);
+            edits.push(Draft { range: field.span.clone(), code: text });
         }
     }
 }
 
 /// Gives the words of each lane's struct to the lanes that store them.
-fn store(whole: &StoredPlan, words: Vec<String>, checks: &mut Checks<'_, '_>, code: &mut String) {
-    let (entry, bits) = (whole.entry, whole.word_bits);
+fn store(whole: &StoredPlan, words: Vec<Reg>, checks: &mut Checks<'_>, code: &mut Code) {
+    let entry = whole.entry;
     let lane = checks.lane();
     // Step 3.
     let groups = entry.groups();
     let slots = match groups {
         1 => words,
         _ => {
-            let by = checks.fresh.word();
-            let _ = write!(code, "shr.u32 {by}, {lane}, {};\n\t", entry.every.trailing_zeros());
-            turn(words, (&by, groups, -entry.turn), bits, checks, code)
+            let shift = entry.every.trailing_zeros();
+            let by = code.set(checks.fresh.word(), op!(Shr.U32), &[&lane, &shift]);
+            turn(words, (&by, groups, -entry.turn), checks, code)
         }
     };
     // Step 2.
@@ -65,74 +66,63 @@ fn store(whole: &StoredPlan, words: Vec<String>, checks: &mut Checks<'_, '_>, co
     let mut received = Vec::new();
     for (slot, register) in (0..).zip(&slots) {
         let source = keeper(entry, slot, checks, code);
-        received.push(shuffle(register, (&source, &mask), bits, checks, code));
+        received.push(shuffle(register, (&source, &mask), checks, code));
     }
     // Step 1.
     let amount = modulo(&lane, entry.words, checks, code);
     let way = if planted!(Bug::StoreTurn) { 1 } else { -1 };
-    let slots = turn(received, (&amount, entry.words, way), bits, checks, code);
+    let slots = turn(received, (&amount, entry.words, way), checks, code);
     store_in_order(whole, &slots, &mask, checks, code);
 }
 
 /// The lane that a slot comes from, [`Entry::keeper`], in a register.
-fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_, '_>, code: &mut String) -> String {
+fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_>, code: &mut Code) -> Reg {
     let lane = checks.lane();
-    let source = checks.fresh.word();
+    let fresh = &mut checks.fresh;
+    let source = fresh.word();
     let (words, groups, inverse) = (entry.words, entry.groups(), i64::from(entry.inverse()));
     if planted!(Bug::StoreLane) {
-        let _ = write!(code, "mad.lo.s32 {source}, {lane}, {words}, {slot};\n\t");
-        return source;
+        return code.set(source, op!(Mad.Lo.S32), &[&lane, &words, &slot]);
     }
     if groups == 1 {
-        let added = -slot * inverse;
-        let _ = write!(code, "mad.lo.s32 {source}, {lane}, {inverse}, {added};\n\t");
-        return source;
+        return code.set(source, op!(Mad.Lo.S32), &[&lane, &inverse, &(-slot * inverse)]);
     }
-    let (ahead, group) = (checks.fresh.word(), checks.fresh.word());
-    let _ = match entry.turn {
-        1 => write!(code, "add.s32 {ahead}, {lane}, {};\n\t", -slot),
-        _ => write!(code, "sub.s32 {ahead}, {slot}, {lane};\n\t"),
+    let (ahead, group) = (fresh.word(), fresh.word());
+    let ahead = match entry.turn {
+        1 => code.set(ahead, op!(Add.S32), &[&lane, &-slot]),
+        _ => code.set(ahead, op!(Sub.S32), &[&slot, &lane]),
     };
-    let _ = write!(code, "and.b32 {group}, {ahead}, {};\n\t", groups - 1);
-    let part = checks.fresh.word();
-    let every = entry.every;
-    let shift = groups.trailing_zeros();
+    let group = code.set(group, op!(And.B32), &[&ahead, &(groups - 1)]);
+    let part = fresh.word();
+    let (every, shift) = (entry.every, groups.trailing_zeros());
     if words == groups {
         // Then what is subtracted is the lane's number modulo the number of groups.
-        let _ = write!(code, "shr.u32 {part}, {lane}, {shift};\n\t");
-        let _ = write!(code, "mad.lo.s32 {source}, {group}, {every}, {part};\n\t");
-        return source;
+        let part = code.set(part, op!(Shr.U32), &[&lane, &shift]);
+        return code.set(source, op!(Mad.Lo.S32), &[&group, &every, &part]);
     }
-    let turned = checks.fresh.word();
-    let _ = match entry.turn {
-        1 => write!(code, "add.s32 {turned}, {group}, {slot};\n\t"),
-        _ => write!(code, "sub.s32 {turned}, {slot}, {group};\n\t"),
+    let (turned, outside) = (fresh.word(), fresh.predicate());
+    let around = fresh.word();
+    let (turned, outside, around) = match entry.turn {
+        1 => {
+            let turned = code.set(turned, op!(Add.S32), &[&group, &slot]);
+            let outside = code.set(outside, op!(Setp.Ge.S32), &[&turned, &words]);
+            let around = code.set(around, op!(Add.S32), &[&turned, &-i64::from(words)]);
+            (turned, outside, around)
+        }
+        _ => {
+            let turned = code.set(turned, op!(Sub.S32), &[&slot, &group]);
+            let outside = code.set(outside, op!(Setp.Lt.S32), &[&turned, &0]);
+            let around = code.set(around, op!(Add.S32), &[&turned, &words]);
+            (turned, outside, around)
+        }
     };
-    let (outside, around) = (checks.fresh.predicate(), checks.fresh.word());
-    let _ = match entry.turn {
-        1 => write!(
-            code,
-            "setp.ge.s32 {outside}, {turned}, {words};\n\tadd.s32 {around}, {turned}, -{words};\n\t"
-        ),
-        _ => write!(
-            code,
-            "setp.lt.s32 {outside}, {turned}, 0;\n\tadd.s32 {around}, {turned}, {words};\n\t"
-        ),
-    };
-    let (rest, apart) = (checks.fresh.word(), checks.fresh.word());
-    let _ = write!(
-        code,
-        "selp.b32 {rest}, {around}, {turned}, {outside};\n\tsub.s32 {apart}, {lane}, {rest};\n\t\
-         shr.s32 {part}, {apart}, {shift};\n\t"
-    );
-    let within = checks.fresh.word();
-    let _ = write!(
-        code,
-        "mul.lo.s32 {part}, {part}, {inverse};\n\tand.b32 {within}, {part}, {};\n\t\
-         mad.lo.s32 {source}, {group}, {every}, {within};\n\t",
-        every - 1
-    );
-    source
+    let rest = code.set(fresh.word(), op!(Selp.B32), &[&around, &turned, &outside]);
+    let apart = code.set(fresh.word(), op!(Sub.S32), &[&lane, &rest]);
+    let part = code.set(part, op!(Shr.S32), &[&apart, &shift]);
+    let within = fresh.word();
+    code.put(op!(Mul.Lo.S32), &[&part, &part, &inverse]);
+    let within = code.set(within, op!(And.B32), &[&part, &(every - 1)]);
+    code.set(source, op!(Mad.Lo.S32), &[&group, &every, &within])
 }
 
 /// Stores the words that the lanes' structs have in memory one behind the other. What a lane has read from or
@@ -140,28 +130,29 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_, '_>, code: &mut Stri
 /// in the original; so here the lanes wait for each other around the stores.
 fn store_in_order(
     whole: &StoredPlan,
-    slots: &[String],
+    slots: &[Reg],
     mask: &str,
-    checks: &mut Checks<'_, '_>,
-    code: &mut String,
+    checks: &mut Checks<'_>,
+    code: &mut Code,
 ) {
     let (entry, bits) = (whole.entry, whole.word_bits);
     let size = i64::from(bits / 8);
     let (base, offset) = &whole.address;
-    let (lane, own) = (checks.lane(), checks.fresh.bits(64));
+    let lane = checks.lane();
     // From a lane's struct to the lane's word of all: a word for each lane before it instead of a struct.
     let nearer = size * (1 - i64::from(entry.words));
-    let _ = write!(code, "mad.wide.s32 {own}, {lane}, {nearer}, {base};\n\t");
-    let barrier = match planted!(Bug::StoreUnordered) {
-        true => String::new(),
-        false => format!("bar.warp.sync {mask};\n\t"),
-    };
-    code.push_str(&barrier);
+    let own = code.set(checks.fresh.bits(64), op!(Mad.Wide.S32), &[&lane, &nearer, base]);
+    let ordered = !planted!(Bug::StoreUnordered);
+    if ordered {
+        code.put(op!(Bar.Warp.Sync), &[&mask]);
+    }
     let lost = usize::from(planted!(Bug::StoreField));
     for (index, slot) in entry.fan.iter().enumerate().take(entry.fan.len() - lost) {
         let at = offset + index as i64 * size * 32;
         let register = &slots[*slot as usize];
-        let _ = write!(code, "{}.b{bits} [{own}+{at}], {register};\n\t", whole.opcode);
+        code.line(&format!("{}.b{bits} [{own}+{at}], {register};", whole.opcode));
     }
-    code.push_str(barrier.trim_end());
+    if ordered {
+        let _ = write!(code.text, "{} {mask};", op!(Bar.Warp.Sync));
+    }
 }

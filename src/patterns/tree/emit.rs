@@ -5,7 +5,7 @@
 //! exchanges it by shuffles and combines it by the instructions of the steps themselves, in the lanes below the stride alone; it
 //! stores the results. All threads go on where those of the last step meet, in front of its barrier, or behind the loop.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write as _};
 
 use rustc_hash::FxHashMap;
 
@@ -13,6 +13,8 @@ use super::search::{FIRST, Plan, Tree};
 use super::step::{Part, Step};
 use crate::cfg::RegisterId;
 use crate::emulate::definitions;
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, Reg, op, vector};
 use crate::rewrite::{Draft, Planner, Prepared};
 
 /// The registers of one array in the new code.
@@ -20,8 +22,7 @@ struct Held {
     /// The thread's own element.
     value: String,
     /// The other element.
-    other: String,
-    bits: u32,
+    other: Reg,
 }
 
 impl Planner<'_, '_, '_, '_> {
@@ -31,20 +32,20 @@ impl Planner<'_, '_, '_, '_> {
         let [x, y, z] = [(); 3].map(|()| self.plan.fresh.word());
         let [rows, layers, holds] = [(); 3].map(|()| self.plan.fresh.predicate());
         let first = self.flow.insts.iter().find(|inst| !inst.pragma)?;
-        let mut code = format!("mov.u32 {x}, %ntid.x;\n\t");
+        let mut code = Code::in_front();
+        code.put(op!(Mov.U32), &[&x, &"%ntid.x"]);
         if planted!(Bug::TreeUntested) {
-            let _ = write!(code, "setp.ge.u32 {holds}, {x}, 1;\n\t");
+            code.put(op!(Setp.Ge.U32), &[&holds, &x, &1]);
         } else {
-            let _ = write!(
-                code,
-                "mov.u32 {y}, %ntid.y;\n\tmov.u32 {z}, %ntid.z;\n\tsetp.eq.u32 {rows}, {y}, 1;\n\t\
-                 setp.eq.and.u32 {layers}, {z}, 1, {rows};\n\t\
-                 setp.ge.and.u32 {holds}, {x}, 32, {layers};\n\t"
-            );
+            code.put(op!(Mov.U32), &[&y, &"%ntid.y"]);
+            code.put(op!(Mov.U32), &[&z, &"%ntid.z"]);
+            code.put(op!(Setp.Eq.U32), &[&rows, &y, &1]);
+            code.put(op!(Setp.Eq.And.U32), &[&layers, &z, &1, &rows]);
+            code.put(op!(Setp.Ge.And.U32), &[&holds, &x, &32, &layers]);
         }
         let place = first.ast.span.start as usize;
-        prepared.drafts.push(Draft::insert(place, code));
-        Some(holds)
+        prepared.drafts.push(Draft::insert(place, code.text));
+        Some(holds.into())
     }
 
     /// Adds the code for a tree.
@@ -55,32 +56,29 @@ impl Planner<'_, '_, '_, '_> {
         one_row: &str,
         prepared: &mut Prepared,
     ) {
-        let mut code = String::new();
+        let mut code = Code::in_front();
         let [old, join] = self.plan.fresh.labels();
         let taken = match plan.begins {
             None => one_row.to_owned(),
             Some(set) => {
-                let taken = self.plan.fresh.predicate();
-                let register = self.name(set.register);
-                let value = set.value;
-                let _ =
-                    write!(code, "setp.eq.and.u32 {taken}, {register}, {value}, {one_row};\n\t");
-                taken
+                let (taken, register) = (self.plan.fresh.predicate(), self.name(set.register));
+                let test: [&dyn Display; 3] = [&register, &set.value, &one_row];
+                code.set(taken, op!(Setp.Eq.And.U32), &test).into()
             }
         };
-        let _ = write!(code, "@!{taken} bra {old};\n\t");
+        code.put_if(&format!("@!{taken} "), op!(Bra), &[&old]);
         self.by_first_warp(plan, &join, &mut code);
-        let _ = write!(code, "\n{join}:\n\t");
+        let _ = write!(code.text, "\n{join}:\n\t");
         for set in plan.sets.iter().filter(|_| !planted!(Bug::TreeUnset)) {
-            let _ = write!(code, "mov.b32 {}, {};\n\t", self.name(set.register), set.value);
+            code.put(op!(Mov.B32), &[&self.name(set.register), &set.value]);
         }
         if let Some(barrier) = plan.barrier.filter(|_| !planted!(Bug::TreeOpen)) {
             let copied = self.plan.copied(self.span(barrier));
-            let _ = write!(code, "{copied}\n\t");
+            let _ = write!(code.text, "{copied}\n\t");
         }
         let Some(label) = self.behind(plan, prepared) else { return };
-        let _ = write!(code, "bra.uni {label};\n{old}:\n\t");
-        prepared.drafts.push(Draft::insert(self.span(tree.branch).start, code));
+        let _ = write!(code.text, "bra.uni {label};\n{old}:\n\t");
+        prepared.drafts.push(Draft::insert(self.span(tree.branch).start, code.text));
     }
 
     /// The label where all threads go on: that of the last step's branch, or a new one behind the loop.
@@ -96,26 +94,23 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// Adds the code of the first warp; the others go to `join`.
-    fn by_first_warp(&mut self, plan: &Plan, join: &str, code: &mut String) {
+    fn by_first_warp(&mut self, plan: &Plan, join: &str, code: &mut Code) {
         let Some((first, stride)) = plan.steps.first() else { return };
         let thread = match plan.thread {
             Some(register) => self.name(register),
-            None => {
-                let thread = self.plan.fresh.word();
-                let _ = write!(code, "mov.u32 {thread}, %tid.x;\n\t");
-                thread
-            }
+            None => code.set(self.plan.fresh.word(), op!(Mov.U32), &[&"%tid.x"]).into(),
         };
         let (others, below) = (self.plan.fresh.predicate(), self.plan.fresh.predicate());
-        let _ = write!(code, "setp.gt.u32 {others}, {thread}, 31;\n\t@{others} bra {join};\n\t");
+        code.put(op!(Setp.Gt.U32), &[&others, &thread, &31]);
+        code.put_if(&format!("@{others} "), op!(Bra), &[&join]);
         for at in &first.addresses {
             let copied = self.plan.copied(self.span(*at));
-            let _ = write!(code, "{copied}\n\t");
+            let _ = write!(code.text, "{copied}\n\t");
         }
         let held: Vec<Held> = first.parts.iter().map(|part| self.held(part)).collect();
         self.loads(first, *stride, &held, code);
         let steps = plan.steps.len() - usize::from(planted!(Bug::TreeStepLost));
-        let is_wide = held.iter().any(|one| one.bits == 64);
+        let is_wide = held.iter().any(|one| one.other.ty.bits() == 64);
         let halves = is_wide.then(|| [(); 4].map(|()| self.plan.fresh.word()));
         for (step, stride) in &plan.steps[..steps] {
             let guard = match *stride == FIRST[0] {
@@ -124,7 +119,7 @@ impl Planner<'_, '_, '_, '_> {
                     let by = if planted!(Bug::TreeNear) { stride.div_ceil(2) } else { *stride };
                     held.iter().for_each(|one| shuffled(one, by, halves.as_ref(), code));
                     let most = if planted!(Bug::TreeWide) { stride + 1 } else { *stride };
-                    let _ = write!(code, "setp.lt.u32 {below}, {thread}, {most};\n\t");
+                    code.put(op!(Setp.Lt.U32), &[&below, &thread, &most]);
                     (!planted!(Bug::TreeUnguarded)).then_some(&below)
                 }
             };
@@ -140,19 +135,19 @@ impl Planner<'_, '_, '_, '_> {
         let bits = 8 * part.bytes as u32;
         let value = match part.carried {
             true => self.name(part.stored),
-            false => self.plan.fresh.bits(bits),
+            false => self.plan.fresh.bits(bits).into(),
         };
-        Held { value, other: self.plan.fresh.bits(bits), bits }
+        Held { value, other: self.plan.fresh.bits(bits) }
     }
 
     /// The loads of the first step: of a stride of a warp's width the other elements, too.
-    fn loads(&self, first: &Step, stride: u64, held: &[Held], code: &mut String) {
+    fn loads(&self, first: &Step, stride: u64, held: &[Held], code: &mut Code) {
         for (part, one) in first.parts.iter().zip(held) {
-            let own = part.load.map(|at| (at, &one.value));
-            let other = (stride == FIRST[0]).then_some((part.other, &one.other));
+            let own = part.load.map(|at| (at, &*one.value));
+            let other = (stride == FIRST[0]).then_some((part.other, &*one.other));
             for (at, to) in own.into_iter().chain(other) {
                 let (base, offset) = self.address(at);
-                let _ = write!(code, "ld.shared.b{} {to}, [{base}+{offset}];\n\t", one.bits);
+                code.put(op!(Ld.Shared.(one.other.ty)), &[&to, &format!("[{base}+{offset}]")]);
             }
         }
     }
@@ -164,18 +159,18 @@ impl Planner<'_, '_, '_, '_> {
         stride: u64,
         held: &[Held],
         (thread, below): (&str, &str),
-        code: &mut String,
+        code: &mut Code,
     ) {
         let mut guard = String::new();
         if stride != FIRST[0] || planted!(Bug::TreeHalfStored) {
             let most = if planted!(Bug::TreeHalfStored) { stride / 2 } else { stride };
-            let _ = write!(code, "setp.lt.u32 {below}, {thread}, {most};\n\t");
+            code.put(op!(Setp.Lt.U32), &[&below, &thread, &most]);
             guard = format!("@{below} ");
         }
         for (part, one) in first.parts.iter().zip(held) {
             let (base, offset) = self.address(part.store);
-            let Held { value, bits, .. } = one;
-            let _ = write!(code, "{guard}st.shared.b{bits} [{base}+{offset}], {value};\n\t");
+            let store = op!(St.Shared.(one.other.ty));
+            code.put_if(&guard, store, &[&format!("[{base}+{offset}]"), &one.value]);
         }
     }
 
@@ -185,17 +180,17 @@ impl Planner<'_, '_, '_, '_> {
         step: &Step,
         first: &Step,
         held: &[Held],
-        guard: Option<&String>,
-        code: &mut String,
+        guard: Option<&Reg>,
+        code: &mut Code,
     ) {
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
         let mut results: Vec<RegisterId> = Vec::new();
         let named = |register: RegisterId| self.flow.registers[register.0 as usize].name;
         for part in &step.parts {
             let Some(at) = first.parts.iter().position(|one| one.own == part.own) else { continue };
-            let mut of_load = |load: u32, to: &String| {
+            let mut of_load = |load: u32, to: &str| {
                 for register in definitions(&self.flow.insts[load as usize]) {
-                    names.insert(named(register), to.clone());
+                    names.insert(named(register), to.to_owned());
                 }
             };
             part.load.iter().for_each(|load| of_load(*load, &held[at].value));
@@ -207,28 +202,28 @@ impl Planner<'_, '_, '_, '_> {
             let inst = &self.flow.insts[*at as usize];
             let gives = definitions(inst).iter().any(|register| results.contains(register));
             if let Some(guard) = guard.filter(|_| gives) {
-                let _ = write!(code, "@{guard} ");
+                let _ = write!(code.text, "@{guard} ");
             }
             let range = inst.ast.opcode.span.start as usize..inst.ast.span.end as usize;
             let copied = self.plan.copied_with(range, |name| names.get(name).cloned());
-            let _ = write!(code, "{copied}\n\t");
+            let _ = write!(code.text, "{copied}\n\t");
         }
     }
 }
 
 /// The shuffles of one array.
-fn shuffled(one: &Held, by: u64, halves: Option<&[String; 4]>, code: &mut String) {
-    let Held { value, other, bits } = one;
-    let _ = match halves.filter(|_| *bits == 64) {
-        Some([low, high, from_low, from_high]) => {
-            write!(
-                code,
-                "mov.b64 {{{low}, {high}}}, {value};\n\t\
-                 shfl.sync.down.b32 {from_low}, {low}, {by}, 31, -1;\n\t\
-                 shfl.sync.down.b32 {from_high}, {high}, {by}, 31, -1;\n\t\
-                 mov.b64 {other}, {{{from_low}, {from_high}}};\n\t"
-            )
-        }
-        None => write!(code, "shfl.sync.down.b32 {other}, {value}, {by}, 31, -1;\n\t"),
+fn shuffled(one: &Held, by: u64, halves: Option<&[Reg; 4]>, code: &mut Code) {
+    let Held { value, other } = one;
+    let shuffle = |to: &Reg, from: &dyn Display, code: &mut Code| {
+        code.put(op!(Shfl.Sync.Down.B32), &[to, from, &by, &31, &-1]);
     };
+    match halves.filter(|_| other.ty == ScalarType::B64) {
+        Some([low, high, from_low, from_high]) => {
+            code.put(op!(Mov.B64), &[&vector(&[low, high]), value]);
+            shuffle(from_low, low, code);
+            shuffle(from_high, high, code);
+            code.put(op!(Mov.B64), &[other, &vector(&[from_low, from_high])]);
+        }
+        None => shuffle(other, value, code),
+    }
 }

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::cfg::{Inst, RegisterId};
+use crate::cfg::Inst;
 use crate::emulate::{definitions, mentions};
 use crate::patterns::text::without_type;
+use crate::ptx::write::memory;
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 
@@ -59,10 +60,9 @@ impl Planner<'_, '_, '_, '_> {
         }
         let (base, offset) = self.address(group.members[0].inst);
         let offset = offset + group.offset + i64::from(planted!(Bug::VectorOffset));
-        let guard = self.guard_of(first);
-        let at = if offset == 0 { base } else { format!("{base}+{offset}") };
+        let (guard, at) = (self.guard(first.guard), memory(&base, offset));
         let code = format!(
-            "{guard}{}.v{}{} {{{}}}, [{at}];",
+            "{guard}{}.v{}{} {{{}}}, {at};",
             without_type(first.ast.opcode.text),
             registers.len(),
             element_type(group),
@@ -105,21 +105,13 @@ impl Planner<'_, '_, '_, '_> {
         }
         let bits = element.register_bits;
         let fresh = self.plan.fresh.bits(bits);
-        let guard = self.guard_of(&self.flow.insts[inst as usize]);
+        let guard = self.guard(self.flow.insts[inst as usize].guard);
         let text = moves.entry(inst).or_default();
         if !text.is_empty() {
             text.push_str("\n\t");
         }
         text.push_str(&format!("{guard}mov.b{bits} {name}, {fresh};"));
-        fresh
-    }
-
-    /// An instruction's guard predicate as a prefix.
-    fn guard_of(&self, inst: &Inst<'_, '_>) -> String {
-        let prefix = |(register, negated): (RegisterId, bool)| {
-            format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
-        };
-        inst.guard.map(prefix).unwrap_or_default()
+        fresh.into()
     }
 }
 

@@ -10,62 +10,53 @@
 //! it wants: that is what it has loaded beside its own if the asking lane is on the warp's other end. The lane
 //! d before is the one 32 - d further on, as lanes are counted modulo 32.
 
-use std::fmt::Write;
-
 use super::taps::{Window, WindowValue};
-use crate::rewrite::{Checks, Draft, Fresh};
+use crate::isa::ScalarType;
+use crate::ptx::write::{Code, Reg, memory, op, vector};
+use crate::rewrite::{Checks, Draft};
 
 /// The registers of a row: of each cell its lane's own, and what is loaded beside it further on and before.
 struct Loaded {
-    own: Vec<String>,
-    ahead: Vec<String>,
-    behind: Vec<String>,
+    own: Vec<Reg>,
+    ahead: Vec<Reg>,
+    behind: Vec<Reg>,
 }
 
 /// Adds the edits for a row.
-pub(super) fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
+pub(super) fn replace(window: &Window, checks: &mut Checks<'_>, edits: &mut Vec<Draft>) {
     let cells = window.widths.len();
+    // (No assembler takes it.)
+    let nothing = Reg::named(ScalarType::B32, "");
     let mut loaded = Loaded {
         own: window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect(),
-        ahead: vec![String::new(); cells],
-        behind: vec![String::new(); cells],
+        ahead: vec![nothing.clone(); cells],
+        behind: vec![nothing; cells],
     };
     let (base, offset) = &window.address;
-    let at = |offset: i64| match offset {
-        0 => base.clone(),
-        _ => format!("{base}+{offset}"),
-    };
-    let into = |registers: &[String]| match registers {
-        [single] => single.clone(),
-        several => format!("{{{}}}", several.join(", ")),
-    };
-    let (opcode, own) = (&window.opcode, into(&loaded.own));
-    let mut code = format!("{opcode} {own}, [{}];\n\t", at(*offset));
+    let mut code = Code::in_front();
+    code.line(&format!("{} {}, {};", window.opcode, vector(&loaded.own), memory(base, *offset)));
     for beyond in &window.beyond {
         let known = match beyond.lanes > 0 {
             true => &mut loaded.ahead,
             false => &mut loaded.behind,
         };
-        for cell in beyond.cells.clone() {
-            known[cell] = checks.fresh.bits(window.widths[cell]);
-        }
+        let cells = &window.widths[beyond.cells.clone()];
+        let registers: Vec<Reg> = cells.iter().map(|bits| checks.fresh.bits(*bits)).collect();
         let (_, below) = checks.lanes_on(around(beyond.lanes));
         let sign = if beyond.lanes > 0 { "" } else { "!" };
-        let _ = write!(
-            code,
-            "@{sign}{below} {} {}, [{}];\n\t",
-            beyond.opcode,
-            into(&known[beyond.cells.clone()]),
-            at(offset + beyond.bytes),
-        );
+        let (opcode, place) = (&beyond.opcode, memory(base, offset + beyond.bytes));
+        code.line(&format!("@{sign}{below} {opcode} {}, {place};", vector(&registers)));
+        for (cell, register) in beyond.cells.clone().zip(registers) {
+            known[cell] = register;
+        }
     }
     for tap in &window.taps {
         for filled in &tap.values {
             value(window, filled, &loaded, checks, &mut code);
         }
-        let text = code.trim_end().to_owned();
+        let text = code.text.trim_end().to_owned();
         edits.push(Draft { range: tap.span.clone(), code: text });
-        code = String::new();
+        code = Code::in_front();
     }
 }
 
@@ -79,13 +70,13 @@ fn value(
     window: &Window,
     filled: &WindowValue,
     loaded: &Loaded,
-    checks: &mut Checks<'_, '_>,
-    code: &mut String,
+    checks: &mut Checks<'_>,
+    code: &mut Code,
 ) {
     let (register, bits) = (&filled.register, window.widths[filled.cell]);
-    let own = &loaded.own[filled.cell];
+    let (ty, own) = (ScalarType::b(bits), &loaded.own[filled.cell]);
     if filled.distance == 0 {
-        let _ = write!(code, "mov.b{bits} {register}, {own};\n\t");
+        code.put(op!(Mov.(ty)), &[register, own]);
         return;
     }
     let (lane, below) = checks.lanes_on(around(filled.distance));
@@ -95,29 +86,9 @@ fn value(
     };
     let mask = checks.mask_of_row(window.place);
     let fresh = &mut checks.fresh;
-    let sent = fresh.bits(bits);
-    let _ = write!(code, "selp.b{bits} {sent}, {when}, {otherwise}, {below};\n\t");
-    let shuffle = |word: &str, fresh: &mut Fresh<'_>, code: &mut String| {
-        let received = fresh.word();
-        let _ = write!(code, "shfl.sync.idx.b32 {received}, {word}, {lane}, 31, {mask};\n\t");
-        received
-    };
-    let _ = match bits {
-        16 => {
-            let (word, unused) = (fresh.word(), fresh.bits(16));
-            let _ = write!(code, "mov.b32 {word}, {{{sent}, {sent}}};\n\t");
-            let received = shuffle(&word, fresh, code);
-            write!(code, "mov.b32 {{{register}, {unused}}}, {received};\n\t")
-        }
-        64 => {
-            let (low, high) = (fresh.word(), fresh.word());
-            let _ = write!(code, "mov.b64 {{{low}, {high}}}, {sent};\n\t");
-            let (low, high) = (shuffle(&low, fresh, code), shuffle(&high, fresh, code));
-            write!(code, "mov.b64 {register}, {{{low}, {high}}};\n\t")
-        }
-        _ => {
-            let received = shuffle(&sent, fresh, code);
-            write!(code, "mov.b32 {register}, {received};\n\t")
-        }
-    };
+    let sent = code.set(fresh.bits(bits), op!(Selp.(ty)), &[when, otherwise, &below]);
+    let words = code.fetched(fresh, (&sent, bits), &mut |code, fresh, word, _| {
+        code.set(fresh.word(), op!(Shfl.Sync.Idx.B32), &[&word, &lane, &31, &mask])
+    });
+    code.join(fresh, "", (register, bits), &words);
 }

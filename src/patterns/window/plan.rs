@@ -31,7 +31,7 @@ impl Part for Windows {
     fn edits(
         &self,
         _plan: &KernelPlan<'_>,
-        checks: &mut Checks<'_, '_>,
+        checks: &mut Checks<'_>,
         _mode: Mode,
         edits: &mut Vec<Draft>,
     ) {

@@ -1,9 +1,9 @@
 //! Emitted code against the sketch: executed in the interpreter, and compared with what the goals say.
 
 use super::kernel::Kernel;
-use super::ptx::Width;
 use super::taint;
 use crate::interp;
+use crate::isa::ScalarType;
 use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
@@ -61,7 +61,7 @@ pub fn check(
     sketch: &Lowered,
     code: &str,
     entry: &str,
-    width: Width,
+    width: ScalarType,
 ) -> Result<(), String> {
     let source = SourceFile::new(kernel.name.as_str(), code);
     let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
@@ -75,8 +75,8 @@ pub fn check(
             match (movement, width) {
                 (true, _) => distinct(number),
                 // (With a sign, so that the larger of two is the same one in 32 bits as in 64.)
-                (false, Width::B32) => i64::from(random.i32(..)) as u64,
-                (false, Width::B64) => random.u64(..),
+                (false, ScalarType::B32) => i64::from(random.i32(..)) as u64,
+                (false, _) => random.u64(..),
             }
         };
         let inputs: Vec<Vec<u64>> = kernel
@@ -92,10 +92,13 @@ pub fn check(
 }
 
 /// The launch of one warp.
-fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> Launch {
-    let ty = if width == Width::B32 { Type::U32 } else { Type::U64 };
+fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: ScalarType) -> Launch {
+    let ty = if width == ScalarType::B32 { Type::U32 } else { Type::U64 };
     let bytes = |elements: &[u64]| -> Vec<u8> {
-        elements.iter().flat_map(|e| e.to_le_bytes()[..width.bytes()].to_vec()).collect()
+        elements
+            .iter()
+            .flat_map(|e| e.to_le_bytes()[..width.bits() as usize / 8].to_vec())
+            .collect()
     };
     let mut launch = Launch::one_warp(entry.to_owned());
     let mut add = |name: String, bytes: Vec<u8>| launch.point_into(name, Buffer { ty, bytes }, 0);
@@ -104,7 +107,7 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> La
     }
     for &goal in &kernel.goals {
         let array = &kernel.arrays[goal];
-        let size = array.count() * kernel.lanes.places() * width.bytes();
+        let size = array.count() * kernel.lanes.places() * width.bits() as usize / 8;
         add(format!("output {}", array.name), vec![0xa5; size]);
     }
     launch
@@ -115,7 +118,7 @@ fn compare(
     sketch: &Lowered,
     inputs: &[Vec<u64>],
     buffers: &BTreeMap<String, Buffer>,
-    width: Width,
+    width: ScalarType,
 ) -> Result<(), String> {
     let program = &sketch.program;
     let lanes = kernel.lanes.places();
@@ -128,7 +131,7 @@ fn compare(
             let wanted = program.goals.iter().filter(|goal| goal.cell == *cell && *cell != 0);
             for goal in wanted.filter(|goal| goal.term != UNDEFINED) {
                 let Some(mut expected) = value(&program.terms, goal.term, inputs) else { continue };
-                if width == Width::B32 {
+                if width == ScalarType::B32 {
                     expected &= u64::from(u32::MAX);
                 }
                 let (lane, register) = sketch.place(array, flat);

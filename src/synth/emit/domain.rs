@@ -3,7 +3,7 @@
 //! An expression of a sketch divides as Euclid does. What C and PTX compute is the same where nothing negative is
 //! divided; [`Domain::machine`] adds multiples of the divisor where something is.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::synth::expr::{Cmp, Expr, Op};
 
@@ -19,19 +19,19 @@ pub struct Domain {
 
 /// An expression with some names replaced.
 pub fn replaced(expr: &Expr, by: &dyn Fn(&str) -> Option<Expr>) -> Expr {
-    let go = |e: &Rc<Expr>| replaced(e, by);
+    let go = |e: &Arc<Expr>| replaced(e, by);
     match expr {
         Expr::Number(_) => expr.clone(),
         Expr::Name(name) => by(name).unwrap_or_else(|| expr.clone()),
         Expr::Binary(op, a, b) => Expr::binary(*op, go(a), go(b)),
         Expr::Compare(cmp, a, b) => match (go(a), go(b)) {
             (Expr::Number(a), Expr::Number(b)) => Expr::Number(i64::from(cmp.holds(a, b))),
-            (a, b) => Expr::Compare(*cmp, Rc::new(a), Rc::new(b)),
+            (a, b) => Expr::Compare(*cmp, Arc::new(a), Arc::new(b)),
         },
         Expr::Choose(c, a, b) => match go(c) {
             Expr::Number(0) => go(b),
             Expr::Number(_) => go(a),
-            c => Expr::Choose(Rc::new(c), Rc::new(go(a)), Rc::new(go(b))),
+            c => Expr::Choose(Arc::new(c), Arc::new(go(a)), Arc::new(go(b))),
         },
     }
 }
@@ -45,7 +45,7 @@ pub fn at(expr: &Expr, place: &[(String, i64)]) -> Expr {
 /// Both conditions; without any, no condition.
 pub fn both(a: Option<Expr>, b: Expr) -> Option<Expr> {
     Some(match a {
-        Some(a) => Expr::Binary(Op::And, Rc::new(a), Rc::new(b)),
+        Some(a) => Expr::Binary(Op::And, Arc::new(a), Arc::new(b)),
         None => b,
     })
 }
@@ -113,7 +113,7 @@ impl Domain {
     /// # Errors
     /// A divisor is not positive everywhere.
     pub fn machine(&self, expr: &Expr) -> Result<Expr, String> {
-        let go = |e: &Rc<Expr>| self.machine(e).map(Rc::new);
+        let go = |e: &Arc<Expr>| self.machine(e).map(Arc::new);
         Ok(match expr {
             Expr::Number(_) | Expr::Name(_) => expr.clone(),
             Expr::Compare(cmp, a, b) => Expr::Compare(*cmp, go(a)?, go(b)?),
@@ -143,7 +143,7 @@ impl Domain {
     pub fn guard(&self, index: &Expr, extent: usize, guard: Option<Expr>) -> Option<Expr> {
         let Some(values) = self.values(index) else { return guard };
         let compare = |cmp: Cmp, number: i64| {
-            Expr::Compare(cmp, Rc::new(index.clone()), Rc::new(Expr::Number(number)))
+            Expr::Compare(cmp, Arc::new(index.clone()), Arc::new(Expr::Number(number)))
         };
         let mut guard = guard;
         if values.iter().any(|value| *value < 0) {

@@ -19,7 +19,7 @@ mod turn;
 pub use cuda::{
     HELPERS as CUDA_HELPERS, Parts, cuda, entry as cuda_entry, functions as cuda_functions,
 };
-pub use ptx::{Width, ptx};
+pub use ptx::ptx;
 
 /// A name that C and PTX take, of a file's name.
 pub fn identifier(file: &str) -> String {

@@ -2,7 +2,7 @@
 //! (`v cmp (I + m * w)`), `v cmp I` of one, and what always or never holds. `part`: `if cond then 0 elif cond then 1 ... else n - 1`, found condition by condition.
 
 use rustc_hash::FxHashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::formula::{Names, add, mul};
 use super::request::{Recipe, Request, Visit, Wanted};
@@ -191,7 +191,7 @@ impl Conditions {
                     (_, c) if planted!(Bug::ConditionFormula) => add(w, Expr::Number(c)),
                     (_, c) => Expr::binary(Op::Sub, Expr::Number(c), w),
                 };
-                Expr::Compare(cmp, Rc::new(v), Rc::new(right))
+                Expr::Compare(cmp, Arc::new(v), Arc::new(right))
             }
         }
     }
@@ -206,7 +206,7 @@ impl Conditions {
         numbers.iter().enumerate().rev().fold(last, |rest, (value, &number)| {
             let condition = self.formula(number, names);
             let value = Expr::Number(numbered(value) as i64);
-            Expr::Choose(Rc::new(condition), Rc::new(value), Rc::new(rest))
+            Expr::Choose(Arc::new(condition), Arc::new(value), Arc::new(rest))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Building expressions over the coordinates of a hole.
 
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::synth::expr::{Cmp, Expr, Op};
 
@@ -51,10 +51,13 @@ impl Names {
         let flat = add(mul(self.second(), extents[0] as i64), self.first());
         let mut expr = Expr::Number(i64::from(most));
         for (point, &value) in table.iter().enumerate().filter(|(_, value)| **value != most) {
-            let at =
-                Expr::Compare(Cmp::Eq, Rc::new(flat.clone()), Rc::new(Expr::Number(point as i64)));
-            let value = Rc::new(Expr::Number(i64::from(value)));
-            expr = Expr::Choose(Rc::new(at), value, Rc::new(expr));
+            let at = Expr::Compare(
+                Cmp::Eq,
+                Arc::new(flat.clone()),
+                Arc::new(Expr::Number(point as i64)),
+            );
+            let value = Arc::new(Expr::Number(i64::from(value)));
+            expr = Expr::Choose(Arc::new(at), value, Arc::new(expr));
         }
         expr
     }

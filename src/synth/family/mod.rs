@@ -116,7 +116,7 @@ impl Family {
             (Kind::Part(conditions), Recipe::Part(numbers)) => {
                 conditions.part_formula(numbers, &names)
             }
-            (Kind::Listed(fitted), Recipe::Number(number)) => fitted.formula(*number, &names),
+            (Kind::Listed(fitted), Recipe::Number(number)) => fitted.formula(*number),
             _ => return fitted(self.extents, self.values, &self.names, table),
         };
         let same = |expr: &Expr| names.gives(expr, self.extents, table);
@@ -135,7 +135,7 @@ pub fn fitted(extents: [usize; 2], values: usize, names: &[String], table: &[u8]
     let mut found = None;
     fitted.each(&wanted, &mut |_, recipe| {
         if let Recipe::Number(number) = recipe {
-            found = Some(fitted.formula(number, &own));
+            found = Some(fitted.formula(number));
         }
         false
     });

@@ -4,12 +4,13 @@
 //! was executed in the interpreter; none if the space is empty; an error if a bound ended the search.
 
 use super::notes::Notes;
+use crate::isa::ScalarType;
 use crate::source::SourceFile;
 use crate::synth::ast::Statement;
 use crate::synth::emit::build::kernel;
 use crate::synth::emit::check::{check, is_movement};
 use crate::synth::emit::kernel::Kernel;
-use crate::synth::emit::{self, Parts, Width};
+use crate::synth::emit::{self, Parts};
 use crate::synth::search::{Limits, Mode, Solution, search};
 use crate::synth::{Defines, Lowered, lower::lower, parse, report};
 
@@ -48,7 +49,7 @@ pub(super) fn solve(
     let Some(solution) = found.solutions.into_iter().next() else { return Ok(None) };
     let kernel = kernel(name, &tree, &sketch, &solution)?;
     let solved = Solved { source, tree, sketch, solution, kernel };
-    for width in [Width::B32, Width::B64] {
+    for width in [ScalarType::B32, ScalarType::B64] {
         let code = emit::ptx(&solved.kernel, "", width)?;
         let entry = format!("{name}_kernel");
         check(&solved.kernel, &solved.sketch, &code, &entry, width)

@@ -108,7 +108,7 @@ impl Lowering<'_> {
                 Index::Plain(plain) => Self::plain(&plain.expr),
                 Index::Hole(_) => None,
             };
-            let found = axis.and_then(|name| self.axes.iter().find(|(axis, _)| axis == name));
+            let found = axis.and_then(|name| self.declared.axis(name));
             let Some(axis) = found.filter(|axis| scope.axis(&axis.0).is_none()) else {
                 let message = "the left-hand side of a fold names axes, each once";
                 return Err(self.error(to.span, message));
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         }
         let inner = scope.axes.len();
         for Name { text, span } in &folded.axes {
-            match self.axes.iter().find(|(axis, _)| axis == text) {
+            match self.declared.axis(text) {
                 Some(axis) if scope.axis(text).is_none() => scope.axes.push(axis.clone()),
                 Some(_) => {
                     return Err(self.error(*span, format!("`{text}` stands here twice")));
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         let inner = outer.axes.len();
         let mut scope = outer.clone();
         for Name { text, span } in &folded.axes {
-            let axis = self.axes.iter().find(|(axis, _)| axis == text);
+            let axis = self.declared.axis(text);
             let Some(axis) = axis else {
                 return Err(self.error(*span, format!("unknown axis `{text}`")));
             };

@@ -7,10 +7,13 @@ mod statements;
 use rustc_hash::FxHashMap;
 
 use super::ast::{Name, Reference, Spanned, Statement};
+use super::declared::{Declared, at_end, measures};
 use super::expr::Expr;
 use super::program::{Cell, Measure, Program};
 use super::term::UNDEFINED;
 use crate::source::{Diagnostic, SourceFile, Span};
+
+pub use super::declared::Defines;
 
 /// The most cells of a sketch.
 const MOST_CELLS: usize = 1 << 20;
@@ -47,9 +50,6 @@ fn volume(shape: &[usize]) -> usize {
     shape.iter().fold(1, |volume, &extent| volume.saturating_mul(extent))
 }
 
-/// What `-D` gives.
-pub type Defines = [(String, i64)];
-
 /// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. What `defines` say of names that are
 /// no params does not matter.
 ///
@@ -62,9 +62,7 @@ pub fn lower(
     space: u8,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
-        source,
-        params: FxHashMap::default(),
-        axes: Vec::new(),
+        declared: Declared::new(source, defines),
         arrays: FxHashMap::default(),
         families: FxHashMap::default(),
         program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
@@ -72,16 +70,15 @@ pub fn lower(
         space,
     };
     for statement in tree {
-        lowering.statement(statement, defines)?;
+        lowering.statement(statement)?;
     }
     if lowering.program.goals.is_empty() {
-        let end = source.text().trim_end().len();
-        return Err(source.diagnostic(Span::new(end, end), "the sketch has no goal"));
+        return Err(at_end(source, "the sketch has no goal"));
     }
     if lowering.program.order.is_empty() {
         lowering.program.order = Measure::ALL.map(|(_, measure)| measure)[..4].to_vec();
     }
-    let Lowering { params, axes, arrays, program, .. } = lowering;
+    let Lowering { declared: Declared { params, axes, .. }, arrays, program, .. } = lowering;
     Ok(Lowered { program, params, axes, arrays })
 }
 
@@ -133,9 +130,7 @@ pub fn is_lane(axis: &str) -> bool {
 type Listed = (Vec<Name>, Vec<Spanned>);
 
 struct Lowering<'s> {
-    source: &'s SourceFile,
-    params: FxHashMap<String, i64>,
-    axes: Vec<(String, usize)>,
+    declared: Declared<'s>,
     arrays: FxHashMap<String, Array>,
     families: FxHashMap<String, Listed>,
     program: Program,
@@ -146,31 +141,14 @@ struct Lowering<'s> {
 
 impl Lowering<'_> {
     fn error(&self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.source.diagnostic(span, message)
+        self.declared.source.diagnostic(span, message)
     }
 
-    fn statement(&mut self, statement: &Statement, defines: &Defines) -> Result<(), Diagnostic> {
+    fn statement(&mut self, statement: &Statement) -> Result<(), Diagnostic> {
         match statement {
-            Statement::Param(name, value) => {
-                let given = defines.iter().rev().find(|(own, _)| *own == name.text);
-                let value = match given {
-                    Some((_, value)) => *value,
-                    None => self.constant(value)?,
-                };
-                self.fresh(name)?;
-                self.params.insert(name.text.clone(), value);
-            }
-            Statement::Axis(entries) => {
-                for (name, extent) in entries {
-                    let value = self.constant(extent)?;
-                    self.fresh(name)?;
-                    let extent = usize::try_from(value).ok().filter(|e| (1..=4096).contains(e));
-                    let Some(extent) = extent else {
-                        let message = format!("an axis has 1 to 4096 places, not {value}");
-                        return Err(self.error(name.span, message));
-                    };
-                    self.axes.push((name.text.clone(), extent));
-                }
+            Statement::Param(..) | Statement::Axis(_) => {
+                let (arrays, declared) = (&self.arrays, &mut self.declared);
+                declared.declare(statement, &constant, &|name| arrays.contains_key(name))?;
             }
             Statement::Input(inputs) => {
                 for input in inputs {
@@ -188,19 +166,13 @@ impl Lowering<'_> {
             // Sketches with one of them are read elsewhere.
             Statement::Network(_) | Statement::Place(_) => {}
             Statement::Minimise(names) => {
-                for name in names {
-                    let found = Measure::ALL.iter().find(|(own, _)| *own == name.text);
-                    let Some((_, measure)) = found else {
-                        let known = Measure::ALL.map(|(name, _)| name).join(", ");
-                        let message = format!("`{}` cannot be minimised", name.text);
-                        let error = self.error(name.span, message);
-                        return Err(error.with_hint(format!("one of {known}")));
-                    };
-                    if self.program.order.contains(measure) {
+                let found = measures(self.declared.source, names, &Measure::ALL)?;
+                for (name, measure) in names.iter().zip(found) {
+                    if self.program.order.contains(&measure) {
                         let message = format!("`{}` stands here twice", name.text);
                         return Err(self.error(name.span, message));
                     }
-                    self.program.order.push(*measure);
+                    self.program.order.push(measure);
                 }
             }
         }
@@ -209,40 +181,7 @@ impl Lowering<'_> {
 
     /// A name that nothing has yet.
     fn fresh(&self, name: &Name) -> Result<(), Diagnostic> {
-        let taken = self.params.contains_key(&name.text)
-            || self.arrays.contains_key(&name.text)
-            || self.axes.iter().any(|(axis, _)| *axis == name.text);
-        if taken {
-            return Err(self.error(name.span, format!("`{}` is there already", name.text)));
-        }
-        Ok(())
-    }
-
-    /// The value of an expression of parameters, numbers, and the extents of axes.
-    fn constant(&self, value: &Spanned) -> Result<i64, Diagnostic> {
-        let of = |name: &str| {
-            let axis = self.axes.iter().find(|(axis, _)| axis == name);
-            self.params.get(name).copied().or(axis.map(|(_, extent)| *extent as i64))
-        };
-        self.known(value, &of)?;
-        value.expr.value(&of).ok_or_else(|| self.error(value.span, "this has no value"))
-    }
-
-    /// Refuses names that stand for nothing.
-    fn known(&self, value: &Spanned, of: &dyn Fn(&str) -> Option<i64>) -> Result<(), Diagnostic> {
-        let mut unknown = None;
-        value.expr.names(&mut |name| {
-            if of(name).is_none() {
-                unknown.get_or_insert(name.to_owned());
-            }
-        });
-        match unknown {
-            None => Ok(()),
-            Some(name) if self.axes.iter().any(|(axis, _)| *axis == name) => {
-                Err(self.error(value.span, format!("the axis `{name}` has no value here")))
-            }
-            Some(name) => Err(self.error(value.span, format!("unknown axis `{name}`"))),
-        }
+        self.declared.free(name, &|name| self.arrays.contains_key(name))
     }
 
     fn input(&mut self, input: &Reference) -> Result<(), Diagnostic> {
@@ -252,7 +191,7 @@ impl Lowering<'_> {
             let super::ast::Index::Plain(extent) = index else {
                 return Err(self.error(input.span, "an input's shape must be constant"));
             };
-            let value = self.constant(extent)?;
+            let value = constant(&self.declared, extent)?;
             match usize::try_from(value) {
                 Ok(extent) if (1..=MOST_CELLS).contains(&extent) => shape.push(extent),
                 _ => return Err(self.error(extent.span, "an input has at least one element")),
@@ -293,4 +232,32 @@ impl Lowering<'_> {
             _ => None,
         }
     }
+}
+
+/// The value of an expression of parameters, numbers, and the extents of axes.
+fn constant(declared: &Declared<'_>, value: &Spanned) -> Result<i64, Diagnostic> {
+    let of = |name: &str| declared.constant(name);
+    known(declared, value, &of)?;
+    let found = value.expr.value(&of);
+    found.ok_or_else(|| declared.source.diagnostic(value.span, "this has no value"))
+}
+
+/// Refuses names that stand for nothing.
+fn known(
+    declared: &Declared<'_>,
+    value: &Spanned,
+    of: &dyn Fn(&str) -> Option<i64>,
+) -> Result<(), Diagnostic> {
+    let mut unknown = None;
+    value.expr.names(&mut |name| {
+        if of(name).is_none() {
+            unknown.get_or_insert(name.to_owned());
+        }
+    });
+    let Some(name) = unknown else { return Ok(()) };
+    let message = match declared.axis(&name) {
+        Some(_) => format!("the axis `{name}` has no value here"),
+        None => format!("unknown axis `{name}`"),
+    };
+    Err(declared.source.diagnostic(value.span, message))
 }

@@ -37,7 +37,7 @@ impl Lowering<'_> {
     /// The axes that stand in the indices of a reference, each once, added to a scope.
     pub(super) fn extend(&self, scope: &mut Scope, reference: &Reference) {
         let mut add = |name: &str| {
-            let found = self.axes.iter().find(|(axis, _)| axis == name);
+            let found = self.declared.axis(name);
             if let Some(axis) = found.filter(|_| scope.axis(name).is_none()) {
                 scope.axes.push(axis.clone());
             }
@@ -62,12 +62,12 @@ impl Lowering<'_> {
         self.without_powers(value)?;
         let of = |name: &str| match scope.axis(name) {
             Some(axis) => Some(place[axis]),
-            None => self.params.get(name).copied(),
+            None => self.declared.params.get(name).copied(),
         };
         match value.expr.value(&of) {
             Some(value) => Ok(value),
             None => {
-                self.known(value, &of)?;
+                super::known(&self.declared, value, &of)?;
                 Err(self.error(value.span, "this has no value"))
             }
         }

@@ -81,12 +81,12 @@ impl Lowering<'_> {
             };
             let mut extent = None;
             expr.expr.names(&mut |name| {
-                let found = self.axes.iter().find(|(axis, _)| axis == name);
+                let found = self.declared.axis(name);
                 extent = extent.take().or(found.cloned());
             });
             extent.ok_or_else(|| {
-                let of = |name: &str| self.params.get(name).copied();
-                let unknown = self.known(expr, &of).err();
+                let of = |name: &str| self.declared.params.get(name).copied();
+                let unknown = super::known(&self.declared, expr, &of).err();
                 unknown.unwrap_or_else(|| self.error(expr.span, "this index names no axis"))
             })
         };
@@ -187,7 +187,7 @@ impl Lowering<'_> {
             Some(Index::Hole(hole)) if hole.family.text == "part" => None,
             _ => own,
         };
-        let extent = |name: &str| self.axes.iter().find(|(axis, _)| axis == name).map(|a| a.1);
+        let extent = |name: &str| self.declared.axis(name).map(|a| a.1);
         let points: usize = text
             .first
             .iter()
@@ -223,7 +223,7 @@ impl Lowering<'_> {
             let axis = Self::plain(&spanned.expr).and_then(|name| scope.axis(name));
             let Some(axis) = axis else {
                 let message = match Self::plain(&spanned.expr) {
-                    Some(name) if self.axes.iter().any(|(axis, _)| axis == name) => {
+                    Some(name) if self.declared.axis(name).is_some() => {
                         format!("the axis `{name}` does not stand in this statement")
                     }
                     Some(name) => format!("unknown axis `{name}`"),
@@ -246,7 +246,7 @@ impl Lowering<'_> {
         let mut given = Vec::new();
         if constants {
             for spanned in &text.second {
-                given.push(self.constant(spanned)?);
+                given.push(super::constant(&self.declared, spanned)?);
             }
         }
         let space = self.space;
@@ -256,13 +256,13 @@ impl Lowering<'_> {
                 let own: Vec<&str> = own.iter().map(|name| name.text.as_str()).collect();
                 let mut expressions = Vec::new();
                 for member in members {
-                    let of = |name: &str| self.params.get(name).copied();
+                    let of = |name: &str| self.declared.params.get(name).copied();
                     let known = |name: &str| own.contains(&name).then_some(0).or(of(name));
-                    self.known(member, &known)?;
+                    super::known(&self.declared, member, &known)?;
                     self.without_powers(member)?;
                     expressions.push(member.expr.clone());
                 }
-                Some(Family::listed(&request, &own, &expressions, &self.params))
+                Some(Family::listed(&request, &own, &expressions, &self.declared.params))
             }
             None => Family::named(name, &request, &given),
         };

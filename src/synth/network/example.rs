@@ -55,7 +55,7 @@ impl Context<'_> {
                 }
             };
             if lists[number].is_empty() {
-                return Outcome::dead(Dead::Hole(number), pool.cut);
+                return Outcome::dead(Dead::Hole(number), pool.0.cut);
             }
         }
         // A drawing that is wrong has no solution; it is said where.

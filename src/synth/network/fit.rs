@@ -3,11 +3,13 @@
 //! A behaviour is a row of values at *points*: each is a lane in a round of an instance. A table says of the first
 //! points what is wanted there; the others are further numbers of lanes, and tell apart what is equal by chance.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::problem::{Hole, Kind, Network};
 use super::run::{Instance, NONE, Names};
+use crate::synth::enumerate::{self, Limits, Member};
 use crate::synth::expr::{Cmp, Expr, Op};
 
 /// The operators of sources.
@@ -30,26 +32,6 @@ const MOST_COST: usize = 9;
 
 /// The most operators of both sides of a comparison.
 const MOST_COMPARED: usize = 3;
-
-/// Values are below this number.
-const BOUND: i64 = 1 << 20;
-
-/// An expression and its values.
-#[derive(Clone, Debug)]
-pub(super) struct Member {
-    /// The expression.
-    pub expr: Rc<Expr>,
-    /// Its values at all points.
-    pub values: Rc<[i32]>,
-}
-
-/// Expressions by the number of their operators.
-#[derive(Clone, Debug)]
-pub(super) struct Pool {
-    sizes: Vec<Vec<Member>>,
-    /// Whether a bound has left expressions out.
-    pub cut: bool,
-}
 
 /// The points of a hole: its rounds in each instance, lane by lane.
 fn leaf(network: &Network, hole: &Hole, instances: &[Instance], expr: &Expr) -> Option<Vec<i32>> {
@@ -75,6 +57,10 @@ fn leaf(network: &Network, hole: &Hole, instances: &[Instance], expr: &Expr) -> 
     Some(values)
 }
 
+/// The expressions of a hole.
+#[derive(Clone, Debug)]
+pub(super) struct Pool(pub enumerate::Pool);
+
 impl Pool {
     /// The expressions of a hole.
     pub(super) fn new(
@@ -83,64 +69,25 @@ impl Pool {
         instances: &[Instance],
         operators: usize,
     ) -> Pool {
-        let mut known: FxHashSet<Rc<[i32]>> = FxHashSet::default();
-        let mut leaves: Vec<Member> = Vec::new();
-        let numbers = [1, 2, 0].map(|number| Rc::new(Expr::Number(number)));
-        for expr in hole.leaves.iter().cloned().chain(numbers) {
-            let Some(values) = leaf(network, hole, instances, &expr) else { continue };
-            let values: Rc<[i32]> = values.into();
-            if known.insert(values.clone()) {
-                leaves.push(Member { expr, values });
-            }
-        }
+        let numbers = [1, 2, 0].map(|number| Arc::new(Expr::Number(number)));
+        let parts = hole.leaves.iter().cloned().chain(numbers);
+        let parts =
+            parts.filter_map(|expr| Some((expr.clone(), leaf(network, hole, instances, &expr)?)));
         let mut operations = vec![Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem];
         // The bits of powers of other numbers have no meaning.
-        if hole.leaves.iter().all(|leaf| !is_power(leaf) || is_power_of_two(leaf)) {
+        if hole.leaves.iter().all(|leaf| is_binary(leaf)) {
             operations.extend([Op::Xor, Op::And]);
         }
-        let mut pool = Pool { sizes: vec![leaves], cut: false };
-        let mut count = 0;
-        for size in 1..=operators {
-            let mut found: Vec<Member> = Vec::new();
-            'size: for left in (0..size).rev() {
-                for a in &pool.sizes[left] {
-                    for b in &pool.sizes[size - 1 - left] {
-                        for &op in &operations {
-                            // The same the other way round comes too.
-                            let turned = matches!(op, Op::Add | Op::Mul | Op::Xor | Op::And);
-                            if turned && left < size - 1 - left {
-                                continue;
-                            }
-                            let Some(values) = combined(op, &a.values, &b.values) else { continue };
-                            if known.insert(values.clone()) {
-                                let expr = Expr::Binary(op, a.expr.clone(), b.expr.clone());
-                                found.push(Member { expr: Rc::new(expr), values });
-                                count += 1;
-                            }
-                        }
-                        if count >= MOST {
-                            pool.cut = true;
-                            break 'size;
-                        }
-                    }
-                }
-            }
-            pool.sizes.push(found);
-        }
-        pool
-    }
-
-    /// All expressions, those with few operators first.
-    pub(super) fn members(&self) -> impl Iterator<Item = &Member> {
-        self.sizes.iter().flatten()
+        let limits = Limits { operations: &operations, operators, most: MOST, left_heavy: true };
+        Pool(enumerate::Pool::new(parts, &limits))
     }
 
     /// The expressions that have the values of a table where it wants some.
-    pub(super) fn with_values(&self, wanted: &[Option<i32>], most: usize) -> Vec<Rc<Expr>> {
+    pub(super) fn with_values(&self, wanted: &[Option<i32>], most: usize) -> Vec<Arc<Expr>> {
         let fits = |member: &&Member| {
             wanted.iter().zip(&*member.values).all(|(w, v)| w.is_none_or(|wanted| wanted == *v))
         };
-        self.members().filter(fits).map(|member| member.expr.clone()).take(most).collect()
+        self.0.members().filter(fits).map(|member| member.expr.clone()).take(most).collect()
     }
 
     /// Lists of conditions that all have to hold, with the values of a table where it wants some; the cheapest first.
@@ -189,14 +136,12 @@ impl Pool {
     /// Calls `visit` for each comparison, those with few operators first; it ends that with false.
     fn comparisons(&self, visit: &mut dyn FnMut(Cmp, &Member, &Member) -> bool) {
         for size in 0..=MOST_COMPARED {
-            for (left, first) in self.sizes.iter().enumerate().take(size + 1) {
-                let Some(second) = self.sizes.get(size - left) else { continue };
-                for a in first {
-                    for b in second {
-                        for cmp in [Cmp::Eq, Cmp::Lt, Cmp::Ge, Cmp::Ne] {
-                            if !visit(cmp, a, b) {
-                                return;
-                            }
+            for left in 0..=size {
+                let (first, second) = (self.0.of_size(left), self.0.of_size(size - left));
+                for (a, b) in enumerate::pairs(first, second) {
+                    for cmp in [Cmp::Eq, Cmp::Lt, Cmp::Ge, Cmp::Ne] {
+                        if !visit(cmp, a, b) {
+                            return;
                         }
                     }
                 }
@@ -263,34 +208,15 @@ fn several(
     }
 }
 
-/// Whether an expression has a power in it.
-fn is_power(expr: &Expr) -> bool {
-    match expr {
-        Expr::Binary(Op::Pow, ..) => true,
-        Expr::Binary(_, a, b) => is_power(a) || is_power(b),
-        _ => false,
-    }
-}
-
-/// Whether its powers are those of two.
-fn is_power_of_two(expr: &Expr) -> bool {
-    match expr {
-        Expr::Binary(Op::Pow, base, _) => {
-            matches!(**base, Expr::Number(base) if base.count_ones() == 1)
+/// Whether the powers in an expression are those of two.
+fn is_binary(expr: &Expr) -> bool {
+    let mut binary = true;
+    expr.parts(&mut |part| {
+        if let Expr::Binary(Op::Pow, base, _) = part {
+            binary &= matches!(**base, Expr::Number(base) if base.count_ones() == 1);
         }
-        Expr::Binary(_, a, b) => is_power_of_two(a) && is_power_of_two(b),
-        _ => true,
-    }
-}
-
-/// The values of an operation; `None` where one has no value.
-fn combined(op: Op, a: &[i32], b: &[i32]) -> Option<Rc<[i32]>> {
-    let value = |(a, b): (&i32, &i32)| {
-        let value = op.apply(i64::from(*a), i64::from(*b)).filter(|value| value.abs() < BOUND)?;
-        i32::try_from(value).ok()
-    };
-    let values: Option<Vec<i32>> = a.iter().zip(b).map(value).collect();
-    values.map(Into::into)
+    });
+    binary
 }
 
 /// How many operators the expressions of a hole have.

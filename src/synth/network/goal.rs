@@ -1,7 +1,7 @@
 //! Networks from what they compute: the expressions for sources are gone through, what lanes then have to do is
 //! resolved, and conditions are fitted to that.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::context::{Context, MOST_FITTED};
 use super::execute::executed;
@@ -129,12 +129,12 @@ impl Context<'_> {
         let pools: Vec<Option<Pool>> =
             (0..network.holes.len()).map(|hole| Some(self.pool(hole))).collect();
         let mut free: Vec<usize> = Vec::new();
-        let mut lists: Vec<Vec<Rc<Expr>>> = Vec::new();
+        let mut lists: Vec<Vec<Arc<Expr>>> = Vec::new();
         for (hole, pool) in pools.iter().enumerate() {
             let kind = network.holes[hole].kind;
             if let Some(pool) = pool.as_ref().filter(|_| kind != Kind::Guard) {
-                let mut list: Vec<Rc<Expr>> =
-                    pool.members().map(|member| member.expr.clone()).collect();
+                let mut list: Vec<Arc<Expr>> =
+                    pool.0.members().map(|member| member.expr.clone()).collect();
                 if let [before] = network.holes[hole].before.as_slice() {
                     list.sort_by_cached_key(|expr| distance(expr, before));
                 }
@@ -145,7 +145,7 @@ impl Context<'_> {
         let mut bounds: Vec<usize> = lists.iter().map(Vec::len).collect();
         // Whether operands change places is the last choice.
         bounds.push(if network.relaxed { 2 } else { 1 });
-        let mut cut = pools.iter().flatten().any(|pool| pool.cut);
+        let mut cut = pools.iter().flatten().any(|pool| pool.0.cut);
         let (mut tried, mut reached, mut guarded) = (0, 0, 0);
         let mut candidates: Vec<(Vec<u32>, Vec<Vec<Expr>>, Resolved)> = Vec::new();
         let mut first = None;

@@ -1,7 +1,7 @@
 //! What the sketch of a network says.
 
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::law::Law;
 use super::order::Measure;
@@ -45,7 +45,7 @@ pub struct Hole {
     /// What it is for.
     pub kind: Kind,
     /// What expressions are made of, beside small numbers.
-    pub leaves: Vec<Rc<Expr>>,
+    pub leaves: Vec<Arc<Expr>>,
     /// What stood there before it was opened.
     pub before: Vec<Expr>,
     /// The number of its repeat.

@@ -9,6 +9,7 @@ use super::problem::{
 };
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::ast::{Index, Name, Reference, Spanned, Statement};
+use crate::synth::declared::{at_end, is_there, measures};
 use crate::synth::expr::Expr;
 use crate::synth::lower::Defines;
 
@@ -118,21 +119,13 @@ impl Reader<'_> {
                 self.input = Some(input.array.clone());
             }
             Statement::Minimise(names) => {
-                for name in names {
-                    let Some(measure) = Measure::of(&name.text) else {
-                        let message = format!("`{}` cannot be minimised", name.text);
-                        let known = Measure::ALL.map(Measure::name).join(", ");
-                        let error = self.error(name.span, message);
-                        return Err(error.with_hint(format!("one of {known}")));
-                    };
-                    self.network.order.push(measure);
-                }
+                let all = Measure::ALL.map(|measure| (measure.name(), measure));
+                self.network.order.extend(measures(self.source, names, &all)?);
             }
             Statement::Network(item) => self.item(item)?,
             Statement::Place(_) | Statement::Loop(_) => {
-                let end = self.source.text().trim_end().len();
                 let message = "a network has neither arrays in shared memory nor serial loops";
-                return Err(self.error(Span::new(end, end), message));
+                return Err(at_end(self.source, message));
             }
             Statement::Family(name, ..) => {
                 return Err(self.error(name.span, "a network has no families of its own"));
@@ -327,7 +320,7 @@ impl Reader<'_> {
 
     fn fresh(&self, name: &Name) -> Result<(), Diagnostic> {
         if self.known.contains(&name.text) || name.text == self.network.lane {
-            return Err(self.error(name.span, format!("`{}` is there already", name.text)));
+            return Err(is_there(self.source, name));
         }
         Ok(())
     }

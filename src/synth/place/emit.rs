@@ -1,22 +1,23 @@
 //! A kernel of one warp with the accesses of a sketch: the first access statement stores elements of the input, the
 //! others load what lies there and write it to the output, each round after the other, lane by lane.
 
-use std::fmt::Write as _;
-
 use super::problem::{Access, Placement};
 use super::search::Outcome;
+use crate::isa::Qualifier::{V2, V4};
+use crate::isa::ScalarType::{B32, U8, U16};
+use crate::ptx::write::{self, Block, Fresh, Op as Instruction, Reg, op};
 use crate::synth::emit::domain::{at, replaced};
-use crate::synth::emit::index::Lines;
+use crate::synth::emit::index::{Scope, value};
 use crate::synth::expr::{Expr, Op};
 
-/// The instruction's type for `bytes` bytes, and how many registers it takes.
-fn typed(bytes: u64) -> (&'static str, usize) {
+/// An access to `bytes` bytes, and how many registers it takes.
+fn typed(access: Instruction, bytes: u64) -> (Instruction, usize) {
     match bytes {
-        1 => ("u8", 1),
-        2 => ("u16", 1),
-        4 => ("b32", 1),
-        8 => ("v2.b32", 2),
-        _ => ("v4.b32", 4),
+        1 => (access.with(U8), 1),
+        2 => (access.with(U16), 1),
+        4 => (access.with(B32), 1),
+        8 => (access.with(V2).with(B32), 2),
+        _ => (access.with(V4).with(B32), 4),
     }
 }
 
@@ -30,17 +31,15 @@ pub fn ptx(
     outcome: &Outcome,
     comment: &str,
 ) -> Result<String, String> {
-    let mut lines = Lines::default();
-    let lane = lines.register();
-    lines.line(&format!("mov.u32 {lane}, %tid.x;"));
-    lines.line("ld.param.u64 %rd0, [input];");
-    lines.line("ld.param.u64 %rd1, [output];");
-    let base = lines.register();
-    lines.line(&format!("mov.u32 {base}, {name}_tile;"));
+    let block = &mut Block::new(Fresh::new("%"), "    ");
+    let lane = block.word(op!(Mov.U32), &[&"%tid.x"]);
+    block.put(op!(Ld.Param.U64), &[&"%rd0", &"[input]"]);
+    block.put(op!(Ld.Param.U64), &[&"%rd1", &"[output]"]);
+    let base = block.word(op!(Mov.U32), &[&format!("{name}_tile")]);
     let mut written = 0;
     for (number, access) in placement.accesses.iter().enumerate() {
         if number == 1 {
-            lines.line("bar.warp.sync -1;");
+            block.put(op!(Bar.Warp.Sync), &[&-1]);
         }
         for round in 0..access.rounds.len() {
             let place = place(access, round);
@@ -51,17 +50,17 @@ pub fn ptx(
             let expr = if careless { &plain } else { &outcome.expr };
             let address = replaced(expr, &|name| indices.get(own(name)?).cloned());
             let scaled = |expr: Expr, by: u64| Expr::binary(Op::Mul, expr, Expr::Number(by as i64));
-            let (ty, count) = typed(access.bytes);
-            let mask = access.masks[round];
-            let guard = taking_part(&mut lines, mask, &lane);
-            let address =
-                lines.value(&scaled(address, placement.element), &[(&access.lane, &lane)])?;
-            let address = lines.once("add.u32", &format!("{base}, {address}"));
-            let registers: Vec<String> = (0..count).map(|_| lines.register()).collect();
-            let list = match registers.as_slice() {
-                [one] => one.clone(),
-                several => format!("{{{}}}", several.join(", ")),
-            };
+            let names = [(&*access.lane, lane.clone())];
+            let scope = Scope::of(&names);
+            let [(load, count), (store, _)] = match number {
+                0 => [op!(Ld.Global), op!(St.Shared)],
+                _ => [op!(Ld.Shared), op!(St.Global)],
+            }
+            .map(|op| typed(op, access.bytes));
+            let guard = taking_part(block, access.masks[round], &lane);
+            let address = value(block, &scaled(address, placement.element), scope)?;
+            let address = block.once(B32, op!(Add.U32), &[&base, &address]);
+            let list = write::vector(&(0..count).map(|_| block.fresh.word()).collect::<Vec<Reg>>());
             let outside = if number == 0 {
                 let flat = indices.iter().zip(&placement.extents).fold(
                     Expr::Number(0),
@@ -76,31 +75,23 @@ pub fn ptx(
                 written += 32;
                 Expr::binary(Op::Add, scaled(Expr::name(&access.lane), access.bytes), first)
             };
-            let outside = lines.value(&outside, &[(&access.lane, &lane)])?;
-            lines.line(&format!("cvt.u64.u32 %rd2, {outside};"));
-            lines.line(&format!("add.u64 %rd2, %rd{}, %rd2;", u8::from(number > 0)));
-            if number == 0 {
-                lines.line(&format!("{guard}ld.global.{ty} {list}, [%rd2];"));
-                lines.line(&format!("{guard}st.shared.{ty} [{address}], {list};"));
-            } else {
-                lines.line(&format!("{guard}ld.shared.{ty} {list}, [{address}];"));
-                lines.line(&format!("{guard}st.global.{ty} [%rd2], {list};"));
-            }
+            let outside = value(block, &outside, scope)?;
+            block.put(op!(Cvt.U64.U32), &[&"%rd2", &outside]);
+            block.put(op!(Add.U64), &[&"%rd2", &format!("%rd{}", u8::from(number > 0)), &"%rd2"]);
+            let (outside, inside) = ("[%rd2]".to_owned(), format!("[{address}]"));
+            let [from, to] = if number == 0 { [outside, inside] } else { [inside, outside] };
+            block.put_if(&guard, load, &[&list, &from]);
+            block.put_if(&guard, store, &[&to, &list]);
         }
     }
-    let mut text = String::new();
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
     let bytes = outcome.cost.bytes;
-    let _ = write!(
-        text,
-        ".version 7.0\n.target sm_70\n.address_size 64\n\n.visible .entry {name}_kernel(\n    \
-         .param .u64 input,\n    .param .u64 output\n)\n{{\n    .shared .align 16 .b8 \
-         {name}_tile[{bytes}];\n    .reg .b64 %rd<3>;\n"
-    );
-    text.push_str(&lines.declarations());
-    text.push_str(&lines.text);
-    text.push_str("    ret;\n}\n");
-    Ok(text)
+    Ok(format!(
+        "{}{}\n.visible .entry {name}_kernel(\n    .param .u64 input,\n    .param .u64 output\n)\n{{\n    \
+         .shared .align 16 .b8 {name}_tile[{bytes}];\n    .reg .b64 %rd<3>;\n{}    ret;\n}}\n",
+        write::comment(comment),
+        write::HEAD,
+        block.text()
+    ))
 }
 
 /// The places of the axes in a round.
@@ -115,14 +106,12 @@ fn place(access: &Access, round: usize) -> Vec<(String, i64)> {
 }
 
 /// The guard of instructions in which only some lanes take part.
-fn taking_part(lines: &mut Lines, mask: u32, lane: &str) -> String {
+fn taking_part(block: &mut Block, mask: u32, lane: &Reg) -> String {
     if mask == u32::MAX {
         return String::new();
     }
-    let all = lines.once("mov.b32", &format!("{mask:#x}"));
-    let bit = lines.once("shr.u32", &format!("{all}, {lane}"));
-    let bit = lines.once("and.b32", &format!("{bit}, 1"));
-    let predicate = lines.predicate();
-    lines.line(&format!("setp.ne.u32 {predicate}, {bit}, 0;"));
-    format!("@{predicate} ")
+    let all = block.once(B32, op!(Mov.B32), &[&format!("{mask:#x}")]);
+    let bit = block.once(B32, op!(Shr.U32), &[&all, lane]);
+    let bit = block.once(B32, op!(And.B32), &[&bit, &1]);
+    format!("@{} ", block.test(op!(Setp.Ne.U32), &[&bit, &0]))
 }

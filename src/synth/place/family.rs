@@ -3,7 +3,7 @@
 //! With `f` for the number of an element in row-major order these are `f`, `f + f / a * p`, and
 //! `f ^ (f / a % m * g)`, which turns blocks of `g` elements within rows of `a`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::problem::{Family, Placement};
 use crate::synth::expr::{Expr, Op};
@@ -85,10 +85,10 @@ pub(super) fn expression(placement: &Placement, member: Member) -> Expr {
             match &row {
                 // Within a row the bits of the column alone change.
                 Some(row) if a <= width || m * g <= width => {
-                    let turned = Expr::Binary(Op::Xor, Rc::new(column.clone()), Rc::new(turn));
+                    let turned = Expr::Binary(Op::Xor, Arc::new(column.clone()), Arc::new(turn));
                     add(scaled(row.clone(), width), turned)
                 }
-                _ => Expr::Binary(Op::Xor, Rc::new(flat.clone()), Rc::new(turn)),
+                _ => Expr::Binary(Op::Xor, Arc::new(flat.clone()), Arc::new(turn)),
             }
         }
     };

@@ -1,11 +1,11 @@
 //! What the sketch of a placement says, checked.
 
-use rustc_hash::FxHashMap;
-
 use super::ast::{Access as AccessText, Item, Shared};
 use crate::cost::banks::LANES;
 use crate::source::{Diagnostic, SourceFile, Span};
-use crate::synth::ast::{Index, Name, Spanned, Statement};
+use crate::synth::ast::{Index, Spanned, Statement};
+use crate::synth::declared::{Declared, at_end, measures};
+use crate::synth::emit::domain::replaced;
 use crate::synth::expr::Expr;
 use crate::synth::lower::{Defines, is_lane};
 
@@ -102,10 +102,7 @@ impl Placement {
 }
 
 struct Reader<'s> {
-    source: &'s SourceFile,
-    defines: &'s Defines,
-    params: FxHashMap<String, i64>,
-    axes: Vec<(String, usize)>,
+    declared: Declared<'s>,
     shared: Option<Placement>,
     order: Vec<Measure>,
 }
@@ -119,16 +116,14 @@ pub fn problem(
     tree: &[Statement],
     defines: &Defines,
 ) -> Result<Placement, Diagnostic> {
-    let params = FxHashMap::default();
-    let mut reader =
-        Reader { source, defines, params, axes: Vec::new(), shared: None, order: Vec::new() };
+    let declared = Declared::new(source, defines);
+    let mut reader = Reader { declared, shared: None, order: Vec::new() };
     for statement in tree {
         reader.statement(statement)?;
     }
     let order = reader.order;
     let Some(mut placement) = reader.shared.filter(|shared| !shared.accesses.is_empty()) else {
-        let end = source.text().trim_end().len();
-        return Err(source.diagnostic(Span::new(end, end), "nothing is accessed in this sketch"));
+        return Err(at_end(source, "nothing is accessed in this sketch"));
     };
     placement.order = order;
     if placement.order.is_empty() {
@@ -139,50 +134,22 @@ pub fn problem(
 
 impl Reader<'_> {
     fn error(&self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.source.diagnostic(span, message)
+        self.declared.source.diagnostic(span, message)
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Diagnostic> {
         match statement {
-            Statement::Param(name, value) => {
-                let given = self.defines.iter().rev().find(|(own, _)| *own == name.text);
-                let value = match given {
-                    Some((_, value)) => *value,
-                    None => self.constant(value)?,
-                };
-                self.fresh(name)?;
-                self.params.insert(name.text.clone(), value);
-            }
-            Statement::Axis(axes) => {
-                for (name, extent) in axes {
-                    self.fresh(name)?;
-                    let value = self.constant(extent)?;
-                    let places = usize::try_from(value).ok().filter(|e| (1..=4096).contains(e));
-                    let Some(places) = places else {
-                        let message = format!("an axis has 1 to 4096 places, not {value}");
-                        return Err(self.error(name.span, message));
-                    };
-                    self.axes.push((name.text.clone(), places));
-                }
+            Statement::Param(..) | Statement::Axis(_) => {
+                self.declared.declare(statement, &constant, &|_| false)?;
             }
             Statement::Minimise(names) => {
-                for name in names {
-                    let found = Measure::ALL.iter().find(|(own, _)| *own == name.text);
-                    let Some((_, measure)) = found else {
-                        let known = Measure::ALL.map(|(name, _)| name).join(", ");
-                        let message = format!("`{}` cannot be minimised", name.text);
-                        let error = self.error(name.span, message);
-                        return Err(error.with_hint(format!("one of {known}")));
-                    };
-                    self.order.push(*measure);
-                }
+                self.order.extend(measures(self.declared.source, names, &Measure::ALL)?);
             }
             Statement::Place(Item::Shared(shared)) => self.shared(shared)?,
             Statement::Place(Item::Access(access)) => self.access(access)?,
             _ => {
-                let end = self.source.text().trim_end().len();
                 let message = "a placement has `param`, `axis`, `shared`, `access` and `minimise`";
-                return Err(self.error(Span::new(end, end), message));
+                return Err(at_end(self.declared.source, message));
             }
         }
         Ok(())
@@ -193,11 +160,13 @@ impl Reader<'_> {
         if self.shared.is_some() {
             return Err(self.error(name.span, "a sketch places one array"));
         }
-        self.fresh(name)?;
+        self.declared.free(name, &|_| false)?;
         let (mut axes, mut extents) = (Vec::new(), Vec::new());
         for index in &shared.array.indices {
             let axis = match index {
-                Index::Plain(Spanned { expr: Expr::Name(name), .. }) => self.axis(name),
+                Index::Plain(Spanned { expr: Expr::Name(name), .. }) => {
+                    self.declared.axis(name).cloned()
+                }
                 _ => None,
             };
             let Some((axis, extent)) = axis.filter(|(axis, _)| !axes.contains(axis)) else {
@@ -213,7 +182,7 @@ impl Reader<'_> {
                 format!("a shared array has one or two indices and {MOST_CELLS} elements");
             return Err(self.error(shared.array.span, message));
         }
-        let bytes = self.constant(&shared.bytes)?;
+        let bytes = constant(&self.declared, &shared.bytes)?;
         let Some(element) = u64::try_from(bytes).ok().filter(|b| [1, 2, 4, 8, 16].contains(b))
         else {
             return Err(self.error(shared.bytes.span, "an element has 1, 2, 4, 8 or 16 bytes"));
@@ -271,7 +240,7 @@ impl Reader<'_> {
         }
         let bytes = match &access.by {
             None => shared.element as i64,
-            Some(by) => self.constant(by)?,
+            Some(by) => constant(&self.declared, by)?,
         };
         let wide = u64::try_from(bytes).ok().filter(|bytes| {
             [1, 2, 4, 8, 16].contains(bytes) && bytes.is_multiple_of(shared.element)
@@ -280,14 +249,14 @@ impl Reader<'_> {
             let message = "a lane accesses whole elements, of at most 16 bytes and a power of two";
             return Err(self.error(access.span, message));
         };
-        let Some(lane) = self.axes.iter().find(|(axis, _)| is_lane(axis)).cloned() else {
+        let Some(lane) = self.declared.axes.iter().find(|(axis, _)| is_lane(axis)).cloned() else {
             return Err(self.error(access.span, "an axis whose name begins with `lane` is missing"));
         };
         let lanes = lane.1.min(LANES);
         let mut rounds: Vec<(String, usize)> = Vec::new();
         for name in &access.rounds {
-            let found = self.axis(&name.text).filter(|axis| axis.0 != lane.0);
-            let Some(axis) = found.filter(|axis| !rounds.contains(axis)) else {
+            let found = self.declared.axis(&name.text).filter(|axis| axis.0 != lane.0);
+            let Some(axis) = found.cloned().filter(|axis| !rounds.contains(axis)) else {
                 let message = format!("`{}` is not another axis", name.text);
                 return Err(self.error(name.span, message));
             };
@@ -350,7 +319,7 @@ impl Reader<'_> {
             self.known(plain, names)?;
             let value = plain.expr.value(&|name| {
                 let axis = names.iter().position(|own| own == name);
-                axis.map(|axis| place[axis]).or_else(|| self.params.get(name).copied())
+                axis.map(|axis| place[axis]).or_else(|| self.declared.params.get(name).copied())
             });
             let Some(value) = value else {
                 return Err(self.error(plain.span, "this has no value"));
@@ -370,35 +339,16 @@ impl Reader<'_> {
         Ok(Some(flat))
     }
 
-    fn axis(&self, name: &str) -> Option<(String, usize)> {
-        self.axes.iter().find(|(axis, _)| axis == name).cloned()
-    }
-
+    /// An expression with the values of params put in.
     fn filled(&self, expr: &Expr) -> Expr {
-        match expr {
-            Expr::Name(name) => match self.params.get(&**name) {
-                Some(value) => Expr::Number(*value),
-                None => expr.clone(),
-            },
-            Expr::Binary(op, a, b) => Expr::binary(*op, self.filled(a), self.filled(b)),
-            _ => expr.clone(),
-        }
-    }
-
-    fn constant(&self, value: &Spanned) -> Result<i64, Diagnostic> {
-        let of = |name: &str| {
-            let axis = self.axes.iter().find(|(axis, _)| axis == name);
-            self.params.get(name).copied().or(axis.map(|(_, extent)| *extent as i64))
-        };
-        let found = value.expr.value(&of);
-        found.ok_or_else(|| self.error(value.span, "this has no value here"))
+        replaced(expr, &|name| self.declared.params.get(name).map(|value| Expr::Number(*value)))
     }
 
     /// Refuses names that stand for nothing.
     fn known(&self, value: &Spanned, names: &[String]) -> Result<(), Diagnostic> {
         let mut unknown = None;
         value.expr.names(&mut |name| {
-            if !self.params.contains_key(name) && names.iter().all(|own| own != name) {
+            if !self.declared.params.contains_key(name) && names.iter().all(|own| own != name) {
                 unknown.get_or_insert(name.to_owned());
             }
         });
@@ -411,13 +361,9 @@ impl Reader<'_> {
             }
         }
     }
+}
 
-    fn fresh(&self, name: &Name) -> Result<(), Diagnostic> {
-        let taken =
-            self.params.contains_key(&name.text) || self.axes.iter().any(|a| a.0 == name.text);
-        if taken {
-            return Err(self.error(name.span, format!("`{}` is there already", name.text)));
-        }
-        Ok(())
-    }
+fn constant(declared: &Declared<'_>, value: &Spanned) -> Result<i64, Diagnostic> {
+    let found = value.expr.value(&|name| declared.constant(name));
+    found.ok_or_else(|| declared.source.diagnostic(value.span, "this has no value here"))
 }

@@ -13,6 +13,7 @@ use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary, 
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::Defines;
 use crate::synth::ast::{LoopStatement, LoopText, Name, SpannedValue, Statement, Value};
+use crate::synth::declared::{defined, is_there};
 
 /// The most accumulators, inputs or givens.
 const MOST: usize = 12;
@@ -43,9 +44,8 @@ pub fn read(
     for statement in tree {
         match statement {
             Statement::Param(name, value) => {
-                let defined = defines.iter().rev().find(|(other, _)| *other == name.text);
-                let value = match defined {
-                    Some((_, value)) => *value,
+                let value = match defined(defines, name) {
+                    Some(value) => value,
                     None => reader.param(value)?,
                 };
                 reader.declare(name, None, term::number(value))?;
@@ -145,7 +145,7 @@ impl Reader<'_> {
     fn declare(&mut self, name: &Name, sort: Option<Sort>, term: Shared) -> Result<(), Diagnostic> {
         match self.names.insert(name.text.clone(), (sort, term)) {
             None => Ok(()),
-            Some(_) => self.refuse(name.span, format!("`{}` is there already", name.text)),
+            Some(_) => Err(is_there(self.source, name)),
         }
     }
 

@@ -13,47 +13,11 @@ use std::fmt::Write as _;
 use super::domain::Domain;
 use super::fuse::{self, Group};
 use super::kernel::{Kernel, Read, Registers, Step, What};
+use crate::ptx::write;
 use writer::{LANE, Writer, named};
 
 /// What functions are made of; several headers with it may stand in one file.
-pub const HELPERS: &str = "\
-#ifndef PTXASW_SYNTH
-#define PTXASW_SYNTH
-namespace synth {
-
-// The value that a lane of a group of LANES lanes has.
-template <int LANES, typename T>
-__device__ __forceinline__ T shuffle(T value, int lane)
-{
-    return __shfl_sync(0xffffffffu, value, lane, LANES);
-}
-
-// Turns a row of registers: each becomes what was `by` places further on, in one round of selects for each bit of
-// MOST, the most that `by` is.
-template <int MOST, int N, typename T>
-__device__ __forceinline__ void turn(T (&row)[N], int by)
-{
-#pragma unroll
-    for (int step = 1; step <= MOST; step *= 2) {
-        T old[N];
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            old[i] = row[i];
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            row[i] = by & step ? old[(i + step) % N] : old[i];
-    }
-}
-
-// What is folded where the sketch says `*`.
-struct Times {
-    template <typename T>
-    __device__ __forceinline__ T operator()(T a, T b) const { return a * b; }
-};
-
-}
-#endif
-";
+pub const HELPERS: &str = include_str!("helpers.cuh");
 
 /// Which functions are written beside that from what was loaded to what the goals ask for.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +40,7 @@ impl Parts {
 /// # Errors
 /// An expression or an operator has no code.
 pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
-    let mut text = String::new();
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let mut text = write::comment(comment);
     let mut helpers = HELPERS.to_owned();
     if planted!(Bug::CudaTurnBack) {
         helpers = helpers.replace("(i + step) % N", "(i + N - step % N) % N");

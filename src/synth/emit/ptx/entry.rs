@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Kernel, Width};
+use crate::isa::ScalarType;
+use crate::synth::emit::kernel::Kernel;
 
 /// The kernel that calls the function for one warp and stores what it returns: register `r` of lane `l` of an
 /// array is element `lanes * r + l`.
-pub(super) fn entry(kernel: &Kernel, width: Width) -> String {
-    let (name, bits, bytes) = (&kernel.name, width.bits(), width.bytes());
+pub(super) fn entry(kernel: &Kernel, element: ScalarType) -> String {
+    let (name, bits, bytes) = (&kernel.name, element.bits(), element.bits() as usize / 8);
     let (size, lanes) = (kernel.results() * bytes, kernel.lanes.places());
     let goals = kernel.goals.iter().map(|&goal| &kernel.arrays[goal]);
     let names = kernel.inputs.iter().map(|(name, _)| name.as_str());

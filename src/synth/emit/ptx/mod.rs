@@ -6,56 +6,45 @@
 mod entry;
 mod numbers;
 mod steps;
-mod width;
 mod writer;
 
 use std::fmt::Write as _;
 
-use rustc_hash::FxHashMap;
-
 use super::domain::at;
 use super::fuse;
 use super::kernel::{Kernel, Read, Step};
+use crate::isa::ScalarType::{self, B32, B64, Pred};
+use crate::ptx::write::{self, Block, Fresh, Reg, op};
 use crate::synth::expr::{Expr, Op};
-use writer::{Value, Writer};
+use writer::Writer;
 
-pub use width::Width;
-
-/// Writes a kernel. `comment` goes in front of the function, line by line.
+/// Writes a kernel whose elements are `.b32` or `.b64`. `comment` goes in front of the function, line by line.
 ///
 /// # Errors
 /// An expression or an operator has no instruction.
-pub fn ptx(kernel: &Kernel, comment: &str, width: Width) -> Result<String, String> {
+pub fn ptx(kernel: &Kernel, comment: &str, element: ScalarType) -> Result<String, String> {
     let arrays = kernel.arrays.iter().map(|array| vec![None; array.count()]).collect();
-    let (body, counts, known) = (String::new(), [0; 4], FxHashMap::default());
-    let lanes = &kernel.lanes;
-    let mut writer = Writer { kernel, width, lanes, body, counts, known, arrays };
+    let kinds = [("v", element), ("i", B32), ("p", Pred), ("a", B64)];
+    let block = Block::new(Fresh::with_kinds("%", kinds), "\t");
+    let (lanes, coordinates, bytes) = (&kernel.lanes, Vec::new(), element.bits() as usize / 8);
+    let mut writer = Writer { kernel, element, bytes, lanes, coordinates, block, arrays };
     writer.coordinates();
     for group in fuse::groups(kernel, &kernel.steps.iter().collect::<Vec<_>>()) {
         writer.group(&group)?;
     }
     writer.results();
-    let Writer { body, counts, .. } = writer;
-    let (name, bits, bytes) = (&kernel.name, width.bits(), width.bytes());
+    let name = &kernel.name;
     let size = kernel.results() * bytes;
-    let mut text = String::from(".version 7.0\n.target sm_70\n.address_size 64\n\n");
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let mut text = format!("{}\n{}", write::HEAD, write::comment(comment));
     let inputs = kernel.inputs.iter().map(|(name, _)| format!(".param .b64 {name}_, "));
     let inputs: String = inputs.collect();
     let _ = write!(
         text,
-        ".func (.param .align {bytes} .b8 result_[{size}]) {name}({inputs}.param .b32 lane_)\n{{\n"
+        ".func (.param .align {bytes} .b8 result_[{size}]) {name}({inputs}.param .b32 lane_)\n{{\n\
+         {}\tret;\n}}\n\n",
+        writer.block.text()
     );
-    for (kind, count) in [format!("b{bits} %v"), "b32 %i".into(), "pred %p".into(), "b64 %a".into()]
-        .into_iter()
-        .zip(counts)
-    {
-        if count > 0 {
-            let _ = writeln!(text, "\t.reg .{kind}<{count}>;");
-        }
-    }
-    let _ = write!(text, "{body}\tret;\n}}\n\n");
-    text.push_str(&entry::entry(kernel, width));
+    text.push_str(&entry::entry(kernel, element));
     Ok(text)
 }
 
@@ -70,21 +59,20 @@ impl Writer<'_> {
         numbers.zip(extents).fold(0, |flat, (index, extent)| flat * extent + index)
     }
 
-    fn write(&mut self, step: &Step, to: &[Expr], loops: &[(String, i64)], value: Option<Value>) {
+    fn write(&mut self, step: &Step, to: &[Expr], loops: &[(String, i64)], value: Option<Reg>) {
         let flat = self.flat(step.to, to, loops);
         self.arrays[step.to][flat] = value;
     }
 
     /// A register that nobody has written is 0.
-    fn value(&mut self, array: usize, register: usize) -> Value {
-        let bits = self.width.bits();
+    fn value(&mut self, array: usize, register: usize) -> Reg {
         match &self.arrays[array][register] {
             Some(value) => value.clone(),
-            None => self.once(0, &format!("mov.b{bits}"), "0"),
+            None => self.constant(0),
         }
     }
 
-    fn read(&mut self, read: &Read, loops: &[(String, i64)]) -> Result<Option<Value>, String> {
+    fn read(&mut self, read: &Read, loops: &[(String, i64)]) -> Result<Option<Reg>, String> {
         match read {
             Read::Input { input, index, guard } => {
                 let index = self.over_lanes(index, loops)?;
@@ -93,10 +81,10 @@ impl Writer<'_> {
                 match guard {
                     Some(Expr::Number(0)) => Ok(None),
                     Some(_) if planted!(Bug::LoadUnguarded) => {
-                        Ok(Some(self.load(*input, &index, None)))
+                        self.load(*input, &index, None).map(Some)
                     }
-                    Some(Expr::Number(_)) | None => Ok(Some(self.load(*input, &index, None))),
-                    Some(guard) => Ok(Some(self.load(*input, &index, Some(&guard)))),
+                    Some(Expr::Number(_)) | None => self.load(*input, &index, None).map(Some),
+                    Some(guard) => self.load(*input, &index, Some(&guard)).map(Some),
                 }
             }
             Read::Register { array, place, lane } => {
@@ -116,32 +104,30 @@ impl Writer<'_> {
     }
 
     /// A register whose number depends on the lane, of the own lane or of another one.
-    fn pick(&mut self, array: usize, flat: &Expr, lane: Option<&Expr>) -> Result<Value, String> {
+    fn pick(&mut self, array: usize, flat: &Expr, lane: Option<&Expr>) -> Result<Reg, String> {
         let mut registers = self.lanes.values(flat).unwrap_or_default();
         registers.sort_unstable();
         registers.dedup();
         if let (Expr::Choose(condition, a, b), [_, _, ..]) = (flat, &*registers) {
             let (a, b) = (self.pick(array, a, lane)?, self.pick(array, b, lane)?);
-            let predicate = self.predicate(condition);
-            let bits = self.width.bits();
-            return Ok(self.once(0, &format!("selp.b{bits}"), &format!("{a}, {b}, {predicate}")));
+            let predicate = self.predicate(condition)?;
+            return Ok(self.select(&a, &b, &predicate));
         }
-        let mut picked: Option<Value> = None;
+        let mut picked: Option<Reg> = None;
         if planted!(Bug::PickedBefore) && registers.len() > 1 {
             registers.pop();
         }
         for register in registers {
             let mut value = self.value(array, register as usize);
             if let Some(lane) = lane {
-                value = self.shuffle(&value, lane);
+                value = self.shuffle(&value, lane)?;
             }
             picked = Some(match picked {
                 None => value,
                 Some(other) => {
-                    let index = self.number(flat);
-                    let same = self.once(2, "setp.eq.s32", &format!("{index}, {register}"));
-                    let bits = self.width.bits();
-                    self.once(0, &format!("selp.b{bits}"), &format!("{value}, {other}, {same}"))
+                    let index = self.number(flat)?;
+                    let same = self.block.once(Pred, op!(Setp.Eq.S32), &[&index, &register]);
+                    self.select(&value, &other, &same)
                 }
             });
         }
@@ -149,67 +135,65 @@ impl Writer<'_> {
     }
 
     /// A value of another lane.
-    fn shuffle(&mut self, value: &Value, lane: &Expr) -> Value {
-        let lane = self.number(lane);
-        let key = format!("shuffle {value}, {lane}");
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
+    fn shuffle(&mut self, value: &Reg, lane: &Expr) -> Result<Reg, String> {
+        let lane = self.number(lane)?;
         let count = self.lanes.places();
         let clamp = if count.is_power_of_two() { (32 - count) << 8 | 31 } else { 31 };
-        let tail = format!("{lane}, {clamp}, 0xffffffff");
-        let result = self.fresh(0);
-        match self.width {
-            Width::B32 => self.line(&format!("shfl.sync.idx.b32 {result}, {value}, {tail}")),
-            Width::B64 => {
-                let [low, high] = [self.fresh(1), self.fresh(1)];
-                self.line(&format!("mov.b64 {{{low}, {high}}}, {value}"));
-                let half_only = planted!(Bug::HalfShuffled);
-                for half in [&low, &high].into_iter().take(if half_only { 1 } else { 2 }) {
-                    self.line(&format!("shfl.sync.idx.b32 {half}, {half}, {tail}"));
+        let element = self.element;
+        Ok(self.block.keep(format!("shuffle {value}, {lane}"), |block| {
+            let result = block.fresh.of_kind(0);
+            let shuffle = |block: &mut Block, to: &Reg, from: &Reg| {
+                block.put(op!(Shfl.Sync.Idx.B32), &[to, from, &lane, &clamp, &"0xffffffff"]);
+            };
+            match element {
+                B32 => shuffle(block, &result, value),
+                _ => {
+                    let halves = [block.fresh.word(), block.fresh.word()];
+                    block.put(op!(Mov.B64), &[&write::vector(&halves), value]);
+                    let half_only = planted!(Bug::HalfShuffled);
+                    for half in halves.iter().take(if half_only { 1 } else { 2 }) {
+                        shuffle(block, half, half);
+                    }
+                    block.put(op!(Mov.B64), &[&result, &write::vector(&halves)]);
                 }
-                self.line(&format!("mov.b64 {result}, {{{low}, {high}}}"));
             }
-        }
-        self.known.insert(key, result.clone());
-        result
+            result
+        }))
     }
 
-    fn load(&mut self, input: usize, index: &Expr, guard: Option<&Expr>) -> Value {
-        let name = self.kernel.inputs[input].0.clone();
-        let (bits, bytes) = (self.width.bits(), self.width.bytes());
-        let base = self.once(3, "ld.param.b64", &format!("[{name}_]"));
-        let base = self.once(3, "cvta.to.global.u64", &base);
+    fn load(&mut self, input: usize, index: &Expr, guard: Option<&Expr>) -> Result<Reg, String> {
+        let name = &self.kernel.inputs[input].0;
+        let (element, bytes) = (self.element, self.bytes);
+        let base = self.block.once(B64, op!(Ld.Param.B64), &[&format!("[{name}_]")]);
+        let base = self.block.once(B64, op!(Cvta.To.Global.U64), &[&base]);
         let address = match index {
             Expr::Number(number) => format!("[{base}+{}]", number * bytes as i64),
             index => {
-                let index = self.number(index);
-                let operands = format!("{index}, {bytes}, {base}");
-                format!("[{}]", self.once(3, "mad.wide.s32", &operands))
+                let index = self.number(index)?;
+                let address = self.block.once(B64, op!(Mad.Wide.S32), &[&index, &bytes, &base]);
+                format!("[{address}]")
             }
         };
         let Some(guard) = guard else {
-            return self.once(0, &format!("ld.global.b{bits}"), &address);
+            return Ok(self.element(op!(Ld.Global.(element)), &[&address]));
         };
-        let predicate = self.predicate(guard);
-        let key = format!("guarded {predicate} {address}");
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        let value = self.fresh(0);
-        self.line(&format!("mov.b{bits} {value}, 0"));
-        let _ = writeln!(self.body, "\t@{predicate} ld.global.b{bits} {value}, {address};");
-        self.known.insert(key, value.clone());
-        value
+        let predicate = self.predicate(guard)?;
+        Ok(self.block.keep(format!("guarded {predicate} {address}"), |block| {
+            let value = block.fresh.of_kind(0);
+            block.put(op!(Mov.(element)), &[&value, &0]);
+            block.put_if(&format!("@{predicate} "), op!(Ld.Global.(element)), &[&value, &address]);
+            value
+        }))
     }
 
     fn results(&mut self) {
-        let (bits, bytes) = (self.width.bits(), self.width.bytes());
+        let bytes = self.bytes;
         let mut offset = 0;
         for &goal in &self.kernel.goals {
             for register in 0..self.kernel.arrays[goal].count() {
                 let value = self.value(goal, register);
-                self.line(&format!("st.param.b{bits} [result_+{offset}], {value}"));
+                let place = format!("[result_+{offset}]");
+                self.block.put(op!(St.Param.(self.element)), &[&place, &value]);
                 offset += bytes * if planted!(Bug::ResultsMoved) { 0 } else { 1 };
             }
         }

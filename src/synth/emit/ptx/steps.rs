@@ -1,6 +1,8 @@
 //! Steps, turns and folds as instructions, one group of steps after the other.
 
-use super::{Value, Writer};
+use super::writer::Writer;
+use crate::isa::ScalarType::{self, B32, Pred};
+use crate::ptx::write::{Op as Instruction, Reg, op};
 use crate::synth::emit::domain::at;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Step, What};
@@ -17,7 +19,7 @@ impl Writer<'_> {
         let Some((axis, extent)) = &group.axis else {
             return group.steps.iter().try_for_each(|step| self.step(step, None, &mut Vec::new()));
         };
-        let mut sums: Vec<Vec<Option<Value>>> = vec![Vec::new(); group.steps.len()];
+        let mut sums: Vec<Vec<Option<Reg>>> = vec![Vec::new(); group.steps.len()];
         for number in 0..*extent {
             let fixed = (axis.as_str(), number as i64);
             for (step, sums) in group.steps.iter().zip(&mut sums) {
@@ -36,7 +38,7 @@ impl Writer<'_> {
         &mut self,
         step: &Step,
         fixed: Option<(&str, i64)>,
-        sums: &mut Vec<Option<Value>>,
+        sums: &mut Vec<Option<Reg>>,
     ) -> Result<(), String> {
         let apart = |place: &Place| {
             fixed.is_some_and(|(axis, at)| place.iter().any(|own| own.0 == axis && own.1 != at))
@@ -67,7 +69,10 @@ impl Writer<'_> {
                     }
                     let value = match sum {
                         Some(sum) => sum.clone(),
-                        None => self.nothing(*op)?,
+                        None => {
+                            let (_, nothing) = self.operation(*op)?;
+                            self.constant(nothing)
+                        }
                     };
                     self.write(step, &step.place, &outer, Some(value));
                 }
@@ -77,7 +82,7 @@ impl Writer<'_> {
     }
 
     fn turn(&mut self, step: &Step, turn: &Turn) -> Result<(), String> {
-        let (bits, by) = (self.width.bits(), self.over_lanes(&turn.by, &[])?);
+        let by = self.over_lanes(&turn.by, &[])?;
         for number in 0..turn.outer.places() {
             let outer = turn.outer.place(number);
             let inner = |number: usize| {
@@ -85,34 +90,35 @@ impl Writer<'_> {
                 place.extend(turn.inner.place(number));
                 place
             };
-            let mut row: Vec<Value> = vec![Value::new(); turn.n];
-            if turn.scatter {
+            let mut row: Vec<Reg> = if turn.scatter {
+                let mut row = vec![None; turn.n];
                 for number in 0..turn.inner.places() {
                     let place = inner(number);
                     let from = self.flat(turn.from, &turn.place, &place);
                     let Expr::Number(to) = at(&turn.register, &place) else {
                         return Err("a register without number".to_owned());
                     };
-                    row[to as usize] = self.value(turn.from, from);
+                    row[to as usize] = Some(self.value(turn.from, from));
                 }
+                row.into_iter().collect::<Option<_>>().ok_or("a register without value")?
             } else {
-                for (register, value) in row.iter_mut().enumerate() {
+                let mut gathered = |register: usize| {
                     let mut from = turn.place.clone();
                     from[turn.at] = Expr::Number(register as i64);
                     let from = self.flat(turn.from, &from, &outer);
-                    *value = self.value(turn.from, from);
-                }
-            }
+                    self.value(turn.from, from)
+                };
+                (0..turn.n).map(&mut gathered).collect()
+            };
             let lost = usize::from(planted!(Bug::RoundLost));
             for round in 0..rounds(turn.most) - lost {
-                let by = self.number(&by);
-                let bit = self.once(1, "and.b32", &format!("{by}, {}", 1 << round));
-                let set = self.once(2, "setp.ne.s32", &format!("{bit}, 0"));
+                let by = self.number(&by)?;
+                let bit = self.block.once(B32, op!(And.B32), &[&by, &(1 << round)]);
+                let set = self.block.once(Pred, op!(Setp.Ne.S32), &[&bit, &0]);
                 let old = row.clone();
                 for (register, value) in row.iter_mut().enumerate() {
                     let other = &old[(register + (1 << round)) % turn.n];
-                    *value =
-                        self.once(0, &format!("selp.b{bits}"), &format!("{other}, {value}, {set}"));
+                    *value = self.select(other, value, &set);
                 }
             }
             if turn.scatter {
@@ -135,25 +141,19 @@ impl Writer<'_> {
     }
 
     /// The operation of a fold, and what a fold of nothing is.
-    fn operation(&self, op: Fold) -> Result<(String, i64), String> {
-        let bits = self.width.bits();
-        let least = if bits == 32 { i64::from(i32::MIN) } else { i64::MIN };
+    fn operation(&self, op: Fold) -> Result<(Instruction, i64), String> {
+        let bits = self.element.bits();
+        let (signed, least) = (ScalarType::s(bits), i64::MIN >> (64 - bits));
         let (operation, nothing) = match op {
-            Fold::Sum => (format!("add.s{bits}"), 0),
-            Fold::Xor => (format!("xor.b{bits}"), 0),
-            Fold::Or => (format!("or.b{bits}"), 0),
-            Fold::And => (format!("and.b{bits}"), -1),
-            Fold::Min => (format!("min.s{bits}"), !least),
-            Fold::Max => (format!("max.s{bits}"), least),
+            Fold::Sum => (op!(Add.(signed)), 0),
+            Fold::Xor => (op!(Xor.(self.element)), 0),
+            Fold::Or => (op!(Or.(self.element)), 0),
+            Fold::And => (op!(And.(self.element)), -1),
+            Fold::Min => (op!(Min.(signed)), !least),
+            Fold::Max => (op!(Max.(signed)), least),
             Fold::List => return Err("a list has no instruction".to_owned()),
         };
         Ok((operation, if planted!(Bug::NothingIsZero) { 0 } else { nothing }))
-    }
-
-    fn nothing(&mut self, op: Fold) -> Result<Value, String> {
-        let nothing = self.operation(op)?.1;
-        let bits = self.width.bits();
-        Ok(self.once(0, &format!("mov.b{bits}"), &nothing.to_string()))
     }
 
     /// Puts the product of one place to a sum; none is a sum of nothing.
@@ -162,25 +162,25 @@ impl Writer<'_> {
         op: Fold,
         part: &Part,
         place: &Place,
-        sum: &mut Option<Value>,
+        sum: &mut Option<Reg>,
     ) -> Result<(), String> {
-        let bits = self.width.bits();
-        let operation = self.operation(op)?.0;
+        let (operation, nothing) = self.operation(op)?;
         let when = part.when.as_ref().map(|when| self.over_lanes(when, place)).transpose()?;
         let when = when.filter(|when| *when != Expr::Number(1));
         if when == Some(Expr::Number(0)) {
             return Ok(());
         }
-        let mut product: Option<Value> = None;
+        let mut product: Option<Reg> = None;
         for factor in &part.factors {
             let value = match self.read(factor, place)? {
                 Some(value) => value,
-                None => self.once(0, &format!("mov.b{bits}"), "0"),
+                None => self.constant(0),
             };
             product = Some(match product {
                 None => value,
                 Some(other) => {
-                    self.once(0, &format!("mul.lo.s{bits}"), &format!("{other}, {value}"))
+                    let signed = ScalarType::s(self.element.bits());
+                    self.element(op!(Mul.Lo.(signed)), &[&other, &value])
                 }
             });
         }
@@ -188,18 +188,17 @@ impl Writer<'_> {
         if when.is_some() || sum.is_some() {
             let before = match sum.take() {
                 Some(sum) => {
-                    value = self.once(0, &operation, &format!("{sum}, {value}"));
+                    value = self.element(operation, &[&sum, &value]);
                     sum
                 }
-                None => self.nothing(op)?,
+                None => self.constant(nothing),
             };
             if let Some(when) = when {
-                let when = self.predicate(&when);
-                let operands = match planted!(Bug::ConditionSwapped) {
-                    true => format!("{before}, {value}, {when}"),
-                    false => format!("{value}, {before}, {when}"),
+                let when = self.predicate(&when)?;
+                value = match planted!(Bug::ConditionSwapped) {
+                    true => self.select(&before, &value, &when),
+                    false => self.select(&value, &before, &when),
                 };
-                value = self.once(0, &format!("selp.b{bits}"), &operands);
             }
         }
         *sum = Some(value);

@@ -1,51 +1,40 @@
-//! The body of a function while it is written: its lines, its registers and the values that are known already.
+//! The body of a function while it is written.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 
-use rustc_hash::FxHashMap;
-
-use super::Width;
+use crate::isa::ScalarType;
+use crate::ptx::write::{Block, Op, Reg, op};
 use crate::synth::emit::domain::Domain;
 use crate::synth::emit::kernel::Kernel;
-
-/// A register's name.
-pub(super) type Value = String;
 
 /// Writes instructions.
 pub(super) struct Writer<'k> {
     pub kernel: &'k Kernel,
-    pub width: Width,
+    /// The type of elements, of 32 or 64 bits.
+    pub element: ScalarType,
+    /// Their bytes.
+    pub bytes: usize,
     /// Lanes that have coordinates of their own.
     pub lanes: &'k Domain,
-    pub body: String,
-    /// How many registers there are of each kind: elements, numbers, predicates, addresses.
-    pub counts: [usize; 4],
-    /// What was computed already.
-    pub known: FxHashMap<String, Value>,
+    pub coordinates: Vec<(&'k str, Reg)>,
+    pub block: Block,
     /// What each register of each array holds; none is undefined.
-    pub arrays: Vec<Vec<Option<Value>>>,
+    pub arrays: Vec<Vec<Option<Reg>>>,
 }
 
 impl Writer<'_> {
-    pub(super) fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "\t{line};");
+    /// An element that an instruction makes, unless it is known.
+    pub(super) fn element(&mut self, op: Op, operands: &[&dyn Display]) -> Reg {
+        self.block.once_in(|fresh| fresh.of_kind(0), op, operands)
     }
 
-    pub(super) fn fresh(&mut self, kind: usize) -> Value {
-        let number = self.counts[kind];
-        self.counts[kind] += 1;
-        format!("%{}{number}", ["v", "i", "p", "a"][kind])
+    /// One of two elements.
+    pub(super) fn select(&mut self, a: &Reg, b: &Reg, condition: &Reg) -> Reg {
+        self.element(op!(Selp.(self.element)), &[a, b, condition])
     }
 
-    /// The result of an instruction, unless it is known.
-    pub(super) fn once(&mut self, kind: usize, operation: &str, operands: &str) -> Value {
-        let key = format!("{operation} {operands}");
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        let value = self.fresh(kind);
-        self.line(&format!("{operation} {value}, {operands}"));
-        self.known.insert(key, value.clone());
-        value
+    /// An element with the same value in all lanes.
+    pub(super) fn constant(&mut self, value: i64) -> Reg {
+        self.element(op!(Mov.(self.element)), &[&value])
     }
 }

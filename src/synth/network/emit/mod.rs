@@ -8,63 +8,13 @@ use std::fmt::Write as _;
 use super::outcome::Solution;
 use super::problem::{Network, SEGMENT, Slot};
 use super::run::filled;
+use crate::ptx::write::{self, Block, Op as Instruction, Reg, Value, op};
 use crate::synth::emit::domain::{Domain, at};
-use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Expr, Op};
 pub use ptx::ptx;
 
 /// What headers of networks begin with; several of them may stand in one file.
-pub const HELPERS: &str = "\
-#ifndef PTXASW_SYNTH_NETWORK
-#define PTXASW_SYNTH_NETWORK
-namespace synth {
-
-// A value whose words a shuffle has made of those of another one; values of any type that is made of words.
-template <typename T, typename Shuffle>
-__device__ __forceinline__ T by_words(const T &value, Shuffle shuffle)
-{
-    static_assert(sizeof(T) % 4 == 0 && alignof(T) % 4 == 0, \"a value is made of words of four bytes\");
-    T other = value;
-    const unsigned *from = reinterpret_cast<const unsigned *>(&value);
-    unsigned *to = reinterpret_cast<unsigned *>(&other);
-#pragma unroll
-    for (int word = 0; word < int(sizeof(T) / 4); ++word)
-        to[word] = shuffle(from[word], word);
-    return other;
-}
-
-// The value of another lane.
-template <typename T>
-__device__ __forceinline__ T moved(const T &value, int lane)
-{
-    return by_words(value, [=](unsigned word, int) { return __shfl_sync(0xffffffffu, word, lane); });
-}
-
-// The value of the lane so far in front; the own one where there is none.
-template <typename T>
-__device__ __forceinline__ T moved_up(const T &value, int by)
-{
-    return by_words(value, [=](unsigned word, int) { return __shfl_up_sync(0xffffffffu, word, by); });
-}
-
-// The value of the lane so far behind; the own one where there is none.
-template <typename T>
-__device__ __forceinline__ T moved_down(const T &value, int by)
-{
-    return by_words(value, [=](unsigned word, int) { return __shfl_down_sync(0xffffffffu, word, by); });
-}
-
-// One of two values, without a branch.
-template <typename T>
-__device__ __forceinline__ T chosen(bool first, const T &a, const T &b)
-{
-    const unsigned *other = reinterpret_cast<const unsigned *>(&b);
-    return by_words(a, [=](unsigned word, int at) { return first ? word : other[at]; });
-}
-
-}
-#endif
-";
+pub const HELPERS: &str = include_str!("helpers.cuh");
 
 /// The most lanes of a warp.
 pub const WARP: usize = 32;
@@ -101,21 +51,16 @@ impl Operator {
         }
     }
 
-    /// Lines that put `a * b` into new registers.
-    fn code(self, lines: &mut Lines, a: &[String], b: &[String]) -> Vec<String> {
-        let mut made = |instruction: &str, operands: String| {
-            let register = lines.register();
-            lines.line(&format!("{instruction} {register}, {operands};"));
-            register
-        };
+    /// Puts `a * b` into new registers.
+    fn code(self, block: &mut Block, a: &[Reg], b: &[Reg]) -> Vec<Reg> {
         match self {
-            Operator::Sum => vec![made("add.u32", format!("{}, {}", a[0], b[0]))],
+            Operator::Sum => vec![block.word(op!(Add.U32), &[&a[0], &b[0]])],
             Operator::Affine => vec![
-                made("mul.lo.u32", format!("{}, {}", a[0], b[0])),
-                made("mad.lo.u32", format!("{}, {}, {}", b[0], a[1], b[1])),
+                block.word(op!(Mul.Lo.U32), &[&a[0], &b[0]]),
+                block.word(op!(Mad.Lo.U32), &[&b[0], &a[1], &b[1]]),
             ],
             Operator::Band => {
-                vec![a[0].clone(), b[1].clone(), made("max.u32", format!("{}, {}", a[2], b[2]))]
+                vec![a[0].clone(), b[1].clone(), block.word(op!(Max.U32), &[&a[2], &b[2]])]
             }
         }
     }
@@ -160,18 +105,18 @@ impl Shuffle {
         })
     }
 
-    /// The instruction without its operands, its operands behind the value, and what the latter need of `index`.
+    /// The instruction, and its operands behind the value; `index` gives the value of an expression.
     ///
     /// # Errors
     /// `index` fails.
     pub fn code(
         &self,
-        index: impl FnOnce(&Expr) -> Result<String, String>,
-    ) -> Result<(&'static str, String), String> {
+        index: impl FnOnce(&Expr) -> Result<Value, String>,
+    ) -> Result<(Instruction, String), String> {
         Ok(match self {
-            Shuffle::Up(by) => ("shfl.sync.up.b32", format!("{by}, 0, -1")),
-            Shuffle::Down(by) => ("shfl.sync.down.b32", format!("{by}, 31, -1")),
-            Shuffle::Index(expr) => ("shfl.sync.idx.b32", format!("{}, 31, -1", index(expr)?)),
+            Shuffle::Up(by) => (op!(Shfl.Sync.Up.B32), format!("{by}, 0, -1")),
+            Shuffle::Down(by) => (op!(Shfl.Sync.Down.B32), format!("{by}, 31, -1")),
+            Shuffle::Index(expr) => (op!(Shfl.Sync.Idx.B32), format!("{}, 31, -1", index(expr)?)),
         })
     }
 }
@@ -322,8 +267,7 @@ pub fn cuda(
     name: &str,
     comment: &str,
 ) -> Result<String, String> {
-    let mut text = String::new();
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let mut text = write::comment(comment);
     let _ = write!(text, "#pragma once\n\n{HELPERS}\n{}", function(network, solution, name, None)?);
     let (initial, _) = steps(network, solution, None)?;
     if scans_a_warp(network, solution, &initial) {
@@ -341,28 +285,7 @@ fn scans_a_warp(network: &Network, solution: &Solution, initial: &Expr) -> bool 
 }
 
 /// The scan of a block by scans of its warps.
-const BLOCK: &str = "
-// All threads of a one-dimensional block of any size call it together; `totals` are 32 elements of shared memory.
-template <typename T, typename Op>
-__device__ __forceinline__ T NAME_block(T value, Op op, T *totals)
-{
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int warps = (blockDim.x + 31) / 32;
-    value = NAME(value, op, lane);
-    if (lane == 31 || threadIdx.x + 1 == blockDim.x)
-        totals[warp] = value;
-    __syncthreads();
-    if (warp == 0) {
-        T total = totals[lane < warps ? lane : 0];
-        total = NAME(total, op, lane);
-        __syncwarp();
-        if (lane < warps)
-            totals[lane] = total;
-    }
-    __syncthreads();
-    return warp == 0 ? value : op(totals[warp - 1], value);
-}
-";
+const BLOCK: &str = include_str!("block.cuh");
 
 /// Which borders of segments the kernel reads for each lane, in their order.
 ///

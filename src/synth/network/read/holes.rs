@@ -1,6 +1,6 @@
 //! Holes of a network's sketch: those that are written, and those where expressions are opened.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Reader;
 use crate::source::{Diagnostic, Span};
@@ -24,7 +24,7 @@ impl Reader<'_> {
                     self.names(a, Some(scope.0))?;
                     self.names(b, Some(scope.0))?;
                     spans.extend([a.span, b.span]);
-                    let (a, b) = (Rc::new(a.expr.clone()), Rc::new(b.expr.clone()));
+                    let (a, b) = (Arc::new(a.expr.clone()), Arc::new(b.expr.clone()));
                     fixed.push(Expr::Compare(*cmp, a, b));
                 }
                 When::Hole(_) if hole.is_some() => {
@@ -66,7 +66,7 @@ impl Reader<'_> {
 
     /// A hole where an expression was: made of the same parts, the number of lanes and the borders of segments.
     fn opened(&mut self, span: Span, kind: Kind, repeat: usize, before: Vec<Expr>) -> usize {
-        let mut leaves: Vec<Rc<Expr>> = vec![Rc::new(Expr::name(&self.network.lane))];
+        let mut leaves: Vec<Arc<Expr>> = vec![Arc::new(Expr::name(&self.network.lane))];
         for expr in &before {
             self.parts(expr, &mut leaves);
         }
@@ -74,7 +74,7 @@ impl Reader<'_> {
         let segments = self.network.goal.segmented.then_some(SEGMENT).into_iter().flatten();
         let segments = segments.filter(|_| kind == Kind::Guard).map(str::to_owned);
         for name in more.chain(segments) {
-            let leaf = Rc::new(Expr::name(&name));
+            let leaf = Arc::new(Expr::name(&name));
             if !leaves.contains(&leaf) {
                 leaves.push(leaf);
             }
@@ -84,13 +84,13 @@ impl Reader<'_> {
     }
 
     /// The parts of an expression that do not depend on the lane, as far as they are no numbers.
-    fn parts(&self, expr: &Expr, leaves: &mut Vec<Rc<Expr>>) {
+    fn parts(&self, expr: &Expr, leaves: &mut Vec<Arc<Expr>>) {
         let mut uniform = true;
         expr.names(&mut |name| uniform &= name != self.network.lane && !SEGMENT.contains(&name));
         match expr {
             Expr::Number(_) => {}
             expr if uniform => {
-                let leaf = Rc::new(expr.clone());
+                let leaf = Arc::new(expr.clone());
                 if !leaves.contains(&leaf) {
                     leaves.push(leaf);
                 }
@@ -126,11 +126,11 @@ impl Reader<'_> {
             let error = self.error(text.family.span, message);
             return Err(error.with_hint(families.join(" or ")));
         }
-        let mut leaves: Vec<Rc<Expr>> = Vec::new();
+        let mut leaves: Vec<Arc<Expr>> = Vec::new();
         for argument in text.first.iter().chain(&text.second) {
             self.names(argument, Some(scope.map_or("", |scope| scope.0)))?;
             let mut add = |expr: Expr| {
-                let leaf = Rc::new(expr);
+                let leaf = Arc::new(expr);
                 if !leaves.contains(&leaf) {
                     leaves.push(leaf);
                 }
@@ -141,8 +141,8 @@ impl Reader<'_> {
             if counts {
                 add(Expr::Binary(
                     Op::Pow,
-                    Rc::new(Expr::Number(2)),
-                    Rc::new(argument.expr.clone()),
+                    Arc::new(Expr::Number(2)),
+                    Arc::new(argument.expr.clone()),
                 ));
             }
             add(argument.expr.clone());

@@ -5,151 +5,19 @@ use std::fmt::Write as _;
 use super::Code;
 use super::names::{Names, names};
 use super::networks::{LANES, Networks};
+use crate::ptx::write;
 use crate::synth::network::emit::{HELPERS, function};
 use crate::synth::scan::subject::{Kind, Read};
 use crate::synth::scan::term::{self, GIVEN, INFINITY, INPUT, Op, RIGHT, Shared, Sort, Term};
 
 /// Arithmetic of sketches.
-pub const ARITHMETIC: &str = "\
-#ifndef PTXASW_SYNTH_ARITHMETIC
-#define PTXASW_SYNTH_ARITHMETIC
-namespace synth {
-
-template <typename T>
-__host__ __device__ __forceinline__ T least(T a, T b)
-{
-    return b < a ? b : a;
-}
-
-template <typename T>
-__host__ __device__ __forceinline__ T greatest(T a, T b)
-{
-    return a < b ? b : a;
-}
-
-// Quotients and remainders as Euclid has them: what remains is never negative.
-template <typename T>
-__host__ __device__ __forceinline__ T quotient(T a, T b)
-{
-    return a % b < 0 ? (b < 0 ? a / b + 1 : a / b - 1) : a / b;
-}
-
-template <typename T>
-__host__ __device__ __forceinline__ T remainder(T a, T b)
-{
-    const T left = a % b;
-    return left < 0 ? (b < 0 ? left - b : left + b) : left;
-}
-
-}
-#endif
-";
+pub const ARITHMETIC: &str = include_str!("arithmetic.cuh");
 
 /// What is made of a warp's networks for blocks; `SCAN` and `REDUCE` are these.
-const BLOCKS: &str = "\
-#ifndef PTXASW_SYNTH_SCAN
-#define PTXASW_SYNTH_SCAN
-namespace synth {
-
-// The scan of a warp: the product of the values up to each lane.
-SCAN
-// The product of the values of a warp's first `lanes` lanes, in lane 0.
-REDUCE
-// Functions of a block: all threads of a one-dimensional block of any size call them together, and `totals` are 32
-// elements of shared memory, which may be written again behind the next barrier.
-
-// The scan of each warp; afterwards `totals` holds the product of everything up to each warp's end.
-template <typename T, typename Op>
-__device__ __forceinline__ T scanned(T value, Op op, T *totals)
-{
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int warps = (blockDim.x + 31) / 32;
-    value = warp_scan(value, op, lane);
-    if (lane == 31 || threadIdx.x + 1 == blockDim.x)
-        totals[warp] = value;
-    __syncthreads();
-    if (warp == 0) {
-        T total = totals[lane < warps ? lane : 0];
-        total = warp_scan(total, op, lane);
-        __syncwarp();
-        if (lane < warps)
-            totals[lane] = total;
-    }
-    __syncthreads();
-    return value;
-}
-
-// The product of the values up to each thread.
-template <typename T, typename Op>
-__device__ __forceinline__ T block_scan(T value, Op op, T *totals)
-{
-    const int warp = threadIdx.x / 32;
-    value = scanned(value, op, totals);
-    return warp == 0 ? value : op(totals[warp - 1], value);
-}
-
-// The product of the values in front of each thread; `unit` is that of none.
-template <typename T, typename Op>
-__device__ __forceinline__ T block_prefix(T value, Op op, T *totals, T unit)
-{
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    value = moved_up(scanned(value, op, totals), 1);
-    value = chosen(lane == 0, unit, value);
-    return warp == 0 ? value : op(totals[warp - 1], value);
-}
-
-// The product of all values, in thread 0.
-template <typename T, typename Op>
-__device__ __forceinline__ T block_reduce(T value, Op op, T *totals)
-{
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int warps = (blockDim.x + 31) / 32, rest = blockDim.x - 32 * warp;
-    value = warp_reduce(value, op, lane, rest < 32 ? rest : 32);
-    if (lane == 0)
-        totals[warp] = value;
-    __syncthreads();
-    if (warp == 0)
-        value = warp_reduce(totals[lane < warps ? lane : 0], op, lane, warps);
-    return value;
-}
-
-}
-#endif
-";
+const BLOCKS: &str = include_str!("blocks.cuh");
 
 /// The functions of a list; `NAME`, `ARRAYS`, `READ`, `OUTPUTS` and `WRITE` are the operator's.
-const LIST: &str = "
-// The results for the elements up to each one, of a list of n < 2^30: all threads of a one-dimensional block of any
-// size call it together, and each goes through its share. `totals` are 32 states of shared memory.
-__device__ inline void NAME_scan(ARRAYS, OUTPUTS, int n,
-    const NAME_operator &op, NAME_state *totals)
-{
-    const int each = (n + blockDim.x - 1) / blockDim.x;
-    const int first = synth::least<int>(threadIdx.x * each, n);
-    const int last = synth::least(first + each, n);
-    NAME_state s = NAME_operator::unit();
-    for (int i = first; i < last; ++i)
-        s = op.step(s, READ);
-    s = synth::block_prefix(s, op, totals, NAME_operator::unit());
-    for (int i = first; i < last; ++i) {
-        s = op.step(s, READ);
-WRITE
-    }
-}
-
-// The state after a list of n < 2^30 elements, in thread 0; called in the same way.
-__device__ inline NAME_state NAME_reduce(ARRAYS, int n,
-    const NAME_operator &op, NAME_state *totals)
-{
-    const int each = (n + blockDim.x - 1) / blockDim.x;
-    const int first = synth::least<int>(threadIdx.x * each, n);
-    const int last = synth::least(first + each, n);
-    NAME_state s = NAME_operator::unit();
-    for (int i = first; i < last; ++i)
-        s = op.step(s, READ);
-    return synth::block_reduce(s, op, totals);
-}
-";
+const LIST: &str = include_str!("list.cuh");
 
 /// The type of a value.
 fn c_type(kind: Kind) -> &'static str {
@@ -259,8 +127,7 @@ impl Code<'_> {
 /// # Errors
 /// A network has no code.
 pub fn cuda(code: &Code, networks: &Networks, comment: &str) -> Result<String, String> {
-    let mut text = String::new();
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let mut text = write::comment(comment);
     text.push_str(
         "//\n// Lists that are longer than one block should take: cub::DeviceScan of the CUDA toolkit takes the operator as it\n\
          // is, with decoupled look-back.\n",

@@ -1,11 +1,13 @@
 //! An operator as PTX: a kernel of one block that scans a list, and one that reduces it.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 
 use super::Code;
 use super::networks::{LANES, Networks};
 use super::writer::{State, Writer, memory};
-use crate::synth::emit::index::Lines;
+use crate::isa::ScalarType::{self, B32, B64, Pred};
+use crate::ptx::write::{self, Block, Fresh, Op as Instruction, Reg, op};
+use crate::synth::emit::index::{Scope, condition, value};
 use crate::synth::network::emit::{Shuffle, Step, machine, steps};
 use crate::synth::network::{Network, Solution};
 use crate::synth::scan::subject::Kind;
@@ -25,31 +27,25 @@ enum Task {
 /// # Errors
 /// A network has no code.
 pub fn ptx(code: &Code, networks: &Networks, comment: &str) -> Result<String, String> {
-    let mut text = String::new();
-    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
-    text.push_str(".version 7.0\n.target sm_70\n.address_size 64\n");
+    let mut text = write::comment(comment) + write::HEAD;
     for (task, name) in [(Task::Scan, "scan"), (Task::Reduce, "reduce")] {
-        let mut writer = Writer {
-            code,
-            networks,
-            lines: Lines::default(),
-            givens: Vec::new(),
-            tid: String::new(),
-            lane: String::new(),
-            warp: String::new(),
-            warps: String::new(),
-            threads: String::new(),
-        };
+        let mut block = Block::new(Fresh::new("%"), "    ");
+        let tid = block.word(op!(Mov.U32), &[&"%tid.x"]);
+        let threads = block.word(op!(Mov.U32), &[&"%ntid.x"]);
+        let lane = block.word(op!(And.B32), &[&tid, &31]);
+        let warp = block.word(op!(Shr.U32), &[&tid, &5]);
+        let more = block.word(op!(Add.U32), &[&threads, &31]);
+        let warps = block.word(op!(Shr.U32), &[&more, &5]);
+        let givens = Vec::new();
+        let mut writer = Writer { code, networks, block, givens, tid, lane, warp, warps, threads };
         writer.kernel(task)?;
-        let _ = write!(
-            text,
-            "\n.visible .entry {}_{name}_kernel(\n{}\n)\n{{\n    .shared .align 8 .b8 totals[{}];\n{}{}}}\n",
+        text.push_str(&format!(
+            "\n.visible .entry {}_{name}_kernel(\n{}\n)\n{{\n    .shared .align 8 .b8 totals[{}];\n{}}}\n",
             code.name,
             writer.params().join(",\n"),
             32 * writer.size(),
-            writer.lines.declarations(),
-            writer.lines.text
-        );
+            writer.block.text()
+        ));
     }
     Ok(text)
 }
@@ -61,7 +57,7 @@ impl Writer<'_> {
         let inputs = inputs.map(|(at, _)| format!("    .param .u64 in_{at}"));
         let givens = subject.givens.iter().enumerate();
         let givens =
-            givens.map(|(at, read)| format!("    .param .{} given_{at}", memory(read.kind)));
+            givens.map(|(at, read)| format!("    .param {} given_{at}", memory(read.kind)));
         let results = subject.result.iter().enumerate();
         let results = results.map(|(at, _)| format!("    .param .u64 out_{at}"));
         let count = std::iter::once("    .param .u32 n".to_owned());
@@ -69,22 +65,19 @@ impl Writer<'_> {
     }
 
     /// The booleans of a state as bits of a word.
-    fn flags(&mut self, state: &State) -> Option<String> {
-        let booleans = (0..state.len()).filter(|&at| self.is_boolean(at)).collect::<Vec<_>>();
-        let bits = booleans
-            .into_iter()
-            .enumerate()
-            .map(|(bit, at)| self.word("selp.b32", &format!("{}, 0, {}", 1u32 << bit, state[at])));
-        bits.collect::<Vec<_>>()
-            .into_iter()
-            .reduce(|a, b| self.word("or.b32", &format!("{a}, {b}")))
+    fn flags(&mut self, state: &State) -> Option<Reg> {
+        let booleans: Vec<&Reg> = state.iter().filter(|register| register.ty == Pred).collect();
+        let block = &mut self.block;
+        let bit = |(bit, own): (usize, &Reg)| block.word(op!(Selp.B32), &[&(1u32 << bit), &0, own]);
+        let bits: Vec<Reg> = booleans.into_iter().enumerate().map(bit).collect();
+        bits.into_iter().reduce(|a, b| self.block.word(op!(Or.B32), &[&a, &b]))
     }
 
     /// A state of numbers and the word with its booleans, each made by the function from its place.
     fn state(
         &mut self,
-        each: &mut dyn FnMut(&mut Self, usize) -> String,
-        flags: Option<&str>,
+        each: &mut dyn FnMut(&mut Self, usize) -> Reg,
+        flags: Option<&Reg>,
     ) -> State {
         let mut bit = 0;
         let count = self.code.subject().accumulators.len();
@@ -92,9 +85,9 @@ impl Writer<'_> {
         for at in 0..count {
             state.push(match (self.is_boolean(at), flags) {
                 (true, Some(flags)) => {
-                    let own = self.word("and.b32", &format!("{flags}, {}", 1u32 << bit));
+                    let own = self.block.word(op!(And.B32), &[flags, &(1u32 << bit)]);
                     bit += u32::from(!planted!(Bug::OneFlag));
-                    self.predicate("setp.ne.u32", &format!("{own}, 0"))
+                    self.block.test(op!(Setp.Ne.U32), &[&own, &0])
                 }
                 _ => each(self, at),
             });
@@ -103,27 +96,27 @@ impl Writer<'_> {
     }
 
     /// The state of another lane, by a shuffle with these operands behind the value.
-    fn moved(&mut self, state: &State, (instruction, operands): (&str, &str)) -> State {
+    fn moved(&mut self, state: &State, (instruction, operands): (Instruction, &str)) -> State {
         let flags = self.flags(state);
-        let shuffle = |writer: &mut Self, word: &str| {
-            writer.word(instruction, &format!("{word}, {operands}"))
-        };
-        let flags = flags.map(|flags| shuffle(self, &flags));
+        let flags = flags.map(|flags| self.block.word(instruction, &[&flags, &operands]));
         let mut each = |writer: &mut Self, at: usize| {
-            let kind = writer.code.accumulated(at);
-            if kind.bits() != 64 {
-                return shuffle(writer, &state[at]);
+            let (own, bits) = (&state[at], state[at].ty.bits());
+            let words =
+                writer.block.fetched(
+                    (own, bits),
+                    &mut |code, fresh, word, number| match number == 1
+                        && planted!(Bug::HighHalfStays)
+                    {
+                        true => code.set(fresh.word(), op!(Mov.B32), &[&word]),
+                        false => code.set(fresh.word(), instruction, &[&word, &operands]),
+                    },
+                );
+            match &words[..] {
+                [word] => word.clone(),
+                halves => writer.block.make(B64, op!(Mov.B64), &[&write::vector(halves)]),
             }
-            let (low, high) = (writer.lines.register(), writer.lines.register());
-            writer.lines.line(&format!("mov.b64 {{{low}, {high}}}, {};", state[at]));
-            let low = shuffle(writer, &low);
-            let high = match planted!(Bug::HighHalfStays) {
-                true => high,
-                false => shuffle(writer, &high),
-            };
-            writer.numeric(kind, "mov.b64", &format!("{{{low}, {high}}}"))
         };
-        self.state(&mut each, flags.as_deref())
+        self.state(&mut each, flags.as_ref())
     }
 
     /// A network of the warp; `lanes` is the register with what it leaves open.
@@ -131,25 +124,27 @@ impl Writer<'_> {
         &mut self,
         (network, solution): &(Network, Solution),
         mut state: State,
-        lanes: Option<&str>,
+        lanes: Option<&Reg>,
     ) -> Result<State, String> {
         let (_, steps) = steps(network, solution, lanes.map(|_| LANES))?;
         let lane = self.lane.clone();
-        let mut names = vec![(network.lane.as_str(), lane.as_str())];
-        names.extend(lanes.map(|lanes| (LANES, lanes)));
+        let mut names = vec![(network.lane.as_str(), lane)];
+        names.extend(lanes.map(|lanes| (LANES, lanes.clone())));
+        let scope = Scope::of(&names);
         for Step { source, guards, behind } in &steps {
             let shuffle = Shuffle::of(network, source)?;
-            let (instruction, operands) = shuffle.code(|index| self.lines.value(index, &names))?;
+            let (instruction, operands) =
+                shuffle.code(|index| value(&mut self.block, index, scope))?;
             let other = self.moved(&state, (instruction, &operands));
             let new = match *behind != planted!(Bug::OperandsTurned) {
                 true => self.combined(&state, &other),
                 false => self.combined(&other, &state),
             };
-            let mut all: Option<String> = None;
+            let mut all: Option<Reg> = None;
             for guard in guards {
-                let one = self.lines.condition(&machine(network, guard)?, &names)?;
+                let one = condition(&mut self.block, &machine(network, guard)?, scope)?;
                 all = Some(match all {
-                    Some(all) => self.predicate("and.pred", &format!("{all}, {one}")),
+                    Some(all) => self.block.test(op!(And.Pred), &[&all, &one]),
                     None => one,
                 });
             }
@@ -162,10 +157,10 @@ impl Writer<'_> {
     }
 
     /// The address of each accumulator of a warp's total; that of the word of booleans last.
-    fn total(&mut self, warp: &str) -> (Vec<String>, Option<String>) {
-        let base = self.lines.once("mov.u32", "totals");
+    fn total(&mut self, warp: &Reg) -> (Vec<String>, Option<String>) {
+        let base = self.block.once(B32, op!(Mov.U32), &[&"totals"]);
         let count = self.code.subject().accumulators.len();
-        let mut of_width: Vec<(u32, String)> = Vec::new();
+        let mut of_width: Vec<(u32, Reg)> = Vec::new();
         let (mut offset, mut places) = (0, Vec::new());
         for at in 0..count {
             let bytes = match self.code.accumulated(at) {
@@ -177,7 +172,7 @@ impl Writer<'_> {
                 Some((_, place)) => place.clone(),
                 None if bytes == 0 => base.clone(),
                 None => {
-                    let place = self.word("mad.lo.u32", &format!("{warp}, {bytes}, {base}"));
+                    let place = self.block.word(op!(Mad.Lo.U32), &[warp, &bytes, &base]);
                     of_width.push((bytes, place.clone()));
                     place
                 }
@@ -187,42 +182,39 @@ impl Writer<'_> {
             offset += bytes;
         }
         let flags = self.has_booleans().then(|| {
-            let place = self.word("mad.lo.u32", &format!("{warp}, 4, {base}"));
+            let place = self.block.word(op!(Mad.Lo.U32), &[warp, &4, &base]);
             format!("[{place}+{}]", 32 * offset)
         });
         (places, flags)
     }
 
     /// Stores a warp's total where a condition holds.
-    fn store(&mut self, state: &State, warp: &str, condition: &str) {
+    fn store(&mut self, state: &State, warp: &Reg, condition: &Reg) {
         let (places, flags) = self.total(warp);
-        for (at, place) in
-            places.iter().enumerate().filter(|(at, _)| !self.is_boolean(*at)).collect::<Vec<_>>()
-        {
-            let bits = self.code.accumulated(at).bits();
-            self.lines.line(&format!("@{condition} st.shared.b{bits} {place}, {};", state[at]));
+        let guard = format!("@{condition} ");
+        for (own, place) in state.iter().zip(&places).filter(|(own, _)| own.ty != Pred) {
+            self.block.put_if(&guard, op!(St.Shared.(own.ty)), &[place, own]);
         }
         if let (Some(place), Some(word)) = (flags, self.flags(state)) {
-            self.lines.line(&format!("@{condition} st.shared.b32 {place}, {word};"));
+            self.block.put_if(&guard, op!(St.Shared.B32), &[&place, &word]);
         }
     }
 
     /// A warp's total.
-    fn load(&mut self, warp: &str) -> State {
+    fn load(&mut self, warp: &Reg) -> State {
         let (places, flags) = self.total(warp);
-        let flags = flags.map(|place| self.word("ld.shared.b32", &place));
+        let flags = flags.map(|place| self.block.word(op!(Ld.Shared.B32), &[&place]));
         let mut each = |writer: &mut Self, at: usize| {
-            let kind = writer.code.accumulated(at);
-            writer.numeric(kind, &format!("ld.shared.b{}", kind.bits()), &places[at])
+            let ty = ScalarType::b(writer.code.accumulated(at).bits());
+            writer.block.make(ty, op!(Ld.Shared.(ty)), &[&places[at]])
         };
-        self.state(&mut each, flags.as_deref())
+        self.state(&mut each, flags.as_ref())
     }
 
     /// In the first warp, its lane where there is a warp of this number, else 0.
-    fn own_warp(&mut self) -> (String, String) {
-        let operands = format!("{}, {}", self.lane, self.warps);
-        let inside = self.predicate("setp.lt.u32", &operands);
-        let own = self.word("selp.b32", &format!("{}, 0, {inside}", self.lane));
+    fn own_warp(&mut self) -> (Reg, Reg) {
+        let inside = self.block.test(op!(Setp.Lt.U32), &[&self.lane, &self.warps]);
+        let own = self.block.word(op!(Selp.B32), &[&self.lane, &0, &inside]);
         (own, inside)
     }
 
@@ -231,31 +223,31 @@ impl Writer<'_> {
         let networks = self.networks;
         let state = self.network(&networks.scan, state, None)?;
         // (Nobody is behind a warp that is not whole.)
-        let ends = self.predicate("setp.eq.u32", &format!("{}, 31", self.lane));
+        let ends = self.block.test(op!(Setp.Eq.U32), &[&self.lane, &31]);
         let warp = self.warp.clone();
         self.store(&state, &warp, &ends);
-        let behind = self.predicate("setp.ne.u32", &format!("{warp}, 0"));
-        self.lines.line("bar.sync 0;");
-        self.lines.line(&format!("@{behind} bra TOTALS;"));
+        let behind = self.block.test(op!(Setp.Ne.U32), &[&warp, &0]);
+        self.block.put(op!(Bar.Sync), &[&0]);
+        self.block.put_if(&format!("@{behind} "), op!(Bra), &[&"TOTALS"]);
         let (own, inside) = self.own_warp();
         let total = self.load(&own);
         let total = self.network(&networks.scan, total, None)?;
         // Lanes of this warp have read what others of its lanes overwrite, and shuffles order no memory.
-        self.lines.line("bar.warp.sync -1;");
+        self.block.put(op!(Bar.Warp.Sync), &[&-1]);
         self.store(&total, &own, &inside);
-        self.lines.text.push_str("TOTALS:\n");
+        self.block.text.push_str("TOTALS:\n");
         if !planted!(Bug::TotalsTooEarly) {
-            self.lines.line("bar.sync 0;");
+            self.block.put(op!(Bar.Sync), &[&0]);
         }
-        let first = self.predicate("setp.eq.u32", &format!("{}, 0", self.lane));
-        let moved = self.moved(&state, ("shfl.sync.up.b32", "1, 0, -1"));
+        let first = self.block.test(op!(Setp.Eq.U32), &[&self.lane, &0]);
+        let moved = self.moved(&state, (op!(Shfl.Sync.Up.B32), "1, 0, -1"));
         let unit = self.unit();
         let own = match planted!(Bug::UnitForgotten) {
             true => moved,
             false => self.chosen(&first, &unit, &moved),
         };
-        let before = self.word("sub.u32", &format!("{warp}, 1"));
-        let before = self.word("selp.b32", &format!("{before}, 0, {behind}"));
+        let before = self.block.word(op!(Sub.U32), &[&warp, &1]);
+        let before = self.block.word(op!(Selp.B32), &[&before, &0, &behind]);
         if planted!(Bug::FrontForgotten) {
             return Ok(own);
         }
@@ -267,59 +259,53 @@ impl Writer<'_> {
     /// The product of all values, in thread 0; other threads are done.
     fn reduced(&mut self, state: State) -> Result<State, String> {
         let (networks, warp) = (self.networks, self.warp.clone());
-        let before = self.word("shl.b32", &format!("{warp}, 5"));
-        let rest = self.word("sub.u32", &format!("{}, {before}", self.threads));
+        let before = self.block.word(op!(Shl.B32), &[&warp, &5]);
+        let rest = self.block.word(op!(Sub.U32), &[&self.threads, &before]);
         let lanes = match planted!(Bug::AllLanesReduced) {
-            true => self.word("mov.u32", "32"),
-            false => self.word("min.u32", &format!("{rest}, 32")),
+            true => self.block.word(op!(Mov.U32), &[&32]),
+            false => self.block.word(op!(Min.U32), &[&rest, &32]),
         };
         let state = self.network(&networks.reduce, state, Some(&lanes))?;
-        let first = self.predicate("setp.eq.u32", &format!("{}, 0", self.lane));
+        let first = self.block.test(op!(Setp.Eq.U32), &[&self.lane, &0]);
         self.store(&state, &warp, &first);
-        let behind = self.predicate("setp.ne.u32", &format!("{warp}, 0"));
-        self.lines.line("bar.sync 0;");
-        self.lines.line(&format!("@{behind} ret;"));
+        let behind = self.block.test(op!(Setp.Ne.U32), &[&warp, &0]);
+        self.block.put(op!(Bar.Sync), &[&0]);
+        self.block.put_if(&format!("@{behind} "), op!(Ret), &[]);
         let (own, _) = self.own_warp();
         let total = self.load(&own);
         let warps = self.warps.clone();
         let total = self.network(&networks.reduce, total, Some(&warps))?;
-        let others = self.predicate("setp.ne.u32", &format!("{}, 0", self.lane));
-        self.lines.line(&format!("@{others} ret;"));
+        let others = self.block.test(op!(Setp.Ne.U32), &[&self.lane, &0]);
+        self.block.put_if(&format!("@{others} "), op!(Ret), &[]);
         Ok(total)
     }
 
     /// Loads a value of this type as it is computed with.
-    fn loaded(&mut self, kind: Kind, space: &str, place: &str) -> String {
+    fn loaded(&mut self, kind: Kind, load: Instruction, place: &str) -> Reg {
         let own = self.code.kind(kind.sort());
-        let (bits, ty) = (own.bits(), memory(own));
+        let (ty, block) = (memory(own), &mut self.block);
         let memory = match kind {
             Kind::Signed(bits) if planted!(Bug::ElementSign) => memory(Kind::Unsigned(bits)),
             kind => memory(kind),
         };
-        match (kind, bits) {
+        match (kind, own.bits()) {
             (Kind::Boolean, _) => {
-                let byte = self.word(&format!("ld.{space}.u8"), place);
-                self.predicate("setp.ne.u32", &format!("{byte}, 0"))
+                let byte = block.word(load.with(memory), &[&place]);
+                block.test(op!(Setp.Ne.U32), &[&byte, &0])
             }
             (Kind::Float(from), to) if from != to => {
-                let from = match from {
-                    64 => self.lines.wide(),
-                    _ => self.lines.register(),
-                };
-                self.lines.line(&format!("ld.{space}.{memory} {from}, {place};"));
-                let rounding = if bits == 32 { ".rn" } else { "" };
-                self.numeric(own, &format!("cvt{rounding}.{ty}.{memory}"), &from)
+                let from = block.make(memory, load.with(memory), &[&place]);
+                let convert = if to == 32 { op!(Cvt.Rn) } else { op!(Cvt) };
+                block.make(ty, convert.with(ty).with(memory), &[&from])
             }
             // (Of wider integers the low half is what counts.)
-            (Kind::Signed(64) | Kind::Unsigned(64), 32) => {
-                self.word(&format!("ld.{space}.b32"), place)
-            }
-            _ => self.numeric(own, &format!("ld.{space}.{memory}"), place),
+            (Kind::Signed(64) | Kind::Unsigned(64), 32) => block.word(load.with(B32), &[&place]),
+            _ => block.make(ty, load.with(memory), &[&place]),
         }
     }
 
     /// Stores the results for a state.
-    fn results(&mut self, state: &State, outputs: &[String], index: &str) {
+    fn results(&mut self, state: &State, outputs: &[Reg], index: &dyn Display) {
         let subject = self.code.subject();
         let givens = self.givens.clone();
         let of = |variable: u32| match variable {
@@ -330,56 +316,54 @@ impl Writer<'_> {
         let values = self.terms(&results.collect::<Vec<_>>(), &of);
         for (at, (value, output)) in values.iter().zip(outputs).enumerate() {
             let kind = self.code.result(at);
-            let place = self.lines.wide();
-            let bytes = kind.bits() / 8;
-            self.lines.line(&format!("mad.wide.u32 {place}, {index}, {bytes}, {output};"));
+            let place = self.place(index, kind, output);
             match kind {
                 Kind::Boolean => {
-                    let byte = self.word("selp.u32", &format!("1, 0, {value}"));
-                    self.lines.line(&format!("st.global.u8 [{place}], {byte};"));
+                    let byte = self.block.word(op!(Selp.U32), &[&1, &0, value]);
+                    self.block.put(op!(St.Global.U8), &[&place, &byte]);
                 }
                 kind => {
-                    let bits = kind.bits();
-                    self.lines.line(&format!("st.global.b{bits} [{place}], {value};"));
+                    let ty = ScalarType::b(kind.bits());
+                    self.block.put(op!(St.Global.(ty)), &[&place, value]);
                 }
             }
         }
     }
 
+    /// The place of an element of a list.
+    fn place(&mut self, index: &dyn Display, kind: Kind, list: &Reg) -> String {
+        let bytes = kind.bits() / 8;
+        format!("[{}]", self.block.make(B64, op!(Mad.Wide.U32), &[index, &bytes, list]))
+    }
+
     fn kernel(&mut self, task: Task) -> Result<(), String> {
         let subject = self.code.subject();
-        self.tid = self.word("mov.u32", "%tid.x");
-        self.threads = self.word("mov.u32", "%ntid.x");
-        self.lane = self.word("and.b32", &format!("{}, 31", self.tid));
-        self.warp = self.word("shr.u32", &format!("{}, 5", self.tid));
-        let more = self.word("add.u32", &format!("{}, 31", self.threads));
-        self.warps = self.word("shr.u32", &format!("{more}, 5"));
-        let address = |writer: &mut Self, name: String| {
-            let register = writer.lines.wide();
-            writer.lines.line(&format!("ld.param.u64 {register}, [{name}];"));
-            register
+        let address = |block: &mut Block, name: String| {
+            block.make(B64, op!(Ld.Param.U64), &[&format!("[{name}]")])
         };
-        let inputs = (0..subject.inputs.len()).map(|at| address(self, format!("in_{at}")));
-        let inputs: Vec<String> = inputs.collect();
-        let outputs = (0..subject.result.len()).map(|at| address(self, format!("out_{at}")));
-        let outputs: Vec<String> = outputs.collect();
+        let block = &mut self.block;
+        let inputs = (0..subject.inputs.len()).map(|at| address(block, format!("in_{at}")));
+        let inputs: Vec<Reg> = inputs.collect();
+        let outputs = (0..subject.result.len()).map(|at| address(block, format!("out_{at}")));
+        let outputs: Vec<Reg> = outputs.collect();
         for (at, read) in subject.givens.iter().enumerate() {
-            let given = self.loaded(read.kind, "param", &format!("[given_{at}]"));
+            let given = self.loaded(read.kind, op!(Ld.Param), &format!("[given_{at}]"));
             self.givens.push(given);
         }
-        let n = self.word("ld.param.u32", "[n]");
-        let more = self.word("add.u32", &format!("{n}, {}", self.threads));
-        let more = self.word("sub.u32", &format!("{more}, 1"));
-        let each = self.word("div.u32", &format!("{more}, {}", self.threads));
-        let first = self.word("mul.lo.u32", &format!("{each}, {}", self.tid));
-        let first = self.word("min.u32", &format!("{first}, {n}"));
-        let last = self.word("add.u32", &format!("{first}, {each}"));
+        let block = &mut self.block;
+        let n = block.word(op!(Ld.Param.U32), &[&"[n]"]);
+        let more = block.word(op!(Add.U32), &[&n, &self.threads]);
+        let more = block.word(op!(Sub.U32), &[&more, &1]);
+        let each = block.word(op!(Div.U32), &[&more, &self.threads]);
+        let first = block.word(op!(Mul.Lo.U32), &[&each, &self.tid]);
+        let first = block.word(op!(Min.U32), &[&first, &n]);
+        let last = block.word(op!(Add.U32), &[&first, &each]);
         let last = match planted!(Bug::ShareTooLong) {
             true => last,
-            false => self.word("min.u32", &format!("{last}, {n}")),
+            false => block.word(op!(Min.U32), &[&last, &n]),
         };
         let state = self.unit();
-        let range = [first.as_str(), last.as_str()];
+        let range = [&first, &last];
         self.share(&state, range, &inputs, &[], "OWN");
         match task {
             Task::Scan => {
@@ -389,10 +373,10 @@ impl Writer<'_> {
             }
             Task::Reduce => {
                 let total = self.reduced(state)?;
-                self.results(&total, &outputs, "0");
+                self.results(&total, &outputs, &0);
             }
         }
-        self.lines.line("ret;");
+        self.block.put(op!(Ret), &[]);
         Ok(())
     }
 
@@ -400,22 +384,20 @@ impl Writer<'_> {
     fn share(
         &mut self,
         state: &State,
-        [first, last]: [&str; 2],
-        inputs: &[String],
-        outputs: &[String],
+        [first, last]: [&Reg; 2],
+        inputs: &[Reg],
+        outputs: &[Reg],
         label: &str,
     ) {
         let subject = self.code.subject();
-        let index = self.word("mov.u32", first);
-        let _ = writeln!(self.lines.text, "{label}:");
-        let done = self.predicate("setp.ge.u32", &format!("{index}, {last}"));
-        self.lines.line(&format!("@{done} bra {label}_DONE;"));
+        let index = self.block.word(op!(Mov.U32), &[first]);
+        self.block.text.push_str(&format!("{label}:\n"));
+        let done = self.block.test(op!(Setp.Ge.U32), &[&index, last]);
+        self.block.put_if(&format!("@{done} "), op!(Bra), &[&format!("{label}_DONE")]);
         let mut elements = Vec::new();
         for (read, base) in subject.inputs.iter().zip(inputs) {
-            let place = self.lines.wide();
-            let bytes = read.kind.bits() / 8;
-            self.lines.line(&format!("mad.wide.u32 {place}, {index}, {bytes}, {base};"));
-            elements.push(self.loaded(read.kind, "global", &format!("[{place}]")));
+            let place = self.place(&index, read.kind, base);
+            elements.push(self.loaded(read.kind, op!(Ld.Global), &place));
         }
         let givens = self.givens.clone();
         let of = |variable: u32| match variable {
@@ -430,8 +412,8 @@ impl Writer<'_> {
         if !outputs.is_empty() {
             self.results(state, outputs, &index);
         }
-        self.lines.line(&format!("add.u32 {index}, {index}, 1;"));
-        self.lines.line(&format!("bra {label};"));
-        let _ = writeln!(self.lines.text, "{label}_DONE:");
+        self.block.put(op!(Add.U32), &[&index, &index, &1]);
+        self.block.put(op!(Bra), &[&label]);
+        self.block.text.push_str(&format!("{label}_DONE:\n"));
     }
 }

@@ -4,34 +4,47 @@ use rustc_hash::FxHashMap;
 
 use super::Code;
 use super::networks::Networks;
-use crate::synth::emit::index::Lines;
+use crate::isa::Qualifier;
+use crate::isa::ScalarType::{self, F32, F64, Pred, U8};
+use crate::ptx::write::{Block, Op as Instruction, Reg, Value, op};
 use crate::synth::scan::subject::{Accumulator, Kind};
 use crate::synth::scan::term::{GIVEN, INFINITY, Op, RIGHT, Shared, Sort, Term};
 
 /// A register for each accumulator; a predicate for one that is a boolean.
-pub(super) type State = Vec<String>;
+pub(super) type State = Vec<Reg>;
 
 /// A kernel as it is written.
 pub(super) struct Writer<'c> {
     pub(super) code: &'c Code<'c>,
     pub(super) networks: &'c Networks,
-    pub(super) lines: Lines,
-    pub(super) givens: Vec<String>,
-    pub(super) tid: String,
-    pub(super) lane: String,
-    pub(super) warp: String,
-    pub(super) warps: String,
-    pub(super) threads: String,
+    pub(super) block: Block,
+    pub(super) givens: Vec<Reg>,
+    pub(super) tid: Reg,
+    pub(super) lane: Reg,
+    pub(super) warp: Reg,
+    pub(super) warps: Reg,
+    pub(super) threads: Reg,
 }
 
 /// The type with which a value is loaded and stored.
-pub(super) fn memory(kind: Kind) -> String {
+pub(super) fn memory(kind: Kind) -> ScalarType {
     match kind {
-        Kind::Boolean => "u8".to_owned(),
-        Kind::Signed(bits) => format!("s{bits}"),
-        Kind::Unsigned(bits) => format!("u{bits}"),
-        Kind::Float(bits) => format!("f{bits}"),
+        Kind::Boolean => U8,
+        Kind::Signed(bits) => ScalarType::s(bits),
+        Kind::Unsigned(bits) => ScalarType::u(bits),
+        Kind::Float(bits) => {
+            if bits == 32 {
+                F32
+            } else {
+                F64
+            }
+        }
     }
+}
+
+/// The type that values are computed with.
+fn computed(kind: Kind) -> ScalarType {
+    if kind == Kind::Boolean { Pred } else { memory(kind) }
 }
 
 /// A number of a loop as a floating-point number.
@@ -60,59 +73,35 @@ impl Writer<'_> {
         numbers + if self.has_booleans() { 4 } else { 0 }
     }
 
-    /// A register for a number of a type.
-    fn number(&mut self, kind: Kind) -> String {
-        if kind.bits() == 64 { self.lines.wide() } else { self.lines.register() }
-    }
-
-    /// The result of an instruction on words.
-    pub(super) fn word(&mut self, instruction: &str, operands: &str) -> String {
-        let register = self.lines.register();
-        self.lines.line(&format!("{instruction} {register}, {operands};"));
-        register
-    }
-
-    /// The result of an instruction that makes a number of a type.
-    pub(super) fn numeric(&mut self, kind: Kind, instruction: &str, operands: &str) -> String {
-        let register = self.number(kind);
-        self.lines.line(&format!("{instruction} {register}, {operands};"));
-        register
-    }
-
-    /// The result of an instruction on predicates, or of a comparison.
-    pub(super) fn predicate(&mut self, instruction: &str, operands: &str) -> String {
-        let register = self.lines.predicate();
-        self.lines.line(&format!("{instruction} {register}, {operands};"));
-        register
-    }
-
-    /// A number of a type as an operand.
-    fn literal(kind: Kind, number: i64) -> String {
+    /// A number of a type as an operand; of a boolean, whether it holds.
+    fn literal(kind: Kind, number: i64) -> Value {
         match kind {
-            Kind::Unsigned(32) => format!("{}", number as u32),
-            Kind::Unsigned(_) => format!("{:#x}", number as u64),
-            Kind::Float(32) => format!("0f{:08X}", (float(number) as f32).to_bits()),
-            Kind::Float(_) => format!("0d{:016X}", float(number).to_bits()),
-            _ if number == i64::MIN => "0x8000000000000000".to_owned(),
-            _ => number.to_string(),
+            Kind::Unsigned(32) => Value::Number((number as u32).into()),
+            Kind::Unsigned(_) => Value::Literal(format!("{:#x}", number as u64)),
+            Kind::Float(32) => {
+                Value::Literal(format!("0f{:08X}", (float(number) as f32).to_bits()))
+            }
+            Kind::Float(_) => Value::Literal(format!("0d{:016X}", float(number).to_bits())),
+            Kind::Boolean => Value::Number(i64::from(number != 0)),
+            _ if number == i64::MIN => Value::Literal("0x8000000000000000".to_owned()),
+            _ => Value::Number(number),
         }
     }
 
+    /// A value of a type in a register that may be written again.
+    fn held(&mut self, kind: Kind, value: &Value) -> Reg {
+        let ty = computed(kind);
+        self.block.make(ty, op!(Mov.(ty)), &[value])
+    }
+
     /// The values of terms, each of its type in a register; what they share is computed once.
-    pub(super) fn terms(
-        &mut self,
-        terms: &[(Shared, Sort)],
-        of: &dyn Fn(u32) -> String,
-    ) -> Vec<String> {
+    pub(super) fn terms(&mut self, terms: &[(Shared, Sort)], of: &dyn Fn(u32) -> Reg) -> Vec<Reg> {
         let mut known = FxHashMap::default();
         let values = terms.iter().map(|(term, sort)| self.term(term, *sort, of, &mut known));
-        let values: Vec<String> = values.collect();
-        let held = |(value, (_, sort)): (String, &(Shared, Sort))| {
-            let kind = self.code.kind(*sort);
-            match value.starts_with('%') {
-                true => value,
-                false => self.numeric(kind, &format!("mov.{}", memory(kind)), &value),
-            }
+        let values: Vec<Value> = values.collect();
+        let held = |(value, (_, sort)): (Value, &(Shared, Sort))| match value {
+            Value::Reg(register) => register,
+            value => self.held(self.code.kind(*sort), &value),
         };
         values.into_iter().zip(terms).map(held).collect()
     }
@@ -122,9 +111,9 @@ impl Writer<'_> {
         &mut self,
         term: &Shared,
         wanted: Sort,
-        of: &dyn Fn(u32) -> String,
-        known: &mut FxHashMap<(Shared, Sort), String>,
-    ) -> String {
+        of: &dyn Fn(u32) -> Reg,
+        known: &mut FxHashMap<(Shared, Sort), Value>,
+    ) -> Value {
         let subject = self.code.subject();
         let sort = subject.sort_of(term).unwrap_or(wanted);
         let key = (Shared::clone(term), sort);
@@ -134,22 +123,16 @@ impl Writer<'_> {
         let kind = self.code.kind(sort);
         let made = match &**term {
             Term::Number(number) => Self::literal(kind, *number),
-            Term::Truth(truth) => self.predicate("mov.pred", if *truth { "1" } else { "0" }),
-            Term::Variable(variable) => of(*variable),
+            Term::Truth(truth) => self.held(Kind::Boolean, &Value::Number((*truth).into())).into(),
+            Term::Variable(variable) => of(*variable).into(),
             Term::Not(a) => {
                 let a = self.term(a, Sort::Boolean, of, known);
-                self.predicate("not.pred", &a)
+                self.block.test(op!(Not.Pred), &[&a]).into()
             }
             Term::If(c, a, b) => {
                 let c = self.term(c, Sort::Boolean, of, known);
                 let (x, y) = (self.term(a, sort, of, known), self.term(b, sort, of, known));
-                match kind {
-                    Kind::Boolean => self.choice(&c, &x, &y),
-                    _ => {
-                        let select = format!("selp.{}", memory(kind));
-                        self.numeric(kind, &select, &format!("{x}, {y}, {c}"))
-                    }
-                }
+                self.choice(kind, &c, &x, &y).into()
             }
             Term::Binary(op, a, b) => {
                 let own = subject.sort_of(a).or_else(|| subject.sort_of(b));
@@ -158,7 +141,7 @@ impl Writer<'_> {
                     sort => sort,
                 });
                 let (a, b) = (self.term(a, own, of, known), self.term(b, own, of, known));
-                self.binary(*op, self.code.kind(own), &a, &b)
+                self.binary(*op, self.code.kind(own), &a, &b).into()
             }
         };
         known.insert(key, made.clone());
@@ -166,75 +149,74 @@ impl Writer<'_> {
     }
 
     /// The value of an operator of operands of a type.
-    fn binary(&mut self, op: Op, kind: Kind, a: &str, b: &str) -> String {
-        let (ty, both) = (memory(kind), format!("{a}, {b}"));
-        match op {
-            Op::Add => self.numeric(kind, &format!("add.{ty}"), &both),
-            Op::Sub => self.numeric(kind, &format!("sub.{ty}"), &both),
-            Op::Mul if matches!(kind, Kind::Float(_)) => {
-                self.numeric(kind, &format!("mul.{ty}"), &both)
-            }
-            Op::Mul => self.numeric(kind, &format!("mul.lo.{ty}"), &both),
-            Op::Min => self.numeric(kind, &format!("min.{ty}"), &both),
-            Op::Max => self.numeric(kind, &format!("max.{ty}"), &both),
-            Op::Div => self.quotient(a, b),
-            Op::Rem => self.remainder(a, b).0,
+    fn binary(&mut self, op: Op, kind: Kind, a: &Value, b: &Value) -> Reg {
+        let ty = memory(kind);
+        let operands: [&dyn std::fmt::Display; 2] = [a, b];
+        let comparison = |cmp: Qualifier| (Pred, op!(Setp.(cmp).(ty)));
+        let (result, instruction): (ScalarType, Instruction) = match op {
+            Op::Add => (ty, op!(Add.(ty))),
+            Op::Sub => (ty, op!(Sub.(ty))),
+            Op::Mul if ty.is_float() => (ty, op!(Mul.(ty))),
+            Op::Mul => (ty, op!(Mul.Lo.(ty))),
+            Op::Min => (ty, op!(Min.(ty))),
+            Op::Max => (ty, op!(Max.(ty))),
+            Op::Div => return self.quotient(a, b),
+            Op::Rem => return self.remainder(a, b).0,
             Op::Equal if kind == Kind::Boolean => {
-                let differ = self.predicate("xor.pred", &both);
-                self.predicate("not.pred", &differ)
+                let differ = self.block.test(op!(Xor.Pred), &operands);
+                return self.block.test(op!(Not.Pred), &[&differ]);
             }
-            Op::Equal => self.predicate(&format!("setp.eq.{ty}"), &both),
-            Op::Less => self.predicate(&format!("setp.lt.{ty}"), &both),
-            Op::LessEqual => self.predicate(&format!("setp.le.{ty}"), &both),
-            Op::And => self.predicate("and.pred", &both),
-            Op::Or => self.predicate("or.pred", &both),
-        }
+            Op::Equal => comparison(Qualifier::Eq),
+            Op::Less => comparison(Qualifier::Lt),
+            Op::LessEqual => comparison(Qualifier::Le),
+            Op::And => (Pred, op!(And.Pred)),
+            Op::Or => (Pred, op!(Or.Pred)),
+        };
+        self.block.make(result, instruction, &operands)
     }
 
-    /// One of two booleans.
-    pub(super) fn choice(&mut self, c: &str, a: &str, b: &str) -> String {
-        let not = self.predicate("not.pred", c);
-        let (a, b) = (
-            self.predicate("and.pred", &format!("{c}, {a}")),
-            self.predicate("and.pred", &format!("{not}, {b}")),
-        );
-        self.predicate("or.pred", &format!("{a}, {b}"))
+    /// One of two values of a type.
+    pub(super) fn choice(&mut self, kind: Kind, c: &Value, a: &Value, b: &Value) -> Reg {
+        let (ty, block) = (memory(kind), &mut self.block);
+        if kind != Kind::Boolean {
+            return block.make(ty, op!(Selp.(ty)), &[a, b, c]);
+        }
+        let not = block.test(op!(Not.Pred), &[c]);
+        let a = block.test(op!(And.Pred), &[c, a]);
+        let b = block.test(op!(And.Pred), &[&not, b]);
+        block.test(op!(Or.Pred), &[&a, &b])
     }
 
     /// The remainder as Euclid has it, and where the machine's was negative; only numbers with a sign are divided.
-    pub(super) fn remainder(&mut self, a: &str, b: &str) -> (String, String) {
-        let (kind, ty) = (self.code.integers, memory(self.code.integers));
-        let left = self.numeric(kind, &format!("rem.{ty}"), &format!("{a}, {b}"));
+    fn remainder(&mut self, a: &Value, b: &Value) -> (Reg, Reg) {
+        let (ty, block) = (memory(self.code.integers), &mut self.block);
+        let left = block.make(ty, op!(Rem.(ty)), &[a, b]);
         if planted!(Bug::MachineRemainder) {
-            return (left, self.predicate("mov.pred", "0"));
+            return (left, block.test(op!(Mov.Pred), &[&0]));
         }
-        let negative = self.predicate(&format!("setp.lt.{ty}"), &format!("{left}, 0"));
-        let size = self.numeric(kind, &format!("abs.{ty}"), b);
-        let turned = self.numeric(kind, &format!("add.{ty}"), &format!("{left}, {size}"));
-        let made =
-            self.numeric(kind, &format!("selp.{ty}"), &format!("{turned}, {left}, {negative}"));
+        let negative = block.test(op!(Setp.Lt.(ty)), &[&left, &0]);
+        let size = block.make(ty, op!(Abs.(ty)), &[b]);
+        let turned = block.make(ty, op!(Add.(ty)), &[&left, &size]);
+        let made = block.make(ty, op!(Selp.(ty)), &[&turned, &left, &negative]);
         (made, negative)
     }
 
-    pub(super) fn quotient(&mut self, a: &str, b: &str) -> String {
-        let (kind, ty) = (self.code.integers, memory(self.code.integers));
+    fn quotient(&mut self, a: &Value, b: &Value) -> Reg {
         let (_, negative) = self.remainder(a, b);
-        let plain = self.numeric(kind, &format!("div.{ty}"), &format!("{a}, {b}"));
-        let below = self.predicate(&format!("setp.lt.{ty}"), &format!("{b}, 0"));
-        let one = self.numeric(kind, &format!("selp.{ty}"), &format!("1, -1, {below}"));
-        let turned = self.numeric(kind, &format!("add.{ty}"), &format!("{plain}, {one}"));
-        self.numeric(kind, &format!("selp.{ty}"), &format!("{turned}, {plain}, {negative}"))
+        let (ty, block) = (memory(self.code.integers), &mut self.block);
+        let plain = block.make(ty, op!(Div.(ty)), &[a, b]);
+        let below = block.test(op!(Setp.Lt.(ty)), &[b, &0]);
+        let one = block.make(ty, op!(Selp.(ty)), &[&1, &-1, &below]);
+        let turned = block.make(ty, op!(Add.(ty)), &[&plain, &one]);
+        block.make(ty, op!(Selp.(ty)), &[&turned, &plain, &negative])
     }
 
     /// The state of no elements, in registers that may be written again.
     pub(super) fn unit(&mut self) -> State {
         let starts = self.code.subject().accumulators.iter();
-        let one = |own: &Accumulator| match self.code.kind(own.sort) {
-            Kind::Boolean => self.predicate("mov.pred", if own.start != 0 { "1" } else { "0" }),
-            kind => {
-                let start = Self::literal(kind, own.start);
-                self.numeric(kind, &format!("mov.{}", memory(kind)), &start)
-            }
+        let one = |own: &Accumulator| {
+            let kind = self.code.kind(own.sort);
+            self.held(kind, &Self::literal(kind, own.start))
         };
         starts.map(one).collect()
     }
@@ -246,31 +228,24 @@ impl Writer<'_> {
         let mut held = State::new();
         for (at, from) in from.iter().enumerate() {
             let overwritten = !careless && to.contains(from) && to[at] != *from;
-            held.push(match self.code.accumulated(at) {
-                _ if !overwritten => from.clone(),
-                Kind::Boolean => self.predicate("mov.pred", from),
-                kind => self.numeric(kind, &format!("mov.{}", memory(kind)), from),
+            held.push(match overwritten {
+                false => from.clone(),
+                true => self.held(self.code.accumulated(at), &from.clone().into()),
             });
         }
         for (at, (to, from)) in to.iter().zip(&held).enumerate() {
-            let kind = match self.code.accumulated(at) {
-                Kind::Boolean => "pred".to_owned(),
-                kind => memory(kind),
-            };
-            self.lines.line(&format!("mov.{kind} {to}, {from};"));
+            self.block.put(op!(Mov.(computed(self.code.accumulated(at)))), &[to, from]);
         }
     }
 
     /// For each accumulator the new value where a condition holds, else the old one.
-    pub(super) fn chosen(&mut self, condition: &str, new: &State, old: &State) -> State {
-        let one = |at: usize| match self.code.accumulated(at) {
-            Kind::Boolean => self.choice(condition, &new[at], &old[at]),
-            kind => {
-                let operands = format!("{}, {}, {condition}", new[at], old[at]);
-                self.numeric(kind, &format!("selp.{}", memory(kind)), &operands)
-            }
+    pub(super) fn chosen(&mut self, condition: &Reg, new: &State, old: &State) -> State {
+        let condition = Value::Reg(condition.clone());
+        let one = |(at, (new, old)): (usize, (&Reg, &Reg))| {
+            let kind = self.code.accumulated(at);
+            self.choice(kind, &condition, &new.clone().into(), &old.clone().into())
         };
-        (0..new.len()).map(one).collect()
+        new.iter().zip(old).enumerate().map(one).collect()
     }
 
     /// The state after two lists.
