@@ -146,7 +146,7 @@ pub(crate) fn load<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    let order = order(inst);
+    let (order, read_only) = (order(inst), inst.ast.form.has(Qualifier::Nc));
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(1)?, space)?;
     let items = cx.elements(inst.operand(0)?);
@@ -163,7 +163,7 @@ pub(crate) fn load<'m, 's>(
         }
     }
     let Shape { bytes, align, .. } = shape;
-    cx.emit(Op::Load(Box::new(Load { place, bytes, align, dests, order })));
+    cx.emit(Op::Load(Box::new(Load { place, bytes, align, dests, order, read_only })));
     Ok(())
 }
 

@@ -237,7 +237,7 @@ impl<'a> Spaces<'a> {
         self.parts(what, &addresses, mask, |part, home| {
             tally.add(part, home);
             tally.add_banks(part, home, load.align);
-            watch.note_reads(part, home, load.align, load.order)?;
+            watch.note_reads(part, home, load.align, (load.order, load.read_only))?;
             for (index, dest) in load.dests.iter().enumerate() {
                 let Some(dest) = dest else { continue };
                 let skip = index as u64 * u64::from(load.bytes);

@@ -14,7 +14,7 @@ use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{Named, PhaseId, Race, new_junk, new_unwritten};
+use crate::interp::memory::{Clash, Named, PhaseId, Race, new_junk, new_unwritten};
 use crate::interp::poison::{Place, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
@@ -511,13 +511,20 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         let [x, y, z] = machine.block_at(race.phase.block);
         fault.message += &format!(" of block ({x}, {y}, {z})");
     }
-    fault.message += &if race.copies {
-        " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
-    } else {
-        format!(" {verb}, and nothing orders the two")
+    fault.message += &match race.clash {
+        Clash::Copies => {
+            " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
+        }
+        Clash::ReadOnly => {
+            " wrote, and `.nc` is for memory that no thread of the launch writes".to_owned()
+        }
+        Clash::Unordered => format!(" {verb}, and nothing orders the two"),
     };
     let remedy = match () {
-        () if race.copies => {
+        () if race.clash == Clash::ReadOnly => {
+            "a load without `.nc` sees what was written: in CUDA leave out `__restrict__`, `__ldg` or `const`"
+        }
+        () if race.clash == Clash::Copies => {
             "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
         }
         () if !race.same_block => {
@@ -529,10 +536,10 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
     };
     let span = machine.program.span(race.site);
-    let what = match (race.copies, race.wrote) {
-        (true, _) => "copied here",
-        (false, true) => "written here",
-        (false, false) => "read here",
+    let what = match (race.clash, race.wrote) {
+        (Clash::Copies, _) => "copied here",
+        (_, true) => "written here",
+        (_, false) => "read here",
     };
     fault.earlier =
         Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));

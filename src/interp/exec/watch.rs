@@ -108,16 +108,17 @@ impl Watch<'_> {
         part: &Part<'_>,
         home: StateSpace,
         bytes: u32,
-        order: Option<Order>,
+        (order, read_only): (Option<Order>, bool),
     ) -> Result<(), AccessFault> {
         let strong = order.map(|order| order.scope);
+        let read_only = read_only && home == StateSpace::Global;
         self.arrived |= order.is_some();
         let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
         if !matches!(home, StateSpace::Global | StateSpace::Shared) {
             return Ok(());
         }
         let places = (&part.offsets, part.lanes, bytes);
-        match shadow.read_all(part.window.region, places, &self.who, strong) {
+        match shadow.read_all(part.window.region, places, &self.who, (strong, read_only)) {
             None => {
                 if let Some(order) = order {
                     for lane in lanes(part.lanes) {

@@ -310,6 +310,8 @@ pub(super) struct Load {
     pub dests: Vec<Option<Destination>>,
     /// Its memory order, if it is strong: volatile, relaxed, acquire.
     pub order: Option<Order>,
+    /// Whether it may only read what no thread of the launch writes (`.nc`).
+    pub read_only: bool,
 }
 
 /// A store.

@@ -68,8 +68,8 @@ pub(crate) enum Kind {
 pub(crate) struct Race {
     /// Whether the earlier access was a write.
     pub wrote: bool,
-    /// Whether the earlier access is a copy by `cp.async` that its thread has not waited for.
-    pub copies: bool,
+    /// Why the two clash.
+    pub clash: Clash,
     /// Its block and warp.
     pub phase: Phase,
     /// Whether its block is that of the present access.
@@ -78,6 +78,17 @@ pub(crate) struct Race {
     pub lane: usize,
     /// Its micro-operation.
     pub site: Site,
+}
+
+/// Why two accesses clash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Clash {
+    /// Nothing orders them.
+    Unordered,
+    /// The earlier one is a copy by `cp.async` that its thread has not waited for.
+    Copies,
+    /// The later one is an `ld.global.nc`, which may only read what no thread of the launch writes (PTX ISA, "ld").
+    ReadOnly,
 }
 
 /// The accesses that are remembered of a cell.
@@ -153,6 +164,13 @@ impl Cells {
             }
         }
         race
+    }
+
+    /// The last write of a cell, the last weak one if there are both.
+    fn last_write(&self, at: usize) -> Stamp {
+        let weak = self.cells[at].write;
+        let strong = self.strong.get(at).filter(|_| weak == Stamp::NONE);
+        strong.map_or(weak, |cell| cell.write)
     }
 
     /// The memory of a cell.
@@ -301,7 +319,7 @@ impl Shadow {
             return None;
         }
         let copy = self.copies.find(place)?;
-        Some(Race { copies: true, ..self.race(who, copy, true) })
+        Some(Race { clash: Clash::Copies, ..self.race(who, copy, true) })
     }
 
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
@@ -343,12 +361,13 @@ impl Shadow {
     }
 
     /// Notes that some lanes read `bytes` bytes each, in ascending order; the first that races, with the earlier access.
+    /// `read_only`: by `ld.global.nc`.
     pub(crate) fn read_all(
         &mut self,
         region: Option<usize>,
         (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
         who: &Accessor,
-        strong: Option<Scope>,
+        (strong, read_only): (Option<Scope>, bool),
     ) -> Option<(usize, Race)> {
         for lane in lanes(mask) {
             if let Some(race) = self.copied(region, (offsets[lane], bytes), who) {
@@ -383,6 +402,13 @@ impl Shadow {
             if let Some((earlier, wrote)) = found.filter(|_| self.reports) {
                 return Some((lane, self.race(who, earlier, wrote)));
             }
+            if read_only && self.reports {
+                let mut writes = (first..first + count).map(|at| cells.last_write(at));
+                if let Some(write) = writes.find(|write| *write != Stamp::NONE) {
+                    let race = self.race(who, write, true);
+                    return Some((lane, Race { clash: Clash::ReadOnly, ..race }));
+                }
+            }
         }
         None
     }
@@ -390,7 +416,14 @@ impl Shadow {
     fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {
         let phase = self.phases.get(earlier.phase());
         let same_block = phase.block == self.phases.get(who.phase).block;
-        Race { wrote, copies: false, phase, same_block, lane: earlier.lane(), site: earlier.site() }
+        Race {
+            wrote,
+            clash: Clash::Unordered,
+            phase,
+            same_block,
+            lane: earlier.lane(),
+            site: earlier.site(),
+        }
     }
 
     /// Whether the blocks of this record and those of `other`, which ran at the same time on the same
