@@ -12,6 +12,7 @@ mod finder;
 mod group;
 mod layout;
 mod options;
+mod packed;
 mod pair;
 mod pattern;
 mod promote;

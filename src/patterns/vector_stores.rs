@@ -5,6 +5,7 @@
 
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use super::packed::Packed;
 use super::pattern::Pattern;
 use super::text::without_type;
 use crate::cost::Request;
@@ -149,7 +150,8 @@ fn weigh(
     let kept: f64 = group.members.iter().map(|store| each(store.access.bytes)).sum();
     let moves = group.elements.iter().filter(|element| element.overwritten).count() as u32;
     let test = if group.multiples.is_empty() { 0 } else { TEST };
-    let instead = each(group.bytes) + costs.instructions(moves + test);
+    let pack = packed(group).map_or(0, |packed| packed.to_pack(group.elements.len()));
+    let instead = each(group.bytes) + costs.instructions(moves + test + pack);
     let assumed = stride.is_none().then_some(Assumed::VectorApart);
     let weighed = Weighed { assumed, ..Weighed::new(instead, kept) };
     let paid = finder.pays(StrategyName::Wide, weighed);
@@ -193,13 +195,19 @@ impl Planner<'_, '_, '_, '_> {
         }
         let guard = self.guard(last.access.guard);
         let further = i64::from(planted!(Bug::StoredFurther)) * group.bytes / values.len() as i64;
+        let (mut ty, mut words) = (element_type(group), Code::in_front());
+        if let Some(packed) = packed(group) {
+            let fresh = &mut self.plan.fresh;
+            let pack = |own: &[String]| packed.pack(&mut words, fresh, own).into();
+            (values, ty) = (values.chunks(packed.in_word()).map(pack).collect(), ".b32".to_owned());
+        }
         let code = format!(
-            "{}{}{}.v{}{} {}, {{{}}};",
+            "{}{}{}{}.v{}{ty} {}, {{{}}};",
             setup.text,
+            words.text,
             if planted!(Bug::StoredUnguarded) { String::new() } else { guard },
             self.opcode_without_type(last),
             values.len(),
-            element_type(group),
             self.place_of(last, group.offset + further),
             values.join(", "),
         );
@@ -294,6 +302,11 @@ impl Planner<'_, '_, '_, '_> {
         let (base, offset) = self.address(store.access.inst);
         memory(&base, offset + more)
     }
+}
+
+/// How the elements of a vector lie in words, if they do.
+fn packed(group: &AdjacentStores) -> Option<Packed> {
+    Packed::of(group.elements.len(), group.members[0].ty.bits(), group.register_bits)
 }
 
 /// The type of a vector's elements: the type that all stores have, or untyped bits of their size.

@@ -216,8 +216,7 @@ impl Opportunities<'_, '_, '_> {
         let mut modulus = self.options.widest_vector;
         while modulus > size {
             let count = (modulus / size) as usize;
-            let exists = matches!((count, size), (2 | 4, _) | (8, 4))
-                && (modulus <= MAX_VECTOR || size >= 4);
+            let exists = vector_exists(count, size, first.elements[0].register_bits);
             if exists
                 && let Some((base, multiples)) = self.remainder_of(trace, first.address, modulus)
             {
@@ -236,6 +235,18 @@ impl Opportunities<'_, '_, '_> {
             }
             modulus /= 2;
         }
+    }
+}
+
+/// Whether there is a vector of `count` elements of `size` bytes, or as many of them are words of one
+/// (PTX ISA, "ld": `.v8` is for elements of 4 bytes from `sm_100` on).
+pub(super) fn vector_exists(count: usize, size: i64, register_bits: u32) -> bool {
+    let bytes = count as i64 * size;
+    match count {
+        2 | 4 => bytes <= MAX_VECTOR || size >= 4,
+        8 if size == 4 => true,
+        8 | 16 => size < 4 && bytes <= MAX_VECTOR && register_bits <= 32,
+        _ => false,
     }
 }
 

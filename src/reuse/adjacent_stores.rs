@@ -9,8 +9,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::adjacent::MAX_APART;
-use super::alignment::{MAX_VECTOR, Multiple};
+use super::adjacent::{MAX_APART, vector_exists};
+use super::alignment::Multiple;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
 use super::opportunities::Opportunities;
 use super::refusal::Refusal;
@@ -324,9 +324,7 @@ impl Opportunities<'_, '_, '_> {
         let mut modulus = self.options.widest_vector;
         while modulus > size {
             let count = (modulus / size) as usize;
-            let exists = matches!((count, size), (2 | 4, _) | (8, 4))
-                && (modulus <= MAX_VECTOR || size >= 4);
-            if exists {
+            if vector_exists(count, size, 32) {
                 self.take_vectors(
                     trace,
                     run,
@@ -367,7 +365,9 @@ impl Opportunities<'_, '_, '_> {
             let start = window[0].0;
             let whole = window[count - 1].0 - start == bytes - size;
             let Some(members) = members(run, window, taken).filter(|_| whole) else { continue };
-            let Some(register_bits) = self.register_bits(run, window) else { continue };
+            let register_bits = self.register_bits(run, window);
+            let exists = |bits: &u32| vector_exists(count, size, *bits);
+            let Some(register_bits) = register_bits.filter(exists) else { continue };
             let Some((base, multiples)) = &base else {
                 refusal.get_or_insert(Refusal::NotAligned(bytes as u32));
                 continue;

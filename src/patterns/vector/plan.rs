@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::packed;
 use crate::cfg::Inst;
 use crate::emulate::{definitions, mentions};
 use crate::patterns::text::without_type;
-use crate::ptx::write::memory;
+use crate::ptx::write::{Code, Reg, memory, vector};
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 
@@ -61,13 +62,26 @@ impl Planner<'_, '_, '_, '_> {
         let (base, offset) = self.address(group.members[0].inst);
         let offset = offset + group.offset + i64::from(planted!(Bug::VectorOffset));
         let (guard, at) = (self.guard(first.guard), memory(&base, offset));
-        let code = format!(
-            "{guard}{}.v{}{} {{{}}}, {at};",
-            without_type(first.ast.opcode.text),
-            registers.len(),
-            element_type(group),
-            registers.join(", "),
-        );
+        let opcode = without_type(first.ast.opcode.text);
+        let load = |registers: &[String], ty: &str| {
+            let (count, registers) = (registers.len(), vector(registers));
+            format!("{guard}{opcode}.v{count}{ty} {registers}, {at};")
+        };
+        let code = match packed(group) {
+            None => load(&registers, &element_type(group)),
+            Some(packed) => {
+                let fresh = &mut self.plan.fresh;
+                let elements: Vec<&[String]> = registers.chunks(packed.in_word()).collect();
+                let words: Vec<Reg> = elements.iter().map(|_| fresh.word()).collect();
+                let how = (guard.as_str(), group.elements[0].0.ty.is_signed());
+                let mut code = Code::behind();
+                for (word, own) in words.iter().zip(elements) {
+                    packed.unpack((&mut code, fresh), how, word, own);
+                }
+                let words: Vec<String> = words.into_iter().map(String::from).collect();
+                load(&words, ".b32") + &code.text
+            }
+        };
         let code = match moves.remove(&group.members[0].inst) {
             Some(first) => format!("{code}\n\t{first}"),
             None => code,

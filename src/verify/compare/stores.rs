@@ -43,38 +43,43 @@ impl Comparison<'_, '_> {
         if split.overwritten {
             return self.overwritten(split, vector, &parts);
         }
+        let Some(&first) = parts.first() else { return self.missing_part(split) };
         let insts = match split.joined {
             true => &self.rewritten.flow.insts,
             false => &self.original.flow.insts,
         };
         let inst = &insts[split.vector as usize];
         let (element, space) = (element_bytes(inst), inst.ast.form.space());
-        let count = vector.operands.len() - 1;
-        let mut free: Vec<usize> = (0..count).collect();
+        let bytes = element * (vector.operands.len() - 1) as u32;
+        let others = match split.joined {
+            true => &self.original.flow.insts,
+            false => &self.rewritten.flow.insts,
+        };
+        let sizes = parts.iter().map(|part| element_bytes(&others[part.inst as usize]));
+        // Elements may be words that hold several of the parts' elements.
+        let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+        if least == 0 || least != most || !element.is_multiple_of(least) {
+            return self.unlike("the width", self.first_the_original(split, first, vector));
+        }
+        let values = self.in_elements(&vector.operands[1..], (element, least));
+        let mut free: Vec<usize> = (0..values.len()).collect();
         for part in parts {
             let pair = |of_part, of_vector| match split.joined {
                 true => (of_part, of_vector),
                 false => (of_vector, of_part),
             };
-            let events = if split.joined { (part, vector) } else { (vector, part) };
-            let others = match split.joined {
-                true => &self.original.flow.insts,
-                false => &self.rewritten.flow.insts,
-            };
-            if element_bytes(&others[part.inst as usize]) != element {
-                return self.unlike("the width", events);
-            }
+            let events = self.first_the_original(split, part, vector);
             if !self.both_happen(events, !split.copies.is_empty()) {
                 return;
             }
             for (number, &value) in part.operands[1..].iter().enumerate() {
-                let skipped = number as u64 * u64::from(element);
+                let skipped = number as u64 * u64::from(least);
                 let own = self.terms.arena.add_constant(part.operands[0], skipped);
-                let Some(at) = self.element(events, (own, vector), element, &free) else {
+                let Some(at) = self.element(events, (own, vector), least, &free) else {
                     return self.unlike("the address", events);
                 };
                 free.retain(|one| *one != at);
-                if !self.is_same(events, pair(value, vector.operands[1 + at])) {
+                if !self.is_same(events, pair(value, values[at])) {
                     return;
                 }
             }
@@ -82,7 +87,6 @@ impl Comparison<'_, '_> {
         if !free.is_empty() {
             return self.missing_part(split);
         }
-        let bytes = element * count as u32;
         let whole = Load {
             inst: vector.inst,
             block: vector.block,
@@ -98,6 +102,32 @@ impl Comparison<'_, '_> {
                 self.unknown(vector.inst, Some(split.parts[0]), reason);
             }
         }
+    }
+
+    /// A part of a group and the group's vector store, the original's event first.
+    fn first_the_original<'e>(
+        &self,
+        split: &Split,
+        part: &'e Event,
+        vector: &'e Event,
+    ) -> (&'e Event, &'e Event) {
+        if split.joined { (part, vector) } else { (vector, part) }
+    }
+
+    /// The values of elements of `bytes` bytes as values of `least` bytes each, by address.
+    fn in_elements(&mut self, values: &[TermId], (bytes, least): (u32, u32)) -> Vec<TermId> {
+        if bytes == least {
+            return values.to_vec();
+        }
+        let arena = &mut self.terms.arena;
+        let bits = 8 * least;
+        let places = (0..bytes / least).map(|at| (at * bits) as u8);
+        let of_value = |value: &TermId| {
+            let value = *value;
+            places.clone().map(move |low| (value, low))
+        };
+        let parts: Vec<(TermId, u8)> = values.iter().flat_map(of_value).collect();
+        parts.into_iter().map(|(value, low)| arena.extract(value, low, bits as u8)).collect()
     }
 
     /// Proves that a store does what several do that write the same bytes, one after the other. (Nothing that others

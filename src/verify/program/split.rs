@@ -1,5 +1,5 @@
-//! Stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
-//! or the reverse; and one store for several to the same bytes.
+//! Stores of one program that replace several stores of the other one: `st.v4` for four scalar stores, or of words for
+//! eight halves, or the reverse; and one store for several to the same bytes.
 //!
 //! In: two programs with the instructions that are matched already. Out: groups, each one vector store and the
 //! stores with its elements. This is only a guess by the texts; `stores` proves it: each element is stored at the
@@ -54,8 +54,19 @@ struct One<'s> {
     inst: u32,
     block: BlockId,
     matched: bool,
-    /// The words of a store's opcode without `.vN`, and N; `None` for other events.
-    store: Option<(Vec<&'s str>, usize)>,
+    /// What a store is like; `None` for other events.
+    store: Option<Stored<'s>>,
+}
+
+/// What a store is like.
+#[derive(PartialEq, Eq)]
+struct Stored<'s> {
+    /// The words of its opcode but for its type and `.vN`.
+    words: Vec<&'s str>,
+    /// Whether it stores several elements.
+    is_vector: bool,
+    /// Bits of all its elements.
+    bits: u32,
 }
 
 /// The events of a program; `matched` says of an instruction whether it has a partner.
@@ -74,7 +85,9 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(u32) -> bool) -> Vec<O
                     .filter(|word| !matches!(Modifier::of(word), Modifier::Type(_)))
                     .filter(|word| !matches!(*word, "v2" | "v4" | "v8"))
                     .collect();
-                (words, usize::from(inst.ast.form.elements().unwrap_or(1)))
+                let elements = u32::from(inst.ast.form.elements().unwrap_or(1));
+                let bits = inst.ast.form.types().last().map_or(0, |ty| ty.bits()) * elements;
+                Stored { words, is_vector: elements > 1, bits }
             });
             found.push(One { inst: at as u32, block, matched: matched(at as u32), store });
         }
@@ -302,25 +315,25 @@ pub(in crate::verify) fn are_versions(program: &Program<'_, '_>, a: BlockId, b: 
 }
 
 /// The stores next to a vector store in the order of the blocks, in the block that the same branch leads to, that store
-/// as many elements together.
+/// as many bits together.
 fn copies<'o, 's>(
     rewritten: &Program<'_, '_>,
     at: usize,
     events: &'o [One<'s>],
 ) -> Option<&'o [One<'s>]> {
     let vector = &events[at];
-    let (words, count) = vector.store.as_ref().filter(|(_, count)| *count > 1)?;
-    let elements = |one: &One<'s>, block: BlockId| {
-        let (own, elements) = one.store.as_ref()?;
-        (own == words && one.block == block && are_versions(rewritten, block, vector.block))
-            .then_some(*elements)
+    let stored = vector.store.as_ref().filter(|stored| stored.is_vector)?;
+    let bits = |one: &One<'s>, block: BlockId| {
+        let own = one.store.as_ref()?;
+        let alike = own.words == stored.words && one.block == block;
+        (alike && are_versions(rewritten, block, vector.block)).then_some(own.bits)
     };
     let length = |side: &mut dyn Iterator<Item = &'o One<'s>>| {
         let (mut block, mut sum) = (None, 0);
         for (number, one) in (1..).zip(side) {
-            sum += elements(one, *block.get_or_insert(one.block))?;
-            if sum >= *count {
-                return (sum == *count && number > 1).then_some(number);
+            sum += bits(one, *block.get_or_insert(one.block))?;
+            if sum >= stored.bits {
+                return (sum == stored.bits && number > 1).then_some(number);
             }
         }
         None
@@ -335,23 +348,23 @@ fn copies<'o, 's>(
 fn groups(vectors: &[One<'_>], parts: &[One<'_>], joined: bool) -> Vec<Split> {
     let (mut found, mut next) = (Vec::new(), 0);
     for vector in vectors.iter().filter(|one| !one.matched) {
-        let Some((words, count)) = vector.store.as_ref().filter(|(_, count)| *count > 1) else {
+        let Some(stored) = vector.store.as_ref().filter(|stored| stored.is_vector) else {
             continue;
         };
         let fits = |one: &One<'_>| {
-            let store = one.store.as_ref();
-            !one.matched && store.is_some_and(|(own, elements)| elements < count && own == words)
+            let is_part = |own: &Stored<'_>| own.bits < stored.bits && own.words == stored.words;
+            !one.matched && one.store.as_ref().is_some_and(is_part)
         };
-        // The number of parts from one on that have so many elements together.
+        // The number of parts from one on that have as many bits together.
         let length = |from: usize| {
-            let mut elements = 0;
+            let mut bits = 0;
             for (number, one) in (1..).zip(&parts[from..]) {
                 if !fits(one) || one.block != parts[from].block {
                     return None;
                 }
-                elements += one.store.as_ref().map_or(0, |(_, own)| *own);
-                if elements >= *count {
-                    return (elements == *count).then_some(number);
+                bits += one.store.as_ref().map_or(0, |own| own.bits);
+                if bits >= stored.bits {
+                    return (bits == stored.bits).then_some(number);
                 }
             }
             None
