@@ -4,7 +4,6 @@ mod plan;
 
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
-use super::packed::Packed;
 use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -74,12 +73,6 @@ impl Shape for Adjacent {
     }
 }
 
-/// How the elements of a vector lie in words, if they do.
-fn packed(group: &Adjacent) -> Option<Packed> {
-    let (element, _) = group.elements[0];
-    Packed::of(group.elements.len(), element.ty.bits(), element.register_bits)
-}
-
 /// Whether a vector load takes fewer cycles than the loads that it replaces.
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
@@ -101,7 +94,7 @@ fn weigh(
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let vector = Request { bytes: group.bytes as u32, ..requests[0] };
     let test = if group.multiples.is_empty() { 0 } else { TEST };
-    let unpack = packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
+    let unpack = plan::packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
     let instead = costs.load(&vector) + costs.instructions(1 + test + unpack);
     let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
     let limit = match () {

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::packed;
 use crate::cfg::Inst;
 use crate::emulate::{definitions, mentions};
+use crate::patterns::packed::Packed;
 use crate::patterns::text::without_type;
 use crate::ptx::write::{Code, Reg, memory, vector};
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
@@ -173,6 +173,12 @@ fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
         let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
         Multiple { of: known[&key], ..multiple.clone() }
     }
+}
+
+/// How the elements of a vector lie in words, if they do.
+pub(super) fn packed(group: &Adjacent) -> Option<Packed> {
+    let (element, _) = group.elements[0];
+    Packed::of(group.elements.len(), element.ty.bits(), element.register_bits)
 }
 
 /// The type of a vector's elements: the type that all have, or untyped bits of their size.

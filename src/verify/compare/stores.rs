@@ -44,17 +44,12 @@ impl Comparison<'_, '_> {
             return self.overwritten(split, vector, &parts);
         }
         let Some(&first) = parts.first() else { return self.missing_part(split) };
-        let insts = match split.joined {
-            true => &self.rewritten.flow.insts,
-            false => &self.original.flow.insts,
+        let (insts, others) = match split.joined {
+            true => (&self.rewritten.flow.insts, &self.original.flow.insts),
+            false => (&self.original.flow.insts, &self.rewritten.flow.insts),
         };
         let inst = &insts[split.vector as usize];
         let (element, space) = (element_bytes(inst), inst.ast.form.space());
-        let bytes = element * (vector.operands.len() - 1) as u32;
-        let others = match split.joined {
-            true => &self.original.flow.insts,
-            false => &self.rewritten.flow.insts,
-        };
         let sizes = parts.iter().map(|part| element_bytes(&others[part.inst as usize]));
         // Elements may be words that hold several of the parts' elements.
         let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
@@ -62,6 +57,32 @@ impl Comparison<'_, '_> {
             return self.unlike("the width", self.first_the_original(split, first, vector));
         }
         let values = self.in_elements(&vector.operands[1..], (element, least));
+        if !self.parts_are_elements(split, (vector, &values), &parts, least) || !split.joined {
+            return;
+        }
+        let whole = Load {
+            inst: vector.inst,
+            block: vector.block,
+            condition: vector.condition,
+            space,
+            address: vector.operands[0],
+            bytes: least * values.len() as u32,
+        };
+        let place = self.place(whole.block);
+        if !self.is_aligned(&place, &whole) {
+            let reason = self.says_alignment(&whole);
+            self.unknown(vector.inst, Some(split.parts[0]), reason);
+        }
+    }
+
+    /// Proves that the elements of some parts, of `bytes` bytes each, are the values of a vector store, each once.
+    fn parts_are_elements(
+        &mut self,
+        split: &Split,
+        (vector, values): (&Event, &[TermId]),
+        parts: &[&Event],
+        bytes: u32,
+    ) -> bool {
         let mut free: Vec<usize> = (0..values.len()).collect();
         for part in parts {
             let pair = |of_part, of_vector| match split.joined {
@@ -70,38 +91,25 @@ impl Comparison<'_, '_> {
             };
             let events = self.first_the_original(split, part, vector);
             if !self.both_happen(events, !split.copies.is_empty()) {
-                return;
+                return false;
             }
             for (number, &value) in part.operands[1..].iter().enumerate() {
-                let skipped = number as u64 * u64::from(least);
+                let skipped = number as u64 * u64::from(bytes);
                 let own = self.terms.arena.add_constant(part.operands[0], skipped);
-                let Some(at) = self.element(events, (own, vector), least, &free) else {
-                    return self.unlike("the address", events);
+                let Some(at) = self.element(events, (own, vector), bytes, &free) else {
+                    self.unlike("the address", events);
+                    return false;
                 };
                 free.retain(|one| *one != at);
                 if !self.is_same(events, pair(value, values[at])) {
-                    return;
+                    return false;
                 }
             }
         }
         if !free.is_empty() {
-            return self.missing_part(split);
+            self.missing_part(split);
         }
-        let whole = Load {
-            inst: vector.inst,
-            block: vector.block,
-            condition: vector.condition,
-            space,
-            address: vector.operands[0],
-            bytes,
-        };
-        if split.joined {
-            let place = self.place(whole.block);
-            if !self.is_aligned(&place, &whole) {
-                let reason = self.says_alignment(&whole);
-                self.unknown(vector.inst, Some(split.parts[0]), reason);
-            }
-        }
+        free.is_empty()
     }
 
     /// A part of a group and the group's vector store, the original's event first.

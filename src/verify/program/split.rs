@@ -54,11 +54,11 @@ struct One<'s> {
     inst: u32,
     block: BlockId,
     matched: bool,
-    /// What a store is like; `None` for other events.
+    /// The kind of a store; `None` for other events.
     store: Option<Stored<'s>>,
 }
 
-/// What a store is like.
+/// The kind of a store.
 #[derive(PartialEq, Eq)]
 struct Stored<'s> {
     /// The words of its opcode but for its type and `.vN`.
