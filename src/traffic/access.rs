@@ -14,7 +14,7 @@ use super::races::{self, Race};
 use super::shape::{BlockShape, LANES, Warp};
 use super::warps::Warps;
 use crate::cfg::{BlockId, Flow};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
@@ -157,8 +157,8 @@ pub struct Split {
 pub struct Traffic {
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
-    /// Both sides of each `cp.async`, and the rows of `ldmatrix` and `stmatrix`; their index is that into
-    /// [`KernelTrace::moved`].
+    /// Both sides of each `cp.async`, the rows of `ldmatrix` and `stmatrix`, the matrices of `wmma` in global memory;
+    /// their index is that into [`KernelTrace::moved`].
     pub moved: Vec<AccessTraffic>,
     /// Branches that split every warp.
     pub splits: Vec<Split>,
@@ -240,6 +240,8 @@ impl Counter<'_, '_, '_> {
         let space = self.home(access);
         let counted = match space {
             StateSpace::Global | StateSpace::Generic => Counted::Sectors,
+            // Wavefronts depend on which lane holds which element, and PTX does not say that.
+            StateSpace::Shared if opcode == Opcode::Wmma => return None,
             StateSpace::Shared if kind.is_atomic() => Counted::Passes,
             StateSpace::Shared => Counted::Wavefronts,
             _ => return None,
@@ -254,6 +256,8 @@ impl Counter<'_, '_, '_> {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
         };
+        // (The parts of a matrix are not those of lanes.)
+        let stride = stride.filter(|_| opcode != Opcode::Wmma);
         let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
@@ -270,13 +274,16 @@ impl Counter<'_, '_, '_> {
         })
     }
 
-    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix.
+    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix; of `wmma` as many as the
+    /// matrix has parts.
     fn lanes(&self, access: &Access) -> usize {
-        let form = &self.flow.insts[access.inst as usize].ast.form;
+        let inst = &self.flow.insts[access.inst as usize];
+        let form = &inst.ast.form;
         let all = self.context.shape.lanes();
         match form.opcode {
             Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X1) => all.min(8),
             Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X2) => all.min(16),
+            Opcode::Wmma => WmmaMatrix::of(inst).map_or(all, |matrix| all.min(matrix.parts)),
             _ => all,
         }
     }

@@ -4,6 +4,7 @@ use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use super::requests::{counted, fact};
 use super::structs::Group;
+use crate::isa::Opcode;
 use crate::traffic::{AccessKind, AccessTraffic, SECTOR, Span, Stride};
 
 /// A longer stride is not shown: nobody would read it.
@@ -24,15 +25,26 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
             continue;
         }
         let load = traffic.kind == AccessKind::Load;
+        let is_matrix = subject.inst(traffic.inst).ast.form.opcode == Opcode::Wmma;
         found.push(Found {
             rule: if load { Rule::UncoalescedLoad } else { Rule::UncoalescedStore },
             level: Level::Warning,
             inst: traffic.inst,
             message: fact(traffic.kind, span, traffic.bytes),
-            label: Some(distance(subject, traffic, span)),
-            help: "let neighbouring threads access neighbouring elements (another layout or order of loops), or move a \
-                   tile together through shared memory"
-                .to_owned(),
+            label: Some(match is_matrix {
+                true => "the matrix's rows use a part of their sectors".to_owned(),
+                false => distance(subject, traffic, span),
+            }),
+            help: match is_matrix {
+                true => {
+                    "store the rows of a tile one behind the other, or move the tile through shared memory"
+                }
+                false => {
+                    "let neighbouring threads access neighbouring elements (another layout or order of loops), or move \
+                     a tile together through shared memory"
+                }
+            }
+            .to_owned(),
             waste: span.max - span.ideal,
         });
     }
