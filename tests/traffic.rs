@@ -135,3 +135,13 @@ fn requests_cost_what_the_interpreter_counts() {
     );
     assert!(*exact > 500 && *ranges > 20, "{tally:?}");
 }
+
+/// Each `wmma.load` and `wmma.store` of global memory is one request for a whole matrix.
+#[test]
+fn matrices_cost_what_the_interpreter_counts() {
+    let Tally { exact, ranges, bounds, irregular, wrong } =
+        file(&root().join("tests/lint/matrices.ptx"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let counts = (exact, ranges, bounds, irregular);
+    assert!(exact >= 6 && ranges >= 1 && bounds == 0 && irregular == 0, "{counts:?}");
+}

@@ -9,6 +9,7 @@ use super::state::State;
 use super::symbols::{Function, LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
 use super::window::Window;
+use super::wmma::WmmaMatrix;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, Shape};
@@ -88,7 +89,7 @@ pub(super) fn record<'s>(
     state.accesses.len() - 1
 }
 
-/// Adds what `cp.async`, `ldmatrix` and `stmatrix` access to [`KernelTrace::moved`](super::KernelTrace::moved).
+/// Adds what `cp.async`, `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store` access to [`KernelTrace::moved`](super::KernelTrace::moved).
 pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guard: Option<TermId>) {
     let form = &inst.ast.form;
     let is_copy = form.opcode == Opcode::Cp
@@ -102,7 +103,13 @@ pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guar
         }
         _ => None,
     };
+    let matrix = WmmaMatrix::of(inst);
+    let bytes = matrix.map(|matrix| matrix.part_bytes).or(bytes);
     let sides: &[(Effect, usize, StateSpace, u32)] = match (form.opcode, bytes) {
+        (Opcode::Wmma, Some(bytes)) if matrix.is_some() => match form.has(Qualifier::Store) {
+            true => &[(Effect::Store, 0, form.space(), bytes)],
+            false => &[(Effect::Load, 1, form.space(), bytes)],
+        },
         (Opcode::Cp, Some(bytes @ (4 | 8 | 16))) if is_copy => &[
             (Effect::Store, 0, StateSpace::Shared, bytes),
             (Effect::Load, 1, StateSpace::Global, bytes),
@@ -113,7 +120,11 @@ pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guar
     };
     for &(effect, operand, space, bytes) in sides {
         let Some(&Arg::Memory { base, offset, .. }) = inst.args.get(operand) else { continue };
-        let address = address_of(state, base, offset);
+        let start = address_of(state, base, offset);
+        let address = match matrix {
+            Some(matrix) => start.and_then(|start| matrix.part(state, inst, start)),
+            None => start,
+        };
         state.moved.push(Access {
             inst: state.at,
             block: state.block,

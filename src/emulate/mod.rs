@@ -8,7 +8,7 @@
 //!
 //! From the ground up: `symbols` and `special` say what terms stand for; `effects` and `forms` classify
 //! instructions; `semantics` computes terms from operands and knows no machine, and `numbers` numbers from numbers; `registers` and `state`
-//! hold what is true at one instruction; `operands`, `compute`, `memory` and `barriers` emulate one
+//! hold what is true at one instruction; `operands`, `compute`, `memory`, `wmma` and `barriers` emulate one
 //! instruction on that state; `joins`, `loops` and `branches` lead it from block to block; `machine`
 //! steps through all of them; `resolve` and `uniform` finish the trace.
 
@@ -35,6 +35,7 @@ mod symbols;
 mod trace;
 mod uniform;
 mod window;
+mod wmma;
 
 pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
@@ -45,3 +46,4 @@ pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, Held, KernelTrace, Widened};
 pub use uniform::Uniformity;
+pub use wmma::WmmaMatrix;

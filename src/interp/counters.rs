@@ -37,9 +37,9 @@ pub struct Counters {
     pub global_store_requests: u64,
     /// Distinct 128-byte lines, summed over these stores.
     pub global_store_wavefronts: u64,
-    /// Distinct 32-byte sectors, summed over loads from global memory; those of `wmma` and of bulk copies are not counted.
+    /// Distinct 32-byte sectors, summed over loads from global memory; those of bulk copies are not counted.
     pub global_load_sectors: u64,
-    /// Distinct 32-byte sectors, summed over stores to global memory, with the same exceptions.
+    /// Distinct 32-byte sectors, summed over stores to global memory, with the same exception.
     pub global_store_sectors: u64,
     /// Loads from and stores to shared memory.
     pub shared_requests: u64,

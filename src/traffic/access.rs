@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::active::{self, Active};
 use super::alignment::Aligned;
 use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
 use super::evaluate::{Context, Value};
@@ -13,8 +14,8 @@ use super::partial::{self, Partial};
 use super::races::{self, Race};
 use super::shape::{BlockShape, LANES, Warp};
 use super::warps::Warps;
-use crate::cfg::{BlockId, Flow};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity};
+use crate::cfg::{BlockId, Flow, PostDominators};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
@@ -129,6 +130,8 @@ pub struct AccessTraffic {
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
+    /// The lanes of a load or store of global memory, if they are known and are fewer than the warp has.
+    pub active: Option<Active>,
     /// Low bits of lane 0's address that are known, at most 7, and their value.
     pub base: Option<(u32, i64)>,
 }
@@ -157,8 +160,8 @@ pub struct Split {
 pub struct Traffic {
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessTraffic>,
-    /// Both sides of each `cp.async`, and the rows of `ldmatrix` and `stmatrix`; their index is that into
-    /// [`KernelTrace::moved`].
+    /// Both sides of each `cp.async`, the rows of `ldmatrix` and `stmatrix`, the matrices of `wmma` in global memory;
+    /// their index is that into [`KernelTrace::moved`].
     pub moved: Vec<AccessTraffic>,
     /// Branches that split every warp.
     pub splits: Vec<Split>,
@@ -201,6 +204,7 @@ impl Traffic {
             context,
             aligned: &aligned,
             warps,
+            behind: PostDominators::of(flow),
             spans: Spans::default(),
             one_by_one: 0,
         };
@@ -223,6 +227,7 @@ struct Counter<'a, 'm, 's> {
     context: Context<'a>,
     aligned: &'a Aligned,
     warps: Warps<'a, 'm, 's>,
+    behind: PostDominators,
     spans: Spans,
     one_by_one: usize,
 }
@@ -240,6 +245,8 @@ impl Counter<'_, '_, '_> {
         let space = self.home(access);
         let counted = match space {
             StateSpace::Global | StateSpace::Generic => Counted::Sectors,
+            // Wavefronts depend on which lane holds which element, and PTX does not say that.
+            StateSpace::Shared if opcode == Opcode::Wmma => return None,
             StateSpace::Shared if kind.is_atomic() => Counted::Passes,
             StateSpace::Shared => Counted::Wavefronts,
             _ => return None,
@@ -254,6 +261,12 @@ impl Counter<'_, '_, '_> {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
         };
+        // (The parts of a matrix are not those of lanes.)
+        let stride = stride.filter(|_| opcode != Opcode::Wmma);
+        let is_partial =
+            counted == Counted::Sectors && !kind.is_atomic() && (2..32).contains(&lanes);
+        let active = access.address.filter(|_| is_partial);
+        let active = active.and_then(|address| self.active(access, address, &facts));
         let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
@@ -266,17 +279,42 @@ impl Counter<'_, '_, '_> {
             stride,
             spread,
             lanes,
+            active,
             base,
         })
     }
 
-    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix.
-    fn lanes(&self, access: &Access) -> usize {
+    /// The lanes that execute an access, if they are known, and what their request costs.
+    fn active(&mut self, access: &Access, address: TermId, facts: &Facts) -> Option<Active> {
         let form = &self.flow.insts[access.inst as usize].ast.form;
+        if matches!(form.opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix) {
+            return None;
+        }
+        let (warp, lanes) = active::lanes(&mut self.warps, &self.behind, access, facts)?;
+        let lanes: Vec<usize> = (0..LANES).filter(|&lane| lanes[lane]).collect();
+        let Value::Known(sum) = self.warps.value(warp, access.block, address) else { return None };
+        if !(2..LANES).contains(&lanes.len()) {
+            return None;
+        }
+        let span = self.counted(access, &sum, (warp, &lanes), Counted::Sectors, facts)?.span()?;
+        let warp = match warp {
+            Warp::Row => None,
+            Warp::From(first) => Some(first / LANES as u64),
+            Warp::Numbered(number) => Some(number),
+        };
+        Some(Active { lanes: lanes.iter().fold(0, |bits, lane| bits | 1 << lane), warp, span })
+    }
+
+    /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix; of `wmma` as many as the
+    /// matrix has parts.
+    fn lanes(&self, access: &Access) -> usize {
+        let inst = &self.flow.insts[access.inst as usize];
+        let form = &inst.ast.form;
         let all = self.context.shape.lanes();
         match form.opcode {
             Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X1) => all.min(8),
             Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X2) => all.min(16),
+            Opcode::Wmma => WmmaMatrix::of(inst).map_or(all, |matrix| all.min(matrix.parts)),
             _ => all,
         }
     }
@@ -350,7 +388,8 @@ impl Counter<'_, '_, '_> {
         facts: &Facts,
     ) -> (Spread, Option<Stride>) {
         let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
-        let any = Spread::Any(Span::of_any(counted, bytes, self.lanes(access)));
+        let lanes: Vec<usize> = (0..self.lanes(access)).collect();
+        let any = Spread::Any(Span::of_any(counted, bytes, lanes.len()));
         let mut warps = shape.warps();
         let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
@@ -364,7 +403,7 @@ impl Counter<'_, '_, '_> {
                 Value::Data => (Spread::Irregular, None),
                 Value::Unknown => (any, None),
                 Value::Known(sum) => {
-                    let counted = self.counted(access, &sum, warp, counted, facts);
+                    let counted = self.counted(access, &sum, (warp, &lanes), counted, facts);
                     (counted.unwrap_or(any), stride(&sum))
                 }
             };
@@ -379,22 +418,30 @@ impl Counter<'_, '_, '_> {
         (found.unwrap_or(any), stride)
     }
 
+    /// The cost of the request of some lanes of a warp, in ascending order.
     fn counted(
         &mut self,
         access: &Access,
         sum: &LaneSum,
-        warp: Warp,
+        (warp, lanes): (Warp, &[usize]),
         counted: Counted,
         facts: &Facts,
     ) -> Option<Spread> {
         let (varying, first) = sum.split();
-        let lanes = self.lanes(access);
+        let of_lanes = |all: [i64; LANES]| -> [i64; LANES] {
+            std::array::from_fn(|at| lanes.get(at).map_or(0, |&lane| all[lane]))
+        };
         let evaluator = self.warps.evaluator(warp, access.block);
         let known_bits = evaluator.alignments.of_sum(&first, true).min(7);
         let mut unknowns = Vec::new();
         for (factor, coefficients) in varying.parts().iter().filter(|(f, _)| !f.is_empty()) {
             let zeros = evaluator.alignments.of_factor(factor).min(40);
-            unknowns.push(Unknown { zeros, low: 0, high: 0, lanes: coefficients.lanes() });
+            unknowns.push(Unknown {
+                zeros,
+                low: 0,
+                high: 0,
+                lanes: of_lanes(coefficients.lanes()),
+            });
         }
         let factors = varying.parts().iter().filter(|(factor, _)| !factor.is_empty());
         for (unknown, (factor, _)) in unknowns.iter_mut().zip(factors) {
@@ -403,10 +450,10 @@ impl Counter<'_, '_, '_> {
         let pattern = Pattern {
             counted,
             bytes: i64::from(access.bytes()),
-            lanes,
+            lanes: lanes.len(),
             known_bits,
             base: first.numbers_only()[0].rem_euclid(128),
-            numbers: varying.numbers_only(),
+            numbers: of_lanes(varying.numbers_only()),
             unknowns,
         };
         self.spans.of(pattern).map(Spread::Counted)

@@ -28,7 +28,7 @@ pub(super) struct Unknown {
     pub low: i64,
     /// The greatest value.
     pub high: i64,
-    /// The integers; 0 in lane 0.
+    /// The integers.
     pub lanes: [i64; LANES],
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Pattern {
     pub counted: Counted,
     /// Bytes of each lane, of which its address is a multiple.
     pub bytes: i64,
-    /// Lanes that take part, from lane 0 on.
+    /// How many lanes take part. What is said per lane is said of these, one after the other.
     pub lanes: usize,
     /// Low bits of the base that are known.
     pub known_bits: u32,
     /// Their value.
     pub base: i64,
-    /// The numbers; 0 in lane 0.
+    /// The numbers.
     pub numbers: [i64; LANES],
     /// Factors that differ between lanes.
     pub unknowns: Vec<Unknown>,
@@ -60,7 +60,8 @@ pub struct Span {
     pub max: u32,
     /// The count that would hold the same bytes.
     pub ideal: u32,
-    /// From which absolute value of the unknown factor on the count is always the greatest.
+    /// The least value above zero of the unknown factor from which on the count is always the greatest; 0 if it is for
+    /// all of them, `None` if there is no such value, or more than one factor.
     pub from: Option<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Span {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
             ideal: if other.max > self.max { other.ideal } else { self.ideal },
-            from: self.from.max(other.from),
+            from: self.from.zip(other.from).map(|(one, other)| one.max(other)),
         }
     }
 
@@ -182,7 +183,7 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
         return by_groups(pattern);
     }
     let mut span: Option<Span> = None;
-    let mut counts: Vec<(u64, Span)> = Vec::new();
+    let mut counts: Vec<(i64, u32)> = Vec::new();
     for value in (first..=last).map(|value| value * step) {
         let mut all = pattern.numbers;
         for (number, by) in all.iter_mut().zip(&unknown.lanes) {
@@ -190,13 +191,24 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
         }
         if let Some(one) = over_bases(pattern, &all) {
             span = Some(span.map_or(one, |span| span.join(one)));
-            counts.push((value.unsigned_abs(), one));
+            counts.push((value, one.max));
         }
     }
     let mut span = span?;
-    let below = counts.iter().filter(|(_, one)| one.max < span.max).map(|(value, _)| *value).max();
-    span.from = Some(below.map_or(0, |below| below + step as u64));
+    span.from = greatest_from(&counts, span.max, beyond);
     Some(span)
+}
+
+/// The value from which on a count is the greatest one, of counts by values in ascending order. (Behind `beyond`
+/// counts repeat, so one that is less there is so for ever.)
+fn greatest_from(counts: &[(i64, u32)], most: u32, beyond: i64) -> Option<u64> {
+    let positive = counts.iter().filter(|(value, _)| *value > 0);
+    let Some(below) = positive.filter(|(_, count)| *count < most).map(|(value, _)| *value).max()
+    else {
+        return Some(0);
+    };
+    let next = counts.iter().map(|(value, _)| *value).find(|value| *value > below);
+    next.filter(|_| below <= beyond).map(|value| value as u64)
 }
 
 /// Bounds for factors that move lanes independently: lanes that all factors move alike keep their distances.
@@ -236,7 +248,12 @@ fn by_groups(pattern: &Pattern) -> Option<Span> {
 mod tests {
     use super::*;
 
-    crate::unit_tests!(rows_at_all_bases, columns_of_unknown_length, tiles_of_two_rows);
+    crate::unit_tests!(
+        rows_at_all_bases,
+        columns_of_unknown_length,
+        tiles_of_two_rows,
+        the_least_value_of_the_greatest_count
+    );
 
     fn pattern(stride: i64, known_bits: u32) -> Pattern {
         Pattern {
@@ -281,6 +298,48 @@ mod tests {
         assert_eq!(span(Pattern { unknowns: vec![any], ..columns.clone() }).0, 1);
         let two = Unknown { lanes: unknown.lanes.map(|one| one / 2), ..unknown.clone() };
         assert_eq!(span(Pattern { unknowns: vec![unknown, two], ..columns }), (1, 32, 4));
+    }
+
+    /// Counts of the values around the threshold, one by one.
+    fn the_least_value_of_the_greatest_count() {
+        // Bytes of a lane, bytes per unit of the factor, known bits of the base and their value, the threshold.
+        for (bytes, times, known_bits, base, from) in [
+            (1, 1, 8, 0, 32),
+            (1, 1, 8, 31, 31),
+            (1, 1, 0, 0, 31),
+            (2, 2, 8, 30, 16),
+            (2, 1, 8, 30, 32),
+            (4, 1, 8, 0, 32),
+            (4, 4, 2, 0, 8),
+            (16, 16, 8, 16, 2),
+        ] {
+            let lanes = std::array::from_fn(|lane| times * lane as i64);
+            let unknown = Unknown { zeros: 0, low: i64::MIN, high: i64::MAX, lanes };
+            let shape = Pattern { bytes, base, ..pattern(0, known_bits) };
+            let of_all = Pattern { unknowns: vec![unknown], ..shape.clone() };
+            let found = Spans::default().of(of_all).expect("a span");
+            assert_eq!((found.max, found.from), (32, Some(from)), "{shape:?}");
+            let counts: Vec<(i64, u32)> = (1..200)
+                .filter_map(|value| {
+                    let span = over_bases(&shape, &lanes.map(|lane| lane * value))?;
+                    Some((value, span.max))
+                })
+                .collect();
+            let before = counts.iter().rfind(|(value, _)| *value < from as i64);
+            assert!(before.is_none_or(|(_, count)| *count < 32), "{shape:?}");
+            let mut behind = counts.iter().filter(|(value, _)| *value >= from as i64);
+            assert!(behind.all(|(_, count)| *count == 32), "{shape:?}");
+        }
+        // Rows of 16 bytes: two sectors each, but one where the distance is a multiple of 16.
+        let unknown = Unknown {
+            zeros: 0,
+            low: 1,
+            high: i64::MAX,
+            lanes: std::array::from_fn(|lane| 4 * (lane as i64 / 4)),
+        };
+        let numbers = std::array::from_fn(|lane| 4 * (lane as i64 % 4));
+        let rows = Pattern { numbers, unknowns: vec![unknown], ..pattern(0, 8) };
+        assert_eq!(Spans::default().of(rows).expect("a span").from, None);
     }
 
     fn tiles_of_two_rows() {

@@ -16,10 +16,11 @@
 //! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
 //! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors and wavefronts of 32
 //! addresses; `bounds`: the least and greatest count of a pattern; `warps`: the warps of a block;
-//! `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
+//! `active`: accesses of some lanes of a warp; `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
 //! numbers for programs.
 
 mod access;
+mod active;
 mod alignment;
 mod bounds;
 mod count;
@@ -32,6 +33,7 @@ mod shape;
 mod warps;
 
 pub use access::{AccessKind, AccessTraffic, Assumed, Spread, Stride, Traffic};
+pub use active::Active;
 pub use bounds::Span;
 pub use count::{SECTOR, passes, wavefronts};
 pub use partial::Partial;

@@ -43,7 +43,7 @@ impl Spaces<'_> {
             self.parts(what, &addresses, FULL, |part, home| {
                 tally.add_lines(part, home);
                 // Rows of 16 bytes, as eight lanes each give them.
-                if index == 0 && home == StateSpace::Shared && fragment.stride.is_none() {
+                if index == 0 && home == StateSpace::Shared && fragment.in_rows {
                     let givers = FULL >> (LANES - fragment.givers);
                     let cost = wavefronts(&base.addresses, givers, 16);
                     counters.shared_wavefronts += cost;
@@ -83,15 +83,7 @@ impl Spaces<'_> {
                 Ok(())
             })?;
         }
-        if fragment.store {
-            counters.global_store_requests += u64::from(tally.global);
-            counters.global_store_wavefronts += tally.distinct();
-        } else {
-            counters.global_load_requests += u64::from(tally.global);
-            counters.global_load_wavefronts += tally.distinct();
-        }
-        // (Several steps are no single request.)
-        tally.count_others(counters, 0);
+        tally.count_matrix(counters, fragment.store);
         Ok(())
     }
 }

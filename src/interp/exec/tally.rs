@@ -19,7 +19,7 @@ pub(super) struct Tally {
     pub sectors: u64,
     /// Wavefronts of shared memory.
     pub banks: u64,
-    /// The lines themselves, for an instruction that accesses memory in several steps.
+    /// The sectors themselves, for an instruction that accesses memory in several steps.
     touched: Vec<(Option<usize>, u64)>,
 }
 
@@ -46,20 +46,41 @@ impl Tally {
         }
     }
 
-    /// As [`Tally::add`], for one of several steps: a line counts once, however many steps touch it.
+    /// As [`Tally::add`], for one of several steps: a line or sector counts once, however many steps touch it.
     pub(super) fn add_lines(&mut self, part: &Part<'_>, home: StateSpace) {
         self.add(part, home);
         if home == StateSpace::Global {
             let region = part.window.region;
-            self.touched.extend(lanes(part.lanes).map(|lane| (region, part.offsets[lane] >> 7)));
+            self.touched.extend(lanes(part.lanes).map(|lane| (region, part.offsets[lane] >> 5)));
         }
     }
 
-    /// Distinct lines that all steps together have touched.
-    pub(super) fn distinct(&mut self) -> u64 {
+    /// Counts the request of a whole warp for a matrix, which is that of all steps together, whichever lane has which
+    /// element.
+    pub(super) fn count_matrix(&mut self, counters: &mut Counters, store: bool) {
+        let (lines, sectors) = self.distinct();
+        if store {
+            counters.global_store_requests += u64::from(self.global);
+            counters.global_store_wavefronts += lines;
+            counters.global_store_sectors += sectors;
+        } else {
+            counters.global_load_requests += u64::from(self.global);
+            counters.global_load_wavefronts += lines;
+            counters.global_load_sectors += sectors;
+        }
+        if self.global && !self.shared && !self.local {
+            counters.full.note(sectors);
+        }
+        self.count_others(counters, 0);
+    }
+
+    /// Distinct lines and sectors that all steps together have touched.
+    fn distinct(&mut self) -> (u64, u64) {
         self.touched.sort_unstable();
         self.touched.dedup();
-        self.touched.len() as u64
+        let line = |&(region, sector): &(Option<usize>, u64)| (region, sector >> 2);
+        let lines = self.touched.chunk_by(|a, b| line(a) == line(b)).count();
+        (lines as u64, self.touched.len() as u64)
     }
 
     /// Counts requests to shared and local memory, and what the request of a full warp costs.

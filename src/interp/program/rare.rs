@@ -103,6 +103,8 @@ pub(crate) struct FragmentMove {
     pub givers: usize,
     /// What the address operands must be multiples of, in bytes.
     pub align: u32,
+    /// Whether each lane names a row of 16 bytes (`ldmatrix`, `stmatrix`), and not the first element of the matrix (`wmma`).
+    pub in_rows: bool,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub bytes: u32,
     /// Where each element of a lane lives: its register, and the first bit in it. The elements of

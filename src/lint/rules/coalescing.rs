@@ -2,9 +2,12 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use super::requests::{counted, fact};
+use super::requests::{counted, fact, fact_of_some};
 use super::structs::Group;
-use crate::traffic::{AccessKind, AccessTraffic, SECTOR, Span, Stride};
+use crate::emulate::Access;
+use crate::isa::Opcode;
+use crate::ptx::StateSpace;
+use crate::traffic::{AccessKind, AccessTraffic, Active, SECTOR, Span, Stride};
 
 /// A longer stride is not shown: nobody would read it.
 const LONGEST_STRIDE: usize = 60;
@@ -13,7 +16,10 @@ const LONGEST_STRIDE: usize = 60;
 pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in subject.traffic.all() {
-        let Some(span) = counted(traffic) else { continue };
+        // Of the lanes that execute it, where these are not all and no other access uses the rest of the sectors.
+        let active = traffic.active.filter(|_| !shares_sectors(subject, traffic));
+        let of_some = active.map(|active| active.span);
+        let Some(span) = counted(traffic).or(of_some) else { continue };
         // (Members of structs have a rule of their own.)
         if groups.iter().any(|group| group.has(traffic.inst)) {
             continue;
@@ -24,19 +30,52 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
             continue;
         }
         let load = traffic.kind == AccessKind::Load;
+        let is_matrix = subject.inst(traffic.inst).ast.form.opcode == Opcode::Wmma;
         found.push(Found {
             rule: if load { Rule::UncoalescedLoad } else { Rule::UncoalescedStore },
-            level: Level::Warning,
+            // (What one warp of a block does costs little.)
+            level: match active {
+                Some(Active { warp: Some(_), .. }) => Level::Note,
+                _ => Level::Warning,
+            },
             inst: traffic.inst,
-            message: fact(traffic.kind, span, traffic.bytes),
-            label: Some(distance(subject, traffic, span)),
-            help: "let neighbouring threads access neighbouring elements (another layout or order of loops), or move a \
-                   tile together through shared memory"
-                .to_owned(),
+            message: match &active {
+                Some(active) => fact_of_some(traffic.kind, active, traffic.bytes),
+                None => fact(traffic.kind, span, traffic.bytes),
+            },
+            label: Some(match is_matrix {
+                true => "the matrix's rows use a part of their sectors".to_owned(),
+                false if active.is_some() => {
+                    format!("neighbouring {}", distance(subject, traffic, span))
+                }
+                false => distance(subject, traffic, span),
+            }),
+            help: match is_matrix {
+                true => {
+                    "store the rows of a tile one behind the other, or move the tile through shared memory"
+                }
+                false => {
+                    "let neighbouring threads access neighbouring elements (another layout or order of loops), or move \
+                     a tile together through shared memory"
+                }
+            }
+            .to_owned(),
             waste: span.max - span.ideal,
         });
     }
     found
+}
+
+/// Whether another access of the function has the same address but for a number.
+fn shares_sectors(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> bool {
+    let trace = subject.trace;
+    let all = || trace.accesses.iter().chain(&trace.moved);
+    let outline =
+        |access: &Access| access.address.map(|address| trace.arena.linear_parts(address).1);
+    let is_own =
+        |access: &&Access| access.inst == traffic.inst && access.space != StateSpace::Shared;
+    let own = all().find(is_own).and_then(outline);
+    own.is_some() && all().any(|other| other.inst != traffic.inst && outline(other) == own)
 }
 
 /// How far lanes lie apart, and from which value of a parameter on that costs most.

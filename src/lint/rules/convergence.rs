@@ -70,7 +70,7 @@ fn bits(subject: &Subject<'_, '_, '_>, arg: &Arg<'_>) -> Option<u32> {
 }
 
 /// "lanes 0 to 15", "lane 3", "16 lanes".
-fn lanes(set: u32) -> String {
+pub(super) fn lanes(set: u32) -> String {
     let (first, count) = (set.trailing_zeros(), set.count_ones());
     let is_row = u64::from(set) >> first == (1 << count) - 1;
     match count {

@@ -39,20 +39,24 @@ pub(super) fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found
 }
 
-/// Whether each lane loads from an address of its own, so that lanes may get different values.
-fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> bool {
+/// Whether the lanes of a load have addresses of their own, so that they may get different values; `None` if the address
+/// depends on data.
+fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> Option<bool> {
     let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == inst);
-    traffic.is_some_and(|traffic| {
-        traffic.spread != Spread::Irregular && traffic.stride != Some(Stride::Constant(0))
-    })
+    let Some(traffic) = traffic else { return Some(false) };
+    match traffic.spread {
+        Spread::Irregular => None,
+        _ => Some(traffic.stride != Some(Stride::Constant(0))),
+    }
 }
 
-/// The load of different values in different lanes that an address is made from.
+/// The load of different values in different lanes that an address is made from: of a chain of loads the last.
 fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
     let arena = &subject.trace.arena;
-    let mut open = vec![address];
+    // Each term with the last load of the chain from it to the address.
+    let mut open = vec![(address, None)];
     let mut seen = std::collections::BTreeSet::new();
-    while let Some(term) = open.pop() {
+    while let Some((term, mut chain)) = open.pop() {
         if !seen.insert(term) || seen.len() > MAX_TERMS {
             continue;
         }
@@ -64,14 +68,17 @@ fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
                         && access.address.is_some()
                         && access.address == from
                 };
-                let load = subject.trace.accesses.iter().find(is_meant);
-                if let Some(load) = load.filter(|load| differs(subject, load.inst)) {
-                    return Some(load.inst);
+                if let Some(load) = subject.trace.accesses.iter().find(is_meant) {
+                    match differs(subject, load.inst) {
+                        Some(true) => return Some(chain.unwrap_or(load.inst)),
+                        None => chain = chain.or(Some(load.inst)),
+                        Some(false) => {}
+                    }
                 }
             }
             _ => {}
         }
-        open.extend(arena.operands(term));
+        open.extend(arena.operands(term).into_iter().map(|operand| (operand, chain)));
     }
     None
 }

@@ -57,6 +57,7 @@ pub(crate) fn rows<'m, 's>(
         stride: None,
         givers: 8 * count,
         align: 16,
+        in_rows: true,
         bytes: 2,
         elements,
         address: Box::new(address),

@@ -76,6 +76,7 @@ pub(crate) fn decode<'m, 's>(
         stride,
         givers: 32,
         align: bytes.max(4),
+        in_rows: false,
         bytes,
         elements,
         address: Box::new(address),

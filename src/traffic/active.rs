@@ -1,0 +1,91 @@
+//! Accesses that fewer lanes than a warp has execute, where it is known which.
+//!
+//! The lanes are known if conditions on the lane alone decide them: each block on the way is entered by one edge
+//! whose condition has a value per lane, or by all lanes that came to its dominator. Conditions that are the same for
+//! the whole warp are taken to hold.
+
+use super::bounds::Span;
+use super::shape::{LANES, Warp};
+use super::warps::{Lanes, Literal, Warps};
+use crate::cfg::{BlockId, Flow, PostDominators};
+use crate::emulate::Access;
+use crate::expr::Facts;
+
+/// The lanes of one warp that execute an access, at least two and not all, and what their request costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Active {
+    /// The lanes, a bit for each.
+    pub lanes: u32,
+    /// The number of the warp in its block; `None` if it holds for each warp.
+    pub warp: Option<u64>,
+    /// The sectors of the request.
+    pub span: Span,
+}
+
+/// The lanes of the first warp that executes an access; of [`Warp::Row`] if they are the same in each warp. `None` if they
+/// are not known.
+pub(super) fn lanes(
+    warps: &mut Warps<'_, '_, '_>,
+    behind: &PostDominators,
+    access: &Access,
+    facts: &Facts,
+) -> Option<(Warp, Lanes)> {
+    let shape = warps.shape();
+    if shape.lanes() < LANES || !is_decided_by_edges(warps, behind, access.block) {
+        return None;
+    }
+    let arena = &warps.context.trace.arena;
+    let guard = access.guard.map(|guard| (guard, true));
+    let literals: Vec<Literal> = facts.literals(arena).chain(guard).collect();
+    let each = shape.is_linear().then_some(Warp::Row);
+    let is_decided = |warp: Warp, warps: &mut Warps<'_, '_, '_>| {
+        warps.are_decided(warp, access.block, &literals)
+    };
+    let mut candidates: Vec<Warp> =
+        each.into_iter().filter(|&row| is_decided(row, warps)).collect();
+    if candidates.is_empty() {
+        candidates = warps.certain();
+    }
+    for warp in candidates {
+        if !is_decided(warp, warps) {
+            return None;
+        }
+        let lanes = warps.holding(warp, access.block, &literals);
+        if lanes.contains(&true) {
+            return Some((warp, lanes));
+        }
+    }
+    None
+}
+
+/// Whether the conditions of the edges that dominate a block are all that keeps a lane from it, in each iteration of
+/// the loops around.
+fn is_decided_by_edges(warps: &Warps<'_, '_, '_>, behind: &PostDominators, block: BlockId) -> bool {
+    let (flow, context) = (warps.flow, warps.context);
+    let mut around = flow.loops.around(flow.loops.innermost(block));
+    around.all(|id| context.uniformity.exits[id.0 as usize])
+        && flow.dominators.chain(block).all(|at| {
+            context.trace.arena.charge(1);
+            match flow.block(at).predecessors[..] {
+                [] => true,
+                [edge] => {
+                    flow.block(edge.from).successors.len() == 1
+                        || context.trace.assumptions[at.index()].is_some()
+                }
+                _ => is_behind(flow, behind, at),
+            }
+        })
+}
+
+/// Whether a block post-dominates its immediate dominator.
+fn is_behind(flow: &Flow<'_, '_>, behind: &PostDominators, at: BlockId) -> bool {
+    let Some(mut from) = flow.dominators.immediate(at) else { return true };
+    for _ in 0..flow.blocks.len() {
+        match behind.immediate(from) {
+            Some(next) if next == at => return true,
+            Some(next) => from = next,
+            None => return false,
+        }
+    }
+    false
+}
