@@ -389,7 +389,12 @@ impl Counter<'_, '_, '_> {
     ) -> (Spread, Option<Stride>) {
         let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
         let lanes: Vec<usize> = (0..self.lanes(access)).collect();
-        let any = Spread::Any(Span::of_any(counted, bytes, lanes.len()));
+        let mut any = Span::of_any(counted, bytes, lanes.len());
+        if self.flow.insts[access.inst as usize].ast.form.opcode == Opcode::Wmma {
+            // Nothing checks that a matrix is aligned as PTX demands: each part may begin within a sector.
+            any.max *= 2;
+        }
+        let any = Spread::Any(any);
         let mut warps = shape.warps();
         let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
