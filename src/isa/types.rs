@@ -43,19 +43,19 @@ impl ScalarType {
         text.strip_prefix('.').unwrap_or(text).parse().ok()
     }
 
-    /// Bits without a meaning, of this width; 64 if there is no such type.
+    /// The type of plain bits of this width; of 64 bits for any other width.
     pub fn b(bits: u32) -> ScalarType {
         use ScalarType::*;
         [B8, B16, B32, B128].into_iter().find(|ty| ty.bits() == bits).unwrap_or(B64)
     }
 
-    /// The type of integers with a sign, of this width; 64 if there is no such type.
+    /// The type of signed integers of this width; of 64 bits for any other width.
     pub fn s(bits: u32) -> ScalarType {
         use ScalarType::*;
         [S8, S16, S32].into_iter().find(|ty| ty.bits() == bits).unwrap_or(S64)
     }
 
-    /// The type of integers without a sign, of this width; 64 if there is no such type.
+    /// The type of unsigned integers of this width; of 64 bits for any other width.
     pub fn u(bits: u32) -> ScalarType {
         use ScalarType::*;
         [U8, U16, U32].into_iter().find(|ty| ty.bits() == bits).unwrap_or(U64)

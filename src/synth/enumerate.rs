@@ -43,7 +43,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The expressions of these parts, of which each comes with its values.
+    /// The expressions that these parts make, each with its values.
     pub(super) fn new(
         parts: impl IntoIterator<Item = (Arc<Expr>, Vec<i32>)>,
         limits: &Limits<'_>,

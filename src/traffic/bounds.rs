@@ -61,7 +61,7 @@ pub struct Span {
     /// The count that would hold the same bytes.
     pub ideal: u32,
     /// The least value above zero of the unknown factor from which on the count is always the greatest; 0 if it is for
-    /// all of them, `None` if there is no such value, or more than one factor.
+    /// all of them, `None` for several factors, or where counts never stay at the greatest.
     pub from: Option<u64>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) enum Verdict {
     Solved,
     /// A bound or a signal ended the search; a message, if there is one for it.
     Unfinished(Option<String>),
-    /// There is no solution, or, with `true`, none before a bound ended the search; and the reason.
+    /// The reason why a sketch has no solution; with `true`, why a bound ended the search before it found one.
     Empty(Box<Diagnostic>, bool),
 }
 
@@ -101,7 +101,7 @@ pub(super) fn json(value: &impl Serialize) -> serde_json::Result<Option<String>>
     Ok(Some(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Why there is no code.
+/// A solution, or the message that a search found none.
 pub(super) fn unsolved<T>(found: Option<T>) -> Result<T, String> {
     found.ok_or_else(|| "there is no solution".to_owned())
 }

@@ -65,7 +65,7 @@ fn shortened(arena: &mut Arena, mut sum: TermId, known: &[TermId]) -> TermId {
     sum
 }
 
-/// The pairs of which it is asked whether they wrap around: each doubles the cases.
+/// The most pairs that are looked at in both cases, wrapped around or not: each doubles the cases.
 const MAX_WRAPPING: usize = 2;
 
 /// A sum in each case: `ext(x + k) - ext(x)` is `k`, or else less by 2^w (more, if `k` is negative) since
