@@ -144,6 +144,11 @@ impl StrategyName {
         self.facts().word
     }
 
+    /// Whether it replaces accesses to global memory.
+    pub const fn claims_memory(&self) -> bool {
+        !matches!(self, StrategyName::Collective | StrategyName::Bank)
+    }
+
     /// The words of all strategies, joined.
     pub fn words(separator: &str) -> String {
         StrategyName::iter().map(StrategyName::word).collect::<Vec<_>>().join(separator)
@@ -240,6 +245,11 @@ impl Strategies {
     /// Whether a strategy may be used.
     pub fn allow(self, name: StrategyName) -> bool {
         self.allowed & 1 << name as u8 != 0
+    }
+
+    /// The strategies that may be used.
+    pub fn names(self) -> impl Iterator<Item = StrategyName> {
+        StrategyName::iter().filter(move |&name| self.allow(name))
     }
 
     /// Whether strategies are used only where they pay.

@@ -30,6 +30,10 @@ const HALVES: u32 = 2;
 pub(super) struct Batch;
 
 impl Pattern for Batch {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Batch]
+    }
+
     /// Claims the loads that pay; none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Batch) {

@@ -43,6 +43,10 @@ struct Found {
 }
 
 impl Pattern for Collectives {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Collective]
+    }
+
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let flow = finder.opportunities.flow();

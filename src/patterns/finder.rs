@@ -1,5 +1,7 @@
 //! What the patterns share in the search through one function: the loads, the accesses that are claimed already, and whether a replacement pays.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use super::group::{Accesses, Group, Price};
@@ -74,8 +76,8 @@ pub struct Finder<'o, 'a, 'm, 's> {
     kept: FxHashMap<u32, Refusal>,
     /// How many loads and stores are replaced so far.
     replaced: usize,
-    /// A strategy that is left out, though the user allows it.
-    without: Option<StrategyName>,
+    /// What is left out, though the user allows it.
+    restriction: &'o Restriction,
 }
 
 /// Which of several reasons is told, if replacements of one load by several patterns do not pay.
@@ -91,6 +93,15 @@ pub enum Rank {
     Struct,
 }
 
+/// What a search leaves out, though the user allows it.
+#[derive(Debug, Default)]
+pub struct Restriction {
+    /// All strategies but this one.
+    pub only: Option<StrategyName>,
+    /// Accesses, by instruction, that a strategy leaves to others.
+    pub vetoed: BTreeSet<(StrategyName, u32)>,
+}
+
 /// What was found in one function.
 #[derive(Debug)]
 pub struct Found {
@@ -103,13 +114,13 @@ pub struct Found {
 }
 
 impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
-    /// Nothing is found yet; strategy `without` is left out.
+    /// Nothing is found yet; what `restriction` forbids is left out.
     pub fn new(
         opportunities: &'o mut Opportunities<'a, 'm, 's>,
         options: &'o Options,
         arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
         loads: &'o [usize],
-        without: Option<StrategyName>,
+        restriction: &'o Restriction,
     ) -> Self {
         Finder {
             opportunities,
@@ -121,7 +132,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
             unpaid: FxHashMap::default(),
             kept: FxHashMap::default(),
             replaced: 0,
-            without,
+            restriction,
         }
     }
 
@@ -132,7 +143,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// Whether a strategy may be used.
     pub fn allows(&self, name: StrategyName) -> bool {
-        self.options.strategies.allow(name) && self.without != Some(name)
+        self.options.strategies.allow(name) && self.restriction.only.is_none_or(|only| only == name)
     }
 
     /// Whether strategies are used only where they pay.
@@ -172,8 +183,20 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         chosen.any(|group| group.blocks.contains(&block) && of(group))
     }
 
-    /// Adds a group; if it is chosen, its members are replaced.
+    /// Adds a group; if it is chosen, its members are replaced. One with a vetoed member is refused.
     pub fn claim(&mut self, group: Group) {
+        let is_vetoed = |&inst: &u32| self.restriction.vetoed.contains(&(group.strategy, inst));
+        let group = match group.price {
+            Some(price) if group.is_chosen() && group.members.iter().any(is_vetoed) => {
+                let unpaid = self.unpaid_at(group.strategy, price);
+                let unpaid = Unpaid { limit: Limit::Displaced, ..unpaid };
+                if group.accesses == Accesses::Loads {
+                    self.decline(&group.members, Rank::Struct, unpaid);
+                }
+                group.refused(Refusal::DoesNotPay(unpaid))
+            }
+            _ => group,
+        };
         let is_access = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
         if group.is_chosen() && is_access {
             self.replaced += group.members.len();

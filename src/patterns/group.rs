@@ -103,6 +103,19 @@ impl Group {
         }
     }
 
+    /// The same group, which stays as it is.
+    pub fn refused(self, refusal: Refusal) -> Group {
+        Group {
+            blocks: Vec::new(),
+            duplicates: false,
+            passed_on: Vec::new(),
+            shared_test: None,
+            price: None,
+            refusal: Some(refusal),
+            ..self
+        }
+    }
+
     /// Whether it is chosen.
     pub fn is_chosen(&self) -> bool {
         self.refusal.is_none()

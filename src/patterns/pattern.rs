@@ -6,9 +6,13 @@ use super::finder::Finder;
 use super::group::Group;
 use crate::emulate::KernelTrace;
 use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
 
 /// A way to replace accesses.
 pub trait Pattern: Sync + Debug {
+    /// The strategies that allow its groups.
+    fn strategies(&self) -> &'static [StrategyName];
+
     /// Claims the groups that are legal, allowed and pay; says of others why they do not.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
 

@@ -27,6 +27,10 @@ const COMPARISON: u32 = 6;
 pub(super) struct Promote;
 
 impl Pattern for Promote {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Promote]
+    }
+
     /// Claims the stores that pay, and lists those that stay; none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Promote) {

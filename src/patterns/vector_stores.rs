@@ -31,6 +31,10 @@ const OFFSETS: std::ops::RangeInclusive<i64> = -(1 << 31)..=(1 << 31) - 1;
 pub(super) struct VectorStores;
 
 impl Pattern for VectorStores {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Wide]
+    }
+
     /// Claims the stores that pay, and lists those that stay.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Wide) {

@@ -119,6 +119,8 @@ pub enum Limit {
     Comparison,
     /// Where values of more than 32 bits move, more than the share of the cycles, in percent, that may.
     WideShare(u32),
+    /// Replacements that exclude it save more.
+    Displaced,
 }
 
 impl fmt::Display for Limit {
@@ -130,6 +132,7 @@ impl fmt::Display for Limit {
             Limit::Tested(least) => {
                 write!(f, "; with a test of its alignment it has to save {}", cycles(least))
             }
+            Limit::Displaced => write!(f, "; replacements that exclude this one save more"),
             Limit::Test => write!(f, "; the rows of this place do not save what their test takes"),
             Limit::SharedPipe => {
                 write!(

@@ -4,11 +4,13 @@
 //! replacement. Out: a [`Finding`] for every global load: a member of a group that replaces it, or kept and why; and
 //! the groups, as the [`patterns`] have claimed them.
 
+mod packing;
+
 use std::collections::BTreeSet;
 
 use crate::cfg::Flow;
 use crate::emulate::{Effect, KernelTrace, effect};
-use crate::patterns::{self, Accesses, Finder, Found};
+use crate::patterns::{self, Accesses, Finder, Pattern};
 use crate::ptx::{Function, StateSpace};
 use crate::reuse::shared::{self, Surroundings};
 use crate::reuse::{Opportunities, Refusal};
@@ -105,29 +107,17 @@ pub fn decide(
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
     let arrays = |trace: &mut KernelTrace| shared::arrays((source, around), function, flow, trace);
-    let search = |opportunities: &mut Opportunities<'_, '_, '_>,
-                  without: Option<StrategyName>,
-                  trace: &mut KernelTrace| {
-        let mut finder = Finder::new(opportunities, options, &arrays, &loads, without);
-        for pattern in patterns::SEARCHED {
+    let mut found = packing::best(options, |restriction| {
+        opportunities.take_back_offers();
+        let mut finder = Finder::new(&mut opportunities, options, &arrays, &loads, restriction);
+        let is_searched = |pattern: &&&dyn Pattern| {
+            restriction.only.is_none_or(|only| pattern.strategies().contains(&only))
+        };
+        for pattern in patterns::SEARCHED.iter().filter(is_searched) {
             pattern.find(&mut finder, trace);
         }
         finder.found()
-    };
-    let mut found = search(&mut opportunities, None, trace);
-    // A row takes loads that could also be replaced one by one, and keeps others from being sources.
-    let rows =
-        |found: &Found| found.groups.iter().any(|group| group.strategy == StrategyName::Window);
-    if rows(&found)
-        && options.strategies.are_weighed()
-        && options.strategies.allow(StrategyName::Paper)
-    {
-        opportunities.take_back_offers();
-        let others = search(&mut opportunities, Some(StrategyName::Window), trace);
-        if saved(&others, options) > saved(&found, options) {
-            found = others;
-        }
-    }
+    });
     let mut findings: Vec<Finding> = loads
         .iter()
         .map(|&index| {
@@ -147,13 +137,6 @@ pub fn decide(
     }
     add_unreachable(flow, &mut findings);
     Choice { findings, groups: found.groups }
-}
-
-/// The cycles per warp that all that was found is predicted to save.
-fn saved(found: &Found, options: &Options) -> f64 {
-    let hundredths: i64 = found.groups.iter().map(Group::saved).sum();
-    let tests: BTreeSet<u32> = found.groups.iter().filter_map(|group| group.shared_test).collect();
-    hundredths as f64 / 100.0 - tests.len() as f64 * options.costs.version_cycles
 }
 
 /// Adds a finding for each load in code that no way leads to, which has no trace.

@@ -44,15 +44,16 @@ fn random_calls_do_what_ptxas_does() {
 fn the_fuzzer_sees_differences() {
     let Some(ptxas) = &real_ptxas() else { return };
     let folder = tempfile::tempdir().unwrap();
+    // Where a process stays, the script waits a second for its end, and that for each smaller call which it tries.
     let faults = [
-        ("touch extra", "file 'extra': is made"),
-        ("echo more >&2", "stderr: "),
-        ("touch \"$TMPDIR/x\"", "left over: x"),
-        ("[ $status = 0 ] && exit 3", "status: 3 instead of 0"),
-        ("sleep 7 < /dev/null > /dev/null 2>&1 &", "still running: 1 processes"),
+        ("touch extra", "file 'extra': is made", 12),
+        ("echo more >&2", "stderr: ", 12),
+        ("touch \"$TMPDIR/x\"", "left over: x", 12),
+        ("[ $status = 0 ] && exit 3", "status: 3 instead of 0", 12),
+        ("sleep 7 < /dev/null > /dev/null 2>&1 &", "still running: 1 processes", 1),
     ];
     thread::scope(|scope| {
-        for (number, (fault, noticed)) in faults.into_iter().enumerate() {
+        for (number, (fault, noticed, calls)) in faults.into_iter().enumerate() {
             let path = folder.path().join(format!("ptxas{number}"));
             scope.spawn(move || {
                 let real = ptxas.display();
@@ -60,7 +61,7 @@ fn the_fuzzer_sees_differences() {
                     format!("#!/bin/sh\n\"{real}\" \"$@\"\nstatus=$?\n{fault}\nexit $status\n");
                 std::fs::write(&path, text).unwrap();
                 std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-                let (same, said) = fuzz(ptxas, &path, 0, 12);
+                let (same, said) = fuzz(ptxas, &path, 0, calls);
                 assert!(!same && said.contains(&format!("! {noticed}")), "{fault}: {said}");
             });
         }

@@ -41,6 +41,10 @@ fn share(test: Option<&Test>, all: &[Option<Test>]) -> f64 {
 pub(super) struct Carry;
 
 impl Pattern for Carry {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Reuse]
+    }
+
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Reuse) {
             return;

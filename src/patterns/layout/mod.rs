@@ -18,6 +18,10 @@ use search::{ArrayFinding, Beside};
 pub(super) struct Layout;
 
 impl Pattern for Layout {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Bank]
+    }
+
     /// Lists every array, the chosen ones and the others.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let chosen = || finder.groups().iter().filter(|group| group.is_chosen());

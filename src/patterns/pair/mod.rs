@@ -26,6 +26,10 @@ use weigh::weigh;
 pub(super) struct Pair;
 
 impl Pattern for Pair {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Reuse, StrategyName::Paper]
+    }
+
     /// Decides about every load that no other pattern has claimed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if finder.options.strategies == Strategies::PAPER {

@@ -21,6 +21,10 @@ use crate::strategies::StrategyName;
 pub(super) struct Loads;
 
 impl Pattern for Loads {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Aos]
+    }
+
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Aos) {
             return;
@@ -70,6 +74,10 @@ impl Pattern for Loads {
 pub(super) struct Stores;
 
 impl Pattern for Stores {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Aos]
+    }
+
     /// Claims the structs that are stored, none in blocks that get code for loop-carried values; those that are
     /// refused are listed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {

@@ -51,6 +51,10 @@ struct Found {
 }
 
 impl Pattern for Trees {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Collective]
+    }
+
     /// Lists every tree; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let flow = finder.opportunities.flow();

@@ -31,6 +31,10 @@ const TESTED_SAVES: f64 = 16.0;
 pub(super) struct Vector;
 
 impl Pattern for Vector {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Wide]
+    }
+
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Wide) {
             return;

@@ -29,6 +29,10 @@ pub(super) struct Window {
 }
 
 impl Pattern for Window {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Window]
+    }
+
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         if !finder.allows(StrategyName::Window) {
             return;

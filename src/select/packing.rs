@@ -1,0 +1,225 @@
+//! Weighted set packing: which groups save most together.
+//!
+//! The patterns claim accesses one after the other, so a search is greedy: a group of an early pattern keeps accesses and blocks
+//! from larger groups of later ones. In: a search that obeys a [`Restriction`]. Out: the groups of the search that is
+//! predicted to save most. Each strategy is searched alone for the groups that it would claim, the heaviest set of groups that do
+//! not conflict is determined for each component of the conflict graph, and a last search vetoes the other groups. Of equal results the
+//! greedy one is taken.
+
+use std::collections::BTreeSet;
+
+use petgraph::unionfind::UnionFind;
+
+use crate::patterns::{Accesses, Found, Group, Options, Restriction};
+use crate::strategies::StrategyName;
+
+/// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
+const MAX_EXACT: usize = 16;
+
+/// A group that a search claims.
+struct Candidate {
+    strategy: StrategyName,
+    members: BTreeSet<u32>,
+    /// Code is added to these blocks.
+    blocks: BTreeSet<u32>,
+    /// Hundredths of a cycle per warp.
+    weight: i64,
+}
+
+impl Candidate {
+    /// A group of accesses to memory that is chosen.
+    fn new(group: &Group) -> Option<Candidate> {
+        let is_access = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
+        (group.is_chosen() && is_access).then(|| Candidate {
+            strategy: group.strategy,
+            members: group.members.iter().copied().collect(),
+            blocks: group.blocks.iter().map(|block| block.0).collect(),
+            weight: group.saved(),
+        })
+    }
+
+    /// Whether two groups share an access, or two strategies a block that gets code.
+    fn conflicts(&self, other: &Candidate) -> bool {
+        let shares_block =
+            self.strategy != other.strategy && !self.blocks.is_disjoint(&other.blocks);
+        shares_block || !self.members.is_disjoint(&other.members)
+    }
+
+    fn is(&self, other: &Candidate) -> bool {
+        self.strategy == other.strategy && self.members == other.members
+    }
+}
+
+/// The groups of the search that is predicted to save most.
+pub(super) fn best(options: &Options, mut search: impl FnMut(&Restriction) -> Found) -> Found {
+    let greedy = search(&Restriction::default());
+    let mut candidates: Vec<Candidate> = greedy.groups.iter().filter_map(Candidate::new).collect();
+    if !options.strategies.are_weighed() || candidates.is_empty() {
+        return greedy;
+    }
+    let claimed = candidates.len();
+    let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
+    let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
+    for name in options.strategies.names().filter(StrategyName::claims_memory).filter(is_hindered) {
+        let alone = search(&Restriction { only: Some(name), ..Restriction::default() });
+        for candidate in alone.groups.iter().filter_map(Candidate::new) {
+            if !candidates.iter().any(|known| known.is(&candidate)) {
+                candidates.push(candidate);
+            }
+        }
+    }
+    let chosen = heaviest(&candidates);
+    if (0..candidates.len()).all(|at| chosen.contains(&at) == (at < claimed)) {
+        return greedy;
+    }
+    let others = candidates.iter().enumerate().filter(|(at, _)| !chosen.contains(at));
+    let vetoed = others
+        .flat_map(|(_, other)| other.members.iter().map(|&inst| (other.strategy, inst)))
+        .filter(|access| {
+            !chosen.iter().any(|&at| {
+                candidates[at].strategy == access.0 && candidates[at].members.contains(&access.1)
+            })
+        })
+        .collect();
+    let packed = search(&Restriction { vetoed, ..Restriction::default() });
+    if saved(&packed, options) > saved(&greedy, options) { packed } else { greedy }
+}
+
+/// The cycles per warp that all that was found is predicted to save.
+fn saved(found: &Found, options: &Options) -> f64 {
+    let hundredths: i64 = found.groups.iter().map(Group::saved).sum();
+    let tests: BTreeSet<u32> = found.groups.iter().filter_map(|group| group.shared_test).collect();
+    hundredths as f64 / 100.0 - tests.len() as f64 * options.costs.version_cycles
+}
+
+/// The heaviest set of groups, as indices, of which no two conflict.
+fn heaviest(candidates: &[Candidate]) -> BTreeSet<usize> {
+    let count = candidates.len();
+    let conflicts: Vec<Vec<usize>> = (0..count)
+        .map(|at| {
+            let conflicts =
+                |&other: &usize| other != at && candidates[at].conflicts(&candidates[other]);
+            (0..count).filter(conflicts).collect()
+        })
+        .collect();
+    let mut components = UnionFind::new(count);
+    for (at, others) in conflicts.iter().enumerate() {
+        others.iter().for_each(|&other| _ = components.union(at, other));
+    }
+    let labels = components.into_labeling();
+    let mut chosen = BTreeSet::new();
+    for label in labels.iter().copied().collect::<BTreeSet<usize>>() {
+        let members: Vec<usize> = (0..count).filter(|&at| labels[at] == label).collect();
+        let weight = |at: usize| candidates[at].weight;
+        chosen.extend(match members.len() <= MAX_EXACT {
+            true => exact(&members, &conflicts, &weight).1,
+            false => heavy_first(members, &conflicts, &weight),
+        });
+    }
+    chosen
+}
+
+/// The heaviest of all subsets without a conflict, and its weight; the first group is in it if both choices weigh the same.
+fn exact(
+    rest: &[usize],
+    conflicts: &[Vec<usize>],
+    weight: &impl Fn(usize) -> i64,
+) -> (i64, Vec<usize>) {
+    let Some((&first, others)) = rest.split_first() else { return (0, Vec::new()) };
+    let compatible: Vec<usize> =
+        others.iter().copied().filter(|other| !conflicts[first].contains(other)).collect();
+    let (mut taken, mut set) = exact(&compatible, conflicts, weight);
+    taken += weight(first);
+    set.push(first);
+    if compatible.len() < others.len() {
+        let without = exact(others, conflicts, weight);
+        if without.0 > taken {
+            return without;
+        }
+    }
+    (taken, set)
+}
+
+/// A set without a conflict: the heaviest group, then the heaviest of the rest that does not conflict, and so on; then each group
+/// that is heavier than all that conflict with it takes their place.
+fn heavy_first(
+    mut members: Vec<usize>,
+    conflicts: &[Vec<usize>],
+    weight: &impl Fn(usize) -> i64,
+) -> Vec<usize> {
+    members.sort_by_key(|&at| std::cmp::Reverse(weight(at)));
+    let mut chosen = BTreeSet::new();
+    // The sum of weights grows with each exchange, so this ends.
+    loop {
+        let mut is_changed = false;
+        for &at in members.iter().filter(|&&at| weight(at) > 0) {
+            if chosen.contains(&at) {
+                continue;
+            }
+            let against: Vec<usize> =
+                conflicts[at].iter().copied().filter(|other| chosen.contains(other)).collect();
+            if weight(at) > against.iter().map(|&other| weight(other)).sum() {
+                against.iter().for_each(|other| _ = chosen.remove(other));
+                chosen.insert(at);
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            return chosen.into_iter().collect();
+        }
+    }
+}
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(no_set_without_a_conflict_is_heavier, exchanges_leave_no_conflict);
+
+    /// Groups of strategy `wide` with random members; every second one of strategy `batch`, with random blocks.
+    fn candidates(random: &mut fastrand::Rng, count: usize) -> Vec<Candidate> {
+        let mut candidate = |at: usize| Candidate {
+            strategy: [StrategyName::Wide, StrategyName::Batch][at % 2],
+            members: (0..2).map(|_| random.u32(0..2 * count as u32)).collect(),
+            blocks: (0..random.u32(0..2)).map(|_| random.u32(0..3)).collect(),
+            weight: random.i64(0..100),
+        };
+        (0..count).map(&mut candidate).collect()
+    }
+
+    fn weight(candidates: &[Candidate], set: &BTreeSet<usize>) -> i64 {
+        set.iter().map(|&at| candidates[at].weight).sum()
+    }
+
+    fn has_conflict(candidates: &[Candidate], set: &BTreeSet<usize>) -> bool {
+        let conflicts = |&at: &usize, &other: &usize| {
+            at < other && candidates[at].conflicts(&candidates[other])
+        };
+        set.iter().any(|at| set.iter().any(|other| conflicts(at, other)))
+    }
+
+    fn no_set_without_a_conflict_is_heavier() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..200 {
+            let candidates = candidates(&mut random, 8);
+            let chosen = heaviest(&candidates);
+            assert!(!has_conflict(&candidates, &chosen));
+            for bits in 0..1_u32 << 8 {
+                let subset: BTreeSet<usize> = (0..8).filter(|at| bits >> at & 1 != 0).collect();
+                let is_heavier = weight(&candidates, &subset) > weight(&candidates, &chosen);
+                assert!(!is_heavier || has_conflict(&candidates, &subset), "{subset:?}");
+            }
+        }
+    }
+
+    fn exchanges_leave_no_conflict() {
+        let mut random = fastrand::Rng::with_seed(8);
+        for _ in 0..50 {
+            let candidates = candidates(&mut random, 60);
+            let chosen = heaviest(&candidates);
+            assert!(!has_conflict(&candidates, &chosen));
+            let alone = (0..60).map(|at| candidates[at].weight).max();
+            assert!(Some(weight(&candidates, &chosen)) >= alone);
+        }
+    }
+}
