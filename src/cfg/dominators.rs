@@ -3,32 +3,34 @@
 //! In: blocks in reverse postorder. Out: each block's immediate dominator, and answers about which
 //! block dominates which.
 
+use typed_index_collections::{TiSlice, TiVec};
+
 use super::block::{Block, BlockId};
 
 /// The dominator tree with constant-time queries.
 #[derive(Debug)]
 pub struct DominatorTree {
-    immediate: Vec<Option<BlockId>>,
+    immediate: TiVec<BlockId, Option<BlockId>>,
     /// Where a block's subtree starts and ends in a preorder walk.
-    interval: Vec<(u32, u32)>,
+    interval: TiVec<BlockId, (u32, u32)>,
 }
 
 impl DominatorTree {
     /// Computes the tree of blocks in reverse postorder whose first is the entry.
-    pub(super) fn new(blocks: &[Block]) -> DominatorTree {
+    pub(super) fn new(blocks: &TiSlice<BlockId, Block>) -> DominatorTree {
         let edges: Vec<(u32, u32)> = blocks
             .iter()
             .flat_map(|block| block.successors.iter().map(|edge| (edge.from.0, edge.to.0)))
             .collect();
         let found = immediate_dominators(blocks.len(), 0, &edges);
-        let interval = intervals(&found);
+        let interval = intervals(&found).into();
         let immediate = found.into_iter().map(|found| found.map(BlockId)).collect();
         DominatorTree { immediate, interval }
     }
 
     /// The nearest block that lies on every way to `block`; `None` for the entry.
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
-        self.immediate[block.index()]
+        self.immediate[block]
     }
 
     /// A block and its dominators, nearest first.
@@ -38,7 +40,7 @@ impl DominatorTree {
 
     /// Whether every way from the entry to `b` leads through `a`; a block dominates itself.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let ((start, end), (at, _)) = (self.interval[a.index()], self.interval[b.index()]);
+        let ((start, end), (at, _)) = (self.interval[a], self.interval[b]);
         start <= at && at < end
     }
 
@@ -50,7 +52,7 @@ impl DominatorTree {
     /// The first and the last of some blocks in a preorder walk: what dominates both dominates all.
     pub fn outermost(&self, blocks: impl Iterator<Item = BlockId>) -> Option<[BlockId; 2]> {
         let mut found: Option<[BlockId; 2]> = None;
-        let at = |block: BlockId| self.interval[block.index()].0;
+        let at = |block: BlockId| self.interval[block].0;
         for block in blocks {
             let [first, last] = found.get_or_insert([block, block]);
             if at(block) < at(*first) {
