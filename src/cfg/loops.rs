@@ -71,8 +71,8 @@ impl LoopForest {
             let around = forest.loops[id].parent.map(|parent| forest.get(parent).depth + 1);
             forest.loops[id].depth = around.unwrap_or(0);
         }
-        let parents = forest.loops.iter().map(|one| one.parent.map(|parent| parent.0));
-        forest.interval = intervals(&parents.collect::<Vec<_>>()).into();
+        let parents = forest.loops.iter().map(|one| one.parent);
+        forest.interval = intervals(&parents.collect::<TiVec<LoopId, _>>());
         forest.find_exits(blocks);
         forest
     }

@@ -57,7 +57,7 @@ pub(super) struct Ways {
     end: End,
     /// Immediate dominators in the reversed graph: what all ways from a block to the end have in
     /// common. The node behind those of the blocks stands for the end.
-    common: Vec<Option<u32>>,
+    common: TiVec<BlockId, Option<BlockId>>,
 }
 
 /// For each end the places through which all ways to it lead.
@@ -136,9 +136,9 @@ fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Op
 
 impl Ways {
     fn new(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest, end: End) -> Ways {
-        let root = blocks.len() as u32;
+        let root = blocks.next_key();
         let mut reversed = Vec::new();
-        let mut ends_with = |at: BlockId| reversed.push((root, at.0));
+        let mut ends_with = |at: BlockId| reversed.push((root, at));
         let header = match end {
             End::Leaving(at) => {
                 ends_with(at);
@@ -160,8 +160,8 @@ impl Ways {
                 continue;
             }
             // The arrival at the header is the end; what leads away from it is where ways begin.
-            let to = if header == Some(edge.to) { root } else { edge.to.0 };
-            reversed.push((to, edge.from.0));
+            let to = if header == Some(edge.to) { root } else { edge.to };
+            reversed.push((to, edge.from));
         }
         Ways { end, common: immediate_dominators(blocks.len() + 1, root, &reversed) }
     }
@@ -176,10 +176,10 @@ impl Ways {
             End::Leaving(_) | End::Anywhere | End::Exit(..) => None,
             End::Header(id, _) => Some(loops.get(id).header),
         };
-        let above = |at: u32| self.common[at as usize];
-        let root = self.common.len() as u32 - 1;
-        std::iter::successors(above(branch.0), move |&at| above(at))
-            .filter_map(move |at| if at == root { header } else { Some(BlockId(at)) })
+        let above = |at: BlockId| self.common[at];
+        let root = self.common.last_key();
+        std::iter::successors(above(branch), move |&at| above(at))
+            .filter_map(move |at| if Some(at) == root { header } else { Some(at) })
     }
 
     /// The loop that counted ways stay within; `None` if every way counts.
