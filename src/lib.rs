@@ -86,6 +86,7 @@
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
 //! - `planted`: mistakes that the tests plant into the analysis and the rewriter.
+//! - `ids`: ids of things of one kind, which index the tables of that kind alone.
 //! - `parallel`: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
 //! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
@@ -152,6 +153,8 @@ cfg_if::cfg_if! {
     if #[cfg(feature = "internals")] {
         #[macro_use]
         pub mod planted;
+        #[macro_use]
+        mod ids;
         pub mod ab;
         pub mod cli;
         pub mod collective;
@@ -177,6 +180,8 @@ cfg_if::cfg_if! {
     } else {
         #[macro_use]
         mod planted;
+        #[macro_use]
+        mod ids;
         mod ab;
         mod cli;
         mod collective;

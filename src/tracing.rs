@@ -8,6 +8,7 @@ mod pattern;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
@@ -205,7 +206,7 @@ fn path(
 ) -> Vec<String> {
     let assumed = flow.dominators.chain(block).filter_map(|at| {
         trace.arena.charge(1);
-        trace.assumptions[at.index()]
+        trace.assumptions[at]
     });
     let mut nearest: Vec<TermId> = assumed.take(MAX_PATH + 1).collect();
     let mut shown = Vec::new();
@@ -280,13 +281,13 @@ pub fn lines_by_block(
     report: &TraceReport,
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
-) -> Vec<Vec<String>> {
-    let mut lines = vec![Vec::new(); flow.blocks.len()];
+) -> TiVec<BlockId, Vec<String>> {
+    let mut lines = ti_vec![Vec::new(); flow.blocks.len()];
     let mut order: Vec<&Access> = trace.accesses.iter().collect();
     order.sort_by_key(|access| access.inst);
     for (access, described) in order.into_iter().zip(&report.accesses) {
         let address = described.address.as_deref().unwrap_or("");
-        lines[access.block.index()].push(format!("{} [{address}]", described.opcode));
+        lines[access.block].push(format!("{} [{address}]", described.opcode));
     }
     lines
 }

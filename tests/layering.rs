@@ -12,11 +12,12 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 41] = [
+const ORDER: [&str; 42] = [
     "source",
     "float",
     "isa",
     "planted",
+    "ids",
     "parallel",
     "unit",
     "kernels",

@@ -6,6 +6,7 @@ use ptxasw::expr::{
     Arena, BinaryOp, Comparison, Evaluator, FunctionId, Range, Substitution, SymbolId, TermId,
     UnaryOp,
 };
+use typed_index_collections::TiVec;
 
 const WIDTHS: [u32; 6] = [1, 8, 16, 24, 32, 64];
 /// Symbols of each width; the last is known to be small.
@@ -41,7 +42,7 @@ struct Builder {
     arena: Arena,
     pool: Vec<Sample>,
     /// Value of each symbol under each assignment, by symbol.
-    symbols: Vec<Vec<u64>>,
+    symbols: TiVec<SymbolId, Vec<u64>>,
 }
 
 /// Values at which arithmetic turns over come often.
@@ -65,11 +66,11 @@ impl Builder {
             random: fastrand::Rng::with_seed(seed),
             arena: Arena::new(),
             pool: Vec::new(),
-            symbols: Vec::new(),
+            symbols: TiVec::new(),
         };
         for width in WIDTHS {
             for number in 0..SYMBOLS {
-                let symbol = SymbolId(builder.symbols.len() as u32);
+                let symbol = builder.symbols.next_key();
                 let small = number + 1 == SYMBOLS && width >= 8;
                 let term = if small {
                     let range = Range::unsigned(0, SMALL, width as u8);
@@ -118,9 +119,8 @@ impl Builder {
     fn verify(&self, what: &str, sample: &Sample) {
         let range = self.arena.range(sample.term);
         for (assignment, &expected) in sample.values.iter().enumerate() {
-            let mut evaluator = Evaluator::new(&self.arena, |symbol: SymbolId, _| {
-                self.symbols[symbol.0 as usize][assignment]
-            });
+            let mut evaluator =
+                Evaluator::new(&self.arena, |symbol: SymbolId, _| self.symbols[symbol][assignment]);
             let value = evaluator.value(sample.term);
             let node = self.arena.node(sample.term);
             assert_eq!(value, expected, "{what}, {} bits: {node:?}", sample.width);
@@ -301,7 +301,7 @@ impl Builder {
         let term = self.arena.apply(FunctionId(0), &[a.term], 32);
         let values: Vec<u64> = (0..ASSIGNMENTS)
             .map(|i| {
-                let assign = |symbol: SymbolId, _| self.symbols[symbol.0 as usize][i];
+                let assign = |symbol: SymbolId, _| self.symbols[symbol][i];
                 Evaluator::new(&self.arena, assign).value(term)
             })
             .collect();
@@ -352,7 +352,7 @@ impl Builder {
             });
             for i in 0..ASSIGNMENTS {
                 let at = |s: SymbolId, step: u64| {
-                    let value = self.symbols[s.0 as usize][i];
+                    let value = self.symbols[s][i];
                     if s == symbol { value.wrapping_add(step) & ones(32) } else { value }
                 };
                 let expected = Evaluator::new(&self.arena, |s, _| at(s, 1)).value(sample.term);

@@ -1,23 +1,25 @@
 //! Post-dominators: which blocks lie on every way from a block out of the function.
 
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
 use super::block::{Block, BlockId};
 use super::graph::Flow;
 
 /// For each block its immediate post-dominator: the nearest block on every way from there out of the function.
 /// `None` where that is the end of the function, or where no way leads out.
 #[derive(Debug)]
-pub struct PostDominators(Vec<Option<BlockId>>);
+pub struct PostDominators(TiVec<BlockId, Option<BlockId>>);
 
 impl PostDominators {
     /// Post-dominators of a function (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", on the
     /// reversed graph; the node behind the blocks is the end).
     pub fn of(flow: &Flow<'_, '_>) -> PostDominators {
-        let end = flow.blocks.len();
+        let end = flow.blocks.next_key();
         let order = leaving_order(flow);
-        let mut number = vec![None; end + 1];
+        let mut number = ti_vec![None; flow.blocks.len() + 1];
         number[end] = Some(order.len());
-        order.iter().enumerate().for_each(|(at, block)| number[block.index()] = Some(at));
-        let mut nearest: Vec<Option<usize>> = vec![None; end + 1];
+        order.iter().enumerate().for_each(|(at, block)| number[*block] = Some(at));
+        let mut nearest = ti_vec![None; flow.blocks.len() + 1];
         nearest[end] = Some(end);
         let mut changed = true;
         while changed {
@@ -25,25 +27,25 @@ impl PostDominators {
             for block in order.iter().rev() {
                 let mut common = flow.block(*block).leaves.then_some(end);
                 for edge in &flow.block(*block).successors {
-                    let to = edge.to.index();
+                    let to = edge.to;
                     if nearest[to].is_some() {
                         common =
                             Some(common.map_or(to, |known| meet(&nearest, &number, known, to)));
                     }
                 }
-                if common.is_some() && nearest[block.index()] != common {
-                    nearest[block.index()] = common;
+                if common.is_some() && nearest[*block] != common {
+                    nearest[*block] = common;
                     changed = true;
                 }
             }
         }
-        let found = nearest[..end].iter().map(|one| one.filter(|at| *at != end));
-        PostDominators(found.map(|one| one.map(|at| BlockId(at as u32))).collect())
+        nearest.pop();
+        PostDominators(nearest.into_iter().map(|one| one.filter(|at| *at != end)).collect())
     }
 
     /// The nearest block behind a block that every way out passes.
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
-        self.0[block.index()]
+        self.0[block]
     }
 
     /// The blocks on ways from the successors of a block to its immediate post-dominator, that one left out.
@@ -54,10 +56,15 @@ impl PostDominators {
 }
 
 /// The nearest common post-dominator of two nodes.
-fn meet(nearest: &[Option<usize>], number: &[Option<usize>], a: usize, b: usize) -> usize {
-    let (mut a, mut b) = (a, b);
+fn meet(
+    nearest: &TiSlice<BlockId, Option<BlockId>>,
+    number: &TiSlice<BlockId, Option<usize>>,
+    mut a: BlockId,
+    mut b: BlockId,
+) -> BlockId {
+    let end = BlockId(nearest.len() as u32 - 1);
     while a != b {
-        let step = |at: usize| nearest[at].unwrap_or(nearest.len() - 1);
+        let step = |at: BlockId| nearest[at].unwrap_or(end);
         match number[a] < number[b] {
             true => a = step(a),
             false => b = step(b),
@@ -68,18 +75,18 @@ fn meet(nearest: &[Option<usize>], number: &[Option<usize>], a: usize, b: usize)
 
 /// The blocks from which the end can be reached, in the postorder of a walk from the end backwards.
 fn leaving_order(flow: &Flow<'_, '_>) -> Vec<BlockId> {
-    let mut seen = vec![false; flow.blocks.len()];
+    let mut seen = ti_vec![false; flow.blocks.len()];
     let mut order = Vec::new();
     for end in flow.block_ids().filter(|block| flow.block(*block).leaves) {
         let mut stack = Vec::new();
-        if !std::mem::replace(&mut seen[end.index()], true) {
+        if !std::mem::replace(&mut seen[end], true) {
             stack.push((end, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
             match flow.block(*block).predecessors.get(*next) {
                 Some(edge) => {
                     *next += 1;
-                    if !std::mem::replace(&mut seen[edge.from.index()], true) {
+                    if !std::mem::replace(&mut seen[edge.from], true) {
                         stack.push((edge.from, 0));
                     }
                 }
@@ -95,19 +102,19 @@ fn leaving_order(flow: &Flow<'_, '_>) -> Vec<BlockId> {
 
 /// The blocks that some blocks lead to, themselves included, without passing `stop`.
 pub fn reached(
-    blocks: &[Block],
+    blocks: &TiSlice<BlockId, Block>,
     from: impl IntoIterator<Item = BlockId>,
     stop: Option<BlockId>,
 ) -> Vec<BlockId> {
-    let mut seen = vec![false; blocks.len()];
+    let mut seen = ti_vec![false; blocks.len()];
     let mut work: Vec<BlockId> = from.into_iter().collect();
     let mut found = Vec::new();
     while let Some(block) = work.pop() {
-        if Some(block) == stop || std::mem::replace(&mut seen[block.index()], true) {
+        if Some(block) == stop || std::mem::replace(&mut seen[block], true) {
             continue;
         }
         found.push(block);
-        work.extend(blocks[block.index()].successors.iter().map(|edge| edge.to));
+        work.extend(blocks[block].successors.iter().map(|edge| edge.to));
     }
     found
 }

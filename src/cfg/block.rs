@@ -11,12 +11,7 @@ use super::warp::Members;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BlockId(pub u32);
 
-impl BlockId {
-    /// For indexing.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+table_ids!(BlockId);
 
 /// When an edge is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

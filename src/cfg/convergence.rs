@@ -33,6 +33,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typed_index_collections::TiSlice;
+
 use super::block::{Block, BlockId, Edge};
 use super::dominators::DominatorTree;
 use super::loops::{LoopForest, LoopId};
@@ -56,13 +58,12 @@ pub struct Apart {
 /// none of them applies.
 pub(super) fn taken_apart(
     kind: FunctionKind,
-    blocks: &[Block],
+    blocks: &TiSlice<BlockId, Block>,
     dominators: &DominatorTree,
     loops: &LoopForest,
 ) -> Vec<Apart> {
-    let ids = || (0..loops.loops.len() as u32).map(LoopId);
-    let irreducible =
-        (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
+    let ids = || loops.loops.keys();
+    let irreducible = blocks.keys().any(|block| loops.is_irreducible_entry(block));
     let irreducible = irreducible && !planted!(Bug::SeveralEntries);
     let known = || {
         if irreducible || work(blocks, loops) > MAX_WORK {
@@ -95,13 +96,11 @@ const MAX_FOUND: usize = 2_000_000;
 
 /// About how many steps [`taken_apart`] takes: for each branch in loops and each place of
 /// synchronisation a walk through all blocks.
-fn work(blocks: &[Block], loops: &LoopForest) -> usize {
-    let branching = |(_, block): &(usize, &Block)| block.successors.len() > 1;
+fn work(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest) -> usize {
     let branches: usize = blocks
-        .iter()
-        .enumerate()
-        .filter(branching)
-        .map(|(index, _)| 2 * loops.depth(loops.innermost(BlockId(index as u32))))
+        .iter_enumerated()
+        .filter(|(_, block)| block.successors.len() > 1)
+        .map(|(id, _)| 2 * loops.depth(loops.innermost(id)))
         .sum();
     let places = blocks.iter().filter(|block| block.synchronises.is_some()).count();
     let synchronised = if places == 0 { 0 } else { (places + 1) * (loops.loops.len() + 1) };
@@ -111,13 +110,13 @@ fn work(blocks: &[Block], loops: &LoopForest) -> usize {
 /// Branches from which some way to a meeting place passes a loop and another does not; `None` if
 /// there are too many ways to look at.
 fn by_branches(
-    blocks: &[Block],
+    blocks: &TiSlice<BlockId, Block>,
     dominators: &DominatorTree,
     loops: &LoopForest,
 ) -> Option<Vec<Apart>> {
-    let branches: Vec<BlockId> = (0..blocks.len() as u32)
-        .map(BlockId)
-        .filter(|branch| blocks[branch.index()].successors.len() > 1)
+    let branches: Vec<BlockId> = blocks
+        .keys()
+        .filter(|branch| blocks[*branch].successors.len() > 1)
         .filter(|&branch| loops.innermost(branch).is_some())
         .collect();
     if branches.is_empty() {
@@ -163,9 +162,9 @@ fn by_branches(
             let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
             // Lanes may iterate a different number of times, or some of them not at all.
-            let often = blocks[header.index()].successors.iter().any(goes_round);
+            let often = blocks[header].successors.iter().any(goes_round);
             for branch in branches.iter().copied().filter(|&branch| loops.contains(of, branch)) {
-                let ways = &blocks[branch.index()].successors;
+                let ways = &blocks[branch].successors;
                 if ways.iter().any(goes_round)
                     && (often || ways.iter().any(|edge| direct.from(edge.to)))
                 {
@@ -180,7 +179,7 @@ fn by_branches(
 /// The places of warp-level synchronisation.
 struct Synchronisation<'a> {
     kind: FunctionKind,
-    blocks: &'a [Block],
+    blocks: &'a TiSlice<BlockId, Block>,
     dominators: &'a DominatorTree,
     loops: &'a LoopForest,
     /// Each place: its block, who takes part, and the blocks that lead to it.
@@ -190,15 +189,14 @@ struct Synchronisation<'a> {
 impl<'a> Synchronisation<'a> {
     fn new(
         kind: FunctionKind,
-        blocks: &'a [Block],
+        blocks: &'a TiSlice<BlockId, Block>,
         dominators: &'a DominatorTree,
         loops: &'a LoopForest,
     ) -> Self {
         let mut places = Vec::new();
         if !loops.loops.is_empty() {
-            for (index, block) in blocks.iter().enumerate() {
+            for (at, block) in blocks.iter_enumerated() {
                 if let Some(members) = block.synchronises {
-                    let at = BlockId(index as u32);
                     places.push((at, members, Reach::new(blocks, at)));
                 }
             }
@@ -233,8 +231,7 @@ impl<'a> Synchronisation<'a> {
             })
             .map(|(_, _, leads_there)| leads_there)
             .collect();
-        for (index, block) in blocks.iter().enumerate() {
-            let at = BlockId(index as u32);
+        for (at, block) in blocks.iter_enumerated() {
             let stay = block.successors.iter().filter(|edge| comes_here.from(edge.to)).count();
             if stay > 1 && often.iter().any(|leads_there| leads_there.from(at)) {
                 found.push(Apart { of: id, branch: Some(at) });

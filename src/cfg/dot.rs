@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::block::EdgeCondition;
+use super::block::{BlockId, EdgeCondition};
 use super::graph::Flow;
 use crate::source::SourceFile;
 
@@ -11,7 +11,7 @@ pub fn dot(
     source: &SourceFile,
     name: &str,
     flow: &Flow<'_, '_>,
-    label: &dyn Fn(usize) -> Vec<String>,
+    label: &dyn Fn(BlockId) -> Vec<String>,
 ) -> String {
     let mut out = format!("digraph {} {{\n", quote(name));
     out.push_str("  node [shape=box, fontname=monospace, labeljust=l];\n");
@@ -27,7 +27,7 @@ pub fn dot(
         if let Some(around) = flow.loops.headed_by(id) {
             lines.push(format!("header of loop {}", around.0));
         }
-        lines.extend(label(id.index()));
+        lines.extend(label(id));
         let text: String = lines.iter().map(|line| escape(line) + "\\l").collect();
         let _ = writeln!(out, "  b{} [label=\"{text}\"];", id.0);
         for edge in &block.successors {
@@ -35,7 +35,7 @@ pub fn dot(
                 EdgeCondition::Always => String::new(),
                 EdgeCondition::Index => "index".to_owned(),
                 EdgeCondition::Predicate(register, value) => {
-                    let name = flow.registers[register.0 as usize].name;
+                    let name = flow.registers[register].name;
                     if value { name.to_owned() } else { format!("!{name}") }
                 }
             };

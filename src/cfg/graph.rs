@@ -1,6 +1,7 @@
 //! The control flow of one function: its instructions cut into blocks, with dominators and loops.
 
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 use super::block::{Block, BlockId, Edge, EdgeCondition};
 use super::convergence::{Apart, taken_apart};
@@ -20,13 +21,13 @@ use crate::source::{Diagnostic, SourceFile};
 #[derive(Debug)]
 pub struct Flow<'m, 's> {
     /// All registers.
-    pub registers: Vec<Register<'s>>,
+    pub registers: TiVec<RegisterId, Register<'s>>,
     /// The scopes of names.
     pub scopes: Scopes<'s>,
     /// All instructions in source order.
     pub insts: Vec<Inst<'m, 's>>,
     /// The reachable blocks in reverse postorder.
-    pub blocks: Vec<Block>,
+    pub blocks: TiVec<BlockId, Block>,
     /// Who dominates whom.
     pub dominators: DominatorTree,
     /// The loops.
@@ -55,7 +56,7 @@ pub fn build<'m, 's>(
 impl Flow<'_, '_> {
     /// All block ids in reverse postorder.
     pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
-        (0..self.blocks.len() as u32).map(BlockId)
+        self.blocks.keys()
     }
 
     /// Whether a register can be named where an instruction stands.
@@ -66,14 +67,14 @@ impl Flow<'_, '_> {
 
     /// Whether a register's name, in code that is put in front of a byte of the text, means that register.
     pub fn names(&self, register: RegisterId, byte: usize) -> bool {
-        let named = &self.registers[register.0 as usize];
+        let named = &self.registers[register];
         self.scopes.meaning_at(named.name, byte)
             == Some(NameMeaning::Register(self.vector(register)))
     }
 
     /// The first element of the vector register that a register is an element of; the register itself otherwise.
     pub fn vector(&self, register: RegisterId) -> RegisterId {
-        RegisterId(register.0 - self.registers[register.0 as usize].element())
+        RegisterId(register.0 - self.registers[register].element())
     }
 
     /// Whether a register can be named at all of some instructions.
@@ -92,7 +93,7 @@ impl Flow<'_, '_> {
 
     /// A block by its id.
     pub fn block(&self, id: BlockId) -> &Block {
-        &self.blocks[id.index()]
+        &self.blocks[id]
     }
 }
 
@@ -105,17 +106,17 @@ struct Draft {
     synchronises: Option<Members>,
 }
 
-fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
+fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> TiVec<BlockId, Block> {
     let drafts = drafts(source, insts);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
     for (new, &old) in order.iter().enumerate() {
         number[old] = Some(BlockId(new as u32));
     }
-    let mut blocks: Vec<Block> = Vec::with_capacity(order.len());
+    let mut blocks: TiVec<BlockId, Block> = TiVec::with_capacity(order.len());
     for &old in &order {
         let draft = &drafts[old];
-        let from = BlockId(blocks.len() as u32);
+        let from = blocks.next_key();
         let successors = draft
             .successors
             .iter()
@@ -134,9 +135,9 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
             synchronises: draft.synchronises,
         });
     }
-    for from in 0..blocks.len() {
+    for from in blocks.keys() {
         for edge in blocks[from].successors.clone() {
-            blocks[edge.to.index()].predecessors.push(edge);
+            blocks[edge.to].predecessors.push(edge);
         }
     }
     blocks

@@ -1,11 +1,15 @@
 //! Natural loops and how they nest, and retreating edges that belong to no natural loop.
 
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
 use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, intervals};
 
 /// A loop of one function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct LoopId(pub u32);
+
+table_ids!(LoopId);
 
 /// A natural loop: all blocks from which a latch can be reached without passing the header.
 #[derive(Debug)]
@@ -25,11 +29,11 @@ pub struct Loop {
 #[derive(Debug, Default)]
 pub struct LoopForest {
     /// The loops; a loop stands behind the loops around it.
-    pub loops: Vec<Loop>,
-    innermost: Vec<Option<LoopId>>,
+    pub loops: TiVec<LoopId, Loop>,
+    innermost: TiVec<BlockId, Option<LoopId>>,
     /// For each loop, where it and the loops within it start and end in a preorder walk.
-    interval: Vec<(u32, u32)>,
-    irreducible: Vec<bool>,
+    interval: TiVec<LoopId, (u32, u32)>,
+    irreducible: TiVec<BlockId, bool>,
     /// Whether every loop's `exits` have been collected: not if there are more than `MAX_EXITS`.
     exits_are_known: bool,
 }
@@ -39,23 +43,19 @@ pub struct LoopForest {
 const MAX_EXITS: usize = 1_000_000;
 
 impl LoopForest {
-    pub(super) fn new(blocks: &[Block], dominators: &DominatorTree) -> LoopForest {
+    pub(super) fn new(blocks: &TiSlice<BlockId, Block>, dominators: &DominatorTree) -> LoopForest {
         let mut forest = LoopForest {
-            loops: Vec::new(),
-            innermost: vec![None; blocks.len()],
-            interval: Vec::new(),
-            irreducible: vec![false; blocks.len()],
+            loops: TiVec::new(),
+            innermost: ti_vec![None; blocks.len()],
+            interval: TiVec::new(),
+            irreducible: ti_vec![false; blocks.len()],
             exits_are_known: true,
         };
-        for header in (0..blocks.len() as u32).map(BlockId) {
-            let retreating = blocks[header.index()]
-                .predecessors
-                .iter()
-                .copied()
-                .filter(|edge| edge.from >= header);
+        for (header, block) in blocks.iter_enumerated() {
+            let retreating = block.predecessors.iter().copied().filter(|edge| edge.from >= header);
             let (latches, crossing): (Vec<Edge>, Vec<Edge>) =
                 retreating.partition(|edge| dominators.dominates(header, edge.from));
-            forest.irreducible[header.index()] = !crossing.is_empty();
+            forest.irreducible[header] = !crossing.is_empty();
             if !latches.is_empty() {
                 forest.loops.push(Loop {
                     header,
@@ -67,12 +67,12 @@ impl LoopForest {
             }
         }
         forest.find_blocks(blocks, dominators);
-        for id in 0..forest.loops.len() {
+        for id in forest.loops.keys() {
             let around = forest.loops[id].parent.map(|parent| forest.get(parent).depth + 1);
             forest.loops[id].depth = around.unwrap_or(0);
         }
-        let parents = forest.loops.iter().map(|one| one.parent.map(|parent| parent.0));
-        forest.interval = intervals(&parents.collect::<Vec<_>>());
+        let parents = forest.loops.iter().map(|one| one.parent);
+        forest.interval = intervals(&parents.collect::<TiVec<LoopId, _>>());
         forest.find_exits(blocks);
         forest
     }
@@ -80,31 +80,31 @@ impl LoopForest {
     /// Which blocks and loops each loop consists of. Headers come in reverse postorder, so from the
     /// back inner loops come first; a loop takes those in it as wholes, and each block is looked at
     /// once, however deep the loops nest.
-    fn find_blocks(&mut self, blocks: &[Block], dominators: &DominatorTree) {
+    fn find_blocks(&mut self, blocks: &TiSlice<BlockId, Block>, dominators: &DominatorTree) {
         /// The outermost loop found so far around a loop; shortens the way for those who come next.
-        fn outermost(above: &mut [u32], id: u32) -> u32 {
+        fn outermost(above: &mut TiSlice<LoopId, LoopId>, id: LoopId) -> LoopId {
             let mut at = id;
-            while above[at as usize] != at {
-                above[at as usize] = above[above[at as usize] as usize];
-                at = above[at as usize];
+            while above[at] != at {
+                above[at] = above[above[at]];
+                at = above[at];
             }
             at
         }
-        let mut above: Vec<u32> = (0..self.loops.len() as u32).collect();
-        for id in (0..self.loops.len() as u32).rev() {
-            let header = self.loops[id as usize].header;
-            self.innermost[header.index()] = Some(LoopId(id));
-            let latches = self.loops[id as usize].latches.iter();
+        let mut above: TiVec<LoopId, LoopId> = self.loops.keys().collect();
+        for id in self.loops.keys().rev() {
+            let header = self.loops[id].header;
+            self.innermost[header] = Some(id);
+            let latches = self.loops[id].latches.iter();
             let mut work: Vec<BlockId> = latches.map(|edge| edge.from).collect();
             while let Some(block) = work.pop() {
-                let entry = match self.innermost[block.index()] {
+                let entry = match self.innermost[block] {
                     None => block,
                     Some(within) => {
-                        let found = outermost(&mut above, within.0);
+                        let found = outermost(&mut above, within);
                         if found == id {
                             continue;
                         }
-                        self.loops[found as usize].header
+                        self.loops[found].header
                     }
                 };
                 // Irreducible regions can lead out of the header's subtree; those blocks are no part
@@ -112,20 +112,20 @@ impl LoopForest {
                 if !dominators.dominates(header, entry) {
                     continue;
                 }
-                match self.innermost[entry.index()] {
-                    None => self.innermost[entry.index()] = Some(LoopId(id)),
+                match self.innermost[entry] {
+                    None => self.innermost[entry] = Some(id),
                     Some(within) => {
-                        let found = outermost(&mut above, within.0);
-                        self.loops[found as usize].parent = Some(LoopId(id));
-                        above[found as usize] = id;
+                        let found = outermost(&mut above, within);
+                        self.loops[found].parent = Some(id);
+                        above[found] = id;
                     }
                 }
-                work.extend(blocks[entry.index()].predecessors.iter().map(|edge| edge.from));
+                work.extend(blocks[entry].predecessors.iter().map(|edge| edge.from));
             }
         }
     }
 
-    fn find_exits(&mut self, blocks: &[Block]) {
+    fn find_exits(&mut self, blocks: &TiSlice<BlockId, Block>) {
         let mut count = 0;
         for edge in blocks.iter().flat_map(|block| block.successors.iter().copied()) {
             let mut around = self.innermost(edge.from);
@@ -138,7 +138,7 @@ impl LoopForest {
                     self.exits_are_known = false;
                     return;
                 }
-                self.loops[id.0 as usize].exits.push(edge);
+                self.loops[id].exits.push(edge);
                 around = self.get(id).parent;
             }
         }
@@ -146,7 +146,7 @@ impl LoopForest {
 
     /// A loop by its id.
     pub fn get(&self, id: LoopId) -> &Loop {
-        &self.loops[id.0 as usize]
+        &self.loops[id]
     }
 
     /// The edges that leave a loop; `None` in a function with too many of them.
@@ -156,7 +156,7 @@ impl LoopForest {
 
     /// The innermost loop that contains a block.
     pub fn innermost(&self, block: BlockId) -> Option<LoopId> {
-        self.innermost[block.index()]
+        self.innermost[block]
     }
 
     /// The loop that a block is the header of.
@@ -166,7 +166,7 @@ impl LoopForest {
 
     /// Whether a block is entered by a retreating edge whose source it does not dominate.
     pub fn is_irreducible_entry(&self, block: BlockId) -> bool {
-        self.irreducible[block.index()]
+        self.irreducible[block]
     }
 
     /// The loops around a place, innermost first.
@@ -181,8 +181,8 @@ impl LoopForest {
 
     /// Whether `inner` is `outer` or lies within it.
     pub fn nested(&self, inner: Option<LoopId>, outer: LoopId) -> bool {
-        let (start, end) = self.interval[outer.0 as usize];
-        inner.is_some_and(|inner| (start..end).contains(&self.interval[inner.0 as usize].0))
+        let (start, end) = self.interval[outer];
+        inner.is_some_and(|inner| (start..end).contains(&self.interval[inner].0))
     }
 
     /// How many loops are around a place.

@@ -11,6 +11,8 @@
 //! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
 //! So the next arrival at the inner header by ways within the outer loop is an end, too.
 
+use typed_index_collections::{TiSlice, TiVec};
+
 use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, immediate_dominators};
 use super::loops::{LoopForest, LoopId};
@@ -55,30 +57,29 @@ pub(super) struct Ways {
     end: End,
     /// Immediate dominators in the reversed graph: what all ways from a block to the end have in
     /// common. The node behind those of the blocks stands for the end.
-    common: Vec<Option<u32>>,
+    common: TiVec<BlockId, Option<BlockId>>,
 }
 
 /// For each end the places through which all ways to it lead.
 pub(super) struct Meetings<'a> {
-    blocks: &'a [Block],
+    blocks: &'a TiSlice<BlockId, Block>,
     loops: &'a LoopForest,
     ways: Vec<Ways>,
     /// Whether a block leads out of the function at all, and other than by `trap`.
-    leads_out: Vec<bool>,
-    returns: Vec<bool>,
+    leads_out: TiVec<BlockId, bool>,
+    returns: TiVec<BlockId, bool>,
 }
 
 impl<'a> Meetings<'a> {
     /// The meeting places of a function, by end; `None` if the function is too large.
     pub(super) fn new(
-        blocks: &'a [Block],
+        blocks: &'a TiSlice<BlockId, Block>,
         dominators: &DominatorTree,
         loops: &'a LoopForest,
     ) -> Option<Meetings<'a>> {
-        let all = || (0..blocks.len() as u32).map(BlockId);
-        let leaving: Vec<BlockId> = all().filter(|block| blocks[block.index()].leaves).collect();
+        let leaving: Vec<BlockId> = blocks.keys().filter(|block| blocks[*block].leaves).collect();
         let mut ends: Vec<End> = leaving.iter().map(|&at| End::Leaving(at)).collect();
-        for id in (0..loops.loops.len() as u32).map(LoopId) {
+        for id in loops.loops.keys() {
             ends.push(End::Header(id, id));
             let merged = merged_with(dominators, loops, id);
             let merged = merged.filter(|_| !planted!(Bug::MergedLoops));
@@ -95,9 +96,9 @@ impl<'a> Meetings<'a> {
             return None;
         }
         let leads = |wanted: &dyn Fn(&Block) -> bool| {
-            let targets = leaving.iter().copied().filter(|at| wanted(&blocks[at.index()]));
+            let targets = leaving.iter().copied().filter(|at| wanted(&blocks[*at]));
             let leads = Reach::to_any(blocks, targets, |_| true);
-            all().map(|block| leads.from(block)).collect()
+            blocks.keys().map(|block| leads.from(block)).collect()
         };
         Some(Meetings {
             blocks,
@@ -111,12 +112,12 @@ impl<'a> Meetings<'a> {
     /// The ways from the end of a branch to each end at which lanes that part there may go;
     /// `None` where they may meet anywhere, in an endless loop.
     pub(super) fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Ways> + '_> {
-        if !self.leads_out[branch.index()] {
+        if !self.leads_out[branch] {
             return None;
         }
-        let returns = self.returns[branch.index()];
+        let returns = self.returns[branch];
         Some(self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
-            (End::Leaving(at), _) => !(returns && self.blocks[at.index()].traps),
+            (End::Leaving(at), _) => !(returns && self.blocks[at].traps),
             (End::Anywhere, _) => true,
             (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
         }))
@@ -134,18 +135,17 @@ fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Op
 }
 
 impl Ways {
-    fn new(blocks: &[Block], loops: &LoopForest, end: End) -> Ways {
-        let root = blocks.len() as u32;
+    fn new(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest, end: End) -> Ways {
+        let root = blocks.next_key();
         let mut reversed = Vec::new();
-        let mut ends_with = |at: BlockId| reversed.push((root, at.0));
+        let mut ends_with = |at: BlockId| reversed.push((root, at));
         let header = match end {
             End::Leaving(at) => {
                 ends_with(at);
                 None
             }
             End::Anywhere => {
-                let ids = (0..blocks.len() as u32).map(BlockId);
-                ids.filter(|at| blocks[at.index()].leaves).for_each(&mut ends_with);
+                blocks.keys().filter(|at| blocks[*at].leaves).for_each(&mut ends_with);
                 None
             }
             End::Header(id, _) => Some(loops.get(id).header),
@@ -160,8 +160,8 @@ impl Ways {
                 continue;
             }
             // The arrival at the header is the end; what leads away from it is where ways begin.
-            let to = if header == Some(edge.to) { root } else { edge.to.0 };
-            reversed.push((to, edge.from.0));
+            let to = if header == Some(edge.to) { root } else { edge.to };
+            reversed.push((to, edge.from));
         }
         Ways { end, common: immediate_dominators(blocks.len() + 1, root, &reversed) }
     }
@@ -176,10 +176,10 @@ impl Ways {
             End::Leaving(_) | End::Anywhere | End::Exit(..) => None,
             End::Header(id, _) => Some(loops.get(id).header),
         };
-        let above = |at: u32| self.common[at as usize];
-        let root = self.common.len() as u32 - 1;
-        std::iter::successors(above(branch.0), move |&at| above(at))
-            .filter_map(move |at| if at == root { header } else { Some(BlockId(at)) })
+        let above = |at: BlockId| self.common[at];
+        let root = self.common.last_key();
+        std::iter::successors(above(branch), move |&at| above(at))
+            .filter_map(move |at| if Some(at) == root { header } else { Some(at) })
     }
 
     /// The loop that counted ways stay within; `None` if every way counts.

@@ -11,6 +11,8 @@ pub(super) const COMPONENTS: &str = "xyzwabcd";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegisterId(pub u32);
 
+table_ids!(RegisterId);
+
 /// What is known of a register.
 #[derive(Clone, Debug)]
 pub struct Register<'s> {

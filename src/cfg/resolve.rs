@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 use super::register::{COMPONENTS, Register, RegisterId};
 use super::scopes::{Declared, Family, Meaning, Scope, Scopes};
@@ -100,7 +101,7 @@ pub struct Inst<'m, 's> {
 /// A flattened body.
 #[derive(Debug, Default)]
 pub(super) struct Flat<'m, 's> {
-    pub registers: Vec<Register<'s>>,
+    pub registers: TiVec<RegisterId, Register<'s>>,
     pub insts: Vec<Inst<'m, 's>>,
     pub scopes: Scopes<'s>,
 }
@@ -295,7 +296,7 @@ impl<'m, 's> Resolver<'m, 's> {
 
     /// Whether a register holds an integer or untyped bits of at most 64.
     fn is_integer(&self, register: RegisterId) -> bool {
-        let ty = self.flat.registers[register.0 as usize].ty;
+        let ty = self.flat.registers[register].ty;
         !ty.is_float() && (8..=64).contains(&ty.bits())
     }
 

@@ -5,7 +5,7 @@ use clap::Args;
 use super::exit::Failure;
 use super::io;
 use super::options::{Format, Input, OnlyKernel, Shown};
-use crate::cfg;
+use crate::cfg::{self, BlockId};
 use crate::emulate::TooLarge;
 use crate::expr::within;
 use crate::pipeline::{self, Options};
@@ -60,7 +60,7 @@ impl Trace {
                 };
                 if self.dot {
                     let lines = tracing::lines_by_block(&report, flow, trace);
-                    let lines = |block: usize| lines[block].clone();
+                    let lines = |block: BlockId| lines[block].clone();
                     dots += &cfg::dot(&source, function.name.text, flow, &lines);
                 }
                 kernels.push(report);

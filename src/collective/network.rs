@@ -101,7 +101,7 @@ impl Repeats {
             for (register, table) in &step.results {
                 holds.insert(*register, at);
                 // (A predicate may stand for the same numbers.)
-                let is_word = flow.registers[register.0 as usize].ty.bits() == 32;
+                let is_word = flow.registers[*register].ty.bits() == 32;
                 if step.crosses && inst.guard.is_none() && is_word {
                     words.entry(Rc::clone(table)).or_default().push((at, *register));
                 }

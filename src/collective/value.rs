@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use crate::isa::limits::WARP_SIZE;
 
@@ -17,6 +18,8 @@ pub(super) const LANES: usize = WARP_SIZE as usize;
 /// A value of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct ValueId(u32);
+
+table_ids!(ValueId);
 
 /// The values of a register in all lanes.
 pub(super) type Table = [ValueId; LANES];
@@ -115,7 +118,7 @@ const MAX_PARTS: usize = 32 * LANES;
 /// All values of one function.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    values: Vec<Value>,
+    values: TiVec<ValueId, Value>,
     ids: FxHashMap<Value, ValueId>,
     leaves: u32,
     /// Values modulo rounding.
@@ -125,7 +128,7 @@ pub(super) struct Values {
 impl Values {
     /// A value by its id.
     pub(super) fn get(&self, id: ValueId) -> &Value {
-        &self.values[id.0 as usize]
+        &self.values[id]
     }
 
     /// How many values there are.

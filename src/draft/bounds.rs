@@ -88,7 +88,7 @@ fn evaluated(
         }
         let assumed = flow.dominators.chain(access.block).filter_map(|at| {
             arena.charge(1);
-            trace.assumptions[at.index()]
+            trace.assumptions[at]
         });
         let conditions = assumed.chain(access.guard).filter(|&term| closed.is(term)).collect();
         accesses.push(Closed { base, address, bytes: i64::from(access.bytes()), conditions });

@@ -6,6 +6,8 @@
 //! emulate a kernel, and of the branches in some five hundred public files it decided none that these
 //! leave open.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::state::State;
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
 use crate::expr::{Facts, TermId};
@@ -20,11 +22,11 @@ const MAX_SAMPLED: usize = 2048;
 /// Facts about the blocks that have been visited.
 pub(super) struct Branches {
     /// For each block, its facts beyond those of its immediate dominator.
-    pub assumptions: Vec<Option<TermId>>,
+    pub assumptions: TiVec<BlockId, Option<TermId>>,
     /// The condition by which each block branches, read at its end.
-    pub conditions: Vec<Option<TermId>>,
+    pub conditions: TiVec<BlockId, Option<TermId>>,
     /// Which blocks can be reached.
-    pub reachable: Vec<bool>,
+    pub reachable: TiVec<BlockId, bool>,
     /// Decides branches that the facts alone do not decide.
     solver: Solver,
 }
@@ -33,19 +35,19 @@ impl Branches {
     /// No block has been visited.
     pub(super) fn new(flow: &Flow<'_, '_>) -> Branches {
         Branches {
-            assumptions: vec![None; flow.blocks.len()],
-            conditions: vec![None; flow.blocks.len()],
-            reachable: vec![false; flow.blocks.len()],
+            assumptions: ti_vec![None; flow.blocks.len()],
+            conditions: ti_vec![None; flow.blocks.len()],
+            reachable: ti_vec![false; flow.blocks.len()],
             solver: Solver::new(0, None).sized(flow.insts.len()),
         }
     }
 
     /// Whether lanes may go along an edge whose origin has been visited.
     pub(super) fn is_alive(&self, state: &State<'_, '_, '_>, edge: &Edge) -> bool {
-        if !self.reachable[edge.from.index()] {
+        if !self.reachable[edge.from] {
             return false;
         }
-        let condition = self.conditions[edge.from.index()];
+        let condition = self.conditions[edge.from];
         match (edge.condition, condition.and_then(|c| state.arena.constant_value(c))) {
             (EdgeCondition::Predicate(_, taken), Some(value)) => taken == (value != 0),
             _ => true,
@@ -57,10 +59,10 @@ impl Branches {
         let all = &state.flow.block(state.block).predecessors;
         if let ([edge], [_]) = (incoming, &all[..])
             && let EdgeCondition::Predicate(_, taken) = edge.condition
-            && let Some(condition) = self.conditions[edge.from.index()]
+            && let Some(condition) = self.conditions[edge.from]
         {
             let holds = if taken { condition } else { state.arena.not(condition) };
-            self.assumptions[state.block.index()] = Some(holds);
+            self.assumptions[state.block] = Some(holds);
         }
     }
 
@@ -72,7 +74,7 @@ impl Branches {
             EdgeCondition::Predicate(register, _) => Some(register),
             _ => None,
         });
-        self.conditions[block.index()] = match register {
+        self.conditions[block] = match register {
             Some(register) => {
                 let condition = state.read(register);
                 Some(self.decided(state, block, condition))
@@ -94,7 +96,7 @@ impl Branches {
         let mut facts = Facts::default();
         for at in state.flow.dominators.chain(block).take(MAX_PATH) {
             state.arena.charge(1);
-            if let Some(known) = self.assumptions[at.index()] {
+            if let Some(known) = self.assumptions[at] {
                 facts.add(&state.arena, known);
             }
         }

@@ -5,6 +5,7 @@
 //! values and conditions that it was made from.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiSlice, TiVec};
 
 use super::state::{Memory, State};
 use super::symbols::{LaneDependence, SymbolKind};
@@ -22,7 +23,7 @@ pub(super) struct Exit {
 #[derive(Debug)]
 pub(super) struct Joins {
     /// The states at the ends of the blocks that have been visited.
-    exits: Vec<Option<Exit>>,
+    exits: TiVec<BlockId, Option<Exit>>,
     /// Symbols whose feeds are completed once the conditions around their blocks are known.
     open: Vec<(SymbolId, BlockId)>,
 }
@@ -36,23 +37,23 @@ impl Joins {
     /// Keeps the state at the end of the block that has been visited.
     pub(super) fn leave(&mut self, state: &State<'_, '_, '_>) {
         let exit = Exit { mutable: state.registers.values().into(), memory: state.memory };
-        self.exits[state.block.index()] = Some(exit);
+        self.exits[state.block] = Some(exit);
     }
 
     /// The states at the origins of `edges`, as far as these have been visited.
     pub(super) fn ends<'e>(&'e self, edges: &'e [Edge]) -> impl Iterator<Item = &'e Exit> {
-        edges.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref())
+        edges.iter().filter_map(|edge| self.exits[edge.from].as_ref())
     }
 
     /// Merges the states at the ends of the blocks that lead to this one.
     pub(super) fn enter(
         &mut self,
         state: &mut State<'_, '_, '_>,
-        branches: &[Option<TermId>],
+        branches: &TiSlice<BlockId, Option<TermId>>,
         incoming: &[Edge],
     ) {
         let first = incoming[0].from;
-        let Some(exit) = &self.exits[first.index()] else { return };
+        let Some(exit) = &self.exits[first] else { return };
         let (mut values, mut memory) = (exit.mutable.to_vec(), exit.memory);
         if incoming.len() > 1 {
             let selector = two_way_condition(state, branches, incoming);
@@ -121,7 +122,11 @@ impl Joins {
     }
 
     /// A merged value is uniform only if the conditions that chose between its origins are.
-    pub(super) fn complete(&mut self, state: &mut State<'_, '_, '_>, branches: &[Option<TermId>]) {
+    pub(super) fn complete(
+        &mut self,
+        state: &mut State<'_, '_, '_>,
+        branches: &TiSlice<BlockId, Option<TermId>>,
+    ) {
         let mut conditions: FxHashMap<BlockId, Vec<TermId>> = FxHashMap::default();
         for (symbol, block) in std::mem::take(&mut self.open) {
             let control = conditions
@@ -140,7 +145,7 @@ impl Joins {
 /// For two ways that part at the immediate dominator and meet here: the condition of the first.
 fn two_way_condition(
     state: &mut State<'_, '_, '_>,
-    branches: &[Option<TermId>],
+    branches: &TiSlice<BlockId, Option<TermId>>,
     incoming: &[Edge],
 ) -> Option<TermId> {
     let [a, b] = incoming else { return None };
@@ -150,7 +155,7 @@ fn two_way_condition(
     if flow.loops.innermost(fork) != state.here() {
         return None;
     }
-    let condition = branches[fork.index()]?;
+    let condition = branches[fork]?;
     let side = |edge: &Edge| {
         flow.block(fork).successors.iter().find_map(|out| match out.condition {
             EdgeCondition::Predicate(_, taken) => {
@@ -175,18 +180,18 @@ fn two_way_condition(
 fn control_of(
     flow: &Flow<'_, '_>,
     arena: &Arena,
-    branches: &[Option<TermId>],
+    branches: &TiSlice<BlockId, Option<TermId>>,
     join: BlockId,
 ) -> Vec<TermId> {
     let fork = flow.dominators.immediate(join);
     let mut seen: FxHashSet<BlockId> = fork.into_iter().chain([join]).collect();
     let mut work: Vec<BlockId> =
         flow.block(join).predecessors.iter().map(|edge| edge.from).collect();
-    let mut found: Vec<TermId> = fork.and_then(|fork| branches[fork.index()]).into_iter().collect();
+    let mut found: Vec<TermId> = fork.and_then(|fork| branches[fork]).into_iter().collect();
     while let Some(block) = work.pop() {
         if seen.insert(block) {
             arena.charge(2);
-            found.extend(branches[block.index()]);
+            found.extend(branches[block]);
             work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
         }
     }

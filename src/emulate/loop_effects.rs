@@ -1,9 +1,11 @@
 //! What each loop changes; this is known before any of its blocks is visited.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::effects::{Effect, changes_memory, definitions, effect, strong};
 use super::registers::{Slot, Writes};
 use super::window::Window;
-use crate::cfg::{Flow, Inst};
+use crate::cfg::{Flow, Inst, LoopId};
 
 /// The registers and the parts of memory that a loop changes.
 #[derive(Clone, Debug, Default)]
@@ -17,13 +19,13 @@ pub(super) struct LoopEffects {
 
 impl LoopEffects {
     /// The effects of all loops of a function.
-    pub(super) fn all(flow: &Flow<'_, '_>, writes: &Writes) -> Vec<LoopEffects> {
-        let mut all = vec![LoopEffects::default(); flow.loops.loops.len()];
+    pub(super) fn all(flow: &Flow<'_, '_>, writes: &Writes) -> TiVec<LoopId, LoopEffects> {
+        let mut all = ti_vec![LoopEffects::default(); flow.loops.loops.len()];
         for id in flow.block_ids() {
             let Some(innermost) = flow.loops.innermost(id) else { continue };
             let block = LoopEffects::of(&flow.insts[flow.block(id).instructions()], writes);
             for around in flow.loops.around(Some(innermost)) {
-                let effects = &mut all[around.0 as usize];
+                let effects = &mut all[around];
                 effects.registers.extend(&block.registers);
                 effects.synchronises |= block.synchronises;
                 for window in Window::ALL {
@@ -49,7 +51,7 @@ impl LoopEffects {
             let weak_store = effect(inst) == Effect::Store && strong(&inst.ast.form).is_none();
             found.synchronises |= !changed.is_empty() && !weak_store;
             found.registers.extend(definitions(inst).iter().filter_map(
-                |register| match writes.slots[register.0 as usize] {
+                |register| match writes.slots[*register] {
                     Slot::Mutable(index) => Some(index),
                     Slot::Single => None,
                 },

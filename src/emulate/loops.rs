@@ -5,6 +5,7 @@
 //! by* the values and conditions that it is made from.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiSlice, TiVec};
 
 use super::joins::Joins;
 use super::loop_effects::LoopEffects;
@@ -12,7 +13,7 @@ use super::registers::Writes;
 use super::state::State;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::window::Window;
-use crate::cfg::{Flow, LoopId};
+use crate::cfg::{BlockId, Flow, LoopId};
 use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
 
 /// A register at the header of a loop that changes it.
@@ -40,7 +41,7 @@ struct LoopMemory {
 /// The loops of a function, as far as they have been entered.
 #[derive(Debug)]
 pub(super) struct Loops {
-    effects: Vec<LoopEffects>,
+    effects: TiVec<LoopId, LoopEffects>,
     values: Vec<LoopValue>,
     memories: Vec<LoopMemory>,
 }
@@ -53,7 +54,7 @@ impl Loops {
 
     /// Gives every register that the loop changes a symbol of its own.
     pub(super) fn enter(&mut self, state: &mut State<'_, '_, '_>, id: LoopId) {
-        let effects = &self.effects[id.0 as usize];
+        let effects = &self.effects[id];
         for &index in &effects.registers {
             let initial = state.registers.values()[index as usize];
             let register = state.registers.mutable()[index as usize];
@@ -80,7 +81,7 @@ impl Loops {
         &mut self,
         state: &mut State<'_, '_, '_>,
         joins: &Joins,
-        branches: &[Option<TermId>],
+        branches: &TiSlice<BlockId, Option<TermId>>,
     ) {
         for LoopMemory { id, window, version, initial } in std::mem::take(&mut self.memories) {
             let ends = joins.ends(&state.flow.loops.get(id).latches);
@@ -105,7 +106,7 @@ impl Loops {
         &self,
         state: &mut State<'_, '_, '_>,
         joins: &Joins,
-        branches: &[Option<TermId>],
+        branches: &TiSlice<BlockId, Option<TermId>>,
     ) -> FxHashMap<SymbolId, TermId> {
         let mut resolved = FxHashMap::default();
         let mut substitution = Substitution::new();
@@ -174,13 +175,13 @@ fn induction(
 /// The conditions of all branches in a loop.
 fn conditions_in(
     state: &State<'_, '_, '_>,
-    branches: &[Option<TermId>],
+    branches: &TiSlice<BlockId, Option<TermId>>,
     id: LoopId,
 ) -> Vec<TermId> {
     let flow = state.flow;
     state.arena.charge(flow.blocks.len() as u64);
     let inside = flow.block_ids().filter(|&block| flow.loops.contains(id, block));
-    inside.filter_map(|block| branches[block.index()]).collect()
+    inside.filter_map(|block| branches[block]).collect()
 }
 
 /// Whether a term contains a symbol with a property.

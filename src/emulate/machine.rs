@@ -103,7 +103,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         }
         // (A cycle of several entries may be entered by another one, and come here by an edge from a
         // block that is visited later.)
-        self.branches.reachable[block.index()] = true;
+        self.branches.reachable[block] = true;
         if flow.loops.is_irreducible_entry(block) {
             self.forget_everything();
         } else if let Some(id) = flow.loops.headed_by(block) {

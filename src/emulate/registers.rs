@@ -4,6 +4,8 @@
 //! one term, valid wherever its definition dominates. Only the others (*mutable* ones) are carried
 //! from block to block and merged.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::effects::definitions;
 use crate::cfg::{BlockId, Flow, RegisterId};
 use crate::expr::TermId;
@@ -20,28 +22,30 @@ pub(super) enum Slot {
 /// How often and where registers are written.
 #[derive(Debug)]
 pub(super) struct Writes {
-    pub slots: Vec<Slot>,
+    pub slots: TiVec<RegisterId, Slot>,
     pub mutable: Vec<RegisterId>,
-    counts: Vec<u32>,
+    counts: TiVec<RegisterId, u32>,
 }
 
 impl Writes {
     pub(super) fn new(flow: &Flow<'_, '_>) -> Writes {
-        let mut counts = vec![0u32; flow.registers.len()];
-        let mut guarded = vec![false; flow.registers.len()];
+        let mut counts = ti_vec![0u32; flow.registers.len()];
+        let mut guarded = ti_vec![false; flow.registers.len()];
         for inst in &flow.insts {
             for register in definitions(inst) {
-                counts[register.0 as usize] += 1;
-                guarded[register.0 as usize] |= inst.guard.is_some();
+                counts[register] += 1;
+                guarded[register] |= inst.guard.is_some();
             }
         }
         let mut mutable = Vec::new();
-        let slots = (0..flow.registers.len())
-            .map(|index| {
-                if counts[index] <= 1 && !guarded[index] {
+        let slots = flow
+            .registers
+            .keys()
+            .map(|register| {
+                if counts[register] <= 1 && !guarded[register] {
                     return Slot::Single;
                 }
-                mutable.push(RegisterId(index as u32));
+                mutable.push(register);
                 Slot::Mutable(mutable.len() as u32 - 1)
             })
             .collect();
@@ -61,7 +65,7 @@ struct Definition {
 pub(super) struct Registers {
     writes: Writes,
     /// The values of the registers that are written once, by register.
-    single: Vec<Option<Definition>>,
+    single: TiVec<RegisterId, Option<Definition>>,
     /// The values of the mutable registers, by their index among these.
     mutable: Vec<TermId>,
 }
@@ -69,7 +73,7 @@ pub(super) struct Registers {
 impl Registers {
     /// No register has a value yet, the mutable ones included.
     pub(super) fn new(writes: Writes) -> Registers {
-        Registers { single: vec![None; writes.slots.len()], mutable: Vec::new(), writes }
+        Registers { single: ti_vec![None; writes.slots.len()], mutable: Vec::new(), writes }
     }
 
     /// The mutable registers.
@@ -101,7 +105,7 @@ impl Registers {
         flow: &Flow<'_, '_>,
         block: BlockId,
     ) -> Option<TermId> {
-        match self.writes.slots[register.0 as usize] {
+        match self.writes.slots[register] {
             Slot::Mutable(index) => Some(self.mutable[index as usize]),
             Slot::Single => self.settled(register, flow, block).map(|definition| definition.term),
         }
@@ -114,8 +118,7 @@ impl Registers {
         flow: &Flow<'_, '_>,
         block: BlockId,
     ) -> bool {
-        self.writes.slots[register.0 as usize] == Slot::Single
-            && self.settled(register, flow, block).is_some()
+        self.writes.slots[register] == Slot::Single && self.settled(register, flow, block).is_some()
     }
 
     #[inline]
@@ -125,7 +128,7 @@ impl Registers {
         flow: &Flow<'_, '_>,
         block: BlockId,
     ) -> Option<Definition> {
-        let definition = self.single[register.0 as usize];
+        let definition = self.single[register];
         definition.filter(|definition| flow.dominators.dominates(definition.block, block))
     }
 
@@ -139,8 +142,8 @@ impl Registers {
         block: BlockId,
         choose: impl FnOnce(TermId) -> TermId,
     ) {
-        match self.writes.slots[register.0 as usize] {
-            Slot::Single => self.single[register.0 as usize] = Some(Definition { term, block }),
+        match self.writes.slots[register] {
+            Slot::Single => self.single[register] = Some(Definition { term, block }),
             Slot::Mutable(index) => {
                 let value = &mut self.mutable[index as usize];
                 *value = choose(*value);
@@ -149,7 +152,7 @@ impl Registers {
     }
 
     /// How often each register is written in the text.
-    pub(super) fn into_counts(self) -> Vec<u32> {
+    pub(super) fn into_counts(self) -> TiVec<RegisterId, u32> {
         self.writes.counts
     }
 }

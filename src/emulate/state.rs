@@ -93,7 +93,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
 
     #[inline]
     pub(super) fn register_width(&self, register: RegisterId) -> u8 {
-        width_of(self.flow.registers[register.0 as usize].ty)
+        width_of(self.flow.registers[register].ty)
     }
 
     /// A symbol that stands for something unknown, another value in every lane.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Arena, FunctionId, Functions, Range, SymbolId, TermId};
@@ -122,7 +123,7 @@ impl fmt::Display for Function {
 /// All symbols and uninterpreted functions of one kernel.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    infos: Vec<SymbolInfo>,
+    infos: TiVec<SymbolId, SymbolInfo>,
     by_kind: FxHashMap<SymbolKind, SymbolId>,
     functions: Functions<Function>,
     fresh: u32,
@@ -141,22 +142,22 @@ impl crate::solver::Names for Symbols {
 impl Symbols {
     /// A symbol's description.
     pub fn info(&self, symbol: SymbolId) -> &SymbolInfo {
-        &self.infos[symbol.0 as usize]
+        &self.infos[symbol]
     }
 
     /// All symbols with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &SymbolInfo)> {
-        self.infos.iter().enumerate().map(|(id, info)| (SymbolId(id as u32), info))
+        self.infos.iter_enumerated()
     }
 
     /// Completes a symbol's dependence, once every term that feeds it is known.
     pub fn set_dependence(&mut self, symbol: SymbolId, dependence: LaneDependence) {
-        self.infos[symbol.0 as usize].dependence = dependence;
+        self.infos[symbol].dependence = dependence;
     }
 
     /// The symbol of a kind, made when it is first used.
     pub fn get(&mut self, info: SymbolInfo) -> SymbolId {
-        let next = SymbolId(self.infos.len() as u32);
+        let next = self.infos.next_key();
         let id = *self.by_kind.entry(info.kind.clone()).or_insert(next);
         if id == next {
             self.infos.push(info);

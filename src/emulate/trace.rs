@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 use super::effects::Effect;
 use super::symbols::{SymbolKind, Symbols};
@@ -105,26 +106,26 @@ pub struct KernelTrace {
     /// of `wmma` as if each lane accessed one ([`super::WmmaMatrix`]): addresses without values. To everything but `traffic` these instructions are not modelled.
     pub moved: Vec<Access>,
     /// For each block, its facts beyond those of its immediate dominator.
-    pub assumptions: Vec<Option<TermId>>,
+    pub assumptions: TiVec<BlockId, Option<TermId>>,
     /// The condition by which each block branches, read at its end.
-    pub branches: Vec<Option<TermId>>,
+    pub branches: TiVec<BlockId, Option<TermId>>,
     /// Which blocks can be reached.
-    pub reachable: Vec<bool>,
+    pub reachable: TiVec<BlockId, bool>,
     /// Registers that were widened.
     pub widened: Vec<Widened>,
     /// Registers whose values are no sums.
     pub held: Vec<Held>,
     /// How often each register is written in the text.
-    pub definitions: Vec<u32>,
+    pub definitions: TiVec<RegisterId, u32>,
     /// The loop values that turned out to be induction variables.
     pub induction: FxHashMap<SymbolId, TermId>,
     /// Which symbols have one value for the whole warp, as long as its lanes are in the same
     /// iteration of every loop.
-    pub uniform: Vec<bool>,
+    pub uniform: TiVec<SymbolId, bool>,
     /// Which loops all lanes of a warp leave in the same iteration.
-    pub uniform_exit: Vec<bool>,
+    pub uniform_exit: TiVec<LoopId, bool>,
     /// In which loops lanes that meet are in the same iteration.
-    pub in_step: Vec<bool>,
+    pub in_step: TiVec<LoopId, bool>,
     /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
     pub approximations: Vec<(u32, String)>,
 }
@@ -181,10 +182,10 @@ impl KernelTrace {
     ) -> bool {
         let created_in = self.symbols.info(symbol).created_in;
         // A value from a loop that lanes have left is that of each lane's own last iteration.
-        self.uniform.get(symbol.0 as usize).copied().unwrap_or(false)
+        self.uniform.get(symbol).copied().unwrap_or(false)
             && loops
                 .around(created_in)
                 .take_while(|&around| !loops.nested(place, around))
-                .all(|left| self.uniform_exit[left.0 as usize])
+                .all(|left| self.uniform_exit[left])
     }
 }

@@ -6,19 +6,21 @@
 //! symbol that is fed by a term which is not uniform, or belongs to a loop that is taken apart
 //! ([`Flow::taken_apart`]), until nothing changes.
 
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
-use crate::expr::{Arena, Node, TermId};
+use crate::expr::{Arena, Node, SymbolId, TermId};
 
 /// The outcome of the fixpoint.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
     /// For each symbol whether it is uniform among lanes that have met.
-    pub symbols: Vec<bool>,
+    pub symbols: TiVec<SymbolId, bool>,
     /// For each loop whether all lanes leave it in the same iteration.
-    pub exits: Vec<bool>,
+    pub exits: TiVec<LoopId, bool>,
     /// For each loop whether lanes that meet in it are in the same iteration.
-    pub in_step: Vec<bool>,
+    pub in_step: TiVec<LoopId, bool>,
 }
 
 /// Starts from every symbol being uniform that may be, and takes back those that are not. A symbol that `varies` is not
@@ -27,14 +29,14 @@ pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
-    branches: &[Option<TermId>],
+    branches: &TiSlice<BlockId, Option<TermId>>,
     varies: impl Fn(&SymbolKind) -> bool,
 ) -> Uniformity {
     let may_be = |info: &SymbolInfo| {
         matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
             && !varies(&info.kind)
     };
-    let ids = || (0..flow.loops.loops.len() as u32).map(LoopId);
+    let ids = || flow.loops.loops.keys();
     let latches = |id: LoopId| {
         let latches = flow.loops.get(id).latches.iter().map(|latch| latch.from);
         flow.dominators.outermost(latches)
@@ -45,7 +47,7 @@ pub(super) fn solve(
         found: Uniformity {
             symbols: symbols.iter().map(|(_, info)| may_be(info)).collect(),
             exits: ids().map(|id| flow.loops.exits(id).is_some()).collect(),
-            in_step: vec![true; flow.loops.loops.len()],
+            in_step: ti_vec![true; flow.loops.loops.len()],
         },
         latches: ids().map(latches).collect(),
     };
@@ -67,10 +69,10 @@ pub(super) fn solve(
 /// The fixpoint on its way: the symbols and loops that are still believed to be uniform.
 struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
-    branches: &'a [Option<TermId>],
+    branches: &'a TiSlice<BlockId, Option<TermId>>,
     found: Uniformity,
     /// For each loop a first and a last latch: a block that dominates both dominates all latches.
-    latches: Vec<Option<[BlockId; 2]>>,
+    latches: TiVec<LoopId, Option<[BlockId; 2]>>,
 }
 
 impl Fixpoint<'_, '_, '_> {
@@ -78,7 +80,7 @@ impl Fixpoint<'_, '_, '_> {
     fn give_up(&mut self, symbols: &Symbols) {
         for (id, info) in symbols.iter() {
             let fed = matches!(info.dependence, LaneDependence::Fed(_));
-            self.found.symbols[id.0 as usize] &= !fed && info.created_in.is_none();
+            self.found.symbols[id] &= !fed && info.created_in.is_none();
         }
         self.found.exits.fill(false);
         self.found.in_step.fill(false);
@@ -89,32 +91,30 @@ impl Fixpoint<'_, '_, '_> {
         let flow = self.flow;
         let mut changed = false;
         let terms = uniform_terms(arena, symbols, flow, &mut self.found, &mut changed);
-        let branch_is_uniform: Vec<bool> =
+        let branch_is_uniform: TiVec<BlockId, bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         for apart in &flow.taken_apart {
-            let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch.index()]);
-            if self.found.in_step[apart.of.0 as usize] && !uniform {
-                self.found.in_step[apart.of.0 as usize] = false;
+            let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch]);
+            if self.found.in_step[apart.of] && !uniform {
+                self.found.in_step[apart.of] = false;
                 changed = true;
             }
         }
         for (id, info) in symbols.iter() {
-            let uniform = self.found.symbols[id.0 as usize];
+            let uniform = self.found.symbols[id];
             if uniform && !(self.in_step(info.created_in) && self.is_fed_uniformly(&terms, info)) {
-                self.found.symbols[id.0 as usize] = false;
+                self.found.symbols[id] = false;
                 changed = true;
             }
         }
         let as_one = loops_run_as_one(flow, &branch_is_uniform);
-        for id in (0..self.found.exits.len()).filter(|&id| !as_one[id]) {
-            let id = LoopId(id as u32);
+        for id in flow.loops.loops.keys().filter(|id| !as_one[*id]) {
             let mut exits = flow.loops.exits(id).into_iter().flatten();
-            if self.found.exits[id.0 as usize]
-                && !exits.all(|edge| {
-                    branch_is_uniform[edge.from.index()] && self.in_every_iteration(id, edge)
-                })
+            if self.found.exits[id]
+                && !exits
+                    .all(|edge| branch_is_uniform[edge.from] && self.in_every_iteration(id, edge))
             {
-                self.found.exits[id.0 as usize] = false;
+                self.found.exits[id] = false;
                 changed = true;
             }
         }
@@ -127,13 +127,13 @@ impl Fixpoint<'_, '_, '_> {
             return false;
         }
         let place = self.flow.loops.innermost(block);
-        self.branches[block.index()]
+        self.branches[block]
             .is_none_or(|condition| terms.at(condition, place, self.flow, &self.found.exits))
     }
 
     /// Whether lanes that meet at a place are in the same iteration of all loops around it.
     fn in_step(&self, place: Option<LoopId>) -> bool {
-        self.flow.loops.around(place).all(|id| self.found.in_step[id.0 as usize])
+        self.flow.loops.around(place).all(|id| self.found.in_step[id])
     }
 
     fn is_fed_uniformly(&self, terms: &UniformTerms, info: &SymbolInfo) -> bool {
@@ -150,7 +150,7 @@ impl Fixpoint<'_, '_, '_> {
     /// is taken in different iterations even if its condition is the same for all lanes.)
     fn in_every_iteration(&self, id: LoopId, exit: &Edge) -> bool {
         self.flow.loops.innermost(exit.from) == Some(id)
-            && self.latches[id.0 as usize]
+            && self.latches[id]
                 .iter()
                 .flatten()
                 .all(|&latch| self.flow.dominators.dominates(exit.from, latch))
@@ -158,11 +158,14 @@ impl Fixpoint<'_, '_, '_> {
 }
 
 /// For each loop whether all branches in it are uniform.
-fn loops_run_as_one(flow: &Flow<'_, '_>, branch_is_uniform: &[bool]) -> Vec<bool> {
-    let mut as_one = vec![true; flow.loops.loops.len()];
-    for block in flow.block_ids().filter(|block| !branch_is_uniform[block.index()]) {
+fn loops_run_as_one(
+    flow: &Flow<'_, '_>,
+    branch_is_uniform: &TiSlice<BlockId, bool>,
+) -> TiVec<LoopId, bool> {
+    let mut as_one = ti_vec![true; flow.loops.loops.len()];
+    for block in flow.block_ids().filter(|block| !branch_is_uniform[*block]) {
         for id in flow.loops.around(flow.loops.innermost(block)) {
-            as_one[id.0 as usize] = false;
+            as_one[id] = false;
         }
     }
     as_one
@@ -175,18 +178,21 @@ const MAX_LEFT: usize = 32;
 /// The uniformity of every term: whether all its symbols are uniform, and the loops they are from.
 struct UniformTerms {
     /// For each term: whether it is uniform as long as no loop was left.
-    inside: Vec<bool>,
+    inside: TiVec<TermId, bool>,
     /// For each term: whether it also holds a value from some loop that lanes leave one by one.
-    left: Vec<Vec<u32>>,
+    left: TiVec<TermId, Vec<LoopId>>,
 }
 
 impl UniformTerms {
-    fn at(&self, term: TermId, place: Option<LoopId>, flow: &Flow<'_, '_>, exits: &[bool]) -> bool {
-        let index = term.index();
-        self.inside[index]
-            && self.left[index]
-                .iter()
-                .all(|&id| exits[id as usize] || flow.loops.nested(place, LoopId(id)))
+    fn at(
+        &self,
+        term: TermId,
+        place: Option<LoopId>,
+        flow: &Flow<'_, '_>,
+        exits: &TiSlice<LoopId, bool>,
+    ) -> bool {
+        self.inside[term]
+            && self.left[term].iter().all(|&id| exits[id] || flow.loops.nested(place, id))
     }
 }
 
@@ -199,8 +205,8 @@ fn uniform_terms(
 ) -> UniformTerms {
     arena.charge(arena.len() as u64 * 2);
     let mut known = UniformTerms {
-        inside: Vec::with_capacity(arena.len()),
-        left: Vec::with_capacity(arena.len()),
+        inside: TiVec::with_capacity(arena.len()),
+        left: TiVec::with_capacity(arena.len()),
     };
     for term in arena.terms() {
         // Operands come before the terms that use them.
@@ -210,26 +216,25 @@ fn uniform_terms(
                 // effect at once, not once a round.
                 let info = symbols.info(symbol);
                 if let LaneDependence::Fed(feeds) = &info.dependence
-                    && found.symbols[symbol.0 as usize]
+                    && found.symbols[symbol]
                 {
                     arena.charge(feeds.len() as u64);
-                    let mut before = feeds.iter().filter(|feed| feed.index() < term.index());
+                    let mut before = feeds.iter().filter(|feed| **feed < term);
                     if !before.all(|&feed| known.at(feed, info.created_in, flow, &found.exits)) {
-                        found.symbols[symbol.0 as usize] = false;
+                        found.symbols[symbol] = false;
                         *changed = true;
                     }
                 }
                 let around = flow.loops.around(symbols.info(symbol).created_in);
-                let staggered =
-                    around.map(|id| id.0).filter(|&id| !found.exits[id as usize]).collect();
-                (found.symbols[symbol.0 as usize], staggered)
+                let staggered = around.filter(|id| !found.exits[*id]).collect();
+                (found.symbols[symbol], staggered)
             }
             _ => {
                 let operands = arena.operands(term);
-                let mut ok = operands.iter().all(|operand| known.inside[operand.index()]);
-                let mut loops: Vec<u32> = Vec::new();
+                let mut ok = operands.iter().all(|operand| known.inside[*operand]);
+                let mut loops: Vec<LoopId> = Vec::new();
                 for operand in operands {
-                    for &id in &known.left[operand.index()] {
+                    for &id in &known.left[operand] {
                         if ok && !loops.contains(&id) {
                             loops.push(id);
                             ok = loops.len() <= MAX_LEFT;

@@ -2,6 +2,7 @@
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use typed_index_collections::TiVec;
 
 use super::budget::Meter;
 use super::node::{Node, SymbolId, TermId};
@@ -14,9 +15,9 @@ const NEW_TERM: u64 = 12;
 #[derive(Debug, Default)]
 pub struct Arena {
     pub(super) nodes: IndexSet<(Node, u8), FxBuildHasher>,
-    pub(super) ranges: Vec<Range>,
+    pub(super) ranges: TiVec<TermId, Range>,
     /// See [`Arena::tree_size`].
-    pub(super) sizes: Vec<u32>,
+    pub(super) sizes: TiVec<TermId, u32>,
     pub(super) meter: Meter,
     /// See [`Arena::split_known`].
     pub(super) splits: FxHashMap<TermId, (TermId, i64)>,
@@ -75,17 +76,17 @@ impl Arena {
 
     /// What a term is.
     pub fn node(&self, term: TermId) -> &Node {
-        &self.nodes[term.0 as usize].0
+        &self.nodes[usize::from(term)].0
     }
 
     /// A term's width in bits.
     pub fn width(&self, term: TermId) -> u8 {
-        self.nodes[term.0 as usize].1
+        self.nodes[usize::from(term)].1
     }
 
     /// Bounds that hold for every value of the symbols.
     pub fn range(&self, term: TermId) -> Range {
-        self.ranges[term.0 as usize]
+        self.ranges[term]
     }
 
     /// A term's value, if it is a constant.
@@ -133,17 +134,18 @@ impl Arena {
             self.ranges.push(range);
             self.sizes.push(size);
         }
-        let range = self.ranges[index];
+        let term = TermId::from(index);
+        let range = self.ranges[term];
         if range.umin == range.umax && !matches!(self.nodes[index].0, Node::Constant(_)) {
             return self.constant(range.umin, width);
         }
-        TermId(index as u32)
+        term
     }
 
     /// Adds a symbol whose values are known to lie within bounds.
     pub fn symbol_within(&mut self, symbol: SymbolId, width: u8, range: Range) -> TermId {
         let term = self.intern(Node::Symbol(symbol), width);
-        self.ranges[term.0 as usize] = range;
+        self.ranges[term] = range;
         term
     }
 }

@@ -4,19 +4,20 @@ use std::fmt::Display;
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use super::node::FunctionId;
 
 /// Uninterpreted functions with their ids, each with the name that queries give it.
 #[derive(Debug)]
 pub struct Functions<F> {
-    all: Vec<(F, String)>,
+    all: TiVec<FunctionId, (F, String)>,
     ids: FxHashMap<F, FunctionId>,
 }
 
 impl<F> Default for Functions<F> {
     fn default() -> Functions<F> {
-        Functions { all: Vec::new(), ids: FxHashMap::default() }
+        Functions { all: TiVec::new(), ids: FxHashMap::default() }
     }
 }
 
@@ -26,7 +27,7 @@ impl<F: Clone + Eq + Hash + Display> Functions<F> {
         if let Some(&id) = self.ids.get(&function) {
             return id;
         }
-        let (id, name) = (FunctionId(self.all.len() as u32), function.to_string());
+        let (id, name) = (self.all.next_key(), function.to_string());
         debug_assert!(self.all.iter().all(|(_, known)| *known != name), "two functions {name}");
         self.all.push((function.clone(), name));
         self.ids.insert(function, id);
@@ -35,11 +36,11 @@ impl<F: Clone + Eq + Hash + Display> Functions<F> {
 
     /// The function of an id.
     pub fn get(&self, id: FunctionId) -> &F {
-        &self.all[id.0 as usize].0
+        &self.all[id].0
     }
 
     /// A function's name.
     pub fn name(&self, id: FunctionId) -> &str {
-        &self.all[id.0 as usize].1
+        &self.all[id].1
     }
 }

@@ -195,7 +195,7 @@ mod tests {
             };
             let pairs = of(known[0]).flat_map(|a| of(known[1]).map(move |b| [a, b]));
             let expected = pairs.into_iter().all(|values| {
-                let value = |symbol: SymbolId, _| values[symbol.0 as usize];
+                let value = |symbol: SymbolId, _| values[usize::from(symbol)];
                 let mut evaluator = crate::expr::Evaluator::new(&arena, value);
                 evaluator.value(x) == evaluator.value(y)
             });

@@ -1,15 +1,9 @@
 //! What a term can be.
 
-/// A term in an [`Arena`](super::Arena). Equal ids mean equal terms.
+/// A term in an [`Arena`](super::Arena). Equal ids mean equal terms; operands have lower ids than the
+/// terms that use them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TermId(pub(super) u32);
-
-impl TermId {
-    /// For indexing: ids are dense and operands come before the terms that use them.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// A free symbol. Its meaning is known to the module that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -18,6 +12,8 @@ pub struct SymbolId(pub u32);
 /// An uninterpreted function: equal arguments give equal results, nothing else is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FunctionId(pub u32);
+
+table_ids!(TermId, SymbolId, FunctionId);
 
 /// Operations on one operand; the result is as wide as the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

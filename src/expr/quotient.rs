@@ -118,7 +118,7 @@ mod tests {
             for (x, y, z) in
                 (0..16).flat_map(|x| (1..16).flat_map(move |y| (0..16).map(move |z| (x, y, z))))
             {
-                let value = |symbol: SymbolId, _| [x, y, z][symbol.0 as usize];
+                let value = |symbol: SymbolId, _| [x, y, z][usize::from(symbol)];
                 let mut evaluator = Evaluator::new(&arena, value);
                 assert!(shown.iter().all(|fact| evaluator.value(*fact) == 1), "{op:?} {x} {y}");
                 told += u32::from(of_any.iter().any(|fact| evaluator.value(*fact) == 0));

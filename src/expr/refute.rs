@@ -294,9 +294,13 @@ mod tests {
             ];
             let mut predicates: Vec<TermId> = (0..5)
                 .map(|at| {
-                    let op = ops[(sides[at].index() + at * 7) % 5];
+                    let op = ops[(usize::from(sides[at]) + at * 7) % 5];
                     let compared = arena.compare(op, sides[2 * at], sides[2 * at + 1]);
-                    if sides[at].index().is_multiple_of(3) { arena.not(compared) } else { compared }
+                    if usize::from(sides[at]).is_multiple_of(3) {
+                        arena.not(compared)
+                    } else {
+                        compared
+                    }
                 })
                 .collect();
             let choice = arena.if_then_else(predicates[4], sides[0], sides[3]);

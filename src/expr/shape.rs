@@ -12,11 +12,11 @@ const MAX_REBUILT: u32 = 512;
 impl Arena {
     /// The number of nodes of a term written out as a tree; `u32::MAX` where there are more.
     pub fn tree_size(&self, term: TermId) -> u32 {
-        self.sizes[term.index()]
+        self.sizes[term]
     }
 
     pub(super) fn compute_size(&self, node: &Node) -> u32 {
-        let of = |t: &TermId| self.sizes[t.index()];
+        let of = |t: &TermId| self.sizes[*t];
         let sum = |sizes: &mut dyn Iterator<Item = u32>| sizes.fold(1, u32::saturating_add);
         match node {
             Node::Constant(_) | Node::Symbol(_) => 1,

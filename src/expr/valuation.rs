@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::arena::Arena;
 use super::bits::mask;
@@ -18,12 +19,12 @@ pub struct Valuation<'a> {
     /// Operands before the terms that use them.
     terms: Vec<TermId>,
     /// The value of each term, by its index; only the terms listed above have one.
-    values: Vec<u64>,
+    values: TiVec<TermId, u64>,
     chosen: FxHashMap<Call, u64>,
     near: Vec<u64>,
     /// The symbols and functions that each term depends on, by its index: a bit for each, which others may share. Empty
     /// up to the first evaluation.
-    leaves: Vec<u64>,
+    leaves: TiVec<TermId, u64>,
     /// The symbols and functions whose values have changed since the last evaluation.
     changed: u64,
 }
@@ -37,19 +38,19 @@ impl<'a> Valuation<'a> {
     pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
         // Cleared memory is given out by the page, so it costs little.
         arena.charge(1 + arena.len() as u64 / 64);
-        let mut seen = vec![false; arena.len()];
+        let mut seen = ti_vec![false; arena.len()];
         let (mut terms, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
         while let Some(term) = open.pop() {
-            if !std::mem::replace(&mut seen[term.index()], true) {
+            if !std::mem::replace(&mut seen[term], true) {
                 terms.push(term);
                 open.extend(arena.operands(term));
             }
         }
         arena.charge(2 * terms.len() as u64);
         terms.sort_unstable();
-        let (values, near) = (vec![0; arena.len()], Vec::new());
+        let (values, near) = (ti_vec![0; arena.len()], Vec::new());
         let (chosen, changed) = (FxHashMap::default(), EVERYTHING);
-        Valuation { arena, terms, values, chosen, near, leaves: Vec::new(), changed }
+        Valuation { arena, terms, values, chosen, near, leaves: TiVec::new(), changed }
     }
 
     /// All terms, operands before the terms that use them.
@@ -77,10 +78,10 @@ impl<'a> Valuation<'a> {
     /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
     pub fn set(&mut self, symbol: TermId, value: u64) {
         debug_assert!(value <= mask(self.arena.width(symbol)));
-        let known = &mut self.values[symbol.index()];
+        let known = &mut self.values[symbol];
         if *known != value {
             *known = value;
-            self.changed |= self.leaves.get(symbol.index()).copied().unwrap_or(EVERYTHING);
+            self.changed |= self.leaves.get(symbol).copied().unwrap_or(EVERYTHING);
         }
     }
 
@@ -95,7 +96,7 @@ impl<'a> Valuation<'a> {
 
     /// The value that a term had when it was evaluated last.
     pub fn value(&self, term: TermId) -> u64 {
-        self.values[term.index()]
+        self.values[term]
     }
 
     /// Computes the values of all terms from those of the symbols; what depends on none that has changed is up to date.
@@ -107,7 +108,7 @@ impl<'a> Valuation<'a> {
         let changed = std::mem::take(&mut self.changed);
         for index in 0..self.terms.len() {
             let term = self.terms[index];
-            if self.leaves[term.index()] & changed == 0 && changed != EVERYTHING {
+            if self.leaves[term] & changed == 0 && changed != EVERYTHING {
                 continue;
             }
             let value = match self.arena.node(term) {
@@ -118,12 +119,12 @@ impl<'a> Valuation<'a> {
                 }
                 _ => self.computed(term),
             };
-            self.values[term.index()] = value;
+            self.values[term] = value;
         }
     }
 
     fn computed(&self, term: TermId) -> u64 {
-        evaluate_node(self.arena, term, &|t| self.values[t.index()], &self.near)
+        evaluate_node(self.arena, term, &|t| self.values[t], &self.near)
     }
 
     fn call(&self, term: TermId, function: FunctionId, arguments: &[TermId]) -> Call {
@@ -132,8 +133,8 @@ impl<'a> Valuation<'a> {
 }
 
 /// The symbols and functions that each term depends on, by its index. Terms stand behind their operands.
-fn leaves(arena: &Arena, terms: &[TermId]) -> Vec<u64> {
-    let mut leaves = vec![0u64; arena.len()];
+fn leaves(arena: &Arena, terms: &[TermId]) -> TiVec<TermId, u64> {
+    let mut leaves = ti_vec![0u64; arena.len()];
     let mut symbols = 0;
     for &term in terms {
         let own = match arena.node(term) {
@@ -146,7 +147,7 @@ fn leaves(arena: &Arena, terms: &[TermId]) -> Vec<u64> {
             _ => 0,
         };
         let below = arena.operands(term).into_iter();
-        leaves[term.index()] = below.fold(own, |all, term| all | leaves[term.index()]);
+        leaves[term] = below.fold(own, |all, term| all | leaves[term]);
     }
     leaves
 }

@@ -118,7 +118,7 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
             let name = &goal(wanting).name;
             let message =
                 format!("{term} cannot come through this hole, and {name} has to hold it");
-            (message, Some(hole as usize))
+            (message, Some(hole.into()))
         }
         Dead::Crowded { hole, values, cells, goal: wanting } => {
             let name = &goal(wanting).name;
@@ -126,12 +126,12 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
                 "{values} values have to come through this hole, one of them for {name}, and there are {cells} \
                  registers for them"
             );
-            (message, Some(hole as usize))
+            (message, Some(hole.into()))
         }
         Dead::NoMember { hole, .. } => {
             let message =
                 "no expression of this hole's family does what the specification asks for";
-            (message.to_owned(), Some(hole as usize))
+            (message.to_owned(), Some(hole.into()))
         }
         Dead::Goal { goal: number } => {
             let term = program.show(&program.terms, goal(number).term);

@@ -11,7 +11,7 @@ use super::hole::{Holes, Kind};
 use super::node::Point;
 use crate::synth::expr::Expr;
 use crate::synth::family::Wanted;
-use crate::synth::program::Program;
+use crate::synth::program::{HoleId, Program};
 use crate::synth::search::Cost;
 use crate::synth::term::{Fold, Term};
 
@@ -48,7 +48,7 @@ impl Staged {
     /// What was tried and what was found.
     pub(super) fn solve(self, holes: &Holes) -> (u64, Option<Found>) {
         let Some(sets) = Sets::of(&self) else { return (0, None) };
-        let family = self.program.holes[self.index].family.clone();
+        let family = self.program.holes[HoleId::from(self.index)].family.clone();
         let masks = family.support();
         let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
         let mut tried = 0;
@@ -130,7 +130,7 @@ impl Staged {
 
     /// The formula of the condition that holds where it has to and nowhere else among the points that are asked for.
     fn conditions(&self, hole: usize, takes_part: &FxHashMap<u32, bool>) -> Option<Expr> {
-        let hole = &self.program.holes[hole];
+        let hole = &self.program.holes[HoleId::from(hole)];
         let mut masks = hole.family.support();
         for (point, mask) in masks.iter_mut().enumerate() {
             if let Some(&holds) = takes_part.get(&(point as u32)) {

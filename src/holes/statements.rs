@@ -6,7 +6,7 @@ use super::staged::{self, Staged};
 use crate::source::Span;
 use crate::synth::family::{Family, Request};
 use crate::synth::program::{
-    self, Cell, Edge, Goal, Guard, Made, Measure, Price, Program, Statement,
+    self, Cell, Edge, Goal, Guard, HoleId, Made, Measure, Price, Program, Statement,
 };
 use crate::synth::term::{Fold, Term};
 
@@ -183,9 +183,9 @@ impl Lowered<'_> {
                 None => return refused(Some(hole), "too many values could come through this hole"),
             };
             edges.sort_by_key(|edge| edge.source);
-            return Ok(Statement::Move { hole: hole as u32, scatter: false, edges, made });
+            return Ok(Statement::Move { hole: hole.into(), scatter: false, edges, made });
         }
-        let mut holes: Vec<u32> = Vec::new();
+        let mut holes: Vec<HoleId> = Vec::new();
         let mut lists = Vec::new();
         let mut operator = None;
         for &at in members {
@@ -200,10 +200,11 @@ impl Lowered<'_> {
                     None => Guard::Always,
                     Some(point) => {
                         let (hole, point) = self.holes.place(point);
-                        if !holes.contains(&(hole as u32)) {
-                            holes.push(hole as u32);
+                        let hole = HoleId::from(hole);
+                        if !holes.contains(&hole) {
+                            holes.push(hole);
                         }
-                        Guard::Hole(hole as u32, point)
+                        Guard::Hole(hole, point)
                     }
                 };
                 let factors = slot.factors.iter().map(|&f| number[f as usize]).collect();

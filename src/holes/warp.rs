@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::hole::Holes;
 use super::node::{Buffer, Id, Nodes, Trouble, UNDEFINED};
@@ -67,7 +68,7 @@ pub(super) struct Warp<'w, 'm, 's> {
     pub(super) function: &'m Function<'s>,
     pub(super) flow: &'w Flow<'m, 's>,
     pub(super) nodes: &'w mut Nodes,
-    registers: Vec<[Id; LANES]>,
+    registers: TiVec<RegisterId, [Id; LANES]>,
     at: [usize; LANES],
     doubtful: Vec<Vec<Doubtful>>,
     pub(super) out: Outcome,
@@ -95,7 +96,7 @@ pub(super) fn execute<'m, 's>(
         function,
         flow,
         nodes,
-        registers: vec![[UNDEFINED; LANES]; flow.registers.len()],
+        registers: ti_vec![[UNDEFINED; LANES]; flow.registers.len()],
         at: [0; LANES],
         doubtful: (0..LANES).map(|_| Vec::new()).collect(),
         out: Outcome::default(),
@@ -148,7 +149,7 @@ impl<'s> Warp<'_, '_, 's> {
         while self.doubtful[lane].last().is_some_and(|own| own.end <= at) {
             let Some(Doubtful { guard, before, .. }) = self.doubtful[lane].pop() else { break };
             for (register, old) in before {
-                let new = self.registers[register.0 as usize][lane];
+                let new = self.registers[register][lane];
                 let value = self.chosen(inst, new, old, guard)?;
                 self.set(register, lane, value);
             }
@@ -157,7 +158,7 @@ impl<'s> Warp<'_, '_, 's> {
     }
 
     fn set(&mut self, register: RegisterId, lane: usize, value: Id) {
-        let old = std::mem::replace(&mut self.registers[register.0 as usize][lane], value);
+        let old = std::mem::replace(&mut self.registers[register][lane], value);
         if let Some(own) = self.doubtful[lane].last_mut() {
             own.before.entry(register).or_insert(old);
         }
@@ -178,7 +179,7 @@ impl<'s> Warp<'_, '_, 's> {
                 active.push(lane);
                 continue;
             };
-            let guard = self.registers[register.0 as usize][lane];
+            let guard = self.registers[register][lane];
             let guard = if negated { self.negated(inst, guard)? } else { guard };
             match self.nodes.value(guard) {
                 Some(value) if value & 1 == 0 => {}
@@ -248,7 +249,7 @@ impl<'s> Warp<'_, '_, 's> {
         value: Id,
         guard: Option<Id>,
     ) -> Done {
-        let old = self.registers[register.0 as usize][lane];
+        let old = self.registers[register][lane];
         let value = match guard {
             None => value,
             Some(guard) => self.chosen(inst, value, old, guard)?,
@@ -291,9 +292,9 @@ impl<'s> Warp<'_, '_, 's> {
         ty: ScalarType,
     ) -> Done<Id> {
         Ok(match arg {
-            Arg::Register(register) => self.registers[register.0 as usize][lane],
+            Arg::Register(register) => self.registers[*register][lane],
             Arg::Not(register) => {
-                let value = self.registers[register.0 as usize][lane];
+                let value = self.registers[*register][lane];
                 self.negated(inst, value)?
             }
             Arg::Constant(Value::Signed(i64::MIN) | Value::Unsigned(SIGN))
@@ -430,7 +431,7 @@ impl<'s> Warp<'_, '_, 's> {
     }
 
     pub(super) fn register(&self, register: RegisterId, lane: usize) -> Id {
-        self.registers[register.0 as usize][lane]
+        self.registers[register][lane]
     }
 
     pub(super) fn is_param(form: &Form) -> bool {

@@ -192,7 +192,7 @@ impl Planner<'_, '_, '_, '_> {
                 names.push("_".to_owned());
                 continue;
             };
-            let bits = self.flow.registers[register.0 as usize].ty.bits();
+            let bits = self.flow.registers[*register].ty.bits();
             let fresh = self.plan.fresh.bits(bits);
             copies.push(format!("{guard}mov.b{bits} {}, {fresh};", self.name(*register)));
             names.push(fresh.into());

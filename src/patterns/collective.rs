@@ -95,7 +95,7 @@ impl Pattern for Collectives {
 
 /// Whether all lanes that are together at the end of a block take the same branch.
 fn is_uniform(trace: &KernelTrace, flow: &Flow<'_, '_>, block: BlockId) -> bool {
-    let Some(condition) = trace.branches[block.index()] else { return false };
+    let Some(condition) = trace.branches[block] else { return false };
     let place = flow.loops.innermost(block);
     trace.is_uniform_term(&flow.loops, condition, place)
 }
@@ -288,8 +288,8 @@ impl Shape for Found {
             line: places.line(one.result),
             lines,
             source: places.origin(one.result),
-            register: places.flow.registers[one.register.0 as usize].to_string(),
-            of: places.flow.registers[one.source.0 as usize].to_string(),
+            register: places.flow.registers[one.register].to_string(),
+            of: places.flow.registers[one.source].to_string(),
             computes: one.word(),
             ty: one.ty().to_owned(),
             lanes: one.lanes,

@@ -210,7 +210,7 @@ impl Places<'_, '_> {
     ) -> Vec<String> {
         let linear_lanes = linear_lanes.then(|| "linear-lanes".to_owned());
         let whole_warp = whole_warp.then(|| "whole-warp".to_owned());
-        let register = |check: &NoWrap| self.flow.registers[check.register.0 as usize].to_string();
+        let register = |check: &NoWrap| self.flow.registers[check.register].to_string();
         let no_wrap = no_wrap.iter().map(|check| format!("no-wrap {}", register(check)));
         linear_lanes.into_iter().chain(whole_warp).chain(no_wrap).collect()
     }

@@ -252,7 +252,7 @@ impl Planner<'_, '_, '_, '_> {
                 if !element.overwritten || planted!(Bug::StoredLate) {
                     return name;
                 }
-                let bits = self.flow.registers[register.0 as usize].ty.bits();
+                let bits = self.flow.registers[register].ty.bits();
                 let fresh = self.plan.fresh.bits(bits);
                 let at = group.members.iter().position(|one| one.access.inst == element.inst);
                 if let Some(code) = at.and_then(|at| kept.get_mut(at)) {

@@ -82,7 +82,7 @@ pub fn known(
             };
             let Some(warps) = warps else { continue };
             let recorded = &trace.accesses[access.index];
-            let times = executions[recorded.block.index()] / (1 + next.len()) as f64;
+            let times = executions[usize::from(recorded.block)] / (1 + next.len()) as f64;
             let request = caches.request(access, warps, sampled.steps[at], times > 0.0);
             let guarded = recorded.guard.is_some();
             let kind = Access { role, bytes: access.bytes, guarded };
@@ -142,8 +142,8 @@ fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
         traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();
     let mut found = Blocks::default();
     for id in flow.block_ids() {
-        let block = &flow.blocks[id.index()];
-        found.next.push(block.successors.iter().map(|edge| edge.to.index()).collect());
+        let block = &flow.blocks[id];
+        found.next.push(block.successors.iter().map(|edge| edge.to.into()).collect());
         let mut work = Work { cycles: f64::from(block.end - block.first), ..Work::default() };
         let mut kinds = Histogram::new();
         for inst in block.first..block.end {

@@ -131,7 +131,7 @@ fn conditions(flow: &Flow<'_, '_>, trace: &KernelTrace, at: usize) -> Vec<Condit
     let mut facts = Facts::default();
     for block in flow.dominators.chain(access.block) {
         trace.arena.charge(1);
-        if let Some(assumed) = trace.assumptions[block.index()] {
+        if let Some(assumed) = trace.assumptions[block] {
             facts.add(&trace.arena, assumed);
         }
     }

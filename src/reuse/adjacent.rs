@@ -112,7 +112,7 @@ impl Opportunities<'_, '_, '_> {
         let flow = self.flow();
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let EdgeCondition::Predicate(register, _) = edge.condition else { return false };
-        flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+        flow.registers[register].name.starts_with(OWN_REGISTERS)
     }
 
     /// Whether a block ends with the test of an earlier rewrite.
@@ -120,7 +120,7 @@ impl Opportunities<'_, '_, '_> {
         let flow = self.flow();
         flow.block(block).successors.iter().any(|edge| match edge.condition {
             EdgeCondition::Predicate(register, _) => {
-                flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+                flow.registers[register].name.starts_with(OWN_REGISTERS)
             }
             _ => false,
         })

@@ -143,9 +143,8 @@ impl Opportunities<'_, '_, '_> {
         let generic = access.space == StateSpace::Generic;
         let plain = matches!(inst.args.first(), Some(Arg::Memory { base: Base::Register(_), rest, .. })
             if rest.is_empty());
-        let own = |register: RegisterId| {
-            self.flow().registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
-        };
+        let own =
+            |register: RegisterId| self.flow().registers[register].name.starts_with(OWN_REGISTERS);
         let fits = (generic || access.space == StateSpace::Global)
             && access.strong.is_none()
             && !inst.guard.is_some_and(|(register, _)| own(register))
@@ -427,9 +426,7 @@ impl Opportunities<'_, '_, '_> {
     /// Bits of the registers that hold the values of a window, if all are of one width: those of a vector are.
     fn register_bits(&self, run: &Run, window: &[At]) -> Option<u32> {
         let bits = |value: &StoredValue| match value {
-            StoredValue::Register(register) => {
-                Some(self.flow().registers[register.0 as usize].ty.bits())
-            }
+            StoredValue::Register(register) => Some(self.flow().registers[*register].ty.bits()),
             StoredValue::Bits(_) => None,
         };
         let mut widths = window.iter().filter_map(|(_, _, value)| bits(value));

@@ -104,7 +104,7 @@ fn of_part(
             else {
                 return None;
             };
-            let uniform = trace.uniform.get(symbol.0 as usize).copied().unwrap_or(false);
+            let uniform = trace.uniform.get(*symbol).copied().unwrap_or(false);
             uniform.then(|| {
                 let parameter = name.clone();
                 multiples.push(Multiple { parameter, offset: *offset, bits: *bits, of: modulus });

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::eligible::{Load, addressed_by_register};
 use super::prove::Prover;
@@ -57,17 +58,17 @@ pub(super) struct Availability<'a, 'm, 's> {
     source: &'a SourceFile,
     flow: &'a Flow<'m, 's>,
     /// For each block the accesses that may kill a load, in order.
-    killers: Vec<Vec<usize>>,
+    killers: TiVec<BlockId, Vec<usize>>,
     /// Blocks on paths between two blocks, by (source, destination).
     between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
 }
 
 impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     pub(super) fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
-        let mut killers = vec![Vec::new(); flow.blocks.len()];
+        let mut killers = ti_vec![Vec::new(); flow.blocks.len()];
         for (index, access) in trace.accesses.iter().enumerate() {
             if may_kill(access) {
-                killers[access.block.index()].push(index);
+                killers[access.block].push(index);
             }
         }
         Availability { source, flow, killers, between: FxHashMap::default() }
@@ -205,7 +206,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
         let flow = self.flow;
         let found = self.between.entry((a, b)).or_insert_with(|| {
-            let mut seen = vec![false; flow.blocks.len()];
+            let mut seen = ti_vec![false; flow.blocks.len()];
             let mut found = Vec::new();
             let mut work = vec![b];
             while let Some(block) = work.pop() {
@@ -213,7 +214,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
                     if planted!(Bug::BackEdge) && flow.dominators.dominates(block, edge.from) {
                         continue;
                     }
-                    if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true) {
+                    if edge.from != a && !std::mem::replace(&mut seen[edge.from], true) {
                         found.push(edge.from);
                         work.push(edge.from);
                     }
@@ -238,7 +239,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         asked: &mut Asked,
     ) -> Result<(), Refusal> {
         // A block's accesses stand in the order of its instructions.
-        let killers = &self.killers[block.index()];
+        let killers = &self.killers[block];
         let first = killers.partition_point(|&index| trace.accesses[index].inst < part.start);
         for &index in &killers[first..] {
             let inst = trace.accesses[index].inst;

@@ -132,7 +132,7 @@ impl Opportunities<'_, '_, '_> {
             if trace.arena.is_nearly_spent() {
                 break;
             }
-            if self.is_version(block) || !trace.reachable[block.index()] {
+            if self.is_version(block) || !trace.reachable[block] {
                 continue;
             }
             for stretch in self.stretches(trace, block, &accesses) {
@@ -365,7 +365,7 @@ impl Opportunities<'_, '_, '_> {
             }
             _ => None,
         })?;
-        let is_wide = self.flow().registers[base.0 as usize].ty.bits() == 64;
+        let is_wide = self.flow().registers[base].ty.bits() == 64;
         let mut sum = is_wide.then(|| sums.of(base, at))?;
         sum.constant = sum.constant.wrapping_add(offset);
         Some(sum)

@@ -81,8 +81,7 @@ pub(super) fn eligible(
     }
     // Under a check of a rewrite, or for a rewrite's own use: in front of a loop, or as a part of a vector.
     let guard = inst.guard.map(|(register, _)| register);
-    let own =
-        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
+    let own = |register: RegisterId| flow.registers[register].name.starts_with(OWN_REGISTERS);
     if guard.into_iter().chain(definitions(inst)).any(own) {
         return Err(Refusal::CornerCase);
     }
@@ -128,7 +127,7 @@ fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4
     let mut found = SmallVec::new();
     for (index, register) in access.registers.iter().enumerate() {
         let Some(register) = *register else { continue };
-        let described = &flow.registers[register.0 as usize];
+        let described = &flow.registers[register];
         // The real ptxas takes `%v.x` in loads and moves, but not in `shfl`.
         if described.component.is_some() {
             return Err(Refusal::VectorRegister);

@@ -14,8 +14,7 @@ use crate::ptx::{Function, StateSpace};
 
 /// The registers that are sent, or copied to be sent, by what a rewrite has added.
 pub(super) fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
-    let is_own =
-        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
+    let is_own = |register: RegisterId| flow.registers[register].name.starts_with(OWN_REGISTERS);
     let mut sent = FxHashSet::default();
     if !flow.registers.iter().any(|register| register.name.starts_with(OWN_REGISTERS)) {
         return sent;

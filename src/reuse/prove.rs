@@ -341,7 +341,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             trace.arena.charge(1);
-            if let Some(known) = trace.assumptions[at.index()] {
+            if let Some(known) = trace.assumptions[at] {
                 facts.add(&trace.arena, known);
             }
         }
@@ -357,7 +357,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             trace.arena.charge(1);
-            if let Some(predicate) = trace.assumptions[at.index()]
+            if let Some(predicate) = trace.assumptions[at]
                 && !trace.arena.are_larger_than([predicate], MAX_FACT)
             {
                 let predicate = self.where_alike(trace, predicate);

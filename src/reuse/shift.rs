@@ -1,6 +1,7 @@
 //! Terms as another lane of the warp sees them.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiSlice;
 
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
@@ -83,8 +84,8 @@ pub(super) enum Motion {
 fn motion(
     info: &SymbolInfo,
     symbol: SymbolId,
-    uniform: &[bool],
-    uniform_exit: &[bool],
+    uniform: &TiSlice<SymbolId, bool>,
+    uniform_exit: &TiSlice<LoopId, bool>,
     loops: &LoopForest,
     place: Option<LoopId>,
 ) -> Motion {
@@ -98,11 +99,11 @@ fn motion(
     if matches!(info.kind, SymbolKind::Alike(..)) {
         return Motion::Same;
     }
-    let stays = uniform.get(symbol.0 as usize).copied().unwrap_or(false)
+    let stays = uniform.get(symbol).copied().unwrap_or(false)
         && loops
             .around(info.created_in)
             .take_while(|&around| !loops.nested(place, around))
-            .all(|left| uniform_exit[left.0 as usize] || planted!(Bug::LoopExit));
+            .all(|left| uniform_exit[left] || planted!(Bug::LoopExit));
     if stays { Motion::Same } else { Motion::Other }
 }
 

@@ -71,7 +71,7 @@ impl<'f, 'm, 's> Steps<'f, 'm, 's> {
     /// Whether an instruction is arithmetic with one result, no predicate, whose operands are registers and constants.
     fn is_simple(&self, inst: &Inst<'_, '_>) -> bool {
         let plain = |arg: &Arg<'_>| matches!(arg, Arg::Register(_) | Arg::Constant(_));
-        let wide = |one: &RegisterId| self.flow.registers[one.0 as usize].ty.bits() >= 16;
+        let wide = |one: &RegisterId| self.flow.registers[*one].ty.bits() >= 16;
         let written = definitions(inst);
         effect(inst) == Effect::Pure
             && inst.guard.is_none()

@@ -149,7 +149,7 @@ impl Opportunities<'_, '_, '_> {
         let bits = ty.bits();
         match value {
             Arg::Register(register) => {
-                let described = &self.flow().registers[register.0 as usize];
+                let described = &self.flow().registers[*register];
                 let is_whole = described.component.is_none()
                     && fits(described.ty.bits())
                     && !described.name.starts_with(OWN_REGISTERS);

@@ -149,7 +149,7 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     }
 
     fn bits(&self, register: RegisterId) -> u32 {
-        self.flow.registers[register.0 as usize].ty.bits()
+        self.flow.registers[register].ty.bits()
     }
 }
 

@@ -16,7 +16,7 @@ const MAX_TERMS: usize = 64;
 
 /// Whether no whole warp comes to a block by what is known there beyond its immediate dominator.
 pub(super) fn never_whole(flow: &Flow<'_, '_>, trace: &KernelTrace, block: BlockId) -> bool {
-    trace.assumptions[block.index()].is_some_and(|known| some_lane_fails(trace, known))
+    trace.assumptions[block].is_some_and(|known| some_lane_fails(trace, known))
         || behind_mask(flow, block)
 }
 

@@ -24,7 +24,7 @@ const END: char = '\u{1}';
 
 /// A register in code.
 pub(super) fn register(flow: &Flow<'_, '_>, register: RegisterId) -> String {
-    let named = &flow.registers[register.0 as usize];
+    let named = &flow.registers[register];
     let component = named.component.map(|component| format!(".{component}")).unwrap_or_default();
     let meaning = NameMeaning::Register(flow.vector(register));
     self::name(named.name, Some(meaning)) + &component

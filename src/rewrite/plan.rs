@@ -310,8 +310,7 @@ impl Planner<'_, '_, '_, '_> {
     /// The name of the register to send at some instructions: the source's own, or a copy made behind the source
     /// load if by then the register may hold something else or its name means another register at one of them.
     pub fn sent(&mut self, source: u32, register: RegisterId, bits: u32, places: &[u32]) -> String {
-        let stable =
-            self.trace.definitions[register.0 as usize] == 1 || planted!(Bug::StaleRegister);
+        let stable = self.trace.definitions[register] == 1 || planted!(Bug::StaleRegister);
         let asked = if planted!(Bug::FirstLatchAsked) { &places[..1] } else { places };
         let visible = self.flow.visible_everywhere(register, asked) || planted!(Bug::InnerScope);
         if stable && visible {

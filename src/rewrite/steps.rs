@@ -28,11 +28,11 @@ impl Planner<'_, '_, '_, '_> {
     ) -> String {
         let inst = &self.flow.insts[at as usize];
         let written = definitions(inst)[0];
-        let fresh = self.plan.fresh.bits(self.flow.registers[written.0 as usize].ty.bits());
+        let fresh = self.plan.fresh.bits(self.flow.registers[written].ty.bits());
         let (destination, sources) = inst.ast.operands.split_at(1);
         let start = destination[0].span().end as usize;
         let end = sources.last().map_or(start, |operand| operand.span().end as usize);
-        let named = |register: &RegisterId| self.flow.registers[register.0 as usize].name;
+        let named = |register: &RegisterId| self.flow.registers[*register].name;
         let rest = self.plan.copied_with(start..end, |name| {
             uses.iter().rev().find(|(own, _)| named(own) == name).map(|(_, used)| used.clone())
         });

@@ -165,7 +165,7 @@ impl<'a> Translator<'a> {
         let arena = self.arena;
         let width = u32::from(arena.width(term));
         self.was_coarse = true;
-        let result = BV::new_const(format!("term:{}", term.index()), width);
+        let result = BV::new_const(format!("term:{}", usize::from(term)), width);
         self.bound(term, &result);
         let Node::Binary(op, a, b) = arena.node(term) else { return result };
         let (a, b) = (self.done[a].clone(), self.done[b].clone());

@@ -3,12 +3,20 @@
 //! A *cell* is one place of one array. Cell 0 is undefined. An array that a statement without hole makes
 //! has no cells of its own: it names those of the array that it reads.
 
+use typed_index_collections::TiVec;
+
 use super::family::Family;
 use super::term::{Fold, Term, Terms};
 use crate::source::Span;
 
 /// The number of a cell.
 pub type Cell = u32;
+
+/// One hole of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HoleId(pub u32);
+
+table_ids!(HoleId);
 
 /// Something to be found: a function of at most two coordinates.
 #[derive(Clone, Debug)]
@@ -66,7 +74,7 @@ pub enum Guard {
     /// The slot always takes part.
     Always,
     /// The slot takes part where the hole's table has 1 at the point.
-    Hole(u32, u32),
+    Hole(HoleId, u32),
 }
 
 /// One product that takes part in a fold.
@@ -100,7 +108,7 @@ pub enum Statement {
     /// A gather or scatter with a hole.
     Move {
         /// The hole.
-        hole: u32,
+        hole: HoleId,
         /// Whether the hole says where values go, not where they come from.
         scatter: bool,
         /// The edges, sorted by source.
@@ -113,7 +121,7 @@ pub enum Statement {
         /// The operator.
         op: Fold,
         /// The holes of its conditions.
-        holes: Vec<u32>,
+        holes: Vec<HoleId>,
         /// What each cell is made of.
         slots: Vec<Vec<Slot>>,
         /// The cells.
@@ -173,7 +181,7 @@ pub struct Goal {
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The holes in the order of the text.
-    pub holes: Vec<Hole>,
+    pub holes: TiVec<HoleId, Hole>,
     /// The statements with cells of their own.
     pub statements: Vec<Statement>,
     /// What each cell of an input holds; the cells of statements follow.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Lowered;
 use super::ast::Statement;
-use super::program::Hole;
+use super::program::{Hole, HoleId};
 use super::resources;
 use super::search::{Cost, Dead, Found, Mode, Solution};
 use super::states::State;
@@ -145,9 +145,10 @@ pub fn table(source: &SourceFile, sketch: &Lowered, found: &Found, mode: Mode) -
 pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> String {
     let mut text = String::new();
     let holes = holes(source, sketch, solution);
-    let asked = |at: usize| source.slice(sketch.program.holes[at].span);
-    let width = (0..holes.len()).map(|at| asked(at).chars().count()).max().unwrap_or(0);
-    for (at, hole) in holes.iter().enumerate() {
+    let asked = |at: HoleId| source.slice(sketch.program.holes[at].span);
+    let ids = || sketch.program.holes.keys();
+    let width = ids().map(|at| asked(at).chars().count()).max().unwrap_or(0);
+    for (at, hole) in ids().zip(&holes) {
         let (line, expression) = (hole.line, &hole.expression);
         let _ = writeln!(text, "  line {line:>3}  {:width$}  {expression}", asked(at));
     }
@@ -171,7 +172,7 @@ pub fn with_table(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Option<
     else {
         return None;
     };
-    let range = sketch.program.holes[*hole as usize].span.range();
+    let range = sketch.program.holes[*hole].span.range();
     let text = source.text();
     let inner = text.get(range.clone())?.strip_prefix('?')?;
     let (family, coordinates) = inner.split_once('(')?;
@@ -187,11 +188,11 @@ pub fn with_table(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Option<
 /// Why the space is empty.
 pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
     let program = &sketch.program;
-    let hole = |number: u32| program.holes[number as usize].span;
+    let hole = |number: HoleId| program.holes[number].span;
     let goal = |number: usize| &program.goals[number];
     let (span, message, wanting) = match *dead {
         Dead::NoMember { hole: number, ref needed } if !needed.is_empty() => {
-            let hole = &program.holes[number as usize];
+            let hole = &program.holes[number];
             let needed: Vec<String> = needed.iter().map(|needed| demand(hole, needed)).collect();
             let message = format!(
                 "the space is empty: no member of this family does what the goals ask for: {}, ...",

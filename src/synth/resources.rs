@@ -60,8 +60,8 @@ pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> 
     let mut from: FxHashMap<Cell, Cell> = FxHashMap::default();
     for statement in &program.statements {
         let program::Statement::Move { hole, edges, .. } = statement else { continue };
-        if matches!(program.holes[*hole as usize].price, Price::Loads(_)) {
-            let table = &solution.tables[*hole as usize];
+        if matches!(program.holes[*hole].price, Price::Loads(_)) {
+            let table = &solution.tables[*hole];
             let taken = edges.iter().filter(|edge| table[edge.point as usize] == edge.value);
             from.extend(taken.map(|edge| (edge.target, edge.source)));
         }

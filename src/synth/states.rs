@@ -41,7 +41,7 @@ pub fn states(
     let mut origins: Vec<Cell> = (0..program.cells as Cell).collect();
     for statement in &program.statements {
         let Statement::Move { hole, edges, .. } = statement else { continue };
-        let table = &solution.tables[*hole as usize];
+        let table = &solution.tables[*hole];
         for edge in edges.iter().filter(|edge| table[edge.point as usize] == edge.value) {
             holds[edge.target as usize] = holds[edge.source as usize];
             origins[edge.target as usize] = edge.source;

@@ -358,7 +358,7 @@ impl Counter<'_, '_, '_> {
 
     /// Whether a block ends with a branch that splits every warp.
     fn split(&mut self, block: BlockId) -> Option<Split> {
-        let condition = self.context.trace.branches[block.index()]?;
+        let condition = self.context.trace.branches[block]?;
         let shape = self.context.shape;
         let lanes = shape.lanes();
         if self.flow.block(block).successors.len() < 2 || lanes < LANES {

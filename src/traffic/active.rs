@@ -63,14 +63,14 @@ pub(super) fn lanes(
 fn is_decided_by_edges(warps: &Warps<'_, '_, '_>, behind: &PostDominators, block: BlockId) -> bool {
     let (flow, context) = (warps.flow, warps.context);
     let mut around = flow.loops.around(flow.loops.innermost(block));
-    around.all(|id| context.uniformity.exits[id.0 as usize])
+    around.all(|id| context.uniformity.exits[id])
         && flow.dominators.chain(block).all(|at| {
             context.trace.arena.charge(1);
             match flow.block(at).predecessors[..] {
                 [] => true,
                 [edge] => {
                     flow.block(edge.from).successors.len() == 1
-                        || context.trace.assumptions[at.index()].is_some()
+                        || context.trace.assumptions[at].is_some()
                 }
                 _ => is_behind(flow, behind, at),
             }

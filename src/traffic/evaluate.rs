@@ -252,7 +252,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn is_uniform(&self, symbol: SymbolId) -> bool {
-        self.context.uniformity.symbols.get(symbol.0 as usize).copied().unwrap_or(false)
+        self.context.uniformity.symbols.get(symbol).copied().unwrap_or(false)
             && self.left_together(symbol)
     }
 
@@ -262,7 +262,7 @@ impl<'a> Evaluator<'a> {
         loops
             .around(trace.symbols.info(symbol).created_in)
             .take_while(|&around| !loops.nested(self.place, around))
-            .all(|left| uniformity.exits[left.0 as usize])
+            .all(|left| uniformity.exits[left])
     }
 
     /// A register where several ways meet that all lanes come by the same way, or that a loop changes by what is
@@ -272,7 +272,7 @@ impl<'a> Evaluator<'a> {
         let info = trace.symbols.info(symbol);
         let LaneDependence::Fed(feeds) = &info.dependence else { return None };
         let mut around = loops.around(info.created_in);
-        let in_step = around.all(|id| uniformity.in_step[id.0 as usize]);
+        let in_step = around.all(|id| uniformity.in_step[id]);
         let ready = !self.refuted.contains(&symbol) && self.nested < MAX_NESTED;
         if !(in_step && ready && info.width > 1 && self.left_together(symbol)) {
             return None;

@@ -4,6 +4,7 @@
 //! return;` in front of a barrier does not count.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::shape::Warp;
 use super::warps::{Lanes, Literal, Warps};
@@ -95,7 +96,7 @@ impl Conditions {
         let (flow, trace) = (warps.flow, warps.context.trace);
         let (mut ended, mut parted) = (Facts::default(), Facts::default());
         for at in flow.dominators.chain(block) {
-            let Some(assumed) = trace.assumptions[at.index()] else { continue };
+            let Some(assumed) = trace.assumptions[at] else { continue };
             let stay = *known.entry(at).or_insert_with(|| {
                 trace.arena.charge(flow.blocks.len() as u64);
                 others_stay(flow, at)
@@ -114,15 +115,15 @@ fn others_stay(flow: &Flow<'_, '_>, at: BlockId) -> bool {
     let others = flow.block(edge.from).successors.iter().map(|other| other.to);
     let others = reached(flow, others.filter(|&other| other != at).collect());
     let own = reached(flow, vec![at]);
-    let is_shared = |block: BlockId| others[block.index()] && own[block.index()];
+    let is_shared = |block: BlockId| others[block] && own[block];
     flow.block_ids().any(|block| is_shared(block) && !only_leaves(flow, block))
 }
 
 /// The blocks that some way leads to from others, with these.
-fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>) -> Vec<bool> {
-    let mut seen = vec![false; flow.blocks.len()];
+fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>) -> TiVec<BlockId, bool> {
+    let mut seen = ti_vec![false; flow.blocks.len()];
     while let Some(next) = open.pop() {
-        if !std::mem::replace(&mut seen[next.index()], true) {
+        if !std::mem::replace(&mut seen[next], true) {
             open.extend(flow.block(next).successors.iter().map(|edge| edge.to));
         }
     }

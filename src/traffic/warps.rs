@@ -87,7 +87,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             arena.charge(1);
-            if let Some(assumed) = self.context.trace.assumptions[at.index()] {
+            if let Some(assumed) = self.context.trace.assumptions[at] {
                 facts.add(arena, assumed);
             }
         }

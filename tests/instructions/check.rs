@@ -6,6 +6,7 @@ use ptxasw::expr::{Evaluator, SymbolId, TermId};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::solver;
 use ptxasw::source::SourceFile;
+use typed_index_collections::TiVec;
 
 use super::form::Form;
 use super::operands::{self, Random};
@@ -71,7 +72,7 @@ pub fn check(form: &Form) -> Result<(), String> {
         let carry = operands::carry(&mut random);
         let Some(expected) = reference::results(form, &values, carry) else { continue };
         compared += 1;
-        let assign = |symbol: SymbolId| match inputs[symbol.0 as usize] {
+        let assign = |symbol: SymbolId| match inputs[symbol] {
             Input::Source(index) => values[index],
             Input::Carry => carry,
             // Not to be mistaken for a value that does not matter.
@@ -108,7 +109,7 @@ enum Input {
 }
 
 /// What each symbol of the trace stands for.
-fn inputs(trace: &KernelTrace) -> Result<Vec<Input>, String> {
+fn inputs(trace: &KernelTrace) -> Result<TiVec<SymbolId, Input>, String> {
     trace
         .symbols
         .iter()

@@ -93,7 +93,7 @@ fn solves(program: &mut Program, tables: &[&Vec<u8>]) -> bool {
     for statement in &program.statements {
         match statement {
             Statement::Move { hole, edges, .. } => {
-                let table = tables[*hole as usize];
+                let table = tables[usize::from(*hole)];
                 for edge in edges.iter().filter(|e| table[e.point as usize] == e.value) {
                     if holds[edge.target as usize] != UNDEFINED {
                         return false;
@@ -107,7 +107,9 @@ fn solves(program: &mut Program, tables: &[&Vec<u8>]) -> bool {
                     for slot in slots {
                         let part = match slot.guard {
                             Guard::Always => true,
-                            Guard::Hole(hole, point) => tables[hole as usize][point as usize] == 1,
+                            Guard::Hole(hole, point) => {
+                                tables[usize::from(hole)][point as usize] == 1
+                            }
                         };
                         if part {
                             let factors: Vec<Term> =
@@ -171,7 +173,8 @@ fn compared(seed: u64, count: usize, most: usize) -> (usize, usize) {
         let found = search(&mut lowered.program, &limits);
         assert!(found.exhaustive, "{text}");
         assert_eq!(found.dead.is_some(), expected.is_empty(), "{text}");
-        let mut actual: Vec<_> = found.solutions.into_iter().map(|found| found.tables).collect();
+        let mut actual: Vec<_> =
+            found.solutions.into_iter().map(|found| Vec::from(found.tables)).collect();
         let mut sorted = expected.clone();
         actual.sort();
         sorted.sort();

@@ -9,10 +9,11 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use super::symbols::{SymbolKind, Symbols};
-use crate::cfg::Register;
+use crate::cfg::{Register, RegisterId};
 use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
 use crate::isa::{Axis, Special};
 use factor::{Factor, INDEX_NAMES, Summand, Summands, common_factor, factors_of};
+use typed_index_collections::TiSlice;
 
 /// Deeper terms are shown as `…`.
 const MAX_DEPTH: u32 = 40;
@@ -34,12 +35,16 @@ pub struct Printer<'a> {
     in_all: Cell<u32>,
     arena: &'a Arena,
     symbols: &'a Symbols,
-    registers: &'a [Register<'a>],
+    registers: &'a TiSlice<RegisterId, Register<'a>>,
 }
 
 impl<'a> Printer<'a> {
     /// A printer for the terms of a trace.
-    pub fn new(arena: &'a Arena, symbols: &'a Symbols, registers: &'a [Register<'a>]) -> Self {
+    pub fn new(
+        arena: &'a Arena,
+        symbols: &'a Symbols,
+        registers: &'a TiSlice<RegisterId, Register<'a>>,
+    ) -> Self {
         let (parts, in_all) = (Cell::new(0), Cell::new(0));
         Printer { named: None, parts, in_all, arena, symbols, registers }
     }
@@ -123,10 +128,10 @@ impl<'a> Printer<'a> {
             SymbolKind::Iteration(id) => format!("iter{}", id.0),
             SymbolKind::Memory(version) => format!("memory{version}"),
             SymbolKind::LoopValue(register, id) => {
-                format!("{}@loop{id}", self.registers[register.0 as usize].name)
+                format!("{}@loop{id}", self.registers[*register].name)
             }
             SymbolKind::JoinValue(register, number) => {
-                format!("{}@join{number}", self.registers[register.0 as usize].name)
+                format!("{}@join{number}", self.registers[*register].name)
             }
             SymbolKind::Unknown(number) => format!("unknown{number}"),
             SymbolKind::Alike(..) => "alike".to_owned(),

@@ -12,7 +12,7 @@ pub(super) fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let (flow, trace) = (subject.flow, subject.trace);
     let is_uniform = |block: BlockId| {
         let place = flow.loops.innermost(block);
-        let condition = trace.branches[block.index()];
+        let condition = trace.branches[block];
         condition.is_some_and(|condition| trace.is_uniform_term(&flow.loops, condition, place))
     };
     let line = |inst: u32| subject.line(inst);

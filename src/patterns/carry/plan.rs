@@ -323,13 +323,13 @@ impl Planner<'_, '_, '_, '_> {
         // The names of the destinations, each with the rotating register in its place.
         let rounds: FxHashMap<&str, String> = registers
             .iter()
-            .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))
+            .map(|(own, round)| (flow.registers[*own].name, round.clone()))
             .collect();
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
         if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
             (base, inst.args.get(1))
         {
-            names.insert(flow.registers[register.0 as usize].name, results[step].clone());
+            names.insert(flow.registers[*register].name, results[step].clone());
         }
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
         let mut address = self.renamed(address.range(), &names);

@@ -29,7 +29,7 @@ fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
     let flow = places.flow;
     let mut names = places.warp_guards(guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
     if let Some((register, negated)) = guards.source_active {
-        let register = &flow.registers[register.0 as usize];
+        let register = &flow.registers[register];
         let sign = if negated { "!" } else { "" };
         names.push(format!("source-active {sign}{register}"));
     }
@@ -44,7 +44,7 @@ fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
     }
     for claim in &guards.same_row {
         let grows = if claim.grows { "+1" } else { "" };
-        names.push(format!("same-row {}{grows}", flow.registers[claim.register.0 as usize]));
+        names.push(format!("same-row {}{grows}", flow.registers[claim.register]));
     }
     if let Some(bytes) = guards.bytes_apart {
         names.push(format!("bytes-apart {bytes}"));

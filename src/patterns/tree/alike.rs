@@ -4,6 +4,7 @@
 //! block's number, where all threads come by. (`%tid`, loads of memory and results of warp instructions differ.)
 
 use rustc_hash::FxHashSet;
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId, reached};
 use crate::collective::reads;
@@ -66,23 +67,24 @@ impl Together {
 
 /// The registers that may be read before they are written: their values are undefined.
 fn unset(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
-    let mut before: Vec<FxHashSet<RegisterId>> = vec![FxHashSet::default(); flow.blocks.len()];
+    let mut before: TiVec<BlockId, FxHashSet<RegisterId>> =
+        ti_vec![FxHashSet::default(); flow.blocks.len()];
     let mut work: Vec<BlockId> = flow.block_ids().collect();
     while let Some(block) = work.pop() {
         let of = flow.block(block);
-        let next = of.successors.iter().flat_map(|edge| before[edge.to.index()].iter().copied());
+        let next = of.successors.iter().flat_map(|edge| before[edge.to].iter().copied());
         let mut read: FxHashSet<RegisterId> = next.collect();
         for at in of.instructions().rev() {
             let inst = &flow.insts[at];
             definitions(inst).iter().for_each(|register| _ = read.remove(register));
             read.extend(reads(inst));
         }
-        if read.len() > before[block.index()].len() {
-            before[block.index()] = read;
+        if read.len() > before[block].len() {
+            before[block] = read;
             work.extend(of.predecessors.iter().map(|edge| edge.from));
         }
     }
-    before.swap_remove(0)
+    before.swap_remove(BlockId(0))
 }
 
 /// Whether threads that come to the end of a block may go on in different ways.

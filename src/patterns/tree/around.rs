@@ -82,8 +82,8 @@ pub(super) fn thread(
             else {
                 return None;
             };
-            let named = &flow.registers[to.0 as usize];
-            let once = trace.definitions[to.0 as usize] == 1;
+            let named = &flow.registers[*to];
+            let once = trace.definitions[*to] == 1;
             let first = axis.index() == 0 && named.ty.bits() == 32;
             let before = (at as u32) < end && flow.visible(*to, end);
             (once && first && before).then_some(*to)

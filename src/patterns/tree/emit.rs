@@ -185,7 +185,7 @@ impl Planner<'_, '_, '_, '_> {
     ) {
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
         let mut results: Vec<RegisterId> = Vec::new();
-        let named = |register: RegisterId| self.flow.registers[register.0 as usize].name;
+        let named = |register: RegisterId| self.flow.registers[register].name;
         for part in &step.parts {
             let Some(at) = first.parts.iter().position(|one| one.own == part.own) else { continue };
             let mut of_load = |load: u32, to: &str| {

@@ -85,7 +85,7 @@ impl Search<'_, '_, '_, '_> {
         step: &Step,
         (symbol, register): (SymbolId, RegisterId),
     ) -> Result<Plan, Obstacle> {
-        let word = self.traced.flow.registers[register.0 as usize].ty.bits() == 32;
+        let word = self.traced.flow.registers[register].ty.bits() == 32;
         let starts = [32, 64].into_iter().filter(|_| word);
         let mut reason = Obstacle::Strides;
         for value in starts {
@@ -205,7 +205,7 @@ impl Search<'_, '_, '_, '_> {
         changed.dedup();
         let mut sets = Vec::new();
         for register in changed.into_iter().filter(|one| is_read(flow, behind, *one)) {
-            let named = &flow.registers[register.0 as usize];
+            let named = &flow.registers[register];
             match walk.known.get(&register) {
                 Some(value) if named.ty.bits() == 32 => sets.push(Set { register, value: *value }),
                 _ => return Err(Obstacle::Register(named.to_string())),

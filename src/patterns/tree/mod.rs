@@ -181,7 +181,7 @@ impl Shape for Found {
         let mut lines: Vec<u32> = tree.accesses.iter().map(|at| places.line(*at)).collect();
         lines.sort_unstable();
         lines.dedup();
-        let named = tree.stored.map(|register| &places.flow.registers[register.0 as usize]);
+        let named = tree.stored.map(|register| &places.flow.registers[register]);
         let ty = tree.accesses.last().and_then(|at| {
             let inst = places.flow.insts[*at as usize].ast;
             (inst.form.opcode == Opcode::St).then(|| inst.form.last_type())?

@@ -158,7 +158,7 @@ impl Search<'_, '_, '_, '_> {
         for at in others.flat_map(|block| flow.block(*block).instructions()) {
             for register in definitions(&flow.insts[at]) {
                 if is_read(flow, join, register) {
-                    let name = flow.registers[register.0 as usize].to_string();
+                    let name = flow.registers[register].to_string();
                     return Err(Obstacle::Register(name));
                 }
             }

@@ -84,7 +84,7 @@ impl Search<'_, '_, '_, '_> {
         for at in bodies.iter().flat_map(|body| flow.block(*body).instructions()) {
             for register in definitions(&flow.insts[at]) {
                 if !carried.contains(&register) && is_read(flow, plan.behind, register) {
-                    let name = flow.registers[register.0 as usize].to_string();
+                    let name = flow.registers[register].to_string();
                     return Err(Obstacle::Register(name));
                 }
             }

@@ -201,7 +201,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             return Err(Obstacle::Guard(line(branch)));
         };
         let jumps = last.targets.first() == Some(&flow.block(join).first);
-        let condition = self.trace.branches[guard.index()].map(|term| (term, wanted));
+        let condition = self.trace.branches[guard].map(|term| (term, wanted));
         let Some(condition) = condition.filter(|_| jumps && last.ast.form.opcode == Opcode::Bra)
         else {
             return Err(Obstacle::Guard(line(branch)));
@@ -266,7 +266,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             };
             let stored = *stored;
             let whole = |register: RegisterId| {
-                u64::from(self.flow.registers[register.0 as usize].ty.bits()) == 8 * bytes
+                u64::from(self.flow.registers[register].ty.bits()) == 8 * bytes
             };
             if !matches!(bytes, 4 | 8) || !whole(stored) {
                 return Err(Obstacle::Element(line(store.inst)));

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use super::eligible::{Element, Load};
 use super::opportunities::Opportunities;
 use super::pieces::pieces;
-use crate::cfg::{BlockId, Flow, LoopId};
+use crate::cfg::{BlockId, Flow};
 use crate::emulate::KernelTrace;
 use addresses::Later;
 pub(super) use apart::Apart;
@@ -80,7 +80,7 @@ impl Opportunities<'_, '_, '_> {
     pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Carried> {
         let mut found = Vec::new();
         let flow = self.flow();
-        for id in (0..flow.loops.loops.len() as u32).map(LoopId) {
+        for id in flow.loops.loops.keys() {
             let innermost =
                 |load: &&Load| flow.loops.innermost(trace.accesses[load.access].block) == Some(id);
             let here: Vec<Load> = loads.iter().filter(innermost).cloned().collect();

@@ -41,7 +41,7 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
     // (A block without instructions is the function's start; its entry is not a place behind something.)
     let falls_in = header.first == from.end;
     let alone = from.successors.len() == 1;
-    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()] {
+    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from] {
         return None;
     }
     let blocks: Vec<BlockId> =

@@ -153,7 +153,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     /// The base of an instruction's address, where it is a register of 64 bits.
     fn wide_base(&self, inst: u32) -> Option<RegisterId> {
         let base = address_base(self.flow, inst)?;
-        (self.flow.registers[base.0 as usize].ty.bits() == 64).then_some(base)
+        (self.flow.registers[base].ty.bits() == 64).then_some(base)
     }
 
     /// The step that gives what a register holds where an instruction reads it in some iteration; `Some(None)`
@@ -211,9 +211,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
             && matches!(here.args.first(), Some(Arg::Register(_)))
             && definitions(here).len() == 1
             && !carries(here)
-            && definitions(here)
-                .iter()
-                .all(|one| self.flow.registers[one.0 as usize].ty.bits() >= 16)
+            && definitions(here).iter().all(|one| self.flow.registers[*one].ty.bits() >= 16)
             && self.is_of_loop(inst);
         if !simple {
             return None;

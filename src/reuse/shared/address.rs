@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ArrayAccess, Placement, SharedArray};
-use crate::cfg::{Flow, RegisterId};
+use crate::cfg::{BlockId, Flow, RegisterId};
 use crate::emulate::definitions;
 
 /// The new address of an access.
@@ -28,8 +28,8 @@ pub enum Made {
 /// The new address of each access to an array.
 pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> Vec<Made> {
     // For each register its number of writes so far in the block, and with it the first access.
-    let mut firsts: BTreeMap<(RegisterId, usize, usize), u32> = BTreeMap::new();
-    let blocks: BTreeMap<u32, usize> =
+    let mut firsts: BTreeMap<(RegisterId, BlockId, usize), u32> = BTreeMap::new();
+    let blocks: BTreeMap<u32, BlockId> =
         array.accesses.iter().map(|access| (access.inst, block_of(flow, access.inst))).collect();
     array
         .accesses
@@ -44,7 +44,7 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
                 }
                 (_, Some(register), Some((turned, added))) => {
                     let block = blocks[&access.inst];
-                    let first = flow.blocks[block].instructions().start;
+                    let first = flow.block(block).instructions().start;
                     let writes = flow.insts[first..access.inst as usize]
                         .iter()
                         .filter(|inst| definitions(inst).contains(&register))
@@ -59,10 +59,9 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
 }
 
 /// The block of an instruction by its index; that of the entry if no way leads to it.
-fn block_of(flow: &Flow<'_, '_>, inst: u32) -> usize {
-    let within =
-        |block: &crate::cfg::BlockId| flow.block(*block).instructions().contains(&(inst as usize));
-    flow.block_ids().find(within).map_or(0, |block| block.0 as usize)
+fn block_of(flow: &Flow<'_, '_>, inst: u32) -> BlockId {
+    let within = |block: &BlockId| flow.block(*block).instructions().contains(&(inst as usize));
+    flow.block_ids().find(within).unwrap_or(BlockId(0))
 }
 
 /// What has to be done to the new address of what the register points to: bits turned, bytes added; `None` if it

@@ -54,7 +54,7 @@ pub(super) fn access(
         Base::Register(register) => Some(*register),
         _ => None,
     };
-    let name = |register: RegisterId| flow.registers[register.0 as usize].name;
+    let name = |register: RegisterId| flow.registers[register].name;
     if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
         return Err(Refusal::ArrayLaidOut);
     }
@@ -122,7 +122,7 @@ fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
     let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
-    let uniform = |symbol: SymbolId| trace.uniform.get(symbol.0 as usize).copied().unwrap_or(false);
+    let uniform = |symbol: SymbolId| trace.uniform.get(symbol).copied().unwrap_or(false);
     let known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
         SymbolKind::Tid(_) | SymbolKind::LaneId | SymbolKind::Iteration(_) => true,
         SymbolKind::Unknown(_) | SymbolKind::Memory(_) => false,

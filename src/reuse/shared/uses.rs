@@ -1,5 +1,7 @@
 //! The accesses to each array, if its address goes nowhere else.
 
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
 use super::array::SharedArray;
 use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
@@ -42,7 +44,7 @@ pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArr
         let last = &flow.insts[flow.block(block).instructions().end - 1];
         for edge in &flow.block(block).successors {
             if let EdgeCondition::Predicate(register, _) = edge.condition {
-                uses.tell(from[register.0 as usize], last, line(last));
+                uses.tell(from[register], last, line(last));
             }
         }
     }
@@ -65,17 +67,17 @@ impl Search<'_> {
         }
     }
 
-    fn base(&self, base: Base<'_>, from: &[From]) -> From {
+    fn base(&self, base: Base<'_>, from: &TiSlice<RegisterId, From>) -> From {
         match base {
-            Base::Register(register) => from[register.0 as usize],
+            Base::Register(register) => from[register],
             Base::Symbol { name, local } => self.variable(name, local),
             Base::Absolute => 0,
         }
     }
 
-    fn operand(&self, arg: &Arg<'_>, from: &[From]) -> From {
+    fn operand(&self, arg: &Arg<'_>, from: &TiSlice<RegisterId, From>) -> From {
         let all = |args: &[Arg<'_>]| args.iter().fold(0, |all, one| all | self.operand(one, from));
-        let of = |register: &RegisterId| from[register.0 as usize];
+        let of = |register: &RegisterId| from[*register];
         match arg {
             Arg::Register(r) | Arg::Not(r) | Arg::Modified(r) | Arg::Sum(r, _) => of(r),
             Arg::Symbol { name, local, .. } => self.variable(name, *local),
@@ -88,14 +90,14 @@ impl Search<'_> {
 
     /// For each register the arrays that it may hold an address in, wherever it is written. No address is ever in
     /// memory, so nothing that is loaded is one.
-    fn sources(&self, flow: &Flow<'_, '_>) -> Vec<From> {
-        let mut from = vec![0; flow.registers.len()];
+    fn sources(&self, flow: &Flow<'_, '_>) -> TiVec<RegisterId, From> {
+        let mut from = ti_vec![0; flow.registers.len()];
         loop {
             let mut news = false;
             for inst in flow.insts.iter().filter(|inst| effect(inst) != Effect::Load) {
                 let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
                 for register in definitions(inst) {
-                    let known = &mut from[register.0 as usize];
+                    let known = &mut from[register];
                     news |= *known | all != *known;
                     *known |= all;
                 }
@@ -127,10 +129,16 @@ impl Search<'_> {
         }
     }
 
-    fn look_at(&mut self, from: &[From], at: u32, inst: &Inst<'_, '_>, line: u32) {
+    fn look_at(
+        &mut self,
+        from: &TiSlice<RegisterId, From>,
+        at: u32,
+        inst: &Inst<'_, '_>,
+        line: u32,
+    ) {
         let everything = !0;
         if let Some((register, _)) = inst.guard {
-            self.tell(from[register.0 as usize], inst, line);
+            self.tell(from[register], inst, line);
         }
         let effect = effect(inst);
         let form = &inst.ast.form;

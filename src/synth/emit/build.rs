@@ -10,6 +10,7 @@ use crate::synth::ast::{Folded, HoleText, Index, Reference, Statement, When};
 use crate::synth::expr::{Expr, Op};
 use crate::synth::family;
 use crate::synth::lower::is_lane;
+use crate::synth::program::HoleId;
 use crate::synth::search::Solution;
 use crate::synth::term::Fold;
 
@@ -30,7 +31,7 @@ enum Source {
 struct Builder<'s> {
     sketch: &'s Lowered,
     solution: &'s Solution,
-    hole: usize,
+    hole: HoleId,
     sources: FxHashMap<&'s str, Source>,
     kernel: Kernel,
 }
@@ -61,7 +62,7 @@ pub fn kernel(
     let (arrays, steps, goals) = (Vec::new(), Vec::new(), Vec::new());
     let name = name.to_owned();
     let kernel = Kernel { name, lanes, inputs, arrays, steps, goals };
-    let mut builder = Builder { sketch, solution, hole: 0, sources, kernel };
+    let mut builder = Builder { sketch, solution, hole: HoleId(0), sources, kernel };
     for statement in tree {
         match statement {
             Statement::Move(to, from) => builder.movement(to, from)?,
@@ -102,9 +103,9 @@ impl<'s> Builder<'s> {
     }
 
     /// The number of the next hole, with what was found for it.
-    fn found(&mut self) -> (usize, Expr) {
+    fn found(&mut self) -> (HoleId, Expr) {
         let at = self.hole;
-        self.hole += 1;
+        self.hole.0 += 1;
         let family = &self.sketch.program.holes[at].family;
         (at, family.expression(&self.solution.tables[at], &self.solution.recipes[at]))
     }
@@ -296,7 +297,7 @@ impl<'s> Builder<'s> {
     }
 
     /// The inverse of what was found for a scatter, along one of its coordinates.
-    fn inverse(&self, number: usize, coordinate: &str) -> Result<Expr, String> {
+    fn inverse(&self, number: HoleId, coordinate: &str) -> Result<Expr, String> {
         let hole = &self.sketch.program.holes[number];
         let table = &self.solution.tables[number];
         let [first, _] = hole.extents;

@@ -11,6 +11,7 @@ use crate::parallel;
 use crate::reuse::STRUCT_WORDS;
 use crate::reuse::transposition::Entry;
 use crate::synth::emit::Parts;
+use crate::synth::program::HoleId;
 
 /// What 32 lanes have loaded as consecutive words becomes one struct in each lane.
 const SKETCH: &str = include_str!("structs.sketch");
@@ -73,9 +74,9 @@ fn is_the_catalogues(solved: &Solved, words: u32) -> Result<(), String> {
     let entry = Entry::of(words).ok_or_else(|| format!("no entry for {words} words"))?;
     for lane in 0..WARP_SIZE {
         for at in 0..words {
-            let same = solved.table(0, (at, words), lane) == entry.slot(at, lane)
-                && solved.table(1, (lane, WARP_SIZE), at) == entry.source(at, lane)
-                && solved.table(2, (at, words), lane) == entry.word(at, lane);
+            let same = solved.table(HoleId(0), (at, words), lane) == entry.slot(at, lane)
+                && solved.table(HoleId(1), (lane, WARP_SIZE), at) == entry.source(at, lane)
+                && solved.table(HoleId(2), (at, words), lane) == entry.word(at, lane);
             if !same {
                 return Err(format!(
                     "structs of {words} words: lane {lane}, register {at} is not the catalogue's"

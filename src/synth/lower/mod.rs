@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::ast::{Name, Reference, Spanned, Statement};
 use super::declared::{Declared, at_end, measures};
 use super::expr::Expr;
-use super::program::{Cell, Measure, Program};
+use super::program::{Cell, HoleId, Measure, Program};
 use super::term::UNDEFINED;
 use crate::source::{Diagnostic, SourceFile, Span};
 
@@ -135,7 +135,7 @@ struct Lowering<'s> {
     families: FxHashMap<String, Listed>,
     program: Program,
     /// Holes of the fold that is being lowered.
-    pending: Vec<u32>,
+    pending: Vec<HoleId>,
     space: u8,
 }
 

@@ -5,7 +5,7 @@ use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
 use crate::synth::ast::{HoleText, Index, Reference};
 use crate::synth::family::{Family, Request};
-use crate::synth::program::{Edge, Hole, Made, Price, Statement};
+use crate::synth::program::{Edge, Hole, HoleId, Made, Price, Statement};
 
 /// The most ways of values through one statement.
 const MOST_EDGES: usize = 1 << 23;
@@ -201,10 +201,10 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn point(&self, hole: u32, coordinates: &[usize], place: &[i64]) -> u32 {
+    pub(super) fn point(&self, hole: HoleId, coordinates: &[usize], place: &[i64]) -> u32 {
         let first = place[coordinates[0]] as u32;
         let second = coordinates.get(1).map_or(0, |&axis| place[axis] as u32);
-        second * self.program.holes[hole as usize].extents[0] as u32 + first
+        second * self.program.holes[hole].extents[0] as u32 + first
     }
 
     /// Makes a hole; returns its number and its coordinates' axes in the scope.
@@ -214,7 +214,7 @@ impl Lowering<'_> {
         scope: &Scope,
         values: usize,
         price: Price,
-    ) -> Result<(u32, Vec<usize>), Diagnostic> {
+    ) -> Result<(HoleId, Vec<usize>), Diagnostic> {
         let name = text.family.text.as_str();
         let constants = matches!(name, "part" | "cond");
         let mut coordinates = Vec::new();
@@ -276,9 +276,9 @@ impl Lowering<'_> {
                 format!("more than {MOST_EDGES} ways of values lead through this statement");
             return Err(self.error(text.span, message));
         }
-        let number = self.program.holes.len() as u32;
         let span = text.span;
-        self.program.holes.push(Hole { span, family, coordinates: names, extents, values, price });
+        let hole = Hole { span, family, coordinates: names, extents, values, price };
+        let number = self.program.holes.push_and_get_key(hole);
         Ok((number, coordinates))
     }
 }

@@ -22,7 +22,7 @@ impl Worker<'_> {
             let decided = |guard: Guard| match guard {
                 Guard::Always => Some(true),
                 Guard::Hole(hole, point) if hole < level.hole => {
-                    Some(self.tables[hole as usize][point as usize] == 1)
+                    Some(self.tables[hole][point as usize] == 1)
                 }
                 Guard::Hole(..) => None,
             };

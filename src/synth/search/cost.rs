@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::level::Level;
 use super::plan::Plan;
-use crate::synth::program::{Guard, Hole, Measure, Price, Program, Statement};
+use crate::synth::program::{Guard, Hole, HoleId, Measure, Price, Program, Statement};
 
 /// What a solution costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -96,9 +96,7 @@ pub(super) fn price(hole: &Hole, table: &[u8]) -> Cost {
 
 /// For each number of choices the least that those behind them cost together.
 pub(super) fn rest(program: &Program, plan: &Plan) -> Vec<Cost> {
-    let own = |level: &Level| {
-        least(&program.holes[level.hole as usize], &plan.supports[level.hole as usize])
-    };
+    let own = |level: &Level| least(&program.holes[level.hole], &plan.supports[level.hole]);
     let mut rest = vec![Cost::default()];
     // What the conditions of the fold whose choices are being counted cost at least, one by one.
     let mut conditions = 0;
@@ -129,13 +127,13 @@ fn accumulates(program: &Program, plan: &Plan, fold: usize) -> u32 {
         return 0;
     }
     let Statement::Fold { holes, .. } = &program.statements[fold] else { return 0 };
-    let times = holes.iter().map(|&hole| match program.holes[hole as usize].price {
+    let times = holes.iter().map(|&hole| match program.holes[hole].price {
         Price::Accumulates(times) => times,
         _ => 0,
     });
     let times = times.min().unwrap_or(0);
     let needs = plan.sinks.iter().filter(|sink| sink.fold == Some(fold)).map(|sink| {
-        let mut at_point: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let mut at_point: FxHashMap<(HoleId, u32), u32> = FxHashMap::default();
         let mut wanted: u32 = sink.elements.iter().map(|(_, count)| count).sum();
         for slot in &sink.slots {
             match slot.guard {

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::worker::{Reason, Worker};
-use crate::synth::program::Program;
+use crate::synth::program::{HoleId, Program};
 use crate::synth::term::Term;
 
 /// The most points that are told.
@@ -14,7 +14,7 @@ pub enum Dead {
     /// A goal's value cannot come through the statement of this hole.
     Demand {
         /// The hole that would have to let it through.
-        hole: u32,
+        hole: HoleId,
         /// The value.
         term: Term,
         /// The number of the goal.
@@ -23,7 +23,7 @@ pub enum Dead {
     /// More values have to come through a statement than it has cells.
     Crowded {
         /// The hole.
-        hole: u32,
+        hole: HoleId,
         /// How many values.
         values: usize,
         /// How many cells.
@@ -34,7 +34,7 @@ pub enum Dead {
     /// The family has no member that does what is needed.
     NoMember {
         /// The hole.
-        hole: u32,
+        hole: HoleId,
         /// Some of the points that may not have all values: the point, and a bit for each value that the goals allow.
         needed: Vec<(usize, u64)>,
     },
@@ -60,7 +60,7 @@ pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead 
     }
     let at = deepest.len();
     let Some(level) = plan.levels.get(at) else {
-        return Dead::NoMember { hole: last.unwrap_or_default(), needed: Vec::new() };
+        return Dead::NoMember { hole: last.unwrap_or(HoleId(0)), needed: Vec::new() };
     };
     let hole = level.hole;
     match worker.masks(at) {
@@ -78,7 +78,7 @@ pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead 
         },
         Err(Reason::Overlap) => Dead::NoMember { hole, needed: Vec::new() },
         Ok(masks) => {
-            let support = program.holes[hole as usize].family.support();
+            let support = program.holes[hole].family.support();
             let narrowed = masks.iter().zip(&support).enumerate();
             let narrowed = narrowed.filter(|(_, (mask, support))| mask != support);
             let needed = narrowed.map(|(point, (&mask, _))| (point, mask)).take(MAX_NEEDED);

@@ -5,7 +5,7 @@
 //! its sink leads through that set.
 
 use super::sets::SetId;
-use crate::synth::program::{Cell, Edge, Guard, Program, Slot, Statement};
+use crate::synth::program::{Cell, Edge, Guard, HoleId, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term};
 
 /// One choice.
@@ -14,7 +14,7 @@ pub(super) struct Level {
     /// The statement.
     pub statement: usize,
     /// The hole.
-    pub hole: u32,
+    pub hole: HoleId,
     /// Demands that do not depend on earlier choices.
     pub demands: Vec<Demand>,
     /// Sinks whose demands depend on earlier choices.
@@ -87,7 +87,7 @@ pub(super) struct Sink {
 
 impl Level {
     /// A choice of which nothing is known.
-    pub(super) fn new(statement: usize, hole: u32) -> Level {
+    pub(super) fn new(statement: usize, hole: HoleId) -> Level {
         Level {
             statement,
             hole,

@@ -19,12 +19,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::parallel;
 
 use super::family::{Recipe, Wanted};
-use super::program::Program;
+use super::program::{HoleId, Program};
 pub use cost::Cost;
 use cost::{fixed, price, rest};
 pub use dead::Dead;
 pub use plan::MOST_PLANNED;
 use plan::Plan;
+use typed_index_collections::TiVec;
 use worker::Worker;
 
 /// What is looked for.
@@ -69,9 +70,9 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// The table of each hole.
-    pub tables: Vec<Vec<u8>>,
+    pub tables: TiVec<HoleId, Vec<u8>>,
     /// How each was made.
-    pub recipes: Vec<Recipe>,
+    pub recipes: TiVec<HoleId, Recipe>,
     /// What it costs.
     pub cost: Cost,
 }
@@ -157,7 +158,7 @@ impl<'s> Search<'s> {
             return self.limits.mode != Mode::First && !self.least(*bound);
         };
         let Ok(masks) = worker.masks(at) else { return true };
-        let hole = &self.program.holes[level.hole as usize];
+        let hole = &self.program.holes[level.hole];
         let wanted = Wanted {
             masks: &masks,
             first_differ: level.first_differ,
@@ -229,7 +230,7 @@ impl<'s> Search<'s> {
     fn branch(&self, table: &[u8], recipe: &Recipe, mut bound: Option<Cost>) -> Branch {
         let mut branch = Branch { tried: 1, ..Branch::default() };
         let level = &self.plan.levels[0];
-        let hole = &self.program.holes[level.hole as usize];
+        let hole = &self.program.holes[level.hole];
         let cost = fixed(self.program).plus(price(hole, table));
         if self.stopped() {
             branch.over = true;
@@ -350,7 +351,7 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
             };
             let mut members = Vec::new();
             let mut go_on = true;
-            program.holes[level.hole as usize].family.each(&wanted, &mut |table, recipe| {
+            program.holes[level.hole].family.each(&wanted, &mut |table, recipe| {
                 members.push((table.to_vec(), recipe));
                 if members.len() == BATCH {
                     go_on = search.batch(&mut members, &mut found, &mut best);
@@ -363,7 +364,7 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
         }
     } else if begun.is_ok() {
         // Without holes the sketch is its own solution.
-        let (tables, recipes) = (Vec::new(), Vec::new());
+        let (tables, recipes) = (TiVec::new(), TiVec::new());
         found.solutions.push(Solution { tables, recipes, cost: fixed(program) });
         found.count = 1;
     }

@@ -2,10 +2,11 @@
 //! choice has to let through (`level` says what these are).
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
 
 use super::level::{Demand, Dynamic, Level, Sink, Used, sinks};
 use super::sets::{self, Bits, SetId, Sets};
-use crate::synth::program::{Cell, Edge, Made, Program, Statement};
+use crate::synth::program::{Cell, Edge, HoleId, Made, Program, Statement};
 use crate::synth::term::{Fold, Term, UNDEFINED};
 
 /// The most bytes that a plan takes; the search does not begin if it would need more.
@@ -18,7 +19,7 @@ pub(super) struct Plan {
     /// The goals.
     pub sinks: Vec<Sink>,
     /// The values that the points of each hole may have.
-    pub supports: Vec<Vec<u64>>,
+    pub supports: TiVec<HoleId, Vec<u64>>,
     /// All sets.
     pub sets: Vec<Bits>,
     /// Terms that used cells may hold, as bits.
@@ -71,8 +72,7 @@ impl Plan {
         let early = (0..sinks.len()).filter(|&s| program.goals[sinks[s].goal].cell < input);
         first_sinks.extend(early);
         let read = program.statements.iter().map(|one| is_read(program, one)).collect();
-        let supports =
-            (0..program.holes.len()).map(|hole| builder.sets.support(hole as u32).to_vec());
+        let supports = program.holes.keys().map(|hole| builder.sets.support(hole).to_vec());
         let supports = supports.collect();
         let outgoing = program.statements.iter().map(outgoing).collect();
         let too_large = builder.sets.bytes() > MOST_PLANNED;
@@ -193,7 +193,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn movement(&mut self, statement: usize, hole: u32, allowed: &mut Vec<Bits>) -> Level {
+    fn movement(&mut self, statement: usize, hole: HoleId, allowed: &mut Vec<Bits>) -> Level {
         let mut level = Level::new(statement, hole);
         let mut known = FxHashSet::default();
         let sinks = self.sinks;
@@ -417,7 +417,7 @@ impl Builder<'_> {
     /// Finds out whether used cells tell the places of a coordinate apart, where one source cell could be read at all of
     /// them. `single` is the component of a cell all of whose values come through once.
     fn differing(&self, level: &mut Level, edges: &[Edge], single: impl Fn(Cell) -> Option<usize>) {
-        let hole = &self.program.holes[level.hole as usize];
+        let hole = &self.program.holes[level.hole];
         let [first, second] = hole.extents;
         let (mut rows, mut columns) = (FxHashSet::default(), FxHashSet::default());
         let mut ways: Vec<(u8, usize, usize)> = Vec::new();

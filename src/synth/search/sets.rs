@@ -1,8 +1,9 @@
 //! Sets of cells, each stored once, and the way back through statements: the cells from which a value can come.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
-use crate::synth::program::{Cell, Edge, Program, Statement};
+use crate::synth::program::{Cell, Edge, HoleId, Program, Statement};
 
 /// The number of a set.
 pub(super) type SetId = u32;
@@ -33,7 +34,7 @@ pub(super) fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
 pub(super) struct Sets<'p> {
     program: &'p Program,
     /// For each statement with a hole the values that each point may have.
-    supports: Vec<Vec<u64>>,
+    supports: TiVec<HoleId, Vec<u64>>,
     /// For each statement its edges in the order of their targets.
     incoming: Vec<Vec<Edge>>,
     sets: Vec<Bits>,
@@ -64,8 +65,8 @@ impl<'p> Sets<'p> {
     }
 
     /// The values that the points of a hole may have.
-    pub(super) fn support(&self, hole: u32) -> &[u64] {
-        &self.supports[hole as usize]
+    pub(super) fn support(&self, hole: HoleId) -> &[u64] {
+        &self.supports[hole]
     }
 
     /// The edges into a cell.
@@ -124,7 +125,7 @@ impl<'p> Sets<'p> {
             Statement::Move { hole, .. } => {
                 for cell in own {
                     bits[cell as usize / 64] &= !(1 << (cell % 64));
-                    let support = &self.supports[*hole as usize];
+                    let support = &self.supports[*hole];
                     for edge in self.incoming(statement, cell) {
                         if support[edge.point as usize] >> edge.value & 1 == 1 {
                             bits[edge.source as usize / 64] |= 1 << (edge.source % 64);

@@ -1,11 +1,13 @@
 //! One thread's part of the search: what cells hold under the choices made so far, and what that means for the
 //! next choice.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::level::{Level, Sink, Used};
 use super::plan::Plan;
 use super::sets;
 use super::ways::Ways;
-use crate::synth::program::{Guard, Program, Slot, Statement};
+use crate::synth::program::{Guard, HoleId, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term, Terms, UNDEFINED};
 
 /// No entry of a list.
@@ -32,7 +34,7 @@ pub(super) struct Worker<'p> {
     /// What each cell holds.
     holds: Vec<Term>,
     /// The table of each hole.
-    pub tables: Vec<Vec<u8>>,
+    pub tables: TiVec<HoleId, Vec<u8>>,
     /// The order in which demands are looked at: what failed last comes first.
     order: Vec<Vec<u32>>,
     /// For each term the first entry of a list of places, valid while its stamp is the current one.
@@ -55,7 +57,7 @@ impl<'p> Worker<'p> {
             plan,
             terms: program.terms.clone(),
             holds,
-            tables: vec![Vec::new(); program.holes.len()],
+            tables: ti_vec![Vec::new(); program.holes.len()],
             order: order.collect(),
             heads: Vec::new(),
             stamp: 0,
@@ -72,13 +74,13 @@ impl<'p> Worker<'p> {
 
     /// The table that was chosen for a level: computes what follows from it.
     pub(super) fn choose(&mut self, level: &'p Level, table: &[u8]) -> Result<(), Reason> {
-        let own = &mut self.tables[level.hole as usize];
+        let own = &mut self.tables[level.hole];
         own.clear();
         own.extend_from_slice(table);
         if let Statement::Move { scatter, edges, made, .. } =
             &self.program.statements[level.statement]
         {
-            let values = self.program.holes[level.hole as usize].values;
+            let values = self.program.holes[level.hole].values;
             if *scatter {
                 let range = made.first as usize..(made.first + made.count) as usize;
                 self.holds[range].fill(UNDEFINED);
@@ -145,7 +147,7 @@ impl<'p> Worker<'p> {
     fn taking_part<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = u32> + 'a {
         (0..slots.len() as u32).filter(|&at| match slots[at as usize].guard {
             Guard::Always => true,
-            Guard::Hole(hole, point) => self.tables[hole as usize][point as usize] == 1,
+            Guard::Hole(hole, point) => self.tables[hole][point as usize] == 1,
         })
     }
 
@@ -182,7 +184,7 @@ impl<'p> Worker<'p> {
         for slot in &sink.slots {
             let part = match slot.guard {
                 Guard::Always => true,
-                Guard::Hole(hole, point) => self.tables[hole as usize][point as usize] == 1,
+                Guard::Hole(hole, point) => self.tables[hole][point as usize] == 1,
             };
             if !part {
                 continue;
@@ -210,7 +212,7 @@ impl<'p> Worker<'p> {
     pub(super) fn masks(&mut self, level: usize) -> Result<Vec<u64>, Reason> {
         let plan = self.plan;
         let own = &plan.levels[level];
-        let mut masks = plan.supports[own.hole as usize].clone();
+        let mut masks = plan.supports[own.hole].clone();
         if own.crowded.is_some() {
             return Err(Reason::Crowded);
         }
@@ -324,7 +326,7 @@ impl<'p> Worker<'p> {
     fn dynamic(&mut self, level: &Level, masks: &mut [u64]) -> Result<(), Reason> {
         let (program, plan) = (self.program, self.plan);
         let first = program.statements[level.statement].made().first;
-        let values = program.holes[level.hole as usize].values;
+        let values = program.holes[level.hole].values;
         let incoming = &plan.incoming[level.statement];
         loop {
             let mut changed = false;

@@ -5,6 +5,7 @@
 //! written again, or it never changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::uniform::{Leaf, each};
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
@@ -32,20 +33,20 @@ pub(super) struct Definitions<'p, 'm, 's> {
     flow: &'p Flow<'m, 's>,
     is_kernel: bool,
     /// By register, the instructions that may write it.
-    all: Vec<Vec<u32>>,
+    all: TiVec<RegisterId, Vec<u32>>,
     block_of: Vec<Option<BlockId>>,
 }
 
 impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     /// Collects the definitions of a function.
     pub(super) fn of(flow: &'p Flow<'m, 's>, function: &Function<'_>) -> Self {
-        let mut all = vec![Vec::new(); flow.registers.len()];
+        let mut all = ti_vec![Vec::new(); flow.registers.len()];
         let mut block_of = vec![None; flow.insts.len()];
         for block in flow.block_ids() {
             for at in flow.block(block).instructions() {
                 block_of[at] = Some(block);
                 for register in results(&flow.insts[at]) {
-                    all[register.0 as usize].push(at as u32);
+                    all[register].push(at as u32);
                 }
             }
         }
@@ -59,7 +60,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         let first = self.flow.block(other).first;
         let mut before = (first..reader).rev();
         let near = before.find(|at| results(&self.flow.insts[*at as usize]).contains(&register));
-        let at = match (near, &self.all[register.0 as usize][..]) {
+        let at = match (near, &self.all[register][..]) {
             (Some(at), _) => at,
             (None, [at]) => {
                 let own = self.block_of[*at as usize]?;
@@ -202,7 +203,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
                 let mut behind = found.start.min(at)..self.flow.block(block).end;
                 let written =
                     behind.any(|at| results(&self.flow.insts[at as usize]).contains(register));
-                let is_whole = self.flow.registers[register.0 as usize].ty.bits() == 32;
+                let is_whole = self.flow.registers[*register].ty.bits() == 32;
                 if name == Qualifier::Eq && here && !written && is_whole {
                     found.constants.push((*register, value));
                 }
@@ -216,7 +217,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         let at = self.reaching(register, reader)?;
         let inst = &self.flow.insts[at as usize];
         let is_word = inst.ast.form.first_type().is_some_and(|ty| ty.bits() == 32)
-            && self.flow.registers[register.0 as usize].ty.bits() == 32;
+            && self.flow.registers[register].ty.bits() == 32;
         match (inst.ast.form.opcode, &inst.args[..]) {
             (Opcode::Mov, [_, Arg::Special(Special::Ntid(axis))]) if is_word => Some(*axis),
             (Opcode::Mov, [_, Arg::Register(other)]) if is_word => self.extent(*other, at),

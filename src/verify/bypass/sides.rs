@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::known::Definitions;
 use super::memory::Memory;
@@ -39,7 +40,7 @@ struct Subject<'p, 'm, 's> {
     definitions: Definitions<'p, 'm, 's>,
     behind: PostDominators,
     uniform: Uniform,
-    live: Vec<FxHashSet<RegisterId>>,
+    live: TiVec<BlockId, FxHashSet<RegisterId>>,
 }
 
 /// The first branch of a kernel that may be left out.
@@ -87,10 +88,10 @@ fn has_shuffle(flow: &Flow<'_, '_>, block: BlockId) -> bool {
 
 /// The blocks to which all ways lead along one edge.
 fn only_by(flow: &Flow<'_, '_>, edge: (BlockId, BlockId)) -> Vec<BlockId> {
-    let mut seen = vec![false; flow.blocks.len()];
+    let mut seen = ti_vec![false; flow.blocks.len()];
     let mut work = vec![BlockId(0)];
     while let Some(block) = work.pop() {
-        if std::mem::replace(&mut seen[block.index()], true) {
+        if std::mem::replace(&mut seen[block], true) {
             continue;
         }
         let edges = flow.block(block).successors.iter();
@@ -98,16 +99,16 @@ fn only_by(flow: &Flow<'_, '_>, edge: (BlockId, BlockId)) -> Vec<BlockId> {
             edges.map(|one| (one.from, one.to)).filter(|one| *one != edge).map(|one| one.1),
         );
     }
-    flow.block_ids().filter(|block| !seen[block.index()]).collect()
+    flow.block_ids().filter(|block| !seen[*block]).collect()
 }
 
 /// Whether on all ways to a branch there is a barrier of the whole block, and nothing behind that which accesses memory
 /// that changes, or waits.
 fn begins_at_barrier(flow: &Flow<'_, '_>, branch: BlockId) -> bool {
-    let mut seen = vec![false; flow.blocks.len()];
+    let mut seen = ti_vec![false; flow.blocks.len()];
     let mut work = vec![branch];
     while let Some(block) = work.pop() {
-        if std::mem::replace(&mut seen[block.index()], true) {
+        if std::mem::replace(&mut seen[block], true) {
             continue;
         }
         let mut insts = flow.block(block).instructions().rev();
@@ -228,7 +229,7 @@ impl Subject<'_, '_, '_> {
         let insts = region.iter().flat_map(|block| self.flow.block(*block).instructions());
         let mut live: Vec<RegisterId> = insts
             .flat_map(|at| results(&self.flow.insts[at]))
-            .filter(|register| self.live[place.end.index()].contains(register))
+            .filter(|register| self.live[place.end].contains(register))
             .collect();
         live.sort_unstable();
         live.dedup();

@@ -121,7 +121,7 @@ fn without_remains(source: &SourceFile, original: &str, names: &[&str]) -> Optio
             let is_unread = role(inst) == Role::Pure
                 && !written.is_empty()
                 && written.iter().all(|register| {
-                    !read.contains(register) && is_new(flow.registers[register.0 as usize].name)
+                    !read.contains(register) && is_new(flow.registers[*register].name)
                 });
             let is_next = inst.ast.form.opcode == Opcode::Bra
                 && inst.guard.is_none()

@@ -475,7 +475,7 @@ impl Thread for Lane<'_, '_, '_, '_, '_> {
     }
 
     fn width(&self, register: RegisterId) -> Option<u8> {
-        let bits = self.block.place.flow.registers[register.0 as usize].ty.bits();
+        let bits = self.block.place.flow.registers[register].ty.bits();
         u8::try_from(bits).ok().filter(|bits| *bits <= 64)
     }
 }

@@ -5,6 +5,7 @@
 //! only, or by some more often than by others: so for loops that threads leave in different iterations.
 
 use rustc_hash::FxHashSet;
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId};
 use crate::isa::Opcode;
@@ -14,24 +15,24 @@ use crate::verify::program::{Belief, Role, belief, results, role};
 /// Registers and blocks that are uniform over the thread block.
 pub(super) struct Uniform {
     /// By register, whether its value may differ between threads.
-    varies: Vec<bool>,
+    varies: TiVec<RegisterId, bool>,
     /// By block, whether threads may pass it in different numbers.
-    parted: Vec<bool>,
+    parted: TiVec<BlockId, bool>,
     /// By block, whether threads are known to take different ways at its end.
-    parting: Vec<bool>,
+    parting: TiVec<BlockId, bool>,
 }
 
 impl Uniform {
     /// An optimistic fixpoint: everything is uniform until a definition or branch shows otherwise.
     pub(super) fn of(flow: &Flow<'_, '_>, behind: &PostDominators) -> Uniform {
         let mut found = Uniform {
-            varies: vec![false; flow.registers.len()],
-            parted: vec![false; flow.blocks.len()],
-            parting: vec![false; flow.blocks.len()],
+            varies: ti_vec![false; flow.registers.len()],
+            parted: ti_vec![false; flow.blocks.len()],
+            parting: ti_vec![false; flow.blocks.len()],
         };
         // A register that may be read before it is written is undefined.
         let at_entry = live_into(flow);
-        at_entry[0].iter().for_each(|register| found.varies[register.0 as usize] = true);
+        at_entry[BlockId(0)].iter().for_each(|register| found.varies[*register] = true);
         let mut changed = true;
         while changed {
             changed = false;
@@ -46,16 +47,16 @@ impl Uniform {
         let mut changed = false;
         for at in flow.block(block).instructions() {
             let inst = &flow.insts[at];
-            if self.parted[block.index()] || self.differs(inst) {
+            if self.parted[block] || self.differs(inst) {
                 for register in results(inst) {
-                    changed |= !std::mem::replace(&mut self.varies[register.0 as usize], true);
+                    changed |= !std::mem::replace(&mut self.varies[register], true);
                 }
             }
         }
-        if !self.parting[block.index()] && self.parts(flow, block) {
-            self.parting[block.index()] = true;
+        if !self.parting[block] && self.parts(flow, block) {
+            self.parting[block] = true;
             for other in behind.between(flow, block) {
-                changed |= !std::mem::replace(&mut self.parted[other.index()], true);
+                changed |= !std::mem::replace(&mut self.parted[other], true);
             }
         }
         changed
@@ -96,12 +97,12 @@ impl Uniform {
 
     /// Whether a register's value may differ between threads.
     pub(super) fn varies(&self, register: RegisterId) -> bool {
-        self.varies[register.0 as usize]
+        self.varies[register]
     }
 
     /// Whether all threads of the block come by a place equally often.
     pub(super) fn all_pass(&self, block: BlockId) -> bool {
-        !self.parted[block.index()]
+        !self.parted[block]
     }
 }
 
@@ -151,8 +152,9 @@ pub(super) fn reads(inst: &Inst<'_, '_>) -> Vec<RegisterId> {
 }
 
 /// For each block the registers whose values may be read there or behind before they are written.
-pub(super) fn live_into(flow: &Flow<'_, '_>) -> Vec<FxHashSet<RegisterId>> {
-    let mut live: Vec<FxHashSet<RegisterId>> = vec![FxHashSet::default(); flow.blocks.len()];
+pub(super) fn live_into(flow: &Flow<'_, '_>) -> TiVec<BlockId, FxHashSet<RegisterId>> {
+    let mut live: TiVec<BlockId, FxHashSet<RegisterId>> =
+        ti_vec![FxHashSet::default(); flow.blocks.len()];
     let mut changed = true;
     while changed {
         changed = false;
@@ -160,7 +162,7 @@ pub(super) fn live_into(flow: &Flow<'_, '_>) -> Vec<FxHashSet<RegisterId>> {
             let of = flow.block(block);
             let mut now: FxHashSet<RegisterId> = FxHashSet::default();
             for edge in &of.successors {
-                now.extend(live[edge.to.index()].iter().copied());
+                now.extend(live[edge.to].iter().copied());
             }
             for at in of.instructions().rev() {
                 let inst = &flow.insts[at];
@@ -169,8 +171,8 @@ pub(super) fn live_into(flow: &Flow<'_, '_>) -> Vec<FxHashSet<RegisterId>> {
                 }
                 now.extend(reads(inst));
             }
-            if now.len() != live[block.index()].len() {
-                live[block.index()] = now;
+            if now.len() != live[block].len() {
+                live[block] = now;
                 changed = true;
             }
         }

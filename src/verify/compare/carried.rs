@@ -44,10 +44,9 @@ impl Carried {
     pub(super) fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();
         let used = used(comparison);
-        for index in 0..comparison.after.loops.len() {
-            let id = LoopId(index as u32);
+        for id in comparison.after.loops.keys() {
             let (Some(before), Some(after)) =
-                (&comparison.before.loops[index], &comparison.after.loops[index])
+                (&comparison.before.loops[id], &comparison.after.loops[id])
             else {
                 continue;
             };

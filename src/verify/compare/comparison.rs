@@ -81,8 +81,7 @@ impl<'c, 's> Comparison<'c, 's> {
 
     /// A block of the rewritten program with all facts that hold there.
     pub(super) fn place(&mut self, block: BlockId) -> Place {
-        let entries =
-            |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
+        let entries = |id: LoopId| self.after.loops[id].as_ref().map(|record| record.entry);
         let global: &[_] = match self.before.generic || self.after.generic {
             true => &self.before.global,
             false => &[],
@@ -95,7 +94,7 @@ impl<'c, 's> Comparison<'c, 's> {
     pub(super) fn iteration(&mut self, around: Option<LoopId>) -> Place {
         let mut place = Place { around, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {
-            if let Some(record) = &self.after.loops[around.0 as usize] {
+            if let Some(record) = &self.after.loops[around] {
                 place.path.extend(conditions::literals(&mut self.terms.arena, record.entry));
             }
         }

@@ -54,7 +54,7 @@ impl Comparison<'_, '_> {
             return different(self);
         }
         for block in self.rewritten.flow.block_ids() {
-            let pair = (self.before.branches[block.index()], self.after.branches[block.index()]);
+            let pair = (self.before.branches[block], self.after.branches[block]);
             let same = match pair {
                 (Some(a), Some(b)) => {
                     let place = self.place(block);
@@ -81,7 +81,7 @@ impl Comparison<'_, '_> {
                 continue;
             };
             let inst = self.rewritten.flow.block(block).end - 1;
-            let pair = (self.before.branches[partner.index()], self.after.branches[block.index()]);
+            let pair = (self.before.branches[partner], self.after.branches[block]);
             if pair.0 != pair.1 {
                 self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());
             }

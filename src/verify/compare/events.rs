@@ -178,7 +178,7 @@ impl Comparison<'_, '_> {
             .find(|split| !split.copies.is_empty() && split.parts.contains(&event.inst))
             .and_then(|split| self.after.events.iter().find(|one| one.inst == split.vector));
         let block = exchange.map(|one| one.block).or(version.map(|vector| vector.block));
-        let Some(instead) = block.and_then(|block| self.after.path[block.index()]) else {
+        let Some(instead) = block.and_then(|block| self.after.path[block]) else {
             return event.condition;
         };
         let not = self.terms.arena.not(instead);
@@ -242,5 +242,5 @@ fn root_number(
     numbers: &FxHashMap<BlockId, usize>,
     event: &Event,
 ) -> Option<usize> {
-    numbers.get(&execution.root[event.block.index()]).copied()
+    numbers.get(&execution.root[event.block]).copied()
 }

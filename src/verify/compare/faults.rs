@@ -173,7 +173,7 @@ impl Comparison<'_, '_> {
         for one in &self.before.loads {
             let Some(id) = self.original.loop_of(one.block) else { continue };
             let inner = &self.original.flow.loops.get(id);
-            let Some(record) = &self.before.loops[id.0 as usize] else { continue };
+            let Some(record) = &self.before.loops[id] else { continue };
             if inner.parent != around || one.space != load.space || self.original.irreducible {
                 continue;
             }

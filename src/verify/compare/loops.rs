@@ -34,11 +34,10 @@ impl Comparison<'_, '_> {
     ) -> Vec<HeaderRegister> {
         let mut differ = Vec::new();
         let (all_before, all_after) = (self.before, self.after);
-        for (index, records) in all_before.loops.iter().zip(&all_after.loops).enumerate() {
-            let id = LoopId(index as u32);
+        for (id, before) in all_before.loops.iter_enumerated() {
             let header = self.rewritten.flow.loops.get(id).header;
             let inst = self.rewritten.flow.block(header).first;
-            let (before, after) = match records {
+            let (before, after) = match (before, &all_after.loops[id]) {
                 (None, None) => continue,
                 (Some(before), Some(after)) => (before, after),
                 _ => {

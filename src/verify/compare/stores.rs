@@ -197,7 +197,7 @@ impl Comparison<'_, '_> {
     fn both_happen(&mut self, (old, new): (&Event, &Event), version: bool) -> bool {
         let place = self.place(new.block);
         let (mut a, b) = (old.condition, new.condition);
-        if let Some(path) = self.after.path[new.block.index()].filter(|_| version) {
+        if let Some(path) = self.after.path[new.block].filter(|_| version) {
             a = self.terms.arena.and(a, path);
         }
         let iteration = self.iteration(self.rewritten.loop_of(new.block));

@@ -71,10 +71,9 @@ pub(in crate::verify) fn pair(
 fn add_by_name(original: &Program<'_, '_>, rewritten: &Program<'_, '_>, paired: &mut Paired) {
     let taken: FxHashSet<HeaderRegister> =
         paired.iter().map(|(new, old)| HeaderRegister { id: new.id, register: *old }).collect();
-    for (index, (old, new)) in original.loops.iter().zip(&rewritten.loops).enumerate() {
-        let id = LoopId(index as u32);
+    for ((id, old), new) in original.loops.iter_enumerated().zip(&rewritten.loops) {
         for &register in &new.registers {
-            let key = &rewritten.keys[register.0 as usize];
+            let key = &rewritten.keys[register];
             let partner = original.by_key.get(key).copied();
             let partner = partner.filter(|partner| old.registers.contains(partner));
             if let Some(partner) = partner
@@ -92,9 +91,7 @@ pub(in crate::verify) fn renames(
     rewritten: &Program<'_, '_>,
     paired: &Paired,
 ) -> bool {
-    paired
-        .iter()
-        .any(|(new, old)| original.keys[old.0 as usize] != rewritten.keys[new.register.0 as usize])
+    paired.iter().any(|(new, old)| original.keys[*old] != rewritten.keys[new.register])
 }
 
 /// Whether each loop-carried register of the original has one of its name in the rewritten program.
@@ -104,7 +101,7 @@ pub(in crate::verify) fn names_fit(
 ) -> bool {
     original.loops.iter().zip(&rewritten.loops).all(|(old, new)| {
         old.registers.iter().all(|register| {
-            let key = &original.keys[register.0 as usize];
+            let key = &original.keys[*register];
             rewritten.by_key.get(key).is_some_and(|partner| new.registers.contains(partner))
         })
     })
@@ -141,12 +138,12 @@ impl<'c> Colours<'c> {
             events.entry(event.inst).or_insert(hash(&(opcode, *number)));
         }
         let mut of = FxHashMap::default();
-        for (index, record) in execution.loops.iter().enumerate() {
+        for (id, record) in execution.loops.iter_enumerated() {
             for loop_value in record.iter().flat_map(|record| &record.values) {
                 let Some(register) = loop_value.register else { continue };
                 let width = terms.arena.width(loop_value.symbol);
-                let key = HeaderRegister { id: LoopId(index as u32), register };
-                of.insert(key, hash(&(index, width)));
+                let key = HeaderRegister { id, register };
+                of.insert(key, hash(&(usize::from(id), width)));
             }
         }
         Colours { terms, execution, events, of }
@@ -156,10 +153,10 @@ impl<'c> Colours<'c> {
     fn refine(&mut self) {
         let mut known = FxHashMap::default();
         let mut refined = FxHashMap::default();
-        for (index, record) in self.execution.loops.iter().enumerate() {
+        for (id, record) in self.execution.loops.iter_enumerated() {
             for loop_value in record.iter().flat_map(|record| &record.values) {
                 let Some(register) = loop_value.register else { continue };
-                let key = HeaderRegister { id: LoopId(index as u32), register };
+                let key = HeaderRegister { id, register };
                 let values = (
                     self.of.get(&key),
                     self.term(loop_value.initial, &mut known),

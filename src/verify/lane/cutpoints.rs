@@ -25,8 +25,8 @@ impl Evaluation<'_, '_> {
         let changes = self.program.between(&self.terms.arena, block);
         // What no instruction on these paths changes is as it was in the dominator.
         match self.program.flow.dominators.immediate(block) {
-            Some(above) if self.exits[above.index()].is_some() => {
-                let exit = self.exits[above.index()].clone();
+            Some(above) if self.exits[above].is_some() => {
+                let exit = self.exits[above].clone();
                 self.state = exit.iter().flat_map(|exit| exit.state.iter().copied()).collect();
                 exit.iter().for_each(|exit| self.memory = exit.memory);
             }
@@ -36,7 +36,7 @@ impl Evaluation<'_, '_> {
             }
         }
         for register in changes.registers {
-            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+            let Slot::Carried(index) = self.program.slots[register] else { continue };
             let kind = self.phi(id, register);
             let width = self.width(register);
             let symbol = self.terms.symbol(kind, width, None);
@@ -49,8 +49,8 @@ impl Evaluation<'_, '_> {
             self.memory[window as usize] = symbol;
             symbols.push((None, symbol));
         }
-        self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
-        self.out.root[block.index()] = block;
+        self.out.path[block] = Some(self.terms.arena.boolean(true));
+        self.out.root[block] = block;
         let windows = changes.windows;
         self.out.cutpoints.push(Cutpoint { block, symbols, windows, paths: Vec::new() });
     }
@@ -62,12 +62,12 @@ impl Evaluation<'_, '_> {
             let edges = self.program.flow.block(block).predecessors.clone();
             let windows: Vec<Window> = self.out.cutpoints[index].windows.clone();
             for edge in edges {
-                let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
+                let Some(exit) = self.exits[edge.from].clone() else { continue };
                 let condition = self.taken(&edge, None);
                 let mut values = Vec::new();
                 let mut changed = windows.iter();
                 for (register, symbol) in &self.out.cutpoints[index].symbols {
-                    values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
+                    values.push(match register.map(|r| self.program.slots[r]) {
                         Some(Slot::Carried(slot)) => exit.state[slot as usize],
                         Some(Slot::Single) => *symbol,
                         None => {
@@ -75,7 +75,7 @@ impl Evaluation<'_, '_> {
                         }
                     });
                 }
-                let from = self.out.root[edge.from.index()];
+                let from = self.out.root[edge.from];
                 let path = CutpointPath { from, condition, values };
                 self.out.cutpoints[index].paths.push(path);
             }

@@ -10,6 +10,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use typed_index_collections::ti_vec;
 
 use super::state::{Evaluation, Exit, Oracle};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst};
@@ -43,15 +44,15 @@ pub(in crate::verify) fn evaluate<'a, 's>(
         block: BlockId(0),
         at: 0,
         out: Execution {
-            path: vec![None; blocks],
-            branches: vec![None; blocks],
-            loops: vec![None; program.flow.loops.loops.len()],
-            root: vec![BlockId(0); blocks],
+            path: ti_vec![None; blocks],
+            branches: ti_vec![None; blocks],
+            loops: ti_vec![None; program.flow.loops.loops.len()],
+            root: ti_vec![BlockId(0); blocks],
             ..Execution::default()
         },
         state: Vec::new(),
-        single: vec![None; program.slots.len()],
-        exits: vec![None; blocks],
+        single: ti_vec![None; program.slots.len()],
+        exits: ti_vec![None; blocks],
         entered: FxHashMap::default(),
     };
     for block in program.flow.block_ids() {
@@ -71,7 +72,7 @@ impl<'s> Evaluation<'_, 's> {
             .predecessors
             .iter()
             .copied()
-            .filter(|edge| edge.from < block && self.exits[edge.from.index()].is_some())
+            .filter(|edge| edge.from < block && self.exits[edge.from].is_some())
             .collect();
         let meets = self.program.irreducible
             && flow.block(block).predecessors.len() + usize::from(block.0 == 0) > 1;
@@ -80,7 +81,7 @@ impl<'s> Evaluation<'_, 's> {
         } else if block.0 == 0 {
             let registers = self.program.carried.clone();
             self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
-            self.out.path[0] = Some(self.terms.arena.boolean(true));
+            self.out.path[block] = Some(self.terms.arena.boolean(true));
         } else if forward.is_empty() {
             return;
         } else {
@@ -103,9 +104,8 @@ impl<'s> Evaluation<'_, 's> {
             EdgeCondition::Predicate(register, _) => Some(register),
             _ => None,
         });
-        self.out.branches[block.index()] = register.map(|register| self.read(register));
-        self.exits[block.index()] =
-            Some(Exit { state: self.state.clone().into(), memory: self.memory });
+        self.out.branches[block] = register.map(|register| self.read(register));
+        self.exits[block] = Some(Exit { state: self.state.clone().into(), memory: self.memory });
         if !self.program.irreducible {
             self.close_loops(block);
         }

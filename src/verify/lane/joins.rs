@@ -17,11 +17,11 @@ impl<'s> Evaluation<'_, 's> {
     pub(crate) fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
         let loops = &self.program.flow.loops;
         let mut condition =
-            self.out.path[edge.from.index()].unwrap_or_else(|| self.terms.arena.boolean(false));
+            self.out.path[edge.from].unwrap_or_else(|| self.terms.arena.boolean(false));
         let local = match edge.condition {
             EdgeCondition::Always => None,
             EdgeCondition::Predicate(_, when) => {
-                let branch = self.out.branches[edge.from.index()];
+                let branch = self.out.branches[edge.from];
                 branch.map(|c| if when { c } else { self.terms.arena.not(c) })
             }
             EdgeCondition::Index => Some(self.index_condition(edge)),
@@ -43,7 +43,7 @@ impl<'s> Evaluation<'_, 's> {
     pub(crate) fn entry_of(&self, id: LoopId) -> Option<TermId> {
         match self.entered.get(&id) {
             Some((entry, _)) => Some(*entry),
-            None => self.out.loops[id.0 as usize].as_ref().map(|record| record.entry),
+            None => self.out.loops[id].as_ref().map(|record| record.entry),
         }
     }
 
@@ -54,11 +54,11 @@ impl<'s> Evaluation<'_, 's> {
         let last = &self.program.flow.insts[block.end as usize - 1];
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         // The index is read at the end of the block, where the state is that of the exit.
-        let read = |register: RegisterId| match self.program.slots[register.0 as usize] {
+        let read = |register: RegisterId| match self.program.slots[register] {
             Slot::Carried(index) => {
-                self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+                self.exits[edge.from].as_ref().map(|exit| exit.state[index as usize])
             }
-            Slot::Single => self.single[register.0 as usize],
+            Slot::Single => self.single[register],
         };
         match last.args.first() {
             Some(Arg::Register(register)) => operands.extend(read(*register)),
@@ -77,11 +77,11 @@ impl<'s> Evaluation<'_, 's> {
         let past = last.guard.is_some() && first == block.end;
         if let Some((register, negated)) = last.guard {
             // Read as the index is.
-            let guard = match self.program.slots[register.0 as usize] {
+            let guard = match self.program.slots[register] {
                 Slot::Carried(index) => {
-                    self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+                    self.exits[edge.from].as_ref().map(|exit| exit.state[index as usize])
                 }
-                Slot::Single => self.single[register.0 as usize],
+                Slot::Single => self.single[register],
             };
             operands.extend(guard);
             operands.push(self.terms.arena.boolean(negated));
@@ -101,16 +101,16 @@ impl<'s> Evaluation<'_, 's> {
 
     /// Joins the states of all edges into a block.
     pub(crate) fn join(&mut self, block: BlockId, forward: &[Edge]) {
-        self.out.root[block.index()] = self.out.root[forward[0].from.index()];
+        self.out.root[block] = self.out.root[forward[0].from];
         let place = match self.program.flow.loops.headed_by(block) {
             Some(id) => self.program.flow.loops.get(id).parent,
             None => self.program.loop_of(block),
         };
         let paths: Vec<TermId> = forward.iter().map(|edge| self.taken(edge, place)).collect();
         let (path, local) = conditions::join(&mut self.terms.arena, &paths);
-        self.out.path[block.index()] = Some(path);
+        self.out.path[block] = Some(path);
         let exits: Vec<Exit> =
-            forward.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
+            forward.iter().filter_map(|edge| self.exits[edge.from].clone()).collect();
         let (first, rest) = (&exits[0], &exits[1..]);
         self.state = first.state.to_vec();
         self.memory = first.memory;
@@ -137,11 +137,11 @@ impl<'s> Evaluation<'_, 's> {
 
     /// Gives symbols to the registers and windows that a loop changes.
     pub(crate) fn enter(&mut self, id: LoopId) {
-        let entry = self.out.path[self.block.index()];
+        let entry = self.out.path[self.block];
         let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
         let mut values = Vec::new();
-        for &register in &self.program.loops[id.0 as usize].registers {
-            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+        for &register in &self.program.loops[id].registers {
+            let Slot::Carried(index) = self.program.slots[register] else { continue };
             let carried =
                 self.reference.and_then(|r| r.carried.get(&HeaderRegister { id, register }));
             let symbol = match carried {
@@ -160,14 +160,14 @@ impl<'s> Evaluation<'_, 's> {
             let initial = std::mem::replace(&mut self.state[index as usize], symbol);
             values.push(LoopValue { register: Some(register), symbol, initial, latch: symbol });
         }
-        for &window in &self.program.loops[id.0 as usize].windows {
+        for &window in &self.program.loops[id].windows {
             let kind = Kind::Memory(window, Origin::Header(id));
             let symbol = self.terms.symbol(kind, 32, Some(id));
             let initial = std::mem::replace(&mut self.memory[window as usize], symbol);
             values.push(LoopValue { register: None, symbol, initial, latch: symbol });
         }
         self.entered.insert(id, (entry, values));
-        self.out.path[self.block.index()] = Some(self.terms.arena.boolean(true));
+        self.out.path[self.block] = Some(self.terms.arena.boolean(true));
     }
 
     /// A register's symbol at a loop's header.
@@ -180,27 +180,24 @@ impl<'s> Evaluation<'_, 's> {
     pub(crate) fn close_loops(&mut self, block: BlockId) {
         let flow = &self.program.flow;
         for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
-            let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);
+            let latches = &flow.loops.get(id).latches;
             let Some((entry, mut values)) = self.entered.remove(&id) else { continue };
             // `taken` takes conditions relative to the loop itself.
-            let latches: Vec<Edge> = latches
-                .iter()
-                .copied()
-                .filter(|edge| self.exits[edge.from.index()].is_some())
-                .collect();
+            let latches: Vec<Edge> =
+                latches.iter().copied().filter(|edge| self.exits[edge.from].is_some()).collect();
             let paths: Vec<TermId> =
                 latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
             let (again, local) = conditions::join(&mut self.terms.arena, &paths);
             let exits: Vec<Exit> =
-                latches.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
-            let mut windows = self.program.loops[index].windows.iter();
+                latches.iter().filter_map(|edge| self.exits[edge.from].clone()).collect();
+            let mut windows = self.program.loops[id].windows.iter();
             for loop_value in &mut values {
                 let window = match loop_value.register {
                     Some(_) => None,
                     None => windows.next().copied(),
                 };
                 let value = |exit: &Exit| match (loop_value.register, window) {
-                    (Some(register), _) => match self.program.slots[register.0 as usize] {
+                    (Some(register), _) => match self.program.slots[register] {
                         Slot::Carried(index) => exit.state[index as usize],
                         Slot::Single => loop_value.symbol,
                     },
@@ -214,7 +211,7 @@ impl<'s> Evaluation<'_, 's> {
                 }
                 loop_value.latch = latch;
             }
-            self.out.loops[index] = Some(LoopRecord { entry, again, values });
+            self.out.loops[id] = Some(LoopRecord { entry, again, values });
         }
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::opaque::of_opcode;
 use super::state::Evaluation;
-use crate::cfg::{Arg, Base, Inst, LoopId};
+use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{FunctionKind, ScalarType, StateSpace};
@@ -189,8 +189,8 @@ impl<'s> Evaluation<'_, 's> {
     ) -> bool {
         let here = self.here();
         let execution = reference.execution;
-        for id in (0..execution.loops.len() as u32).map(LoopId) {
-            let Some(record) = &execution.loops[id.0 as usize] else { continue };
+        for (id, record) in execution.loops.iter_enumerated() {
+            let Some(record) = record else { continue };
             if reference.program.flow.loops.get(id).parent != here {
                 continue;
             }

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 use crate::cfg::{Arg, BlockId, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
@@ -73,9 +74,9 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
     /// The values of the carried registers at the current instruction.
     pub state: Vec<TermId>,
     /// The values of the registers that are written once, by register.
-    pub single: Vec<Option<TermId>>,
+    pub single: TiVec<RegisterId, Option<TermId>>,
     /// The states at the ends of the blocks that have been visited.
-    pub exits: Vec<Option<Exit>>,
+    pub exits: TiVec<BlockId, Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
     pub entered: FxHashMap<LoopId, (TermId, Vec<LoopValue>)>,
 }
@@ -98,12 +99,12 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     pub(crate) fn width(&self, register: RegisterId) -> u8 {
-        self.program.flow.registers[register.0 as usize].ty.bits().min(64) as u8
+        self.program.flow.registers[register].ty.bits().min(64) as u8
     }
 
     /// The condition under which the block that is being visited is reached.
     pub(crate) fn path(&self) -> Option<TermId> {
-        self.out.path[self.block.index()]
+        self.out.path[self.block]
     }
 
     /// The condition under which the instruction being evaluated is executed.
@@ -126,9 +127,9 @@ impl<'s> Evaluation<'_, 's> {
 
     /// A register's value at the current instruction.
     pub(crate) fn read(&mut self, register: RegisterId) -> TermId {
-        match self.program.slots[register.0 as usize] {
+        match self.program.slots[register] {
             Slot::Carried(index) => self.state[index as usize],
-            Slot::Single => match self.single[register.0 as usize] {
+            Slot::Single => match self.single[register] {
                 Some(term) => term,
                 None => self.unwritten(register),
             },
@@ -136,7 +137,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     pub(crate) fn unwritten(&mut self, register: RegisterId) -> TermId {
-        let key = self.program.keys[register.0 as usize].clone();
+        let key = self.program.keys[register].clone();
         let known = self.reference.is_none_or(|r| r.program.by_key.contains_key(&key));
         let side = if known { Side::Original } else { Side::Rewritten };
         let width = self.width(register);
@@ -162,8 +163,8 @@ impl<'s> Evaluation<'_, 's> {
         };
         let term =
             self.ask_oracle(|oracle, here| oracle.unify(here, register, term)).unwrap_or(term);
-        match self.program.slots[register.0 as usize] {
-            Slot::Single => self.single[register.0 as usize] = Some(term),
+        match self.program.slots[register] {
+            Slot::Single => self.single[register] = Some(term),
             Slot::Carried(index) => self.state[index as usize] = term,
         }
         self.out.definitions.insert((self.at, register), term);
@@ -196,12 +197,12 @@ impl<'s> Evaluation<'_, 's> {
         let named = match reference.paired {
             Some(paired) => paired.get(&HeaderRegister { id, register }).copied(),
             None => {
-                let key = &self.program.keys[register.0 as usize];
+                let key = &self.program.keys[register];
                 reference.program.by_key.get(key).copied()
             }
         };
         let counterpart = named.filter(|other| {
-            let changed = match reference.program.loops.get(id.0 as usize) {
+            let changed = match reference.program.loops.get(id) {
                 Some(changes) => changes.registers.binary_search(other).is_ok(),
                 None => reference.program.carried.contains(other),
             };

@@ -45,7 +45,7 @@ pub(super) fn together(
         }
         let alike = match edge.condition {
             EdgeCondition::Always => flow.block(edge.from).successors.len() == 1,
-            EdgeCondition::Predicate(..) => here.out.branches[edge.from.index()]
+            EdgeCondition::Predicate(..) => here.out.branches[edge.from]
                 .is_some_and(|condition| is_uniform(here, votes, condition, (mask, whole))),
             EdgeCondition::Index => false,
         };

@@ -139,7 +139,7 @@ impl<'s> Warp<'_, 's> {
         (last, count): (Option<u32>, usize),
     ) -> Vec<TermId> {
         let Some(reference) = here.reference else { return Vec::new() };
-        let key = &here.program.keys[register.0 as usize];
+        let key = &here.program.keys[register];
         let counterpart = reference.program.by_key.get(key);
         let written = counterpart.and_then(|other| self.written.get(other));
         let flow = &reference.program.flow;
@@ -165,7 +165,7 @@ impl<'s> Warp<'_, 's> {
         let (entered, out) = (&here.entered, &here.out);
         let entries = |id: LoopId| match entered.get(&id) {
             Some((entry, _)) => Some(*entry),
-            None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
+            None => out.loops[id].as_ref().map(|record| record.entry),
         };
         let known = Known { reaches: &self.reaches, votes: &self.votes, global };
         Place::new(here.terms, here.program, out, &entries, here.block, &known)
@@ -176,7 +176,7 @@ impl<'s> Warp<'_, 's> {
 /// the current one is, the last first.
 fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
     let Some(reference) = here.reference else { return Vec::new() };
-    let key = &here.program.keys[register.0 as usize];
+    let key = &here.program.keys[register];
     let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
     let gap = reference.gaps[here.at as usize].clone();
     gap.rev()

@@ -121,7 +121,7 @@ impl Opened {
                     Some(_) if version == self.memory[Window::Global as usize] => {
                         chain.reverse();
                         let Some(block) = row(reference.program, &chain) else { break };
-                        let needed = reference.execution.path[block.index()];
+                        let needed = reference.execution.path[block];
                         let needed = needed.map(|n| conditions::literals(&mut here.terms.arena, n));
                         let loops = (reference.program.loop_of(block), here.here());
                         if loops.0 == loops.1

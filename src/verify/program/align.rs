@@ -37,7 +37,7 @@ pub(in crate::verify) fn align(
                 let mut text = program.text(inst);
                 // A load under another guard predicate is the same load.
                 if let (Some((register, negated)), false) = (inst.guard, role(inst) == Role::Load) {
-                    let name = &program.flow.registers[register.0 as usize];
+                    let name = &program.flow.registers[register];
                     text = format!("@{negated}{name} {text}");
                 }
                 let next = numbers.len() as u32;

@@ -5,6 +5,8 @@
 //! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
 //! condition, an instruction that accesses shared memory in a way of its own.
 
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
 use super::both::Both;
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
@@ -349,7 +351,7 @@ impl Arrays {
             for edge in &program.flow.block(block).successors {
                 if let EdgeCondition::Predicate(register, _) = edge.condition {
                     let what = "a branch depends on the address of a shared array".to_owned();
-                    arrays.tell(made[register.0 as usize], what);
+                    arrays.tell(made[register], what);
                 }
             }
         }
@@ -367,8 +369,8 @@ impl Arrays {
     }
 
     /// The names that an operand's value is made from.
-    fn of_operand(&self, arg: &Arg<'_>, made: &[Made]) -> Made {
-        let of = |register: &RegisterId| made[register.0 as usize];
+    fn of_operand(&self, arg: &Arg<'_>, made: &TiSlice<RegisterId, Made>) -> Made {
+        let of = |register: &RegisterId| made[*register];
         match arg {
             Arg::Register(r) | Arg::Not(r) | Arg::Modified(r) | Arg::Sum(r, _) => of(r),
             Arg::Symbol { name, local, .. } => self.named(name, *local),
@@ -382,9 +384,9 @@ impl Arrays {
         }
     }
 
-    fn of_base(&self, base: Base<'_>, made: &[Made]) -> Made {
+    fn of_base(&self, base: Base<'_>, made: &TiSlice<RegisterId, Made>) -> Made {
         match base {
-            Base::Register(register) => made[register.0 as usize],
+            Base::Register(register) => made[register],
             Base::Symbol { name, local } => self.named(name, local),
             Base::Absolute => 0,
         }
@@ -392,8 +394,8 @@ impl Arrays {
 
     /// For each register, the names from which its values may be made, wherever it gets them. What is loaded is
     /// made from no address, since none is ever stored.
-    fn made(&self, program: &Program<'_, '_>) -> Vec<Made> {
-        let mut made = vec![0; program.flow.registers.len()];
+    fn made(&self, program: &Program<'_, '_>) -> TiVec<RegisterId, Made> {
+        let mut made = ti_vec![0; program.flow.registers.len()];
         loop {
             let mut changed = false;
             for inst in &program.flow.insts {
@@ -402,7 +404,7 @@ impl Arrays {
                 }
                 let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
                 for register in results(inst) {
-                    let known = &mut made[register.0 as usize];
+                    let known = &mut made[register];
                     changed |= *known | from != *known;
                     *known |= from;
                 }
@@ -431,16 +433,19 @@ impl Arrays {
     }
 
     /// Notes an instruction's access, and what else it may do to arrays.
-    fn look_at(&mut self, program: &Program<'_, '_>, made: &[Made], at: u32, inst: &Inst<'_, '_>) {
+    fn look_at(
+        &mut self,
+        program: &Program<'_, '_>,
+        made: &TiSlice<RegisterId, Made>,
+        at: u32,
+        inst: &Inst<'_, '_>,
+    ) {
         let opcode = inst.ast.opcode.text;
         let line = program.line(at);
         let how = |what: &str| format!("line {line}: {what} `{opcode}`");
         let goes_to = "the address of a shared array goes to";
         if let Some((register, _)) = inst.guard {
-            self.tell(
-                made[register.0 as usize],
-                how("the address of a shared array decides about"),
-            );
+            self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
         let plain = matches!(role(inst), Role::Load | Role::Store);

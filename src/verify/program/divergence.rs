@@ -1,9 +1,11 @@
 //! Temporal divergence of the rewritten program alone: lanes that may be in different iterations of a loop, for a
 //! reason that the original does not have.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::align::Alignment;
 use super::prepared::Program;
-use crate::cfg::Apart;
+use crate::cfg::{Apart, LoopId};
 
 /// For each loop, whether something in the rewritten program may take lanes into different iterations
 /// although nothing in the original does.
@@ -11,11 +13,10 @@ pub(in crate::verify) fn new_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
-) -> Vec<bool> {
-    let mut newly = vec![false; original.flow.loops.loops.len()];
+) -> TiVec<LoopId, bool> {
+    let mut newly = ti_vec![false; original.flow.loops.loops.len()];
     for apart in &rewritten.flow.taken_apart {
-        newly[apart.of.0 as usize] |=
-            same_divergence(original, rewritten, alignment, apart).is_none();
+        newly[apart.of] |= same_divergence(original, rewritten, alignment, apart).is_none();
     }
     newly
 }

@@ -4,6 +4,7 @@
 //! the names by which registers of the two functions are paired, and what each loop changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
@@ -28,14 +29,14 @@ pub(in crate::verify) struct Program<'m, 's> {
     pub source: &'m SourceFile,
     pub function: &'m Function<'s>,
     pub flow: Flow<'m, 's>,
-    pub slots: Vec<Slot>,
+    pub slots: TiVec<RegisterId, Slot>,
     pub carried: Vec<RegisterId>,
     /// For each register its name with the width, and its number among the registers of that name:
     /// registers of the two programs are paired by these.
-    pub keys: Vec<(String, u32)>,
+    pub keys: TiVec<RegisterId, (String, u32)>,
     pub by_key: FxHashMap<(String, u32), RegisterId>,
     /// For each loop, the carried registers and the windows of memory that it changes.
-    pub loops: Vec<Changes>,
+    pub loops: TiVec<LoopId, Changes>,
     /// For each block the loops whose last latch it is.
     pub closed: FxHashMap<BlockId, Vec<LoopId>>,
     /// Whether some cycle has several entries.
@@ -93,12 +94,10 @@ impl<'m, 's> Program<'m, 's> {
             }
         }
         let slots = slots(&flow);
-        let carried: Vec<RegisterId> = (0..slots.len() as u32)
-            .map(RegisterId)
-            .filter(|register| slots[register.0 as usize] != Slot::Single)
-            .collect();
+        let carried: Vec<RegisterId> =
+            slots.keys().filter(|register| slots[*register] != Slot::Single).collect();
         let mut seen: FxHashMap<String, u32> = FxHashMap::default();
-        let keys: Vec<(String, u32)> = flow
+        let keys: TiVec<RegisterId, (String, u32)> = flow
             .registers
             .iter()
             .map(|register| {
@@ -108,17 +107,14 @@ impl<'m, 's> Program<'m, 's> {
                 (name, *number)
             })
             .collect();
-        let by_key = keys
-            .iter()
-            .enumerate()
-            .map(|(index, key)| (key.clone(), RegisterId(index as u32)))
-            .collect();
+        let by_key =
+            keys.iter_enumerated().map(|(register, key)| (key.clone(), register)).collect();
         let loops = changes(&flow, &slots, &FxHashSet::default());
         let irreducible = flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block));
         let mut closed: FxHashMap<BlockId, Vec<LoopId>> = FxHashMap::default();
-        for (index, one) in flow.loops.loops.iter().enumerate() {
+        for (id, one) in flow.loops.loops.iter_enumerated() {
             if let Some(last) = one.latches.iter().map(|edge| edge.from).max() {
-                closed.entry(last).or_default().push(LoopId(index as u32));
+                closed.entry(last).or_default().push(id);
             }
         }
         let required = function
@@ -165,25 +161,23 @@ impl<'m, 's> Program<'m, 's> {
                     && old.args.len() == new.args.len()
                     && old.args.iter().zip(&new.args).all(|(x, y)| pairs.pair_operands(x, y))
             });
-        let key = |register: RegisterId| original.keys[register.0 as usize].clone();
+        let key = |register: RegisterId| original.keys[register].clone();
         let alike = pairs.new.iter().all(|(new, old)| {
-            let (x, y) =
-                (&original.flow.registers[old.0 as usize], &self.flow.registers[new.0 as usize]);
+            let (x, y) = (&original.flow.registers[*old], &self.flow.registers[*new]);
             x.ty.bits() == y.ty.bits()
         });
-        let renamed = pairs.new.iter().any(|(&new, &old)| self.keys[new.0 as usize] != key(old));
+        let renamed = pairs.new.iter().any(|(&new, &old)| self.keys[new] != key(old));
         if !same || !alike || !renamed {
             return false;
         }
-        for (index, own) in self.keys.iter_mut().enumerate() {
-            match pairs.new.get(&RegisterId(index as u32)) {
+        for (register, own) in self.keys.iter_mut_enumerated() {
+            match pairs.new.get(&register) {
                 Some(&old) => *own = key(old),
                 // It corresponds to no register of the original.
                 None => own.0.push('\''),
             }
         }
-        let ids = (0..self.keys.len() as u32).map(RegisterId);
-        self.by_key = self.keys.iter().cloned().zip(ids).collect();
+        self.by_key = self.keys.iter().cloned().zip(self.keys.keys()).collect();
         true
     }
 
@@ -228,19 +222,19 @@ impl<'m, 's> Program<'m, 's> {
     /// to the arena.
     pub(crate) fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
-        let mut seen = vec![false; self.flow.blocks.len()];
+        let mut seen = ti_vec![false; self.flow.blocks.len()];
         let mut work: Vec<BlockId> =
             self.flow.block(block).predecessors.iter().map(|edge| edge.from).collect();
         let mut changes = Changes::default();
         while let Some(next) = work.pop() {
-            if Some(next) == above || std::mem::replace(&mut seen[next.index()], true) {
+            if Some(next) == above || std::mem::replace(&mut seen[next], true) {
                 continue;
             }
             let instructions = self.flow.block(next).instructions();
             arena.charge(4 + 24 * instructions.len() as u64);
             for index in instructions {
                 let inst = &self.flow.insts[index];
-                let carried = |r: &RegisterId| self.slots[r.0 as usize] != Slot::Single;
+                let carried = |r: &RegisterId| self.slots[*r] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
                 if !self.own_barriers.contains(&(index as u32)) {
                     changes.windows.extend(changed(inst));
@@ -326,17 +320,16 @@ fn uses(inst: &Inst<'_, '_>) -> smallvec::SmallVec<[RegisterId; 2]> {
     found
 }
 
-fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
+fn slots(flow: &Flow<'_, '_>) -> TiVec<RegisterId, Slot> {
     let count = flow.registers.len();
-    let mut written = vec![0u32; count];
-    let mut simple = vec![true; count];
+    let mut written = ti_vec![0u32; count];
+    let mut simple = ti_vec![true; count];
     // Block and instruction of the definition.
-    let mut at: Vec<Option<(BlockId, usize)>> = vec![None; count];
+    let mut at: TiVec<RegisterId, Option<(BlockId, usize)>> = ti_vec![None; count];
     for block in flow.block_ids() {
         for index in flow.block(block).instructions() {
             let inst = &flow.insts[index];
             for register in results(inst) {
-                let register = register.0 as usize;
                 written[register] += 1;
                 simple[register] &= inst.guard.is_none();
                 at[register] = Some((block, index));
@@ -344,12 +337,12 @@ fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
         }
     }
     let mut use_one = |register: RegisterId, block: BlockId, index: usize| {
-        let early = match at[register.0 as usize] {
+        let early = match at[register] {
             None => true,
             Some((defined, first)) if defined == block => first >= index,
             Some((defined, _)) => !flow.dominators.dominates(defined, block),
         };
-        simple[register.0 as usize] &= !early;
+        simple[register] &= !early;
     };
     for block in flow.block_ids() {
         let range = flow.block(block).instructions();
@@ -366,7 +359,8 @@ fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
         }
     }
     let mut next = 0;
-    (0..count)
+    flow.registers
+        .keys()
         .map(|register| {
             if written[register] == 1 && simple[register] {
                 return Slot::Single;
@@ -377,14 +371,19 @@ fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
         .collect()
 }
 
-fn changes(flow: &Flow<'_, '_>, slots: &[Slot], own_barriers: &FxHashSet<u32>) -> Vec<Changes> {
-    let mut all: Vec<Changes> = flow.loops.loops.iter().map(|_| Changes::default()).collect();
+fn changes(
+    flow: &Flow<'_, '_>,
+    slots: &TiSlice<RegisterId, Slot>,
+    own_barriers: &FxHashSet<u32>,
+) -> TiVec<LoopId, Changes> {
+    let mut all: TiVec<LoopId, Changes> =
+        flow.loops.loops.iter().map(|_| Changes::default()).collect();
     for block in flow.block_ids() {
         for id in flow.loops.around(flow.loops.innermost(block)) {
-            let changes = &mut all[id.0 as usize];
+            let changes = &mut all[id];
             for index in flow.block(block).instructions() {
                 let inst = &flow.insts[index];
-                let carried = |register: &RegisterId| slots[register.0 as usize] != Slot::Single;
+                let carried = |register: &RegisterId| slots[*register] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
                 if !own_barriers.contains(&(index as u32)) {
                     changes.windows.extend(changed(inst));

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use typed_index_collections::TiSlice;
 
-use crate::cfg::{Arg, Register};
+use crate::cfg::{Arg, Register, RegisterId};
 use crate::isa::{ScalarType, Words};
 use crate::ptx::Value;
 
@@ -258,7 +259,7 @@ pub(super) fn takes(
     opcode: &str,
     args: &[Arg<'_>],
     labels: usize,
-    registers: &[Register<'_>],
+    registers: &TiSlice<RegisterId, Register<'_>>,
 ) -> bool {
     let mut words = Words::of(opcode);
     let Some(rows) = words.next().and_then(|word| ROWS.get(word)) else { return false };
@@ -298,7 +299,7 @@ impl Row {
         args: &[Arg<'_>],
         labels: usize,
         types: &[ScalarType],
-        registers: &[Register<'_>],
+        registers: &TiSlice<RegisterId, Register<'_>>,
     ) -> bool {
         let mut args = args.iter();
         let mut labels = labels;
@@ -321,11 +322,16 @@ impl Row {
 }
 
 impl Slot {
-    fn fits(&self, arg: &Arg<'_>, types: &[ScalarType], registers: &[Register<'_>]) -> bool {
+    fn fits(
+        &self,
+        arg: &Arg<'_>,
+        types: &[ScalarType],
+        registers: &TiSlice<RegisterId, Register<'_>>,
+    ) -> bool {
         if let (true, Arg::Pair(pair)) = (self.pair, arg) {
             let second = match &pair[1] {
                 Arg::Sink => true,
-                Arg::Register(register) => registers[register.0 as usize].ty == ScalarType::Pred,
+                Arg::Register(register) => registers[*register].ty == ScalarType::Pred,
                 _ => false,
             };
             // Only a comparison may leave out the first of the two.
@@ -342,7 +348,7 @@ impl Slot {
             What::Double => self.is_of(arg, types.first().copied().and_then(doubled), registers),
             What::Fixed(ty) => self.is_of(arg, Some(ty), registers),
             What::Predicate => match arg {
-                Arg::Register(register) => registers[register.0 as usize].ty == ScalarType::Pred,
+                Arg::Register(register) => registers[*register].ty == ScalarType::Pred,
                 Arg::Not(_) | Arg::Constant(Value::Signed(_) | Value::Unsigned(_)) => {
                     !self.destination
                 }
@@ -365,10 +371,15 @@ impl Slot {
         }
     }
 
-    fn is_of(&self, arg: &Arg<'_>, ty: Option<ScalarType>, registers: &[Register<'_>]) -> bool {
+    fn is_of(
+        &self,
+        arg: &Arg<'_>,
+        ty: Option<ScalarType>,
+        registers: &TiSlice<RegisterId, Register<'_>>,
+    ) -> bool {
         let Some(ty) = ty else { return false };
         match arg {
-            Arg::Register(register) => holds(registers[register.0 as usize].ty, ty, self.wider),
+            Arg::Register(register) => holds(registers[*register].ty, ty, self.wider),
             Arg::Constant(value) => !self.destination && is_constant_of(*value, ty),
             Arg::Symbol { indexed: false, .. } => self.symbol,
             Arg::Special(special) => {

@@ -138,7 +138,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         }
         for inst in &self.program.flow.insts {
             if let Some((guard, _)) = inst.guard
-                && self.program.flow.registers[guard.0 as usize].ty != ScalarType::Pred
+                && self.program.flow.registers[guard].ty != ScalarType::Pred
             {
                 return Some(self.says(inst, "the guard is not a predicate"));
             }
@@ -209,7 +209,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
                 }
             }
             Arg::Memory { base: Base::Register(register), .. } => {
-                let ty = self.program.flow.registers[register.0 as usize].ty;
+                let ty = self.program.flow.registers[*register].ty;
                 let near = matches!(
                     space,
                     StateSpace::Shared | StateSpace::Local | StateSpace::Const | StateSpace::Param
@@ -324,9 +324,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
     /// Whether elements are of a type, and the registers among them of one width.
     fn alike(&self, parts: &[Arg<'_>], ty: ScalarType, written: bool, wider: bool) -> bool {
         let mut widths = parts.iter().filter_map(|part| match part {
-            Arg::Register(register) => {
-                Some(self.program.flow.registers[register.0 as usize].ty.bits())
-            }
+            Arg::Register(register) => Some(self.program.flow.registers[*register].ty.bits()),
             _ => None,
         });
         let Some(first) = widths.next() else {
@@ -335,9 +333,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         // Beside a constant, ptxas takes the other registers for integers.
         let constant = !wider && parts.iter().any(|part| matches!(part, Arg::Constant(_)));
         let floats = parts.iter().any(|part| match part {
-            Arg::Register(register) => {
-                self.program.flow.registers[register.0 as usize].ty.is_float()
-            }
+            Arg::Register(register) => self.program.flow.registers[*register].ty.is_float(),
             _ => false,
         });
         widths.all(|bits| bits == first)
@@ -350,9 +346,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
 
     fn fits(&self, arg: &Arg<'_>, ty: ScalarType, written: bool, wider: bool) -> bool {
         match arg {
-            Arg::Register(register) => {
-                holds(self.program.flow.registers[register.0 as usize].ty, ty, wider)
-            }
+            Arg::Register(register) => holds(self.program.flow.registers[*register].ty, ty, wider),
             Arg::Constant(value) => !written && is_constant_of(*value, ty),
             _ => false,
         }
@@ -374,7 +368,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
 
     fn kind(&self, arg: &Arg<'_>, operand: Option<&Operand<'_>>, shape: &mut String) {
         let ty = |register: &crate::cfg::RegisterId| {
-            self.program.flow.registers[register.0 as usize].ty.to_string()
+            self.program.flow.registers[*register].ty.to_string()
         };
         let name = |name: &str| match self.classes.get(name) {
             Some(class) => format!("{class:?}"),

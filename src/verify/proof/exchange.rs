@@ -100,7 +100,7 @@ impl Exchanges {
             found.original.push((event.inst, event.condition, around));
             for (register, places) in placed_results(inst) {
                 let Some(way) = way(inst, &event.operands, places[..] == [1]) else { continue };
-                let width = program.flow.registers[register.0 as usize].ty.bits().min(64) as u8;
+                let width = program.flow.registers[register].ty.bits().min(64) as u8;
                 let kind = Kind::Event(event.inst, places);
                 let symbol = terms.symbol(kind, width, around);
                 found.known.insert(symbol, way);

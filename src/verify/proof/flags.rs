@@ -2,6 +2,7 @@
 //! entered, and then what some conditions are that no iteration changes. Where it is true, they hold.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiSlice;
 
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::TermId;
@@ -23,12 +24,11 @@ impl Flags {
     pub(crate) fn new(
         terms: &mut Terms,
         forest: &LoopForest,
-        loops: &[Option<LoopRecord>],
+        loops: &TiSlice<LoopId, Option<LoopRecord>>,
     ) -> Flags {
         let mut flags = Flags::default();
-        for (index, record) in loops.iter().enumerate() {
+        for (id, record) in loops.iter_enumerated() {
             let Some(record) = record else { continue };
-            let id = LoopId(index as u32);
             let outside = LoopRecord { values: Vec::new(), ..record.clone() };
             let mut found: Vec<(TermId, Vec<TermId>)> = Vec::new();
             for loop_value in &record.values {

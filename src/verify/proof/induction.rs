@@ -44,14 +44,13 @@ impl Induction {
         let mut leaders: FxHashMap<(LoopId, TermId), (TermId, TermId)> = FxHashMap::default();
         // A loop comes behind the loops around and before it, so the symbols in initial values have
         // been replaced already.
-        for (id, record) in execution.loops.iter().enumerate() {
+        for (id, record) in execution.loops.iter_enumerated() {
             let values = record.iter().flat_map(|record| &record.values);
             let mut all = Vec::new();
             for loop_value in values.filter(|loop_value| loop_value.register.is_some()) {
                 let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
                 let step = terms.arena.sub(loop_value.latch, loop_value.symbol);
-                let (initial, key) =
-                    (found.apply(terms, loop_value.initial), (LoopId(id as u32), step));
+                let (initial, key) = (found.apply(terms, loop_value.initial), (id, step));
                 match leaders.get(&key) {
                     Some(&(leader, first)) => {
                         let ahead = terms.arena.sub(initial, first);
@@ -65,7 +64,7 @@ impl Induction {
                     }
                 }
             }
-            found.scale(terms, (loops, LoopId(id as u32)), &all);
+            found.scale(terms, (loops, id), &all);
         }
         found
     }

@@ -6,6 +6,7 @@
 //! that fails is unrelated, and the others are tried again without it, until nothing changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::shifted::{Moved, Relations, Shift, apply};
 use crate::cfg::LoopId;
@@ -22,7 +23,7 @@ pub(in crate::verify) struct Lanes<'r, 's> {
     execution: &'r Execution,
     /// For each loop, whether the rewritten program's control flow lets lanes reconverge in different
     /// iterations of it.
-    diverges: Vec<bool>,
+    diverges: TiVec<LoopId, bool>,
     /// Whether there are atomics, fences or calls: values that lanes load one by one behind such an
     /// event may differ.
     unordered: bool,
@@ -34,7 +35,7 @@ impl<'r, 's> Lanes<'r, 's> {
     pub(crate) fn new(
         program: &'r Program<'r, 's>,
         execution: &'r Execution,
-        diverges: Vec<bool>,
+        diverges: TiVec<LoopId, bool>,
     ) -> Self {
         let (relations, moved) = (FxHashMap::default(), FxHashMap::default());
         // An event that all threads of the block execute together is not one of them.
@@ -63,7 +64,7 @@ impl<'r, 's> Lanes<'r, 's> {
         let loops = &self.program.flow.loops;
         let around: Vec<LoopId> = loops.around(place).collect();
         for id in around {
-            let Some(record) = &self.execution.loops[id.0 as usize] else { return false };
+            let Some(record) = &self.execution.loops[id] else { return false };
             let (entry, parent) = (record.entry, loops.get(id).parent);
             // What holds of any two neighbours holds of all.
             for n in [1, -1] {
@@ -71,9 +72,8 @@ impl<'r, 's> Lanes<'r, 's> {
                     return false;
                 }
                 let found = self.relations.get(&n);
-                let together = found.is_some_and(|relations| {
-                    relations.together[id.0 as usize] && relations.in_step[id.0 as usize]
-                });
+                let together =
+                    found.is_some_and(|relations| relations.together[id] && relations.in_step[id]);
                 if !together {
                     return false;
                 }
@@ -149,7 +149,7 @@ impl<'w, 's> Search<'w, 's> {
     fn of(lanes: &Lanes<'w, 's>, n: i32) -> Self {
         let relations = Relations {
             ahead: FxHashMap::default(),
-            together: vec![true; lanes.program.flow.loops.loops.len()],
+            together: ti_vec![true; lanes.program.flow.loops.loops.len()],
             in_step: lanes.diverges.iter().map(|diverges| !diverges).collect(),
             lasting: false,
         };
@@ -216,9 +216,9 @@ impl<'w, 's> Search<'w, 's> {
     fn enter(&mut self, terms: &mut Terms) {
         // A loop comes behind the loops around and before it, so the symbols in initial values are
         // related already.
-        for (index, record) in self.execution.loops.iter().enumerate() {
+        for (id, record) in self.execution.loops.iter_enumerated() {
             let Some(record) = record else { continue };
-            let parent = self.program.flow.loops.get(LoopId(index as u32)).parent;
+            let parent = self.program.flow.loops.get(id).parent;
             for loop_value in &record.values {
                 let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
                 if self.failed.contains(&symbol) {
@@ -239,10 +239,10 @@ impl<'w, 's> Search<'w, 's> {
     /// Checks that the assumed relations are found again at the latches, and that both lanes go on
     /// alike.
     fn check_latches(&mut self, terms: &mut Terms) {
-        for (index, record) in self.execution.loops.iter().enumerate() {
-            let place = Some(LoopId(index as u32));
+        for (id, record) in self.execution.loops.iter_enumerated() {
+            let place = Some(id);
             let Some(record) = record else {
-                self.changed |= std::mem::replace(&mut self.relations.together[index], false);
+                self.changed |= std::mem::replace(&mut self.relations.together[id], false);
                 continue;
             };
             for loop_value in &record.values {
@@ -253,10 +253,9 @@ impl<'w, 's> Search<'w, 's> {
                     self.changed = true;
                 }
             }
-            if self.relations.together[index]
-                && self.shift(terms, record.again, place) != record.again
+            if self.relations.together[id] && self.shift(terms, record.again, place) != record.again
             {
-                self.relations.together[index] = false;
+                self.relations.together[id] = false;
                 self.changed = true;
             }
         }
@@ -266,16 +265,15 @@ impl<'w, 's> Search<'w, 's> {
     /// iterations.
     fn check_branches(&mut self, terms: &mut Terms) {
         for apart in &self.program.flow.taken_apart {
-            if !self.relations.in_step[apart.of.0 as usize] {
+            if !self.relations.in_step[apart.of] {
                 continue;
             }
             let uniform = apart.branch.is_some_and(|branch| {
                 let place = self.program.loop_of(branch);
-                self.execution.branches[branch.index()]
-                    .is_some_and(|c| self.shift(terms, c, place) == c)
+                self.execution.branches[branch].is_some_and(|c| self.shift(terms, c, place) == c)
             });
             if !uniform {
-                self.relations.in_step[apart.of.0 as usize] = false;
+                self.relations.in_step[apart.of] = false;
                 self.changed = true;
             }
         }

@@ -4,6 +4,7 @@
 //! Out: the other lane's term; a symbol without a relation becomes a symbol of that lane.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
 
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
@@ -19,9 +20,9 @@ pub(in crate::verify) struct Relations {
     /// By how much a symbol of a loop's header is larger in lane `L + n`.
     pub ahead: FxHashMap<SymbolId, TermId>,
     /// Loops that the two lanes leave in the same iteration.
-    pub together: Vec<bool>,
+    pub together: TiVec<LoopId, bool>,
     /// Loops in which the two lanes are in the same iteration wherever they reconverge.
-    pub in_step: Vec<bool>,
+    pub in_step: TiVec<LoopId, bool>,
     /// Whether only values that both lanes share at any time are related: of memory, its contents when
     /// the kernel began.
     pub lasting: bool,
@@ -141,11 +142,11 @@ fn ahead(
 ) -> Option<TermId> {
     let loops = &program.flow.loops;
     for around in loops.around(info.made_in) {
-        if !relations.in_step[around.0 as usize] {
+        if !relations.in_step[around] {
             return None;
         }
         // A value from a loop that lanes have left is that of each lane's own last iteration.
-        if !loops.nested(place, around) && !relations.together[around.0 as usize] {
+        if !loops.nested(place, around) && !relations.together[around] {
             return None;
         }
     }

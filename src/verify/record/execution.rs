@@ -5,6 +5,7 @@
 //! iteration is executed".
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
@@ -138,15 +139,15 @@ pub(in crate::verify) struct StoreRecord {
 pub(in crate::verify) struct Execution {
     pub events: Vec<Event>,
     pub loads: Vec<Load>,
-    pub loops: Vec<Option<LoopRecord>>,
+    pub loops: TiVec<LoopId, Option<LoopRecord>>,
     /// For each block the condition under which it is reached.
-    pub path: Vec<Option<TermId>>,
+    pub path: TiVec<BlockId, Option<TermId>>,
     /// In functions with cycles of several entries, all blocks with several predecessors (see `cutpoints`).
     pub cutpoints: Vec<Cutpoint>,
     /// For each block the last cutpoint on the path to it; in functions without cutpoints the entry.
-    pub root: Vec<BlockId>,
+    pub root: TiVec<BlockId, BlockId>,
     /// The condition by which a block branches.
-    pub branches: Vec<Option<TermId>>,
+    pub branches: TiVec<BlockId, Option<TermId>>,
     /// For each definition of a register, by instruction and register, the value.
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.

@@ -38,7 +38,7 @@ impl Place {
     ) -> Place {
         let around = program.loop_of(block);
         let mut path = Vec::new();
-        if let Some(own) = execution.path[block.index()] {
+        if let Some(own) = execution.path[block] {
             path.extend(conditions::literals(&mut terms.arena, own));
         }
         for id in program.flow.loops.around(around) {

@@ -2,6 +2,7 @@
 //! arena and one table, so values that are equal by construction are one term.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use super::functions::{Function, Load};
 use crate::cfg::LoopId;
@@ -100,7 +101,7 @@ pub(in crate::verify) struct TextNames {
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Symbols {
     pub names: TextNames,
-    infos: Vec<Info>,
+    infos: TiVec<SymbolId, Info>,
     ids: FxHashMap<Kind, SymbolId>,
     functions: Functions<Function>,
 }
@@ -117,7 +118,7 @@ impl Names for Symbols {
 
 impl Symbols {
     pub(crate) fn info(&self, symbol: SymbolId) -> &Info {
-        &self.infos[symbol.0 as usize]
+        &self.infos[symbol]
     }
 
     /// The name of a register of one of the programs, for messages.
@@ -141,7 +142,7 @@ impl Symbols {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {
-        self.infos.iter().enumerate().map(|(index, info)| (SymbolId(index as u32), info))
+        self.infos.iter_enumerated()
     }
 
     /// An uninterpreted function.
@@ -164,7 +165,7 @@ impl Symbols {
     }
 
     fn id(&mut self, info: Info) -> (SymbolId, bool) {
-        let next = SymbolId(self.infos.len() as u32);
+        let next = self.infos.next_key();
         let id = *self.ids.entry(info.kind.clone()).or_insert(next);
         if id == next {
             self.infos.push(info);

@@ -8,14 +8,21 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
+use typed_index_collections::TiVec;
 
 use crate::expr::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 
 /// Predicates of more parts together are not looked at.
 const MAX_NODES: usize = 6_000;
 
+/// An atom or a connective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct GateId(u32);
+
+table_ids!(GateId);
+
 /// An atom or a connective, and whether it is meant as it is (or negated).
-type Signed = (u32, bool);
+type Signed = (GateId, bool);
 
 /// What a predicate is made of.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +40,12 @@ enum Gate {
 #[derive(Default)]
 pub(in crate::verify) struct Truth {
     numbers: FxHashMap<TermId, Signed>,
-    gates: Vec<Gate>,
+    gates: TiVec<GateId, Gate>,
     /// The connectives that each predicate is a part of.
-    users: Vec<SmallVec<[u32; 4]>>,
-    values: Vec<Option<bool>>,
+    users: TiVec<GateId, SmallVec<[GateId; 4]>>,
+    values: TiVec<GateId, Option<bool>>,
     /// What was decided, in order.
-    trail: Vec<u32>,
+    trail: Vec<GateId>,
     /// The decided predicates whose consequences have been drawn.
     drawn: usize,
 }
@@ -69,7 +76,7 @@ impl Truth {
         // (A new predicate follows from its parts.)
         let found = self.propagate();
         debug_assert!(found.is_ok(), "a new connective has no value yet");
-        self.values[gate as usize].map(|value| value == holds)
+        self.values[gate].map(|value| value == holds)
     }
 
     /// Whether all cases contradict; at most `cases` are looked at.
@@ -91,11 +98,11 @@ impl Truth {
     }
 
     /// A part of a decided connective that is not decided itself and matters.
-    fn open_part(&self) -> Option<u32> {
+    fn open_part(&self) -> Option<GateId> {
         self.trail.iter().find_map(|&gate| {
-            let parts: SmallVec<[Signed; 3]> = match self.gates[gate as usize] {
+            let parts: SmallVec<[Signed; 3]> = match self.gates[gate] {
                 Gate::Atom => return None,
-                Gate::And(..) if self.values[gate as usize] == Some(true) => return None,
+                Gate::And(..) if self.values[gate] == Some(true) => return None,
                 // One of the two is false: nothing is left to be decided.
                 Gate::And(a, b) if [a, b].iter().any(|one| self.known(*one) == Some(false)) => {
                     return None;
@@ -103,16 +110,13 @@ impl Truth {
                 Gate::And(a, b) | Gate::Xor(a, b) => smallvec![a, b],
                 Gate::Select(condition, ..) => smallvec![condition],
             };
-            parts
-                .into_iter()
-                .map(|(part, _)| part)
-                .find(|part| self.values[*part as usize].is_none())
+            parts.into_iter().map(|(part, _)| part).find(|part| self.values[*part].is_none())
         })
     }
 
     fn undo(&mut self, mark: usize, drawn: usize) {
         for gate in self.trail.drain(mark..) {
-            self.values[gate as usize] = None;
+            self.values[gate] = None;
         }
         self.drawn = drawn;
     }
@@ -174,7 +178,7 @@ impl Truth {
             }
             Node::Constant(value) => {
                 let gate = self.gate(Gate::Atom);
-                self.values[gate as usize] = Some(value == 1);
+                self.values[gate] = Some(value == 1);
                 (gate, true)
             }
             _ => (self.gate(Gate::Atom), true),
@@ -182,37 +186,37 @@ impl Truth {
     }
 
     /// A new connective or atom.
-    fn gate(&mut self, gate: Gate) -> u32 {
-        let number = self.gates.len() as u32;
+    fn gate(&mut self, gate: Gate) -> GateId {
+        let number = self.gates.next_key();
         let parts: SmallVec<[Signed; 3]> = match gate {
             Gate::Atom => smallvec![],
             Gate::And(a, b) | Gate::Xor(a, b) => smallvec![a, b],
             Gate::Select(c, a, b) => smallvec![c, a, b],
         };
         for &(part, _) in &parts {
-            self.users[part as usize].push(number);
+            self.users[part].push(number);
         }
         self.gates.push(gate);
         self.users.push(SmallVec::new());
         self.values.push(None);
         let upwards = self.follows(number);
         if let Some(value) = upwards {
-            self.values[number as usize] = Some(value);
+            self.values[number] = Some(value);
             self.trail.push(number);
         }
         number
     }
 
     fn known(&self, (gate, holds): Signed) -> Option<bool> {
-        self.values[gate as usize].map(|value| value == holds)
+        self.values[gate].map(|value| value == holds)
     }
 
-    fn set(&mut self, gate: u32, value: bool) -> Result<(), Contradiction> {
-        match self.values[gate as usize] {
+    fn set(&mut self, gate: GateId, value: bool) -> Result<(), Contradiction> {
+        match self.values[gate] {
             Some(known) if known == value => Ok(()),
             Some(_) => Err(Contradiction),
             None => {
-                self.values[gate as usize] = Some(value);
+                self.values[gate] = Some(value);
                 self.trail.push(gate);
                 Ok(())
             }
@@ -224,8 +228,8 @@ impl Truth {
     }
 
     /// The value of a connective that its parts decide.
-    fn follows(&self, gate: u32) -> Option<bool> {
-        match self.gates[gate as usize] {
+    fn follows(&self, gate: GateId) -> Option<bool> {
+        match self.gates[gate] {
             Gate::Atom => None,
             Gate::And(a, b) => match (self.known(a), self.known(b)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
@@ -246,8 +250,8 @@ impl Truth {
         while let Some(&next) = self.trail.get(self.drawn) {
             self.drawn += 1;
             self.decide_parts(next)?;
-            for index in 0..self.users[next as usize].len() {
-                let user = self.users[next as usize][index];
+            for index in 0..self.users[next].len() {
+                let user = self.users[next][index];
                 if let Some(value) = self.follows(user) {
                     self.set(user, value)?;
                 }
@@ -258,9 +262,9 @@ impl Truth {
     }
 
     /// What the value of a connective says of its parts.
-    fn decide_parts(&mut self, gate: u32) -> Result<(), Contradiction> {
-        let Some(value) = self.values[gate as usize] else { return Ok(()) };
-        match self.gates[gate as usize] {
+    fn decide_parts(&mut self, gate: GateId) -> Result<(), Contradiction> {
+        let Some(value) = self.values[gate] else { return Ok(()) };
+        match self.gates[gate] {
             Gate::Atom => Ok(()),
             Gate::And(a, b) if value => {
                 self.set_signed(a, true)?;
