@@ -200,9 +200,9 @@ fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) 
         argument(out, "String", "; cycles: ");
         costs(out, cost);
     }
-    if kernel.unpaid() > 0 {
+    if kernel.unprofitable() > 0 {
         argument(out, "String", "; possible, but do not pay: ");
-        argument(out, "Unpaid", &kernel.unpaid().to_string());
+        argument(out, "Unpaid", &kernel.unprofitable().to_string());
     }
     if let (Some(strategy), Some(reason), None) =
         (&kernel.strategy, &kernel.reason, &kernel.skipped)

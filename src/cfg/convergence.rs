@@ -23,8 +23,8 @@
 //! [`super::warp`]). And in a function with a cycle of several entries there is no one place where an
 //! iteration begins, so nothing is known of the iterations there.
 //!
-//! In: blocks, dominators and loops. Out: which loops are taken apart, and by which branch; a loop
-//! with such a branch is taken apart unless all lanes take the branch the same way, and whether they
+//! In: blocks, dominators and loops. Out: which loops are temporally divergent, and by which branch; a loop
+//! with such a branch is temporally divergent unless all lanes take the branch the same way, and whether they
 //! do is not known here.
 //!
 //! What this file promises is checked from outside: kernels are executed with meeting places chosen at
@@ -38,30 +38,30 @@ use typed_index_collections::TiSlice;
 use super::block::{Block, BlockId, Edge};
 use super::dominators::DominatorTree;
 use super::loops::{LoopForest, LoopId};
-use super::meetings::Meetings;
 use super::reach::Reach;
+use super::reconvergence_points::ReconvergencePoints;
 use super::warp::Members;
 use crate::ptx::FunctionKind;
 
-/// A reason why lanes may meet in different iterations of a loop: the loop is *taken apart*.
+/// A reason why lanes may meet in different iterations of a loop: the loop is *temporally divergent*.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Apart {
+pub struct Divergence {
     /// The loop.
     pub of: LoopId,
     /// The branch at whose end lanes part, unless all lanes of a warp take it the same way; `None` if
-    /// the loop is taken apart whichever way lanes take its branches.
+    /// the loop is temporally divergent whichever way lanes take its branches.
     pub branch: Option<BlockId>,
 }
 
 /// All reasons why lanes may meet in different iterations of a loop, for all loops of a function,
 /// sorted. Uniformity of a value within a loop (`emulate::uniform`, `verify::proof::lanes`) holds only where
 /// none of them applies.
-pub(super) fn taken_apart(
+pub(super) fn temporal_divergence(
     kind: FunctionKind,
     blocks: &TiSlice<BlockId, Block>,
     dominators: &DominatorTree,
     loops: &LoopForest,
-) -> Vec<Apart> {
+) -> Vec<Divergence> {
     let ids = || loops.loops.keys();
     let irreducible = blocks.keys().any(|block| loops.is_irreducible_entry(block));
     let irreducible = irreducible && !planted!(Bug::SeveralEntries);
@@ -82,7 +82,8 @@ pub(super) fn taken_apart(
         }
         Some(found)
     };
-    let mut found = known().unwrap_or_else(|| ids().map(|of| Apart { of, branch: None }).collect());
+    let mut found =
+        known().unwrap_or_else(|| ids().map(|of| Divergence { of, branch: None }).collect());
     found.sort_unstable();
     found.dedup();
     found
@@ -94,7 +95,7 @@ const MAX_WORK: usize = 40_000_000;
 /// More reasons than this are not kept; then nothing is known of the function's loops, either.
 const MAX_FOUND: usize = 2_000_000;
 
-/// About how many steps [`taken_apart`] takes: for each branch in loops and each place of
+/// About how many steps [`temporal_divergence`] takes: for each branch in loops and each place of
 /// synchronisation a walk through all blocks.
 fn work(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest) -> usize {
     let branches: usize = blocks
@@ -113,7 +114,7 @@ fn by_branches(
     blocks: &TiSlice<BlockId, Block>,
     dominators: &DominatorTree,
     loops: &LoopForest,
-) -> Option<Vec<Apart>> {
+) -> Option<Vec<Divergence>> {
     let branches: Vec<BlockId> = blocks
         .keys()
         .filter(|branch| blocks[*branch].successors.len() > 1)
@@ -124,11 +125,14 @@ fn by_branches(
     }
     let mut found = Vec::new();
     let mut steps = 0;
-    let meetings = Meetings::new(blocks, dominators, loops);
+    let reconvergence_points = ReconvergencePoints::new(blocks, dominators, loops);
     // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
     let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {
-        match meetings.as_ref().and_then(|meetings| meetings.of(branch)) {
+        match reconvergence_points
+            .as_ref()
+            .and_then(|reconvergence_points| reconvergence_points.of(branch))
+        {
             Some(all) => {
                 for ways in all {
                     if let Some(at) = ways.places(loops, branch).next() {
@@ -138,7 +142,7 @@ fn by_branches(
             }
             None => {
                 let around = loops.around(loops.innermost(branch));
-                found.extend(around.map(|of| Apart { of, branch: Some(branch) }));
+                found.extend(around.map(|of| Divergence { of, branch: Some(branch) }));
             }
         }
     }
@@ -168,7 +172,7 @@ fn by_branches(
                 if ways.iter().any(goes_round)
                     && (often || ways.iter().any(|edge| direct.from(edge.to)))
                 {
-                    found.push(Apart { of, branch: Some(branch) });
+                    found.push(Divergence { of, branch: Some(branch) });
                 }
             }
         }
@@ -208,7 +212,7 @@ impl<'a> Synchronisation<'a> {
     /// ones' arrival of the same number. That they are in the same iteration then is certain if all
     /// arrive equally often: once in every iteration, or wherever the branches that decide about it
     /// go the same way in all lanes.
-    fn take_apart(&self, id: LoopId, found: &mut Vec<Apart>) {
+    fn take_apart(&self, id: LoopId, found: &mut Vec<Divergence>) {
         let Synchronisation { kind, blocks, dominators, loops, places } = self;
         if !places.iter().any(|&(at, ..)| loops.contains(id, at)) {
             return;
@@ -218,7 +222,7 @@ impl<'a> Synchronisation<'a> {
         let before = || places.iter().filter(|&&(at, ..)| comes_here.from(at));
         // Lanes may have called a device function at different times.
         if *kind == FunctionKind::Func || before().any(|place| place.1 == Members::Unknown) {
-            found.push(Apart { of: id, branch: None });
+            found.push(Divergence { of: id, branch: None });
             return;
         }
         let latches = dominators.outermost(one.latches.iter().map(|latch| latch.from));
@@ -234,7 +238,7 @@ impl<'a> Synchronisation<'a> {
         for (at, block) in blocks.iter_enumerated() {
             let stay = block.successors.iter().filter(|edge| comes_here.from(edge.to)).count();
             if stay > 1 && often.iter().any(|leads_there| leads_there.from(at)) {
-                found.push(Apart { of: id, branch: Some(at) });
+                found.push(Divergence { of: id, branch: Some(at) });
             }
         }
     }

@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
 use super::block::{Block, BlockId, Edge, EdgeCondition};
-use super::convergence::{Apart, taken_apart};
+use super::convergence::{Divergence, temporal_divergence};
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
-use super::meetings::Meetings;
+use super::reconvergence_points::ReconvergencePoints;
 use super::register::{Register, RegisterId};
 use super::resolve::{Flat, Inst, flatten};
 use super::scopes::{NameMeaning, Scopes};
@@ -33,8 +33,8 @@ pub struct Flow<'m, 's> {
     /// The loops.
     pub loops: LoopForest,
     /// All reasons why lanes may meet in different iterations of a loop. A loop without one is not
-    /// taken apart: lanes that are together in it are in the same iteration.
-    pub taken_apart: Vec<Apart>,
+    /// temporally divergent: lanes that are together in it are in the same iteration.
+    pub temporal_divergence: Vec<Divergence>,
 }
 
 /// Builds the control-flow graph of a body.
@@ -49,8 +49,8 @@ pub fn build<'m, 's>(
     let blocks = blocks(source, &insts);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops);
-    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart })
+    let temporal_divergence = temporal_divergence(function.kind, &blocks, &dominators, &loops);
+    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, temporal_divergence })
 }
 
 impl Flow<'_, '_> {
@@ -263,9 +263,11 @@ fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {
 /// flow decides, sorted; `None` if they may meet anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
     let Flow { blocks, dominators, loops, .. } = flow;
-    let meetings = Meetings::new(blocks, dominators, loops)?;
-    let mut places: Vec<BlockId> =
-        meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
+    let reconvergence_points = ReconvergencePoints::new(blocks, dominators, loops)?;
+    let mut places: Vec<BlockId> = reconvergence_points
+        .of(branch)?
+        .flat_map(|ways| ways.places(&flow.loops, branch))
+        .collect();
     places.sort_unstable();
     places.dedup();
     Some(places)

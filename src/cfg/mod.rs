@@ -13,8 +13,8 @@ mod dominators;
 mod dot;
 mod graph;
 mod loops;
-mod meetings;
 mod reach;
+mod reconvergence_points;
 mod register;
 mod resolve;
 mod scopes;
@@ -23,7 +23,7 @@ mod warp;
 
 pub use behind::{PostDominators, reached};
 pub use block::{Block, BlockId, Edge, EdgeCondition};
-pub use convergence::Apart;
+pub use convergence::Divergence;
 pub use dominators::DominatorTree;
 pub use dot::dot;
 pub use graph::{Flow, build, meeting_places};

@@ -89,8 +89,8 @@ fn render_kernel(kernel: &KernelReport) -> String {
         let (replaced, all) = (kernel.replaced_collectives(), kernel.collectives.len());
         out += &format!(", {replaced} of {all} collectives replaced");
     }
-    if kernel.unpaid() > 0 {
-        out += &format!(", {} possible that do not pay", kernel.unpaid());
+    if kernel.unprofitable() > 0 {
+        out += &format!(", {} possible that do not pay", kernel.unprofitable());
     }
     if let (Some(strategy), Some(reason), None) =
         (&kernel.strategy, &kernel.reason, &kernel.skipped)

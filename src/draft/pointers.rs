@@ -122,7 +122,7 @@ impl Pointers {
                     let info = trace.symbols.info(*symbol);
                     if let (Some(part), 64) = (self.part(&info.kind), info.width) {
                         found.insert(part);
-                    } else if let LaneDependence::Fed(terms) = &info.dependence {
+                    } else if let LaneDependence::DependsOn(terms) = &info.dependence {
                         open.extend(terms);
                     }
                 }
@@ -150,7 +150,7 @@ fn loads_below(trace: &KernelTrace, term: TermId) -> Vec<TermId> {
             found.extend(arguments.get(1));
         }
         if let Node::Symbol(symbol) = trace.arena.node(term)
-            && let LaneDependence::Fed(terms) = &trace.symbols.info(*symbol).dependence
+            && let LaneDependence::DependsOn(terms) = &trace.symbols.info(*symbol).dependence
         {
             open.extend(terms);
         }

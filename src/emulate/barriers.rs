@@ -97,7 +97,7 @@ pub(super) fn behind<'s>(
     };
     let seen = move |before| match (&chosen, waiting) {
         (Some(chosen), _) => chosen.clone(),
-        (None, Waiting::Fence) => LaneDependence::Fed(vec![before]),
+        (None, Waiting::Fence) => LaneDependence::DependsOn(vec![before]),
         (None, _) => LaneDependence::Varying,
     };
     Behind { waits, seen }
@@ -119,5 +119,5 @@ fn chosen<'s>(
     if waiting != Waiting::Aligned && !planted!(Bug::UnequalWaits) {
         chosen.push(state.memory[Window::Waits as usize]);
     }
-    LaneDependence::Fed(chosen)
+    LaneDependence::DependsOn(chosen)
 }

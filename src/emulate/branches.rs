@@ -117,7 +117,7 @@ impl Branches {
             return condition;
         }
         let constants = [false, true].map(|value| state.arena.boolean(value));
-        match self.solver.settle(&state.arena, condition, constants, facts.predicates()) {
+        match self.solver.known_value(&state.arena, condition, constants, facts.predicates()) {
             Some(value) => constants[usize::from(value)],
             None => condition,
         }

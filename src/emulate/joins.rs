@@ -92,7 +92,7 @@ impl Joins {
         let number = state.symbols.next_fresh();
         let kind = SymbolKind::JoinValue(register, number);
         let width = state.register_width(register);
-        let term = state.make(kind, width, LaneDependence::Fed(values.to_vec()));
+        let term = state.make(kind, width, LaneDependence::DependsOn(values.to_vec()));
         if let Node::Symbol(symbol) = *state.arena.node(term) {
             self.open.push((symbol, state.block));
         }
@@ -111,7 +111,7 @@ impl Joins {
         let epoch = state.epoch(first);
         let same = versions.iter().all(|&other| state.epoch(other) == epoch);
         let epoch = epoch.filter(|_| same);
-        let version = state.fresh_memory(epoch, LaneDependence::Fed(versions));
+        let version = state.fresh_memory(epoch, LaneDependence::DependsOn(versions));
         // Otherwise the version depends on the way by which a lane has come.
         if let (None, Node::Symbol(symbol)) = (epoch, state.arena.node(version))
             && !planted!(Bug::MemoryAtJoins)
@@ -133,10 +133,10 @@ impl Joins {
                 .entry(block)
                 .or_insert_with(|| control_of(state.flow, &state.arena, branches, block));
             let info = state.symbols.info(symbol);
-            if let LaneDependence::Fed(values) = &info.dependence {
+            if let LaneDependence::DependsOn(values) = &info.dependence {
                 state.arena.charge(1 + control.len() as u64);
                 let feeds = values.iter().chain(control.iter()).copied().collect();
-                state.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
+                state.symbols.set_dependence(symbol, LaneDependence::DependsOn(feeds));
             }
         }
     }

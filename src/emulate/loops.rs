@@ -60,7 +60,7 @@ impl Loops {
             let register = state.registers.mutable()[index as usize];
             let kind = SymbolKind::LoopValue(register, id.0);
             let width = state.register_width(register);
-            let term = state.make(kind, width, LaneDependence::Fed(vec![initial]));
+            let term = state.make(kind, width, LaneDependence::DependsOn(vec![initial]));
             if let Node::Symbol(symbol) = *state.arena.node(term) {
                 self.values.push(LoopValue { symbol, term, id, index, initial });
             }
@@ -69,7 +69,7 @@ impl Loops {
         for window in Window::ALL.into_iter().filter(|&w| effects.memory[w as usize]) {
             let initial = state.memory[window as usize];
             let epoch = state.epoch(initial).filter(|_| !effects.synchronises);
-            let version = state.fresh_memory(epoch, LaneDependence::Fed(vec![initial]));
+            let version = state.fresh_memory(epoch, LaneDependence::DependsOn(vec![initial]));
             state.memory[window as usize] = version;
             self.memories.push(LoopMemory { id, window, version, initial });
         }
@@ -95,7 +95,7 @@ impl Loops {
                 feeds.extend(conditions_in(state, branches, id));
             }
             if let Node::Symbol(symbol) = *state.arena.node(version) {
-                state.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
+                state.symbols.set_dependence(symbol, LaneDependence::DependsOn(feeds));
             }
         }
     }
@@ -124,7 +124,7 @@ impl Loops {
             if latches.len() > 1 {
                 feeds.extend(conditions_in(state, branches, value.id));
             }
-            state.symbols.set_dependence(value.symbol, LaneDependence::Fed(feeds));
+            state.symbols.set_dependence(value.symbol, LaneDependence::DependsOn(feeds));
         }
         resolved
     }

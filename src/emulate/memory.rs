@@ -38,7 +38,7 @@ pub(super) fn access<'s>(
     } else if effect != Effect::Load {
         let windows = if strong { &Window::MEMORY } else { written };
         match strong {
-            true => state.change_memory(windows, |before| LaneDependence::Fed(vec![before])),
+            true => state.change_memory(windows, |before| LaneDependence::DependsOn(vec![before])),
             false => state.store_memory(windows),
         }
     }

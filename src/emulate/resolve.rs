@@ -35,13 +35,13 @@ impl Resolver<'_> {
         let fed: Vec<(SymbolId, Vec<TermId>)> = symbols
             .iter()
             .filter_map(|(id, info)| match &info.dependence {
-                LaneDependence::Fed(feeds) => Some((id, feeds.clone())),
+                LaneDependence::DependsOn(feeds) => Some((id, feeds.clone())),
                 _ => None,
             })
             .collect();
         for (id, mut feeds) in fed {
             self.resolve_all(arena, &mut feeds);
-            symbols.set_dependence(id, LaneDependence::Fed(feeds));
+            symbols.set_dependence(id, LaneDependence::DependsOn(feeds));
         }
     }
 }

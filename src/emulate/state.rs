@@ -113,7 +113,8 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         // Where cycles have several entries there is no header at which iterations could be told
         // apart, so nothing is known to be the same in lanes that went round them.
         let dependence = if self.irreducible { LaneDependence::Varying } else { dependence };
-        let feeds = if let LaneDependence::Fed(feeds) = &dependence { feeds.len() } else { 0 };
+        let feeds =
+            if let LaneDependence::DependsOn(feeds) = &dependence { feeds.len() } else { 0 };
         self.arena.charge(NEW_SYMBOL + feeds as u64);
         let info = SymbolInfo { kind, width, dependence, created_in };
         self.symbols.term(&mut self.arena, info, Range::full(width))
@@ -138,7 +139,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             let before = self.memory[window as usize];
             let epoch = self.epoch(before);
             self.memory[window as usize] =
-                self.fresh_memory(epoch, LaneDependence::Fed(vec![before]));
+                self.fresh_memory(epoch, LaneDependence::DependsOn(vec![before]));
         }
     }
 

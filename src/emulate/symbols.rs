@@ -58,7 +58,7 @@ pub enum LaneDependence {
     /// Nothing is known of how the symbol differs between lanes.
     Varying,
     /// The symbol was made from these terms (it is *fed by* them), and is uniform if all of them are.
-    Fed(Vec<TermId>),
+    DependsOn(Vec<TermId>),
 }
 
 /// Facts about a symbol.

@@ -3,8 +3,8 @@
 //! In: symbols with their [`LaneDependence`], the graph, the conditions of branches. Out: which
 //! symbols are uniform among lanes that have met, and which loops all lanes leave in the same
 //! iteration. The fixpoint starts from "every symbol that may be uniform is", and takes back each
-//! symbol that is fed by a term which is not uniform, or belongs to a loop that is taken apart
-//! ([`Flow::taken_apart`]), until nothing changes.
+//! symbol that is fed by a term which is not uniform, or belongs to a loop that is temporally divergent
+//! ([`Flow::temporal_divergence`]), until nothing changes.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -33,7 +33,7 @@ pub(super) fn solve(
     varies: impl Fn(&SymbolKind) -> bool,
 ) -> Uniformity {
     let may_be = |info: &SymbolInfo| {
-        matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
+        matches!(info.dependence, LaneDependence::Uniform | LaneDependence::DependsOn(_))
             && !varies(&info.kind)
     };
     let ids = || flow.loops.loops.keys();
@@ -52,7 +52,7 @@ pub(super) fn solve(
         latches: ids().map(latches).collect(),
     };
     let depth = |place| 1 + flow.loops.depth(place);
-    let cost = flow.taken_apart.len()
+    let cost = flow.temporal_divergence.len()
         + symbols.iter().map(|(_, info)| 2 * depth(info.created_in)).sum::<usize>()
         + flow.block_ids().map(|block| 2 * depth(flow.loops.innermost(block))).sum::<usize>();
 
@@ -79,7 +79,7 @@ impl Fixpoint<'_, '_, '_> {
     /// Takes back every symbol that a further round might: what is left is a fixpoint, too.
     fn give_up(&mut self, symbols: &Symbols) {
         for (id, info) in symbols.iter() {
-            let fed = matches!(info.dependence, LaneDependence::Fed(_));
+            let fed = matches!(info.dependence, LaneDependence::DependsOn(_));
             self.found.symbols[id] &= !fed && info.created_in.is_none();
         }
         self.found.exits.fill(false);
@@ -93,7 +93,7 @@ impl Fixpoint<'_, '_, '_> {
         let terms = uniform_terms(arena, symbols, flow, &mut self.found, &mut changed);
         let branch_is_uniform: TiVec<BlockId, bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
-        for apart in &flow.taken_apart {
+        for apart in &flow.temporal_divergence {
             let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch]);
             if self.found.in_step[apart.of] && !uniform {
                 self.found.in_step[apart.of] = false;
@@ -138,7 +138,7 @@ impl Fixpoint<'_, '_, '_> {
 
     fn is_fed_uniformly(&self, terms: &UniformTerms, info: &SymbolInfo) -> bool {
         match &info.dependence {
-            LaneDependence::Fed(feeds) => feeds
+            LaneDependence::DependsOn(feeds) => feeds
                 .iter()
                 .all(|feed| terms.at(*feed, info.created_in, self.flow, &self.found.exits)),
             _ => true,
@@ -215,7 +215,7 @@ fn uniform_terms(
                 // The terms that feed a symbol mostly come before it, too: what is taken back takes
                 // effect at once, not once a round.
                 let info = symbols.info(symbol);
-                if let LaneDependence::Fed(feeds) = &info.dependence
+                if let LaneDependence::DependsOn(feeds) = &info.dependence
                     && found.symbols[symbol]
                 {
                     arena.charge(feeds.len() as u64);

@@ -137,7 +137,7 @@ impl<'s> Warp<'_, '_, 's> {
                 return Err(self.trouble(inst, Trouble::Large));
             }
             for &lane in &lanes {
-                self.settle(at, inst, lane)?;
+                self.finish(at, inst, lane)?;
                 self.at[lane] = at + 1;
             }
             self.one(at, inst, &lanes)?;
@@ -145,7 +145,7 @@ impl<'s> Warp<'_, '_, 's> {
     }
 
     /// Ends the doubtful code of a lane that ends here.
-    fn settle(&mut self, at: usize, inst: &Inst<'_, '_>, lane: usize) -> Done {
+    fn finish(&mut self, at: usize, inst: &Inst<'_, '_>, lane: usize) -> Done {
         while self.doubtful[lane].last().is_some_and(|own| own.end <= at) {
             let Some(Doubtful { guard, before, .. }) = self.doubtful[lane].pop() else { break };
             for (register, old) in before {

@@ -13,7 +13,7 @@ use crate::isa::multiprocessor::Multiprocessor;
 use crate::ptx::Operand;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::LoadReport;
-use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unpaid};
+use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unprofitable};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::sass::opcodes::Latency;
 use crate::sass::timing::Timing;
@@ -39,7 +39,7 @@ impl Pattern for Batch {
         if !finder.allows(StrategyName::Batch) {
             return;
         }
-        for found in finder.opportunities.batched(trace) {
+        for found in finder.legality.batched(trace) {
             if is_taken(finder, &found) {
                 continue;
             }
@@ -47,7 +47,7 @@ impl Pattern for Batch {
                 false => (None, Some(Refusal::Crowded(finder.options.most))),
                 true => match weigh(finder, &found) {
                     Ok(price) => (price, None),
-                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
             let members: Vec<u32> = found.moved.iter().map(|one| one.load.inst).collect();
@@ -81,7 +81,7 @@ impl Pattern for Batch {
 
 /// Whether another pattern has put code into the block, or replaces an access there.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
-    let block = finder.opportunities.flow().block(found.block).instructions();
+    let block = finder.legality.flow().block(found.block).instructions();
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
         let of_other = group.strategy != StrategyName::Batch;
@@ -93,22 +93,22 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
 
 /// Whether the tests take fewer cycles than the waits. While a warp waits for memory, the others of the multiprocessor
 /// have work, so a wait costs each of them its share of the time until memory answers.
-fn weigh(finder: &Finder<'_, '_, '_, '_>, group: &Batched) -> Result<Option<Price>, Unpaid> {
+fn weigh(finder: &Finder<'_, '_, '_, '_>, group: &Batched) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
     let costs = &finder.options.costs;
     let latency = Timing::of(costs.architecture).map_or(0, |of| of.latency(Latency::Global));
     let warps = Multiprocessor::of(costs.architecture).map_or(1, |of| of.most_warps());
-    let kept = f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1));
-    let instead = match group.tests.is_empty() {
+    let cost_before = f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1));
+    let cost_after = match group.tests.is_empty() {
         true => 0.0,
         false => costs.instructions(tested(&group.tests) + BRANCHES) + costs.version_cycles,
     };
     let loads = group.moved.len() as u32;
-    let paid =
-        finder.pays(StrategyName::Batch, Weighed::new(instead, kept).each(group.moved.len()));
-    paid.map(Some).map_err(|unpaid| Unpaid { loads, ..unpaid })
+    let paid = finder
+        .pays(StrategyName::Batch, Weighed::new(cost_after, cost_before).each(group.moved.len()));
+    paid.map(Some).map_err(|unprofitable| Unprofitable { loads, ..unprofitable })
 }
 
 /// Instructions of tests that are made in each iteration.
@@ -139,7 +139,7 @@ impl Planner<'_, '_, '_, '_> {
             if let Some(holds) = known {
                 self.add_version(
                     group.test..last + 1,
-                    Condition::Apart { setup: setup.text, holds: holds.into() },
+                    Condition::NoAlias { setup: setup.text, holds: holds.into() },
                 );
             }
         }

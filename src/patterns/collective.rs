@@ -21,7 +21,7 @@ use crate::isa::Qualifier::{self, PropagateNan};
 use crate::isa::ScalarType::{F32, S32, U32};
 use crate::ptx::write::{Code, Op, Reg, op};
 use crate::report::{CollectiveReport, Decision, KernelReport};
-use crate::reuse::{Refusal, Unpaid};
+use crate::reuse::{Refusal, Unprofitable};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
@@ -49,16 +49,16 @@ impl Pattern for Collectives {
 
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
-        let flow = finder.opportunities.flow();
+        let flow = finder.legality.flow();
         let is_wanted = finder.options.lists_collectives || finder.allows(StrategyName::Collective);
         if !is_wanted || !flow.insts.iter().any(is_exchange) {
             return;
         }
         let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
-        let line = |inst: u32| finder.opportunities.line(inst);
-        let is_kernel = finder.opportunities.is_kernel();
+        let line = |inst: u32| finder.legality.line(inst);
+        let is_kernel = finder.legality.is_kernel();
         let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
-        let mut found = collectives(&place, finder.opportunities.lanes_are_consecutive());
+        let mut found = collectives(&place, finder.legality.lanes_are_consecutive());
         // The largest networks come first: a step of one is not worth a group of its own.
         found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
         for collective in found {
@@ -71,7 +71,7 @@ impl Pattern for Collectives {
             }
             // What an earlier rewrite has kept for lanes that are not consecutive stays.
             let block = block_of(flow, collective.network[0]);
-            if block.is_some_and(|block| finder.opportunities.is_version(block)) {
+            if block.is_some_and(|block| finder.legality.is_version(block)) {
                 continue;
             }
             let group = decide(finder, flow, trace, collective);
@@ -121,8 +121,8 @@ fn decide(
     if obstacle.is_none() && collective.needs_consecutive {
         let range = first..=collective.result;
         let stays = range.clone().find(|at| !may_stand_twice(flow, &collective, *at));
-        let broken = !finder.opportunities.may_be_two_versions(first, collective.result, trace);
-        let line = |inst: u32| finder.opportunities.line(inst);
+        let broken = !finder.legality.may_be_two_versions(first, collective.result, trace);
+        let line = |inst: u32| finder.legality.line(inst);
         obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
     }
     let mut price = None;
@@ -136,7 +136,7 @@ fn decide(
         } else {
             match weigh(finder, flow, &collective) {
                 Ok(known) => price = known,
-                Err(unpaid) => refusal = Some(Refusal::DoesNotPay(unpaid)),
+                Err(unprofitable) => refusal = Some(Refusal::DoesNotPay(unprofitable)),
             }
         }
     }
@@ -229,16 +229,16 @@ fn weigh(
     finder: &Finder<'_, '_, '_, '_>,
     flow: &Flow<'_, '_>,
     collective: &Collective,
-) -> Result<Option<Price>, Unpaid> {
+) -> Result<Option<Price>, Unprofitable> {
     let costs = &finder.options.costs;
     let Ok(form) = collective.form else { return Ok(None) };
     let removed = collective.removed.iter().chain([&collective.result]);
-    let kept: f64 = removed.map(|at| cycles(costs, flow, *at)).sum();
+    let cost_before: f64 = removed.map(|at| cycles(costs, flow, *at)).sum();
     let test = match collective.needs_consecutive {
         true => costs.instructions(TEST) + costs.version_cycles,
         false => 0.0,
     };
-    let instead = test
+    let cost_after = test
         + match form {
             Form::Redux(_) => costs.redux_cycles + costs.instructions(1),
             Form::Ordered(operator) => {
@@ -250,9 +250,12 @@ fn weigh(
             Form::Move(..) => costs.instructions(1),
         };
     if !finder.is_weighed() {
-        return Ok(Some(Price { instead: hundredths(instead), kept: hundredths(kept) }));
+        return Ok(Some(Price {
+            cost_after: hundredths(cost_after),
+            cost_before: hundredths(cost_before),
+        }));
     }
-    finder.pays(StrategyName::Collective, Weighed::new(instead, kept)).map(Some)
+    finder.pays(StrategyName::Collective, Weighed::new(cost_after, cost_before)).map(Some)
 }
 
 /// The cycles of an instruction of a network.
@@ -355,7 +358,7 @@ impl Planner<'_, '_, '_, '_> {
         prepared.drafts.push(Draft { range: self.span(one.result), code });
         if one.needs_consecutive && !planted!(Bug::CollectiveUntested) {
             let (setup, holds) = self.consecutive();
-            self.add_version(first..one.result + 1, Condition::Apart { setup, holds });
+            self.add_version(first..one.result + 1, Condition::NoAlias { setup, holds });
         }
     }
 

@@ -11,16 +11,16 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::shared::SharedArray;
-use crate::reuse::{Assumed, Limit, Load, Opportunities, Refusal, Unpaid};
+use crate::reuse::{Assumed, Legality, Limit, Load, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
 
 /// What a replacement costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighed {
     /// The cycles per warp of the replacement.
-    pub instead: f64,
+    pub cost_after: f64,
     /// The cycles per warp of the loads in whose place it stands.
-    pub kept: f64,
+    pub cost_before: f64,
     /// What forbids it even where it takes fewer cycles.
     pub limit: Option<Limit>,
     /// How the lanes are taken to lie, where the stride is not known.
@@ -29,8 +29,8 @@ pub struct Weighed {
 
 impl Weighed {
     /// A replacement that is done where it takes fewer cycles.
-    pub fn new(instead: f64, kept: f64) -> Weighed {
-        Weighed { instead, kept, limit: None, assumed: None }
+    pub fn new(cost_after: f64, cost_before: f64) -> Weighed {
+        Weighed { cost_after, cost_before, limit: None, assumed: None }
     }
 
     /// The same, forbidden by a limit where it does not hold already.
@@ -47,19 +47,23 @@ impl Weighed {
     /// The share of one of some loads.
     pub fn each(self, loads: usize) -> Weighed {
         let loads = loads.max(1) as f64;
-        Weighed { instead: self.instead / loads, kept: self.kept / loads, ..self }
+        Weighed {
+            cost_after: self.cost_after / loads,
+            cost_before: self.cost_before / loads,
+            ..self
+        }
     }
 
     /// The cycles that it saves; 0 where it is forbidden or saves none.
     pub fn saved(&self) -> f64 {
-        if self.limit.is_some() { 0.0 } else { (self.kept - self.instead).max(0.0) }
+        if self.limit.is_some() { 0.0 } else { (self.cost_before - self.cost_after).max(0.0) }
     }
 }
 
 /// Where the patterns of one function find their groups.
 pub struct Finder<'o, 'a, 'm, 's> {
     /// The legal replacements.
-    pub opportunities: &'o mut Opportunities<'a, 'm, 's>,
+    pub legality: &'o mut Legality<'a, 'm, 's>,
     /// What the user allows.
     pub options: &'o Options,
     /// Finds the function's arrays in shared memory, with the addresses of their accesses.
@@ -71,13 +75,13 @@ pub struct Finder<'o, 'a, 'm, 's> {
     /// By instruction, the index of the group that a load is a member of.
     claimed: FxHashMap<u32, usize>,
     /// By instruction, why a replacement of a load does not pay, and the rank of the pattern that says so.
-    unpaid: FxHashMap<u32, (Rank, Unpaid)>,
+    unprofitable: FxHashMap<u32, (Rank, Unprofitable)>,
     /// By instruction, why a load is kept.
-    kept: FxHashMap<u32, Refusal>,
+    refusals: FxHashMap<u32, Refusal>,
     /// How many loads and stores are replaced so far.
     replaced: usize,
     /// What is left out, though the user allows it.
-    restriction: &'o Restriction,
+    vetoes: &'o Vetoes,
 }
 
 /// Which of several reasons is told, if replacements of one load by several patterns do not pay.
@@ -95,7 +99,7 @@ pub enum Rank {
 
 /// What a search leaves out, though the user allows it.
 #[derive(Debug, Default)]
-pub struct Restriction {
+pub struct Vetoes {
     /// All strategies but this one.
     pub only: Option<StrategyName>,
     /// Accesses, by instruction, that a strategy leaves to others.
@@ -110,40 +114,40 @@ pub struct Found {
     /// By instruction, the index of the group that a load is a member of.
     pub claimed: FxHashMap<u32, usize>,
     /// By instruction, why a load is kept.
-    pub kept: FxHashMap<u32, Refusal>,
+    pub refusals: FxHashMap<u32, Refusal>,
 }
 
 impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
-    /// Nothing is found yet; what `restriction` forbids is left out.
+    /// Nothing is found yet; what `vetoes` forbids is left out.
     pub fn new(
-        opportunities: &'o mut Opportunities<'a, 'm, 's>,
+        legality: &'o mut Legality<'a, 'm, 's>,
         options: &'o Options,
         arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
         loads: &'o [usize],
-        restriction: &'o Restriction,
+        vetoes: &'o Vetoes,
     ) -> Self {
         Finder {
-            opportunities,
+            legality,
             options,
             arrays,
             loads,
             groups: Vec::new(),
             claimed: FxHashMap::default(),
-            unpaid: FxHashMap::default(),
-            kept: FxHashMap::default(),
+            unprofitable: FxHashMap::default(),
+            refusals: FxHashMap::default(),
             replaced: 0,
-            restriction,
+            vetoes,
         }
     }
 
     /// The groups found.
     pub fn found(self) -> Found {
-        Found { groups: self.groups, claimed: self.claimed, kept: self.kept }
+        Found { groups: self.groups, claimed: self.claimed, refusals: self.refusals }
     }
 
     /// Whether a strategy may be used.
     pub fn allows(&self, name: StrategyName) -> bool {
-        self.options.strategies.allow(name) && self.restriction.only.is_none_or(|only| only == name)
+        self.options.strategies.allow(name) && self.vetoes.only.is_none_or(|only| only == name)
     }
 
     /// Whether strategies are used only where they pay.
@@ -169,7 +173,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     /// The loads that may be replaced and that no group has claimed, outside of the blocks of groups from which `away`
     /// keeps the pattern.
     pub fn free_loads(&self, trace: &KernelTrace, away: impl Fn(&Group) -> bool) -> Vec<Load> {
-        let legal = self.loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok());
+        let legal = self.loads.iter().filter_map(|&at| self.legality.load(trace, at).ok());
         let is_free = |load: &Load| {
             let block = trace.accesses[load.access].block;
             !self.claimed.contains_key(&load.inst) && !self.is_taken(block, &away)
@@ -185,15 +189,15 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// Adds a group; if it is chosen, its members are replaced. One with a vetoed member is refused.
     pub fn claim(&mut self, group: Group) {
-        let is_vetoed = |&inst: &u32| self.restriction.vetoed.contains(&(group.strategy, inst));
+        let is_vetoed = |&inst: &u32| self.vetoes.vetoed.contains(&(group.strategy, inst));
         let group = match group.price {
             Some(price) if group.is_chosen() && group.members.iter().any(is_vetoed) => {
-                let unpaid = self.unpaid_at(group.strategy, price);
-                let unpaid = Unpaid { limit: Limit::Displaced, ..unpaid };
+                let unprofitable = self.unprofitable_at(group.strategy, price);
+                let unprofitable = Unprofitable { limit: Limit::Displaced, ..unprofitable };
                 if group.accesses == Accesses::Loads {
-                    self.decline(&group.members, Rank::Struct, unpaid);
+                    self.decline(&group.members, Rank::Struct, unprofitable);
                 }
-                group.refused(Refusal::DoesNotPay(unpaid))
+                group.refused(Refusal::DoesNotPay(unprofitable))
             }
             _ => group,
         };
@@ -208,54 +212,55 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     }
 
     /// Says of loads that it does not pay to replace them together.
-    pub fn decline(&mut self, members: &[u32], rank: Rank, unpaid: Unpaid) {
+    pub fn decline(&mut self, members: &[u32], rank: Rank, unprofitable: Unprofitable) {
         for &inst in members {
-            let known = self.unpaid.entry(inst).or_insert((rank, unpaid));
+            let known = self.unprofitable.entry(inst).or_insert((rank, unprofitable));
             if rank <= known.0 {
-                *known = (rank, unpaid);
+                *known = (rank, unprofitable);
             }
         }
     }
 
     /// Why no replacement of a load pays that was found so far.
-    pub fn unpaid(&self, inst: u32) -> Option<Unpaid> {
-        self.unpaid.get(&inst).map(|(_, unpaid)| *unpaid)
+    pub fn unprofitable(&self, inst: u32) -> Option<Unprofitable> {
+        self.unprofitable.get(&inst).map(|(_, unprofitable)| *unprofitable)
     }
 
     /// Says why a load is kept.
     pub fn keep(&mut self, inst: u32, refusal: Refusal) {
-        self.kept.insert(inst, refusal);
+        self.refusals.insert(inst, refusal);
     }
 
     /// Why a load is kept, if that is decided.
-    pub fn kept(&self, inst: u32) -> Option<&Refusal> {
-        self.kept.get(&inst)
+    pub fn refusal_of(&self, inst: u32) -> Option<&Refusal> {
+        self.refusals.get(&inst)
     }
 
     /// The price of a replacement, if it takes fewer cycles than the accesses and no limit forbids it.
     ///
     /// # Errors
     /// It does not pay.
-    pub fn pays(&self, name: StrategyName, weighed: Weighed) -> Result<Price, Unpaid> {
-        let Weighed { instead, kept, limit, assumed } = weighed;
-        let price = Price { instead: hundredths(instead), kept: hundredths(kept) };
-        match instead < kept && limit.is_none() {
+    pub fn pays(&self, name: StrategyName, weighed: Weighed) -> Result<Price, Unprofitable> {
+        let Weighed { cost_after, cost_before, limit, assumed } = weighed;
+        let price =
+            Price { cost_after: hundredths(cost_after), cost_before: hundredths(cost_before) };
+        match cost_after < cost_before && limit.is_none() {
             true => Ok(price),
-            false => Err(Unpaid {
-                limit: limit.filter(|_| instead < kept).unwrap_or(Limit::Cost),
+            false => Err(Unprofitable {
+                limit: limit.filter(|_| cost_after < cost_before).unwrap_or(Limit::Cost),
                 assumed,
-                ..self.unpaid_at(name, price)
+                ..self.unprofitable_at(name, price)
             }),
         }
     }
 
     /// The refusal of a legal replacement that is not profitable at a price.
-    pub fn unpaid_at(&self, name: StrategyName, price: Price) -> Unpaid {
-        Unpaid {
+    pub fn unprofitable_at(&self, name: StrategyName, price: Price) -> Unprofitable {
+        Unprofitable {
             possible: name.word(),
             architecture: self.options.costs.architecture,
-            cost: price.instead,
-            kept: price.kept,
+            cost_after: price.cost_after,
+            cost_before: price.cost_before,
             loads: 1,
             limit: Limit::Cost,
             assumed: None,
@@ -264,7 +269,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// What a load asks of memory.
     pub fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
-        request(self.opportunities, trace, load)
+        request(self.legality, trace, load)
     }
 }
 
@@ -275,12 +280,12 @@ pub(super) fn hundredths(cycles: f64) -> u32 {
 
 /// What a load asks of memory.
 pub(super) fn request(
-    opportunities: &mut Opportunities<'_, '_, '_>,
+    legality: &mut Legality<'_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,
 ) -> Request {
-    let stride = opportunities.lane_stride(trace, load);
-    let form = &opportunities.instruction(load.inst).form;
+    let stride = legality.lane_stride(trace, load);
+    let form = &legality.instruction(load.inst).form;
     Request {
         stride,
         bytes: u32::try_from(load.bytes).unwrap_or(u32::MAX),

@@ -15,16 +15,16 @@ use crate::strategies::StrategyName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// The cost of the replacement.
-    pub instead: u32,
+    pub cost_after: u32,
     /// The cost of the access or accesses.
-    pub kept: u32,
+    pub cost_before: u32,
 }
 
 impl Price {
     /// The same in cycles.
     pub fn cost(self) -> Cost {
         let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
-        Cost { strategy: cycles(self.instead), load: cycles(self.kept) }
+        Cost { strategy: cycles(self.cost_after), load: cycles(self.cost_before) }
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Group {
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them is replaced by
     /// what other lanes have got in this way: what would be passed on then has no beginning that a proof could start
     /// from.
-    pub passed_on: Vec<u32>,
+    pub loop_carried: Vec<u32>,
     /// The instruction that follows the test which the group shares with others, if no price contains that test.
     pub shared_test: Option<u32>,
     /// What was weighed, if it was.
@@ -80,9 +80,10 @@ impl Group {
     /// Its costs, also where they are the reason to leave it as it is.
     pub(super) fn weighed(&self) -> Option<Price> {
         match &self.refusal {
-            Some(Refusal::DoesNotPay(unpaid)) => {
-                Some(Price { instead: unpaid.cost, kept: unpaid.kept })
-            }
+            Some(Refusal::DoesNotPay(unprofitable)) => Some(Price {
+                cost_after: unprofitable.cost_after,
+                cost_before: unprofitable.cost_before,
+            }),
             _ => self.price,
         }
     }
@@ -95,7 +96,7 @@ impl Group {
             members,
             blocks: Vec::new(),
             duplicates: false,
-            passed_on: Vec::new(),
+            loop_carried: Vec::new(),
             shared_test: None,
             price: None,
             refusal: None,
@@ -108,7 +109,7 @@ impl Group {
         Group {
             blocks: Vec::new(),
             duplicates: false,
-            passed_on: Vec::new(),
+            loop_carried: Vec::new(),
             shared_test: None,
             price: None,
             refusal: Some(refusal),
@@ -136,7 +137,8 @@ impl Group {
     pub fn saved(&self) -> i64 {
         let times = if self.strategy.facts().whole_cost { 1 } else { self.members.len() as i64 };
         let price = self.price.filter(|_| self.is_chosen());
-        price.map_or(0, |price| times * (i64::from(price.kept) - i64::from(price.instead)))
+        price
+            .map_or(0, |price| times * (i64::from(price.cost_before) - i64::from(price.cost_after)))
     }
 }
 
@@ -191,11 +193,17 @@ impl Places<'_, '_> {
 
     /// Says that an access is kept, and why.
     pub fn keep(&self, report: &mut LoadReport, refusal: &Refusal) {
-        if let Refusal::DoesNotPay(unpaid) | Refusal::ByNameOnly(unpaid) = refusal {
-            report.architecture = Some(unpaid.architecture);
-            report.possible = Some(vec![unpaid.possible.to_owned()]);
-            report.cost = Some(Price { instead: unpaid.cost, kept: unpaid.kept }.cost());
-            report.loads = Some(unpaid.loads).filter(|loads| *loads > 1);
+        if let Refusal::DoesNotPay(unprofitable) | Refusal::ByNameOnly(unprofitable) = refusal {
+            report.architecture = Some(unprofitable.architecture);
+            report.possible = Some(vec![unprofitable.possible.to_owned()]);
+            report.cost = Some(
+                Price {
+                    cost_after: unprofitable.cost_after,
+                    cost_before: unprofitable.cost_before,
+                }
+                .cost(),
+            );
+            report.loads = Some(unprofitable.loads).filter(|loads| *loads > 1);
         }
         report.rule = Some(refusal.rule().to_owned());
         report.reason = Some(refusal.to_string());

@@ -25,7 +25,7 @@ mod window;
 
 use crate::rewrite::Planner;
 
-pub use finder::{Finder, Found, Restriction};
+pub use finder::{Finder, Found, Vetoes};
 pub use group::{Accesses, Group, Places, Price, operand_text};
 pub use options::{Options, Redux};
 pub use pattern::Pattern;

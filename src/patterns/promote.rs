@@ -12,7 +12,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::ptx::write::{Code, Reg};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{Overwritten, Refusal, Unpaid};
+use crate::reuse::{Overwritten, Refusal, Unprofitable};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
@@ -36,7 +36,7 @@ impl Pattern for Promote {
         if !finder.allows(StrategyName::Promote) {
             return;
         }
-        for found in finder.opportunities.overwritten(trace) {
+        for found in finder.legality.overwritten(trace) {
             if is_taken(finder, &found) {
                 continue;
             }
@@ -47,7 +47,7 @@ impl Pattern for Promote {
                 }
                 None => match weigh(finder, trace, &found) {
                     Ok(price) => (price, None),
-                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
             let stores = &found.stores[..found.stores.len() - 1];
@@ -82,7 +82,7 @@ impl Pattern for Promote {
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Overwritten) -> bool {
     let first = found.stores.first().map_or(0, |store| store.access.inst);
     let last = found.stores.last().map_or(0, |store| store.access.inst);
-    let block = finder.opportunities.flow().block(found.block).instructions();
+    let block = finder.legality.flow().block(found.block).instructions();
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
         let within = |inst: &u32| match found.tested.is_empty() {
@@ -98,12 +98,12 @@ fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     group: &Overwritten,
-) -> Result<Option<Price>, Unpaid> {
+) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
     let access = &group.stores[0].access;
-    let stride = finder.opportunities.lane_stride(trace, access);
+    let stride = finder.legality.lane_stride(trace, access);
     let costs = &finder.options.costs;
     let request = Request { stride, bytes: access.bytes as u32, lanes: 32, past_l1: true };
     let one = costs.load(&request) + costs.instructions(1);
@@ -118,12 +118,12 @@ fn weigh(
     let weighed = Weighed::new(one + test, kept).of(&request);
     let loads = group.stores.len() as u32;
     let paid = finder.pays(StrategyName::Promote, weighed);
-    paid.map(Some).map_err(|unpaid| Unpaid { loads, ..unpaid })
+    paid.map(Some).map_err(|unprofitable| Unprofitable { loads, ..unprofitable })
 }
 
 /// How many bases of loads are compared with the stores'.
 fn bases(finder: &Finder<'_, '_, '_, '_>, group: &Overwritten) -> u32 {
-    let insts = &finder.opportunities.flow().insts;
+    let insts = &finder.legality.flow().insts;
     let base = |inst: u32| match insts[inst as usize].args.get(1) {
         Some(Arg::Memory { base: Base::Register(base), .. }) => Some(*base),
         _ => None,
@@ -200,7 +200,7 @@ impl Planner<'_, '_, '_, '_> {
         if let Some(holds) = known {
             self.add_version(
                 first..last + 1,
-                Condition::Apart { setup: setup.text, holds: holds.into() },
+                Condition::NoAlias { setup: setup.text, holds: holds.into() },
             );
         }
     }

@@ -14,8 +14,8 @@ use crate::isa::ScalarType;
 use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
-    AdjacentStores, Assumed, Guards, Opportunity, PlainStore, Refusal, StoredElement, StoredValue,
-    Unpaid,
+    AdjacentStores, Assumed, Guards, LegalReuse, PlainStore, Refusal, StoredElement, StoredValue,
+    Unprofitable,
 };
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
@@ -50,7 +50,7 @@ impl Pattern for VectorStores {
         let together = |inst: u32| {
             Some(moved.iter().find(|of| of.contains(&inst)).cloned().unwrap_or_else(|| alone(inst)))
         };
-        for found in finder.opportunities.adjacent_stores(trace, &together) {
+        for found in finder.legality.adjacent_stores(trace, &together) {
             let tested = !found.multiples.is_empty();
             if found.refusal.is_none()
                 && (is_taken(finder, trace, &found) || !has_place(finder, &found))
@@ -64,7 +64,7 @@ impl Pattern for VectorStores {
                 }
                 None => match weigh(finder, trace, &found) {
                     Ok(price) => (price, None),
-                    Err(unpaid) => (None, Some(Refusal::DoesNotPay(unpaid))),
+                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
             let members = found.members.iter().map(|store| store.access.inst).collect();
@@ -111,7 +111,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
             && !group.duplicates
             && group.blocks.contains(&found.block);
         let checked = tested
-            && group.shape::<Opportunity>().is_some_and(|pair| {
+            && group.shape::<LegalReuse>().is_some_and(|pair| {
                 pair.guards != Guards::default()
                     && (group.members.iter().any(|inst| in_block(*inst)) || in_block(pair.source))
             });
@@ -121,7 +121,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
 
 /// Whether the constants of all addresses can be written.
 fn has_place(finder: &Finder<'_, '_, '_, '_>, found: &AdjacentStores) -> bool {
-    let insts = &finder.opportunities.flow().insts;
+    let insts = &finder.legality.flow().insts;
     let Some(last) = found.members.last() else { return false };
     let memory = insts[last.access.inst as usize].args.iter().find_map(|arg| match arg {
         crate::cfg::Arg::Memory { offset, .. } => Some(*offset),
@@ -137,11 +137,11 @@ fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     group: &AdjacentStores,
-) -> Result<Option<Price>, Unpaid> {
+) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
-    let stride = finder.opportunities.lane_stride(trace, &group.members[0].access);
+    let stride = finder.legality.lane_stride(trace, &group.members[0].access);
     let costs = &finder.options.costs;
     let request = |bytes: i64| Request {
         // Lanes whose vectors do not overlap are at least a vector apart.
@@ -155,11 +155,12 @@ fn weigh(
     let moves = group.elements.iter().filter(|element| element.overwritten).count() as u32;
     let test = if group.multiples.is_empty() { 0 } else { TEST };
     let pack = packed(group).map_or(0, |packed| packed.to_pack(group.elements.len()));
-    let instead = each(group.bytes) + costs.instructions(moves + test + pack);
+    let cost_after = each(group.bytes) + costs.instructions(moves + test + pack);
     let assumed = stride.is_none().then_some(Assumed::VectorApart);
-    let weighed = Weighed { assumed, ..Weighed::new(instead, kept) };
+    let weighed = Weighed { assumed, ..Weighed::new(cost_after, kept) };
     let paid = finder.pays(StrategyName::Wide, weighed);
-    paid.map(Some).map_err(|unpaid| Unpaid { loads: group.members.len() as u32, ..unpaid })
+    paid.map(Some)
+        .map_err(|unprofitable| Unprofitable { loads: group.members.len() as u32, ..unprofitable })
 }
 
 impl Shape for AdjacentStores {

@@ -82,9 +82,9 @@ impl Report {
         for stores in self.stores().words() {
             out += &format!(", {stores}");
         }
-        let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
-        if unpaid > 0 {
-            out += &format!(", {unpaid} possible that do not pay");
+        let unprofitable: usize = self.kernels.iter().map(KernelReport::unprofitable).sum();
+        if unprofitable > 0 {
+            out += &format!(", {unprofitable} possible that do not pay");
         }
         out
     }

@@ -132,7 +132,7 @@ impl KernelReport {
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.
-    pub fn unpaid(&self) -> usize {
+    pub fn unprofitable(&self) -> usize {
         self.loads.iter().filter(|load| load.possible.is_some()).count()
     }
 

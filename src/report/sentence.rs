@@ -36,7 +36,7 @@ impl<N: AsRef<str>> Counts<N> {
 }
 
 /// Where values could come from, and the architecture on which that does not pay.
-type Unpaid = (&'static str, Option<u32>);
+type Unprofitable = (&'static str, Option<u32>);
 
 /// Where a strategy would take a value from.
 fn origin(strategy: &str) -> &'static str {
@@ -51,7 +51,7 @@ pub(super) fn sentence<'r>(
     cost: Option<Cost>,
 ) -> String {
     let (mut replaced, mut kept) = (Counts::default(), Counts::default());
-    let mut unpaid: Vec<(Unpaid, Vec<Cost>)> = Vec::new();
+    let mut unprofitable: Vec<(Unprofitable, Vec<Cost>)> = Vec::new();
     let mut total = 0;
     for load in loads {
         total += 1;
@@ -59,12 +59,13 @@ pub(super) fn sentence<'r>(
             (Decision::Keep, Some(possible)) => {
                 let how = possible.first().map_or("", |name| origin(name));
                 let key = (how, load.architecture);
-                let at = unpaid.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                    unpaid.push((key, Vec::new()));
-                    unpaid.len() - 1
-                });
+                let at =
+                    unprofitable.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                        unprofitable.push((key, Vec::new()));
+                        unprofitable.len() - 1
+                    });
                 let cost = load.cost.unwrap_or(Cost { strategy: 0.0, load: 0.0 });
-                unpaid[at].1.push(cost.each(load.loads.unwrap_or(1)));
+                unprofitable[at].1.push(cost.each(load.loads.unwrap_or(1)));
             }
             (Decision::Keep, None) => kept.add(load.rule.as_deref().unwrap_or("kept")),
             (decision, _) => replaced.add(decision.word()),
@@ -76,7 +77,7 @@ pub(super) fn sentence<'r>(
         let verb = if replaced.all() == 1 { "is" } else { "are" };
         parts.push(format!("{} {verb} replaced ({}{cost})", replaced.all(), replaced.named()));
     }
-    for ((how, architecture), costs) in unpaid {
+    for ((how, architecture), costs) in unprofitable {
         let on = architecture.map(|number| format!("on sm_{number} ")).unwrap_or_default();
         let (count, cost) = (costs.len(), Cost::sum(costs.into_iter()));
         // Fewer cycles than the loads take, and fewer than that has to be.

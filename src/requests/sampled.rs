@@ -150,7 +150,7 @@ fn origins(trace: &KernelTrace, roots: &mut Vec<TermId>) -> FxHashMap<SymbolId, 
             let info = trace.symbols.info(symbol);
             if let (
                 SymbolKind::LoopValue(..) | SymbolKind::JoinValue(..),
-                LaneDependence::Fed(ways),
+                LaneDependence::DependsOn(ways),
             ) = (&info.kind, &info.dependence)
                 && let Some(&first) = ways.first()
                 && trace.arena.width(first) == info.width

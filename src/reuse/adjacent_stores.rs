@@ -9,12 +9,12 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::adjacent::{MAX_APART, vector_exists};
 use super::alignment::Multiple;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::refusal::Refusal;
 use super::stored::StoredValue;
+use super::vector_group::{MAX_APART, vector_exists};
 use crate::cfg::{Arg, Base, BlockId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier, Special};
@@ -85,7 +85,7 @@ type At = (i64, usize, StoredValue);
 /// The loads that are performed together with a load, wherever that is; `None` if that is not known.
 pub(super) type Together<'t> = &'t dyn Fn(u32) -> Option<Vec<u32>>;
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The groups that the function's stores fall into, in program order.
     pub fn adjacent_stores(
         &mut self,
@@ -294,7 +294,7 @@ impl Opportunities<'_, '_, '_> {
             return Some(self.parted(inst));
         }
         let plain = planted!(Bug::StoresOverFences)
-            || self.quiet(trace).but_for_stores(last, store.access.inst);
+            || self.side_effect_free(trace).but_for_stores(last, store.access.inst);
         (!plain).then(|| self.parted(&flow.insts[store.access.inst as usize]))
     }
 

@@ -34,7 +34,7 @@ pub struct LaneClaim {
     /// Whether only its lower 32 bits count.
     pub low: bool,
     /// Whether the source lane's value must be larger by the distance in lanes, not the same.
-    pub grows: bool,
+    pub stride_one: bool,
     /// The block in which the register has got the value that is meant.
     pub block: BlockId,
     /// The instruction that wrote it; without one it is the value from the block's start on.
@@ -47,7 +47,7 @@ pub struct LaneClaim {
 #[derive(Debug)]
 pub(super) struct Alike {
     /// The claims, in the order of the registers.
-    pub asked: Vec<LaneClaim>,
+    pub runtime_checked: Vec<LaneClaim>,
     terms: FxHashMap<TermId, TermId>,
     done: RefCell<Substitution>,
 }
@@ -64,8 +64,11 @@ impl Alike {
         address: TermId,
         place: Option<LoopId>,
     ) -> Option<Alike> {
-        let mut alike =
-            Alike { asked: Vec::new(), terms: FxHashMap::default(), done: RefCell::default() };
+        let mut alike = Alike {
+            runtime_checked: Vec::new(),
+            terms: FxHashMap::default(),
+            done: RefCell::default(),
+        };
         let mut open: SmallVec<[TermId; 8]> = SmallVec::from_slice(&[address]);
         let mut looked = 0;
         while let Some(term) = open.pop() {
@@ -79,8 +82,8 @@ impl Alike {
             {
                 continue;
             }
-            if let Some(asked) = held.of(trace, flow, term) {
-                alike.ask(trace, &flow.loops, shifter, (term, asked), place)?;
+            if let Some(runtime_checked) = held.of(trace, flow, term) {
+                alike.ask(trace, &flow.loops, shifter, (term, runtime_checked), place)?;
                 continue;
             }
             match trace.arena.node(term) {
@@ -90,8 +93,8 @@ impl Alike {
                 _ => return None,
             }
         }
-        alike.asked.sort_unstable();
-        (!alike.asked.is_empty()).then_some(alike)
+        alike.runtime_checked.sort_unstable();
+        (!alike.runtime_checked.is_empty()).then_some(alike)
     }
 
     /// Asks about a register that holds a term.
@@ -100,18 +103,18 @@ impl Alike {
         trace: &mut KernelTrace,
         loops: &LoopForest,
         shifter: &Shifter,
-        (term, asked): (TermId, LaneClaim),
+        (term, runtime_checked): (TermId, LaneClaim),
         place: Option<LoopId>,
     ) -> Option<()> {
-        if self.asked.len() == MAX_REGISTERS {
+        if self.runtime_checked.len() == MAX_REGISTERS {
             return None;
         }
         let ways = ways(trace, term);
         let growth = sampling::growth(trace, loops, shifter, &ways, place)?;
-        let grows = growth == Growth::ByOne;
+        let stride_one = growth == Growth::ByOne;
         let width = trace.arena.width(term);
         let info = SymbolInfo {
-            kind: SymbolKind::Alike(term, grows),
+            kind: SymbolKind::Alike(term, stride_one),
             width,
             dependence: match growth {
                 Growth::ByOne => LaneDependence::Consecutive,
@@ -122,7 +125,7 @@ impl Alike {
         let range: Range = trace.arena.range(term);
         let symbol = trace.symbols.term(&mut trace.arena, info, range);
         self.terms.insert(term, symbol);
-        self.asked.push(LaneClaim { grows, ..asked });
+        self.runtime_checked.push(LaneClaim { stride_one, ..runtime_checked });
         Some(())
     }
 
@@ -165,19 +168,19 @@ fn registers(trace: &mut KernelTrace, flow: &Flow<'_, '_>) -> FxHashMap<TermId, 
             continue;
         }
         let bits = trace.arena.width(held.value);
-        let asked = LaneClaim {
+        let runtime_checked = LaneClaim {
             register: held.register,
             bits,
             low: false,
-            grows: false,
+            stride_one: false,
             block: held.block,
             inst: held.inst,
             settled: held.settled,
         };
-        found.entry(held.value).or_insert(asked);
+        found.entry(held.value).or_insert(runtime_checked);
         if bits == 64 {
             let low = trace.arena.extract(held.value, 0, 32);
-            found.entry(low).or_insert(LaneClaim { low: true, ..asked });
+            found.entry(low).or_insert(LaneClaim { low: true, ..runtime_checked });
         }
     }
     found
@@ -193,7 +196,7 @@ fn ways(trace: &mut KernelTrace, term: TermId) -> SmallVec<[TermId; 4]> {
             Node::Symbol(symbol) => match symbols.info(symbol) {
                 SymbolInfo {
                     kind: SymbolKind::JoinValue(..),
-                    dependence: LaneDependence::Fed(feeds),
+                    dependence: LaneDependence::DependsOn(feeds),
                     width,
                     ..
                 } => Some(feeds.iter().copied().filter(|feed| arena.width(*feed) == *width)),

@@ -28,7 +28,7 @@ const MAX_BETWEEN: usize = 64;
 /// Stores on the way from a source to a load that are not shown to leave its bytes alone, and that may be
 /// compared with it at run time.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct RuntimeChecks {
     /// How many may be.
     most: usize,
     /// Those that were met.
@@ -46,10 +46,10 @@ pub struct StoreApart {
     pub margin: i64,
 }
 
-impl Asked {
+impl RuntimeChecks {
     /// The maximum number of stores that are compared at run time.
-    pub(super) fn up_to(most: usize) -> Asked {
-        Asked { most, stores: Vec::new() }
+    pub(super) fn up_to(most: usize) -> RuntimeChecks {
+        RuntimeChecks { most, stores: Vec::new() }
     }
 }
 
@@ -81,7 +81,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
-        asked: &mut Asked,
+        runtime_checked: &mut RuntimeChecks,
     ) -> Result<(), Refusal> {
         let (a, b) = (&trace.accesses[from.access], &trace.accesses[to.access]);
         let (block_a, block_b) = (a.block, b.block);
@@ -94,9 +94,9 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         }
         if block_a == block_b {
             let part = from.inst + 1..to.inst;
-            return self.scan(trace, prover, (from, to), block_a, part, asked);
+            return self.scan(trace, prover, (from, to), block_a, part, runtime_checked);
         }
-        self.scan(trace, prover, (from, to), block_a, from.inst + 1..u32::MAX, asked)?;
+        self.scan(trace, prover, (from, to), block_a, from.inst + 1..u32::MAX, runtime_checked)?;
         let mut whole_destination = false;
         let between = match planted!(Bug::OnePath) {
             true => Vec::new(),
@@ -104,11 +104,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         };
         for block in between {
             whole_destination |= block == block_b;
-            self.scan(trace, prover, (from, to), block, 0..u32::MAX, asked)?;
+            self.scan(trace, prover, (from, to), block, 0..u32::MAX, runtime_checked)?;
         }
         match whole_destination {
             true => Ok(()),
-            false => self.scan(trace, prover, (from, to), block_b, 0..to.inst, asked),
+            false => self.scan(trace, prover, (from, to), block_b, 0..to.inst, runtime_checked),
         }
     }
 
@@ -168,15 +168,15 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         if read_only(from) || read_only(to) || planted!(Bug::BranchForgets) {
             return Ok(common);
         }
-        let asked = &mut Asked::default();
-        self.scan(trace, prover, (from, to), a, from.inst + 1..u32::MAX, asked)?;
+        let runtime_checked = &mut RuntimeChecks::default();
+        self.scan(trace, prover, (from, to), a, from.inst + 1..u32::MAX, runtime_checked)?;
         let mut whole_destination = false;
         for &block in &behind[1..] {
             whole_destination |= block == b;
-            self.scan(trace, prover, (from, to), block, 0..u32::MAX, asked)?;
+            self.scan(trace, prover, (from, to), block, 0..u32::MAX, runtime_checked)?;
         }
         if !whole_destination {
-            self.scan(trace, prover, (from, to), b, 0..to.inst, asked)?;
+            self.scan(trace, prover, (from, to), b, 0..to.inst, runtime_checked)?;
         }
         Ok(common)
     }
@@ -236,7 +236,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         (from, to): (&Load, &Load),
         block: BlockId,
         part: Range<u32>,
-        asked: &mut Asked,
+        runtime_checked: &mut RuntimeChecks,
     ) -> Result<(), Refusal> {
         // A block's accesses stand in the order of its instructions.
         let killers = &self.killers[block];
@@ -252,11 +252,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             trace.arena.charge(4);
             if let Some(what) = self.kills(trace, prover, index, from, to) {
                 let refusal = Refusal::Between(what, self.line(inst));
-                if asked.stores.len() == asked.most {
+                if runtime_checked.stores.len() == runtime_checked.most {
                     return Err(refusal);
                 }
                 let store = self.can_be_asked(trace, prover, index, from, to);
-                asked.stores.push(store.ok_or(refusal)?);
+                runtime_checked.stores.push(store.ok_or(refusal)?);
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::adjacent_stores::{PlainStore, is_apart, is_observed};
 use super::carried::address_base;
 use super::eligible::Load;
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
 use crate::cfg::{Arg, Base, BlockId, RegisterId};
@@ -113,7 +113,7 @@ struct Accesses {
     stores: FxHashMap<u32, PlainStore>,
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The groups that the function's loads fall into, in program order; without those that wait for nothing.
     pub fn batched(&mut self, trace: &mut KernelTrace) -> Vec<Batched> {
         if self.options.strict || self.observes_lanes || self.is_irreducible() {
@@ -180,7 +180,7 @@ impl Opportunities<'_, '_, '_> {
             }
         };
         for at in start..end {
-            let parted = at > from && !self.quiet(trace).in_one_piece(at - 1, at);
+            let parted = at > from && !self.side_effect_free(trace).in_one_piece(at - 1, at);
             if parted {
                 close(from..at);
                 from = at;

@@ -1,9 +1,9 @@
-//! Which of the loads that are offered as sources may hold what a load reads: by the outlines of their addresses, or
+//! Which of the loads that are offered as sources may hold what a load reads: by the base addresses of their addresses, or
 //! where that shows nothing, by evaluating both. Nothing is proved here.
 
-use super::distance::{Outline, outline};
+use super::distance::{BaseAddress, base_address};
 use super::eligible::Load;
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::pieces::displacements;
 use super::sampling::{Fingerprint, distances};
 use super::sources::{Candidate, Source};
@@ -12,15 +12,15 @@ use crate::emulate::KernelTrace;
 /// Bytes of the longest load; no element is further from the load's address.
 const MAX_BYTES: i64 = 64;
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// Offers a load as a source for those that come behind it.
     pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
         self.narrowest = self.narrowest.min(load.elements[0].ty.bits());
-        let at = outline(&mut trace.arena, load.address);
+        let at = base_address(&mut trace.arena, load.address);
         let place = self.place(trace, &load);
         let loops = &self.prover.flow.loops;
         let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
-        let next = outline(&mut trace.arena, next);
+        let next = base_address(&mut trace.arena, next);
         let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
         let group = self.groups.entry(at.key).or_default();
         group.by_constant.entry(at.constant).or_default().push(self.sources.len());
@@ -28,7 +28,7 @@ impl Opportunities<'_, '_, '_> {
         // (In rows lanes mostly read elements that lie one after the other.)
         let reach = if stride.is_none() { 31 * MAX_BYTES } else { reach };
         group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
-        self.sources.push(Source { load, outline: at, stride, rows: None, fingerprint: None });
+        self.sources.push(Source { load, base_address: at, stride, rows: None, fingerprint: None });
     }
 
     /// Takes back all offers, for another choice among the same loads.
@@ -41,8 +41,8 @@ impl Opportunities<'_, '_, '_> {
 
     /// The sources that may hold what a load reads, nearest lane first. Nothing is proved yet.
     pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
-        let at = outline(&mut trace.arena, load.address);
-        let mut candidates = self.by_outline(trace, at, load);
+        let at = base_address(&mut trace.arena, load.address);
+        let mut candidates = self.by_base_address(trace, at, load);
         if candidates.is_empty() {
             candidates = self.by_sampling(trace, load);
         }
@@ -60,8 +60,13 @@ impl Opportunities<'_, '_, '_> {
         self.narrowest
     }
 
-    /// Sources of the same outline at a whole number of lanes, element by element.
-    fn by_outline(&mut self, trace: &mut KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
+    /// Sources of the same base address at a whole number of lanes, element by element.
+    fn by_base_address(
+        &mut self,
+        trace: &mut KernelTrace,
+        at: BaseAddress,
+        load: &Load,
+    ) -> Vec<Candidate> {
         let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
         let mut found = Vec::new();
         let place = self.place(trace, load);
@@ -71,8 +76,10 @@ impl Opportunities<'_, '_, '_> {
             trace.arena.charge(2);
             let source = &mut self.sources[index];
             for displacement in displacements(&source.load, load) {
-                let bytes =
-                    at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
+                let bytes = at
+                    .constant
+                    .wrapping_sub(source.base_address.constant)
+                    .wrapping_sub(displacement);
                 let in_rows = bytes != 0 && source.stride.is_none();
                 let stride = match source.stride {
                     None if in_rows => {

@@ -1,8 +1,8 @@
 //! Candidate distances: addresses up to 32-bit wrap-around.
 //!
 //! `base + 4*sext(i + 1)` and `base + 4*sext(i) + 4` are the same address unless `i + 1` wraps
-//! around. Taking constants out of extended sums gives an *outline* by which loads are grouped; a
-//! distance found from outlines is only a guess and is proved afterwards.
+//! around. Taking constants out of extended sums gives a *base address* by which loads are grouped; a
+//! distance found from base addresses is only a guess and is proved afterwards.
 
 use smallvec::SmallVec;
 
@@ -10,7 +10,7 @@ use crate::expr::{Arena, Node, TermId, to_signed};
 
 /// An address without constants, and the constant that it would have without wrap-around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Outline {
+pub(super) struct BaseAddress {
     /// The address with all constants taken out.
     pub key: TermId,
     /// The sum of the constants taken out, in bytes.
@@ -18,9 +18,9 @@ pub(super) struct Outline {
 }
 
 /// Takes the constants out of an address, once for each.
-pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
+pub(super) fn base_address(arena: &mut Arena, address: TermId) -> BaseAddress {
     if let Some((key, constant)) = arena.split_known(address) {
-        return Outline { key, constant };
+        return BaseAddress { key, constant };
     }
     let width = arena.width(address);
     let (constant, addends) = arena.linear_parts(address);
@@ -35,9 +35,9 @@ pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
     // Rebuilding an extension may produce a constant.
     let left = arena.constant_part(key);
     let key = arena.add_constant(key, left.wrapping_neg());
-    let outline = Outline { key, constant: to_signed(total.wrapping_add(left), width) };
-    arena.remember_split(address, (outline.key, outline.constant));
-    outline
+    let base_address = BaseAddress { key, constant: to_signed(total.wrapping_add(left), width) };
+    arena.remember_split(address, (base_address.key, base_address.constant));
+    base_address
 }
 
 /// An extended sum without its constant, and the constant.

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::distance::outline;
+use super::distance::base_address;
 use super::eligible::{MAX_ADDRESS, OWN_REGISTERS};
 use super::shift::Shifter;
 use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
@@ -59,7 +59,8 @@ pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) ->
     }
     let place = loops.innermost(trace.accesses[index].block);
     let next = Shifter::new().shift(trace, loops, address, 1, place);
-    let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
+    let (here, next) =
+        (base_address(&mut trace.arena, address), base_address(&mut trace.arena, next));
     (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }
 

@@ -1,14 +1,14 @@
 //! Loads whose bytes several other loads have read: a vector after its elements, a word after its bytes.
 //!
-//! In: a load that no single load can stand for. Out: an [`Opportunity`] whose pieces come from several
+//! In: a load that no single load can stand for. Out: an [`LegalReuse`] whose pieces come from several
 //! loads, all at one distance in lanes, if each part of the load may be taken from one of them under guards
 //! that are of the warp or of this lane's index.
 
 use std::collections::BTreeSet;
 
 use super::eligible::{Element, Load};
-use super::opportunities::Opportunities;
-use super::opportunity::{Guards, Opportunity};
+use super::legal_reuse::{Guards, LegalReuse};
+use super::legality::Legality;
 use super::pieces::{Part, Piece};
 use super::refusal::Refusal;
 use super::sources::Candidate;
@@ -18,8 +18,8 @@ use crate::ptx::ScalarType;
 /// The most parts that are looked for, each by itself.
 const MAX_PARTS: usize = 8;
 
-impl Opportunities<'_, '_, '_> {
-    /// The opportunity to put a load together from others that are at most `most` lanes away.
+impl Legality<'_, '_, '_> {
+    /// The legal reuse to put a load together from others that are at most `most` lanes away.
     ///
     /// # Errors
     /// Why the nearest loads that together have read its bytes may not stand for it.
@@ -28,7 +28,7 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         load: &Load,
         most: u32,
-    ) -> Result<Opportunity, Refusal> {
+    ) -> Result<LegalReuse, Refusal> {
         let first = part_of(load, load.elements[0]);
         if load.elements.len() == 1 && halves(&first.elements[0]).is_none() {
             return Err(Refusal::NoPartner);
@@ -92,8 +92,8 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         load: &Load,
         parts: &[(Load, Vec<Candidate>)],
-    ) -> Result<Opportunity, Refusal> {
-        let mut merged: Option<Opportunity> = None;
+    ) -> Result<LegalReuse, Refusal> {
+        let mut merged: Option<LegalReuse> = None;
         let mut taken: Vec<Part> = Vec::new();
         for (part, candidates) in parts {
             let mut refusal = Refusal::NoPartner;
@@ -127,7 +127,7 @@ impl Opportunities<'_, '_, '_> {
             Some(Piece::new(*element, parts))
         });
         let pieces = pieces.collect::<Option<Vec<_>>>().ok_or(Refusal::NoPartner)?;
-        merged.map(|all| Opportunity { pieces, ..all }).ok_or(Refusal::NoPartner)
+        merged.map(|all| LegalReuse { pieces, ..all }).ok_or(Refusal::NoPartner)
     }
 }
 

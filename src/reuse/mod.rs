@@ -1,14 +1,13 @@
 //! Finds loads whose value a register already holds, in the same lane or in another.
 //!
-//! In: the control flow and memory trace of one function. Out, through [`Opportunities`]: for a pair of
+//! In: the control flow and memory trace of one function. Out, through [`Legality`]: for a pair of
 //! loads whether one may take its value from the other, at which lane distance and under which guards, or
-//! the [`Refusal`] that forbids it. Nothing is chosen here, and nothing is edited. Every opportunity rests
+//! the [`Refusal`] that forbids it. Nothing is chosen here, and nothing is edited. Every legal reuse rests
 //! on a proof, by normal form, by the path condition or by the solver; what cannot be proved becomes a
 //! guard that is checked at run time, or a refusal.
 //!
 //! Beside loads, [`shared`] has the arrays in shared memory, and where else their bytes may be.
 
-mod adjacent;
 mod adjacent_stores;
 mod alignment;
 mod alike;
@@ -21,20 +20,20 @@ mod eligible;
 mod facts;
 mod function;
 mod gathered;
-mod opportunities;
-mod opportunity;
+mod legal_reuse;
+mod legality;
 mod overwritten;
 mod pieces;
 mod prove;
-mod quiet;
 mod refusal;
 mod restriction;
-mod rows;
 mod sampling;
-mod shape;
 pub mod shared;
 mod shift;
+mod side_effect_free;
 mod sources;
+mod stencil_group;
+mod stencil_shape;
 mod steps;
 mod stored;
 mod stride;
@@ -43,27 +42,28 @@ mod sums;
 pub mod transposition;
 mod twice;
 mod under;
+mod vector_group;
 mod whole;
 
-pub use adjacent::Adjacent;
 pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
 pub use alignment::{MAX_VECTOR_SM_100, Multiple};
 pub use alike::LaneClaim;
 pub use availability::StoreApart;
 pub use batched::{Addend, Batched, Distance, MovedLoad};
-pub use carried::{Carried, SameAddress, Slice, Start, Tested};
+pub use carried::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use function::lane_stride;
-pub use opportunities::Opportunities;
-pub use opportunity::{Guards, Opportunity, Options};
+pub use legal_reuse::{Guards, LegalReuse, Options};
+pub use legality::Legality;
 pub use overwritten::Overwritten;
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
-pub use quiet::Quiet;
-pub use refusal::{Assumed, Limit, Refusal, Unpaid};
-pub use rows::Row;
-pub use shape::{Cell, Form, Tap, Value};
+pub use refusal::{Assumed, Limit, Refusal, Unprofitable};
+pub use side_effect_free::SideEffectFree;
+pub use stencil_group::StencilGroup;
+pub use stencil_shape::{Cell, StencilShape, Tap, Value};
 pub use steps::AddressStep;
-pub use stored::{StoredValue, StructStores};
+pub use stored::{StoredValue, TransposeStores};
 pub use stride::{Stride, Strides};
-pub use structs::{STRUCT_WORDS, StructLoads};
+pub use structs::{STRUCT_WORDS, TransposeLoads};
+pub use vector_group::VectorGroup;

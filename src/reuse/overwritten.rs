@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::adjacent_stores::{PlainStore, is_apart};
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::refusal::Refusal;
 use super::steps::{AddressStep, Steps};
 use crate::cfg::{Arg, Base, BlockId};
@@ -45,7 +45,7 @@ pub struct TestedLoad {
     pub bytes: i64,
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The groups that the function's stores fall into, in program order.
     pub fn overwritten(&mut self, trace: &mut KernelTrace) -> Vec<Overwritten> {
         if self.options.strict || self.observes_lanes || self.is_irreducible() {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::alike::{Alike, Held};
-use super::distance::{Extension, Obligation, equal_without_wrap, outline, possible_values};
+use super::distance::{Extension, Obligation, base_address, equal_without_wrap, possible_values};
 use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
@@ -115,8 +115,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         place: Option<LoopId>,
     ) -> Option<i64> {
         let next = self.shifter.shift(trace, &self.flow.loops, address, 1, place);
-        let here = outline(&mut trace.arena, address);
-        let next = outline(&mut trace.arena, next);
+        let here = base_address(&mut trace.arena, address);
+        let next = base_address(&mut trace.arena, next);
         (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
     }
 

@@ -89,7 +89,7 @@ pub enum Refusal {
     /// What was chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
-    ByNameOnly(Unpaid),
+    ByNameOnly(Unprofitable),
     /// Something of the collective itself keeps it.
     Collective,
     /// A legal replacement by this strategy was not asked for.
@@ -97,7 +97,7 @@ pub enum Refusal {
     /// The assembler takes the value of the load on this line itself.
     AssemblerDoesIt(u32),
     /// A legal replacement takes no fewer cycles than the load.
-    DoesNotPay(Unpaid),
+    DoesNotPay(Unprofitable),
 }
 
 /// What decided that a legal replacement does not pay.
@@ -161,15 +161,15 @@ impl fmt::Display for Limit {
 
 /// The legal replacement that was left alone, both costs, and what decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unpaid {
+pub struct Unprofitable {
     /// The strategy's word.
     pub possible: &'static str,
     /// Compute capability, 80 for `sm_80`.
     pub architecture: u32,
     /// The cost of the strategy, in hundredths of a cycle per warp.
-    pub cost: u32,
+    pub cost_after: u32,
     /// The cost of the load, in hundredths of a cycle per warp.
-    pub kept: u32,
+    pub cost_before: u32,
     /// The loads that both costs are of: more than one for a vector.
     pub loads: u32,
     /// What decided.
@@ -196,10 +196,10 @@ impl fmt::Display for Assumed {
     }
 }
 
-impl Unpaid {
+impl Unprofitable {
     /// The cost of the strategy for one load, in hundredths of a cycle per warp.
     pub fn each(&self) -> u32 {
-        self.cost / self.loads.max(1)
+        self.cost_after / self.loads.max(1)
     }
 }
 
@@ -359,29 +359,36 @@ impl fmt::Display for Refusal {
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may be duplicated for other loads")
             }
-            Refusal::ByNameOnly(Unpaid { possible, architecture, cost, kept, .. }) => {
-                let (cost, kept) = (f64::from(*cost) / 100.0, f64::from(*kept) / 100.0);
-                write!(
-                    f,
-                    "`{possible}` has to be asked for by name; by the model for sm_{architecture} it takes {cost} \
-                     cycles against {kept}"
-                )
-            }
-            Refusal::DoesNotPay(Unpaid {
+            Refusal::ByNameOnly(Unprofitable {
                 possible,
                 architecture,
-                cost,
-                kept,
+                cost_after,
+                cost_before,
+                ..
+            }) => {
+                let (cost_after, cost_before) =
+                    (f64::from(*cost_after) / 100.0, f64::from(*cost_before) / 100.0);
+                write!(
+                    f,
+                    "`{possible}` has to be asked for by name; by the model for sm_{architecture} it takes {cost_after} \
+                     cycles against {cost_before}"
+                )
+            }
+            Refusal::DoesNotPay(Unprofitable {
+                possible,
+                architecture,
+                cost_after,
+                cost_before,
                 loads,
                 limit,
                 assumed,
             }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
-                let (cost, kept) = (cycles(cost), cycles(kept));
+                let (cost_after, cost_before) = (cycles(cost_after), cycles(cost_before));
                 write!(
                     f,
-                    "does not pay on sm_{architecture}: `{possible}` {cost} cycle{} against {kept}",
-                    if cost == 1.0 { "" } else { "s" }
+                    "does not pay on sm_{architecture}: `{possible}` {cost_after} cycle{} against {cost_before}",
+                    if cost_after == 1.0 { "" } else { "s" }
                 )?;
                 if *loads > 1 {
                     write!(f, " for {loads} loads")?;

@@ -37,7 +37,7 @@ impl Likely {
                 match (&info.kind, &info.dependence) {
                     (
                         SymbolKind::JoinValue(..) | SymbolKind::LoopValue(..),
-                        LaneDependence::Fed(ways),
+                        LaneDependence::DependsOn(ways),
                     ) => ways[0],
                     _ => term,
                 }

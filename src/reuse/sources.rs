@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::alike::Alike;
-use super::distance::Outline;
+use super::distance::BaseAddress;
 use super::eligible::Load;
 use super::sampling::Fingerprint;
 
 /// A load whose registers may be read.
 pub(super) struct Source {
     pub(super) load: Load,
-    pub(super) outline: Outline,
-    /// Bytes from lane to lane, if the outline shows it.
+    pub(super) base_address: BaseAddress,
+    /// Bytes from lane to lane, if the base address shows it.
     pub(super) stride: Option<i64>,
     /// The registers that lanes are asked about if it does not, and the bytes from lane to lane then.
     pub(super) rows: Option<Option<(Rc<Alike>, i64)>>,
     pub(super) fingerprint: Option<Fingerprint>,
 }
 
-/// Sources of one outline.
+/// Sources of one base address.
 #[derive(Default)]
 pub(super) struct Group {
-    /// The sources, by the constant of their outlines.
+    /// The sources, by the constant of their base addresses.
     pub(super) by_constant: BTreeMap<i64, Vec<usize>>,
     /// How far from a load's constant that of a partner can be.
     pub(super) reach: i64,

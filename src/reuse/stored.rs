@@ -1,15 +1,15 @@
 //! Stores of structs: every lane stores all words of a struct of its own, one struct behind the other, so that
 //! the warp's lanes could as well give each other the words and store consecutive ones.
 //!
-//! In: the trace of one function. Out: [`StructStores`]. What is proved of the addresses is what is proved of
+//! In: the trace of one function. Out: [`TransposeStores`]. What is proved of the addresses is what is proved of
 //! loads ([`super::structs`]). Stores are moved to the place of the last of them, so nothing between the first
 //! and the last may notice: there is nothing but arithmetic, and loads of other bytes. And no word of a struct
 //! is left out, since nobody may write there.
 
-use super::distance::outline;
+use super::distance::base_address;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
-use super::opportunities::Opportunities;
-use super::opportunity::Options;
+use super::legal_reuse::Options;
+use super::legality::Legality;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::structs::{Member, Run};
@@ -40,7 +40,7 @@ pub struct StoredField {
 
 /// The stores of all words of a struct by each lane.
 #[derive(Clone, Debug)]
-pub struct StructStores {
+pub struct TransposeStores {
     /// The stores in program order; all words are stored behind the last.
     pub fields: Vec<StoredField>,
     /// The block that they stand in.
@@ -71,9 +71,9 @@ struct Store {
     values: Vec<StoredValue>,
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The structs that the function's stores write, in program order.
-    pub fn struct_stores(&mut self, trace: &mut KernelTrace) -> Vec<StructStores> {
+    pub fn struct_stores(&mut self, trace: &mut KernelTrace) -> Vec<TransposeStores> {
         let Options { strict, .. } = self.options;
         if self.linear == Some(false) || self.narrow || self.observes_lanes || *strict {
             return Vec::new();
@@ -178,7 +178,7 @@ impl Opportunities<'_, '_, '_> {
         let access = &store.access;
         let Some(stride) = self.struct_stride(trace, access, word) else { return };
         let block = trace.accesses[access.access].block;
-        let at = outline(&mut trace.arena, access.address);
+        let at = base_address(&mut trace.arena, access.address);
         let (form, count) = ((at.key, stride), store.values.len() as i64);
         // Behind another store there is no other run to go on with.
         if let Some((run, stores)) = runs.last_mut()
@@ -186,7 +186,7 @@ impl Opportunities<'_, '_, '_> {
         {
             trace.arena.charge(2);
             let first = &run.members[0].load;
-            let from = outline(&mut trace.arena, first.address);
+            let from = base_address(&mut trace.arena, first.address);
             let bytes = at.constant.checked_sub(from.constant);
             if let Some(bytes) = bytes.filter(|bytes| bytes % word == 0)
                 && run.takes(bytes / word, count)
@@ -246,7 +246,7 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         run: &Run,
         stores: Vec<Store>,
-    ) -> StructStores {
+    ) -> TransposeStores {
         let range = run.range();
         let first = run.members[0].load.clone();
         let proved = match self.never_whole(trace, &first) {
@@ -265,7 +265,7 @@ impl Opportunities<'_, '_, '_> {
             word: (member.at - begin) as u32,
             values: store.values,
         });
-        StructStores {
+        TransposeStores {
             fields: fields.collect(),
             block: run.block,
             request: first,

@@ -159,7 +159,7 @@ impl<'a> Strides<'a> {
     fn is_loaded(&self, symbol: SymbolId) -> bool {
         let KernelTrace { arena, symbols, .. } = self.trace;
         let fed = |symbol: SymbolId| match &symbols.info(symbol).dependence {
-            LaneDependence::Fed(terms) => terms.clone(),
+            LaneDependence::DependsOn(terms) => terms.clone(),
             _ => Vec::new(),
         };
         let mut seen = FxHashSet::default();

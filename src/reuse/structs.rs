@@ -1,16 +1,16 @@
 //! Loads of structs: every lane loads all words of a struct of its own, one struct behind the other, so that
 //! the warp's lanes could as well load consecutive words and give them to each other.
 //!
-//! In: loads of one block that may take part. Out: [`StructLoads`]. Let a lane's struct begin at the address
+//! In: loads of one block that may take part. Out: [`TransposeLoads`]. Let a lane's struct begin at the address
 //! `X(L)`. It is proved, up to checks at run time, that `X(L + n)` is n structs further on, for every n by
 //! which two lanes of a warp can be apart. So the structs of a warp are one piece of memory of which every
 //! byte is read, and which bytes a lane reads does not matter where the whole warp is there: that is tested.
 
 use std::ops::Range;
 
-use super::distance::outline;
+use super::distance::base_address;
 use super::eligible::Load;
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::twice::Region;
@@ -33,7 +33,7 @@ pub struct Field {
 
 /// The loads of all words of a struct by each lane.
 #[derive(Clone, Debug)]
-pub struct StructLoads {
+pub struct TransposeLoads {
     /// The loads in program order; all words are loaded in the place of the first.
     pub fields: Vec<Field>,
     /// The block that they stand in.
@@ -56,7 +56,7 @@ pub struct StructLoads {
 /// Accesses that may become a struct.
 pub(super) struct Run {
     pub block: BlockId,
-    /// The outline of the addresses, and the bytes from lane to lane.
+    /// The base address, and the bytes from lane to lane.
     pub form: (TermId, i64),
     /// Bytes of a word.
     pub word: i64,
@@ -107,10 +107,10 @@ impl Run {
     }
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The structs that some loads, in program order, read. A load reads one struct at most. Structs of
     /// one `place` are tested for together.
-    pub fn structs(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<StructLoads> {
+    pub fn structs(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<TransposeLoads> {
         let mut runs: Vec<Run> = Vec::new();
         if self.linear != Some(false) && !self.narrow && !self.observes_lanes {
             for load in loads {
@@ -134,7 +134,7 @@ impl Opportunities<'_, '_, '_> {
             is_whole
         });
         runs.sort_by_key(|run| run.range().start);
-        let mut found: Vec<StructLoads> = Vec::new();
+        let mut found: Vec<TransposeLoads> = Vec::new();
         let mut region = Region::default();
         for run in runs {
             let make = |this: &mut Self, trace: &mut KernelTrace, place| {
@@ -165,12 +165,12 @@ impl Opportunities<'_, '_, '_> {
         }
         let block = trace.accesses[load.access].block;
         let count = load.elements.len() as i64;
-        let at = outline(&mut trace.arena, load.address);
+        let at = base_address(&mut trace.arena, load.address);
         let form = (at.key, stride);
         for run in runs.iter_mut().rev().filter(|run| (run.block, run.form) == (block, form)) {
             trace.arena.charge(2);
             let first = run.members[0].load.clone();
-            let from = outline(&mut trace.arena, first.address);
+            let from = base_address(&mut trace.arena, first.address);
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
             let fits = bytes % word == 0
                 && run.word == word
@@ -224,7 +224,7 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         run: &Run,
         place: u32,
-    ) -> Option<StructLoads> {
+    ) -> Option<TransposeLoads> {
         let first = &run.members[0].load;
         if !self.has_address(first, place) {
             return None;
@@ -235,7 +235,7 @@ impl Opportunities<'_, '_, '_> {
             .members
             .iter()
             .map(|member| Field { load: member.load.clone(), word: (member.at - begin) as u32 });
-        Some(StructLoads {
+        Some(TransposeLoads {
             fields: fields.collect(),
             block: run.block,
             place,

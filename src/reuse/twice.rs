@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 
@@ -13,7 +13,7 @@ use crate::emulate::KernelTrace;
 #[derive(Default)]
 pub(super) struct Region(Option<(BlockId, Range<u32>)>);
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// What `make` makes of a group of loads whose instructions are `range`, given the instruction in front of
     /// which is tested for it: the one of the groups before, or else its own first one, if that is not in code
     /// that is duplicated already. Groups come by their first instructions.
@@ -26,7 +26,7 @@ impl Opportunities<'_, '_, '_> {
     ) -> Option<T> {
         let known = region.0.clone().filter(|(other, _)| *other == block).map(|(_, known)| known);
         if let Some(known) = &known
-            && self.quiet(trace).between(known.end - 1, range.start)
+            && self.side_effect_free(trace).between(known.end - 1, range.start)
             && let Some(made) = make(self, trace, known.start)
         {
             region.0 = Some((block, known.start..known.end.max(range.end)));

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use rustc_hash::FxHashMap;
 
 use super::condition::WarpTest;
-use super::replacement::{AskedRegister, Replacement};
+use super::replacement::{CheckedRegister, Replacement};
 use crate::cfg::{BlockId, RegisterId};
 use crate::isa::Qualifier::{Eq, Ge, Lt};
 use crate::isa::ScalarType::{self, S32, S64, U32};
@@ -31,7 +31,7 @@ enum Check {
     /// This lane has executed the source load.
     OwnExecuted(String),
     /// The lane so many lanes further up has the register's value that its address was made from.
-    SameRow(AskedRegister, i32),
+    SameIndex(CheckedRegister, i32),
 }
 
 /// A chain of checks, each joined to the one before: the block, whether it starts from the warp being
@@ -130,8 +130,11 @@ impl<'p> Checks<'p> {
             });
         }
         if !planted!(Bug::RowNotAsked) {
-            let asked = replacement.same_row.iter();
-            checks.extend(asked.map(|asked| Check::SameRow(asked.clone(), delta)));
+            let runtime_checked = replacement.same_index.iter();
+            checks.extend(
+                runtime_checked
+                    .map(|runtime_checked| Check::SameIndex(runtime_checked.clone(), delta)),
+            );
         }
         let key = (block, guards.whole_warp, checks);
         let in_range = match self.usable.get(&(key.clone(), delta)) {
@@ -273,8 +276,8 @@ impl<'p> Checks<'p> {
             Check::AllActive(register, negated) | Check::OwnActive(register, negated) => {
                 (named(register), *negated)
             }
-            Check::SameRow(asked, delta) => {
-                return self.same_row(block, asked, *delta, before, setup);
+            Check::SameIndex(runtime_checked, delta) => {
+                return self.same_index(block, runtime_checked, *delta, before, setup);
             }
             Check::Linear => (self.linear.clone().map(String::from).unwrap_or_default(), false),
             Check::AllExecuted(name) | Check::OwnExecuted(name) => (name.clone(), false),
@@ -293,15 +296,15 @@ impl<'p> Checks<'p> {
 
     /// Computes the predicate that the lane `delta` lanes further up has the same value of a register, or
     /// the one that is larger by the distance.
-    fn same_row(
+    fn same_index(
         &mut self,
         block: BlockId,
-        asked: &AskedRegister,
+        runtime_checked: &CheckedRegister,
         delta: i32,
         before: Option<Reg>,
         setup: &mut Code,
     ) -> Reg {
-        let AskedRegister { name, bits, low, grows } = asked;
+        let CheckedRegister { name, bits, low, stride_one } = runtime_checked;
         let mask = self.mask(block);
         let asked_lane = if planted!(Bug::RowOtherSide) { -delta } else { delta };
         let (shuffle, way) = match asked_lane > 0 {
@@ -314,7 +317,7 @@ impl<'p> Checks<'p> {
         };
         let (ty, signed) = (ScalarType::b(bits), ScalarType::s(bits));
         let mut received = setup.shuffle(&mut self.fresh, (&own, bits), (shuffle, &way));
-        if *grows {
+        if *stride_one {
             let operands: [&dyn Display; 2] = [&received, &-asked_lane];
             received = setup.set(self.fresh.of(ty), op!(Add.(signed)), &operands);
         }

@@ -26,7 +26,7 @@ pub enum Condition {
     /// The lanes of a warp are there, and no index wraps around.
     Warp(WarpTest),
     /// Each lane's accesses are apart.
-    Apart {
+    NoAlias {
         /// The code of the test.
         setup: String,
         /// The predicate that holds where they are.

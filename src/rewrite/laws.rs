@@ -77,7 +77,7 @@
 //! # The same address
 //!
 //! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane, or compared in each**, not found for most. What
-//! evaluation or outlines suggest is a guess; what the solver does not finish is none. A comparison at run
+//! evaluation or base addresses suggest is a guess; what the solver does not finish is none. A comparison at run
 //! time (`B = A + N * s` in the lane itself) stands in for the proof only where `A` is proved to be a line in
 //! the lane's number, of `s` bytes from lane to lane, and a copy of the source's address register is made
 //! when the source is executed. Where `A` is none because of quotients, remainders or choices in it, the lane

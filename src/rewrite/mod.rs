@@ -30,4 +30,4 @@ pub use mention::{Draft, declaration, name};
 pub use mode::Mode;
 pub use names::Names;
 pub use plan::{KernelPlan, Part, Planner, Prepared, line_end};
-pub use replacement::{AskedRegister, Replacement, Transfer};
+pub use replacement::{CheckedRegister, Replacement, Transfer};

@@ -155,7 +155,7 @@ impl KernelPlan<'_> {
     pub fn checks(&self, mode: Mode) -> Checks<'_> {
         let tests = self.versions.iter().filter_map(|version| match &version.condition {
             Condition::Warp(test) => Some((test.block, &test.no_wrap[..])),
-            Condition::Multiples(_) | Condition::Apart { .. } => None,
+            Condition::Multiples(_) | Condition::NoAlias { .. } => None,
         });
         let parts = self.parts.iter().flat_map(|part| part.no_wrap(mode));
         let no_wraps: Vec<_> = parts.chain(tests).collect();

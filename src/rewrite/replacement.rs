@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::bytes::Assembly;
 use crate::cfg::BlockId;
-use crate::reuse::Opportunity;
+use crate::reuse::LegalReuse;
 
 /// One register that is filled from another one, in this or another lane.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ pub struct Replacement {
     pub transfers: Vec<Transfer>,
     /// Those that are put together from bytes.
     pub assembly: Assembly,
-    /// The opportunity that covers it: the source load, the distance and the guards.
-    pub covered: Opportunity,
+    /// The legal reuse that covers it: the source load, the distance and the guards.
+    pub covered: LegalReuse,
     /// If addresses are compared: the copy of the register that the source is addressed by, and what
     /// the register of the load's address must be above it.
     pub compared: Option<(String, i64)>,
@@ -45,12 +45,12 @@ pub struct Replacement {
     /// the source, or have stored to its bytes since.
     pub executed: Option<String>,
     /// The registers about which the lane that sends is asked.
-    pub same_row: Vec<AskedRegister>,
+    pub same_index: Vec<CheckedRegister>,
 }
 
 /// A register about which the lane that sends is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AskedRegister {
+pub struct CheckedRegister {
     /// Its name, or that of a copy made where it got its value.
     pub name: String,
     /// Its width in bits, 32 or 64.
@@ -58,5 +58,5 @@ pub struct AskedRegister {
     /// Whether only its lower 32 bits count.
     pub low: bool,
     /// Whether the other lane's value must be larger by the distance in lanes, not the same.
-    pub grows: bool,
+    pub stride_one: bool,
 }

@@ -27,7 +27,7 @@ pub(super) fn edits(
             Condition::Multiples(multiples) => {
                 (String::new(), tests.test(multiples, &mut checks.fresh).into())
             }
-            Condition::Apart { setup, holds } => (setup.clone(), holds.clone()),
+            Condition::NoAlias { setup, holds } => (setup.clone(), holds.clone()),
             Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
             Condition::Warp(test) if planted!(Bug::NoAlignmentTest) => warp(test, None, checks),
             Condition::Warp(test) => {
@@ -38,7 +38,7 @@ pub(super) fn edits(
         let [old, join] = checks.fresh.labels();
         let wait = match &version.condition {
             Condition::Warp(test) => wait(test, plan, checks),
-            Condition::Multiples(_) | Condition::Apart { .. } => String::new(),
+            Condition::Multiples(_) | Condition::NoAlias { .. } => String::new(),
         };
         let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
         edits.push(Draft::insert(version.range.start, branch));

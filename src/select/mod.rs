@@ -13,7 +13,7 @@ use crate::emulate::{Effect, KernelTrace, effect};
 use crate::patterns::{self, Accesses, Finder, Pattern};
 use crate::ptx::{Function, StateSpace};
 use crate::reuse::shared::{self, Surroundings};
-use crate::reuse::{Opportunities, Refusal};
+use crate::reuse::{Legality, Refusal};
 use crate::source::SourceFile;
 
 pub use crate::patterns::{Group, Options};
@@ -105,13 +105,13 @@ pub fn decide(
     let mut loads: Vec<usize> =
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
-    let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
+    let mut legality = Legality::new(source, function, flow, trace, legal);
     let arrays = |trace: &mut KernelTrace| shared::arrays((source, around), function, flow, trace);
-    let mut found = packing::best(options, |restriction| {
-        opportunities.take_back_offers();
-        let mut finder = Finder::new(&mut opportunities, options, &arrays, &loads, restriction);
+    let mut found = packing::best(options, |vetoes| {
+        legality.take_back_offers();
+        let mut finder = Finder::new(&mut legality, options, &arrays, &loads, vetoes);
         let is_searched = |pattern: &&&dyn Pattern| {
-            restriction.only.is_none_or(|only| pattern.strategies().contains(&only))
+            vetoes.only.is_none_or(|only| pattern.strategies().contains(&only))
         };
         for pattern in patterns::SEARCHED.iter().filter(is_searched) {
             pattern.find(&mut finder, trace);
@@ -122,7 +122,7 @@ pub fn decide(
         .iter()
         .map(|&index| {
             let access = &trace.accesses[index];
-            let kept = || found.kept.get(&access.inst).cloned().unwrap_or(Refusal::NoPartner);
+            let kept = || found.refusals.get(&access.inst).cloned().unwrap_or(Refusal::NoPartner);
             let claimed = found.claimed.get(&access.inst).copied();
             let verdict = claimed.map_or_else(|| Verdict::Kept(kept()), Verdict::Replaced);
             Finding { inst: access.inst, bytes: access.bytes(), verdict }

@@ -1,7 +1,7 @@
 //! Weighted set packing: which groups save most together.
 //!
 //! The patterns claim accesses one after the other, so a search is greedy: a group of an early pattern keeps accesses and blocks
-//! from larger groups of later ones. In: a search that obeys a [`Restriction`]. Out: the groups of the search that is
+//! from larger groups of later ones. In: a search that obeys a [`Vetoes`]. Out: the groups of the search that is
 //! predicted to save most. Each strategy is searched alone for the groups that it would claim, the heaviest set of groups that do
 //! not conflict is determined for each component of the conflict graph, and a last search vetoes the other groups. Of equal results the
 //! greedy one is taken.
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use petgraph::unionfind::UnionFind;
 
-use crate::patterns::{Accesses, Found, Group, Options, Restriction};
+use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
 use crate::strategies::StrategyName;
 
 /// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
@@ -51,8 +51,8 @@ impl Candidate {
 }
 
 /// The groups of the search that is predicted to save most.
-pub(super) fn best(options: &Options, mut search: impl FnMut(&Restriction) -> Found) -> Found {
-    let greedy = search(&Restriction::default());
+pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) -> Found {
+    let greedy = search(&Vetoes::default());
     let mut candidates: Vec<Candidate> = greedy.groups.iter().filter_map(Candidate::new).collect();
     if !options.strategies.are_weighed() || candidates.is_empty() {
         return greedy;
@@ -61,7 +61,7 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Restriction) -> Fo
     let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
     let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
     for name in options.strategies.names().filter(StrategyName::claims_memory).filter(is_hindered) {
-        let alone = search(&Restriction { only: Some(name), ..Restriction::default() });
+        let alone = search(&Vetoes { only: Some(name), ..Vetoes::default() });
         for candidate in alone.groups.iter().filter_map(Candidate::new) {
             if !candidates.iter().any(|known| known.is(&candidate)) {
                 candidates.push(candidate);
@@ -81,7 +81,7 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Restriction) -> Fo
             })
         })
         .collect();
-    let packed = search(&Restriction { vetoed, ..Restriction::default() });
+    let packed = search(&Vetoes { vetoed, ..Vetoes::default() });
     if saved(&packed, options) > saved(&greedy, options) { packed } else { greedy }
 }
 

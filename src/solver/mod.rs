@@ -330,7 +330,7 @@ impl Solver {
 
     /// The value that a predicate has wherever the assumptions hold, if it is always the same one and that
     /// shows without z3; `constants` are the terms of false and true.
-    pub fn settle(
+    pub fn known_value(
         &mut self,
         arena: &Arena,
         predicate: TermId,
@@ -456,14 +456,14 @@ impl Query {
         let mut satisfied = satisfied;
         if !satisfied {
             // A proof from assumptions that cannot hold would prove anything.
-            match self.settle(&premises, "satisfiable", self.limit) {
+            match self.run_query(&premises, "satisfiable", self.limit) {
                 SatResult::Unsat => return Answer::Refuted,
                 SatResult::Unknown => return Answer::Unknown,
                 SatResult::Sat => satisfied = !coarse.was_coarse(),
             }
         }
         premises.push(differ);
-        let proved = match self.settle(&premises, "equal", self.limit) {
+        let proved = match self.run_query(&premises, "equal", self.limit) {
             SatResult::Unsat if satisfied => return Answer::Proved,
             SatResult::Unsat => true,
             SatResult::Sat if !coarse.was_coarse() => return Answer::Refuted,
@@ -481,7 +481,7 @@ impl Query {
         let mut translator = Translator::new(arena, names);
         let (possible, differ) = translated(&mut translator, (a, b), assumptions);
         if !satisfied {
-            match self.settle(&possible, "exactly-satisfiable", exact) {
+            match self.run_query(&possible, "exactly-satisfiable", exact) {
                 SatResult::Sat if proved => return Answer::Proved,
                 SatResult::Sat => {}
                 SatResult::Unsat => return Answer::Refuted,
@@ -490,7 +490,7 @@ impl Query {
         }
         let mut premises = possible;
         premises.push(differ);
-        match self.settle(&premises, "exactly-equal", exact) {
+        match self.run_query(&premises, "exactly-equal", exact) {
             SatResult::Unsat => Answer::Proved,
             SatResult::Sat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
@@ -504,7 +504,7 @@ impl Query {
     }
 
     /// In z3's logic for such queries: its setup for all logics takes ten times longer.
-    fn settle(&mut self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
+    fn run_query(&mut self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
         let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_default();
         self.check(&solver, formulas, purpose, limit)
     }

@@ -270,7 +270,7 @@ impl<'a> Evaluator<'a> {
     fn merged(&mut self, symbol: SymbolId, term: TermId) -> Option<Value> {
         let Context { trace, loops, uniformity, .. } = self.context;
         let info = trace.symbols.info(symbol);
-        let LaneDependence::Fed(feeds) = &info.dependence else { return None };
+        let LaneDependence::DependsOn(feeds) = &info.dependence else { return None };
         let mut around = loops.around(info.created_in);
         let in_step = around.all(|id| uniformity.in_step[id]);
         let ready = !self.refuted.contains(&symbol) && self.nested < MAX_NESTED;
@@ -333,7 +333,7 @@ impl<'a> Evaluator<'a> {
     /// A symbol that is not uniform: where it comes from.
     fn origin(&mut self, symbol: SymbolId) -> Value {
         let info = self.context.trace.symbols.info(symbol);
-        let LaneDependence::Fed(feeds) = &info.dependence else {
+        let LaneDependence::DependsOn(feeds) = &info.dependence else {
             return match info.kind {
                 SymbolKind::Iteration(_) => Value::Unknown,
                 _ => Value::Data,

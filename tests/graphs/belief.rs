@@ -65,7 +65,7 @@ impl Belief {
             let Some(header) = begins(lp.header) else { continue };
             belief.headers.insert(header);
             let of = LoopId(index as u32);
-            let told = flow.taken_apart.iter().filter(|apart| apart.of == of);
+            let told = flow.temporal_divergence.iter().filter(|apart| apart.of == of);
             let told =
                 told.map(|apart| apart.branch.map_or(Told::Anyway, |id| Told::Branch(last(id))));
             belief.apart.insert(header, told.collect());

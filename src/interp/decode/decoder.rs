@@ -6,7 +6,7 @@ use super::scope::{Found, Register, Scopes, Symbol};
 use super::unit::Unit;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::rare::Cell;
-use crate::interp::program::{Function, Guard, MicroOp, Op, Origin, Pc, Steady};
+use crate::interp::program::{Function, Guard, LaunchInvariant, MicroOp, Op, Origin, Pc};
 use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn};
 use crate::ptx::{Name, ScalarType};
 use crate::source::Span;
@@ -22,7 +22,7 @@ pub(crate) struct Decoder<'u, 'm, 's> {
     /// `.branchtargets` lists, as label numbers.
     pub(super) targets: Vec<Vec<usize>>,
     pub(super) immediates: FxHashMap<(File, u64), Slot>,
-    pub(super) specials: FxHashMap<Steady, Slot>,
+    pub(super) specials: FxHashMap<LaunchInvariant, Slot>,
     pub(super) carry: Option<Slot>,
     /// The registers that have a name.
     pub(super) names: Vec<(Cell, String)>,
@@ -205,7 +205,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// A narrow slot that holds a special register.
-    pub(crate) fn steady(&mut self, special: Steady) -> Slot {
+    pub(crate) fn steady(&mut self, special: LaunchInvariant) -> Slot {
         if let Some(&slot) = self.specials.get(&special) {
             return slot;
         }

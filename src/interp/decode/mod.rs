@@ -17,13 +17,13 @@ mod inst;
 mod kernel;
 mod memory;
 mod operand;
+mod paths;
 mod reconverge;
 mod scope;
 mod stack;
 mod transaction;
 mod unit;
 mod vector;
-mod ways;
 
 pub(super) use call::decode as call;
 pub(super) use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};

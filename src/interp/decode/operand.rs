@@ -4,7 +4,7 @@ use super::decoder::Decoder;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
 use crate::interp::fault::Fault;
-use crate::interp::program::{Base, Destination, Op, Place, Steady};
+use crate::interp::program::{Base, Destination, LaunchInvariant, Op, Place};
 use crate::interp::registers::{File, Slot, warp};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Special, SpecialName, special};
@@ -23,7 +23,7 @@ pub(crate) fn file_of(ty: ScalarType) -> File {
 /// What reading a special register yields.
 pub(super) enum Reading {
     /// A number that does not change while a warp runs.
-    Steady(Steady),
+    LaunchInvariant(LaunchInvariant),
     /// Another number each time.
     Clock,
     /// Not modelled.
@@ -33,21 +33,21 @@ pub(super) enum Reading {
 /// What reading a special register yields. Every block is a cluster of its own, one multiprocessor
 /// runs all blocks, and events are not counted.
 pub(super) fn reading(register: Special) -> Reading {
-    Reading::Steady(match register {
-        Special::Tid(axis) => Steady::Tid(axis),
-        Special::Ntid(axis) => Steady::Ntid(axis),
-        Special::Ctaid(axis) | Special::Clusterid(axis) => Steady::Ctaid(axis),
-        Special::Nctaid(axis) | Special::Nclusterid(axis) => Steady::Nctaid(axis),
-        Special::Laneid => Steady::LaneId,
-        Special::Warpid => Steady::WarpId,
-        Special::Nwarpid => Steady::NwarpId,
-        Special::LanemaskEq => Steady::LanemaskEq,
-        Special::LanemaskLe => Steady::LanemaskLe,
-        Special::LanemaskLt => Steady::LanemaskLt,
-        Special::LanemaskGe => Steady::LanemaskGe,
-        Special::LanemaskGt => Steady::LanemaskGt,
-        Special::DynamicSmemSize => Steady::DynamicSharedSize,
-        Special::TotalSmemSize | Special::AggrSmemSize => Steady::TotalSharedSize,
+    Reading::LaunchInvariant(match register {
+        Special::Tid(axis) => LaunchInvariant::Tid(axis),
+        Special::Ntid(axis) => LaunchInvariant::Ntid(axis),
+        Special::Ctaid(axis) | Special::Clusterid(axis) => LaunchInvariant::Ctaid(axis),
+        Special::Nctaid(axis) | Special::Nclusterid(axis) => LaunchInvariant::Nctaid(axis),
+        Special::Laneid => LaunchInvariant::LaneId,
+        Special::Warpid => LaunchInvariant::WarpId,
+        Special::Nwarpid => LaunchInvariant::NwarpId,
+        Special::LanemaskEq => LaunchInvariant::LanemaskEq,
+        Special::LanemaskLe => LaunchInvariant::LanemaskLe,
+        Special::LanemaskLt => LaunchInvariant::LanemaskLt,
+        Special::LanemaskGe => LaunchInvariant::LanemaskGe,
+        Special::LanemaskGt => LaunchInvariant::LanemaskGt,
+        Special::DynamicSmemSize => LaunchInvariant::DynamicSharedSize,
+        Special::TotalSmemSize | Special::AggrSmemSize => LaunchInvariant::TotalSharedSize,
         Special::Smid
         | Special::Gridid
         | Special::ClusterCtaid(_)
@@ -60,11 +60,11 @@ pub(super) fn reading(register: Special) -> Reading {
         | Special::CurrentGraphExec
         | Special::Pm(_)
         | Special::Pm64(_)
-        | Special::Envreg(_) => Steady::Constant(0),
+        | Special::Envreg(_) => LaunchInvariant::Constant(0),
         Special::Nsmid | Special::ClusterNctarank | Special::ClusterNctaid(_) => {
-            Steady::Constant(1)
+            LaunchInvariant::Constant(1)
         }
-        Special::WarpSize => Steady::Constant(WARP_SIZE),
+        Special::WarpSize => LaunchInvariant::Constant(WARP_SIZE),
         Special::Clock
         | Special::ClockHi
         | Special::Clock64
@@ -212,7 +212,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     ) -> Result<Slot, Fault> {
         let reading = match special(name.text) {
             Some(SpecialName::Scalar(register)) => reading(register),
-            Some(SpecialName::Zero) => Reading::Steady(Steady::Constant(0)),
+            Some(SpecialName::Zero) => Reading::LaunchInvariant(LaunchInvariant::Constant(0)),
             Some(SpecialName::Vector(_)) | None => Reading::Unknown,
         };
         match reading {
@@ -221,7 +221,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                 self.emit(Op::Clock(file, d));
                 return Ok(d);
             }
-            Reading::Steady(value) => {
+            Reading::LaunchInvariant(value) => {
                 let slot = self.steady(value);
                 return Ok(self.widened(slot, file));
             }

@@ -8,12 +8,12 @@
 //! It could choose otherwise: any post-dominator, with any of the ways out of the function left out as
 //! early ones. At such a point all lanes that get there arrive for the first time since the branch;
 //! the point may lie in the next iteration of a loop or far down. For branches within loops there are
-//! more points: see [`super::ways`].
+//! more points: see [`super::paths`].
 
 use std::collections::BTreeMap;
 
 use super::graph::{Graph, falls_through, is_way_out};
-use super::ways::{Ways, within_loops};
+use super::paths::{LoopPaths, within_loops};
 use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 
 /// The most points among which the meeting point of a branch is chosen, by ways out of the function
@@ -68,15 +68,14 @@ pub(super) fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Regi
             }
         }
     }
-    let (ways, regions) = within_loops(&graph);
+    let (paths, regions) = within_loops(&graph);
     for pc in branches(code) {
         let points = found.entry(pc as Pc).or_default();
         let most = points.len() + MOST;
-        for (ways, block) in ways
-            .iter()
-            .flat_map(|ways: &Ways| ways.places(graph.block_of(pc)).map(move |block| (ways, block)))
-        {
-            let point = Meeting { at: graph.starts[block], within: Some(ways.within) };
+        for (paths, block) in paths.iter().flat_map(|paths: &LoopPaths| {
+            paths.places(graph.block_of(pc)).map(move |block| (paths, block))
+        }) {
+            let point = Meeting { at: graph.starts[block], within: Some(paths.within) };
             if points.len() < most && !points.contains(&point) {
                 points.push(point);
             }

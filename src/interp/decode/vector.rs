@@ -8,7 +8,7 @@ use super::decoder::Decoder;
 use super::operand::{Reading, file_of, reading};
 use super::scope::{Register, Symbol};
 use crate::interp::fault::Fault;
-use crate::interp::program::{Destination, Steady};
+use crate::interp::program::{Destination, LaunchInvariant};
 use crate::interp::registers::{File, Slot, warp};
 use crate::isa::{SpecialName, special};
 use crate::ptx::{Name, Operand, ScalarType};
@@ -48,11 +48,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         let mut components = Vec::new();
         for extent in extents {
             match reading(extent) {
-                Reading::Steady(value) => components.push(value),
+                Reading::LaunchInvariant(value) => components.push(value),
                 Reading::Clock | Reading::Unknown => return None,
             }
         }
-        components.push(Steady::Constant(0));
+        components.push(LaunchInvariant::Constant(0));
         let element = |value| {
             let slot = self.steady(value);
             let register = Register { file: File::W32, slot, bits: 32, float: false };

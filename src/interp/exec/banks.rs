@@ -25,13 +25,13 @@ fn turn(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
     }
     let mut held = [NONE; BANKS];
     let words = |lane: usize| offsets[lane] / 4..(offsets[lane] + bytes).div_ceil(4);
-    let mut clash = false;
+    let mut conflict = false;
     for word in lanes(mask).flat_map(words) {
         let bank = &mut held[word as usize % BANKS];
-        clash |= *bank != NONE && *bank != word;
+        conflict |= *bank != NONE && *bank != word;
         *bank = word;
     }
-    if !clash {
+    if !conflict {
         return 1;
     }
     let mut all: Vec<u64> = lanes(mask).flat_map(words).collect();

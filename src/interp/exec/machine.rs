@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use super::heap::Heap;
 use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
-use crate::interp::program::{Program, Steady};
+use crate::interp::program::{LaunchInvariant, Program};
 use crate::interp::registers::{LANES, Mask, lanes};
 use crate::launch::Meet;
 use crate::ptx::StateSpace;
@@ -68,24 +68,30 @@ impl Machine<'_> {
     }
 
     /// A special register's value for a lane.
-    pub(crate) fn special(&self, special: Steady, block: [u32; 3], warp: u32, lane: usize) -> u32 {
+    pub(crate) fn special(
+        &self,
+        special: LaunchInvariant,
+        block: [u32; 3],
+        warp: u32,
+        lane: usize,
+    ) -> u32 {
         let bit = 1_u32 << lane;
         match special {
-            Steady::Tid(axis) => self.thread(warp, lane)[axis.index()],
-            Steady::Ntid(axis) => self.block[axis.index()],
-            Steady::Ctaid(axis) => block[axis.index()],
-            Steady::Nctaid(axis) => self.grid[axis.index()],
-            Steady::LaneId => lane as u32,
-            Steady::WarpId => warp,
-            Steady::NwarpId => self.warps(),
-            Steady::LanemaskEq => bit,
-            Steady::LanemaskLt => bit - 1,
-            Steady::LanemaskLe => bit | (bit - 1),
-            Steady::LanemaskGt => !(bit | (bit - 1)),
-            Steady::LanemaskGe => !(bit - 1),
-            Steady::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
-            Steady::TotalSharedSize => self.program.layout.shared_bytes as u32,
-            Steady::Constant(value) => value,
+            LaunchInvariant::Tid(axis) => self.thread(warp, lane)[axis.index()],
+            LaunchInvariant::Ntid(axis) => self.block[axis.index()],
+            LaunchInvariant::Ctaid(axis) => block[axis.index()],
+            LaunchInvariant::Nctaid(axis) => self.grid[axis.index()],
+            LaunchInvariant::LaneId => lane as u32,
+            LaunchInvariant::WarpId => warp,
+            LaunchInvariant::NwarpId => self.warps(),
+            LaunchInvariant::LanemaskEq => bit,
+            LaunchInvariant::LanemaskLt => bit - 1,
+            LaunchInvariant::LanemaskLe => bit | (bit - 1),
+            LaunchInvariant::LanemaskGt => !(bit | (bit - 1)),
+            LaunchInvariant::LanemaskGe => !(bit - 1),
+            LaunchInvariant::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
+            LaunchInvariant::TotalSharedSize => self.program.layout.shared_bytes as u32,
+            LaunchInvariant::Constant(value) => value,
         }
     }
 

@@ -14,7 +14,7 @@ use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{Clash, Named, PhaseId, Race, new_junk, new_unwritten};
+use crate::interp::memory::{Conflict, Named, PhaseId, Race, new_junk, new_unwritten};
 use crate::interp::poison::{Place, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
@@ -511,20 +511,20 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         let [x, y, z] = machine.block_at(race.phase.block);
         fault.message += &format!(" of block ({x}, {y}, {z})");
     }
-    fault.message += &match race.clash {
-        Clash::Copies => {
+    fault.message += &match race.conflict {
+        Conflict::Copies => {
             " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
         }
-        Clash::ReadOnly => {
+        Conflict::ReadOnly => {
             " wrote, and `.nc` is for memory that no thread of the launch writes".to_owned()
         }
-        Clash::Unordered => format!(" {verb}, and nothing orders the two"),
+        Conflict::Unordered => format!(" {verb}, and nothing orders the two"),
     };
     let remedy = match () {
-        () if race.clash == Clash::ReadOnly => {
+        () if race.conflict == Conflict::ReadOnly => {
             "a load without `.nc` sees what was written: in CUDA leave out `__restrict__`, `__ldg` or `const`"
         }
-        () if race.clash == Clash::Copies => {
+        () if race.conflict == Conflict::Copies => {
             "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
         }
         () if !race.same_block => {
@@ -536,8 +536,8 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
     };
     let span = machine.program.span(race.site);
-    let what = match (race.clash, race.wrote) {
-        (Clash::Copies, _) => "copied here",
+    let what = match (race.conflict, race.wrote) {
+        (Conflict::Copies, _) => "copied here",
         (_, true) => "written here",
         (_, false) => "read here",
     };

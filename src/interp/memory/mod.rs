@@ -14,7 +14,7 @@ mod words;
 
 pub(super) use global::{Global, Region};
 pub(super) use order::{Order, Scope};
-pub(super) use shadow::{Accessor, Clash, Kind, Phase, PhaseId, Race, Shadow, Site};
+pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Shadow, Site};
 pub(super) use words::{Window, new_junk, new_unwritten, new_words};
 
 use crate::ptx::StateSpace;

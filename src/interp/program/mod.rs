@@ -174,13 +174,13 @@ pub(super) struct FrameTemplate {
     /// The wide registers.
     pub w64: Vec<[u64; LANES]>,
     /// Slots that hold special registers, to be filled for each warp.
-    pub specials: Vec<(Steady, Slot)>,
+    pub specials: Vec<(LaunchInvariant, Slot)>,
 }
 
 /// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
 /// 32 bits wide here; `.u64` ones are widened where they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Steady {
+pub(super) enum LaunchInvariant {
     Tid(Axis),
     Ntid(Axis),
     Ctaid(Axis),

@@ -11,7 +11,7 @@ use super::pattern::Pattern;
 use crate::cfg::{BlockId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;
-use crate::reuse::{Carried, Limit, SameAddress, Slice, Start, Tested, Unpaid};
+use crate::reuse::{Limit, LoopCarriedReuse, SameAddress, Slice, Start, Tested, Unprofitable};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -20,7 +20,7 @@ use crate::strategies::StrategyName;
 type Test = (u32, u32, Slice, RegisterId);
 
 /// The test at the end of each iteration for a link.
-fn tested_always(link: &Carried) -> Option<Test> {
+fn tested_always(link: &LoopCarriedReuse) -> Option<Test> {
     match &link.start {
         Start::Performed(Some(SameAddress { slice, source: Tested::Always(base), .. })) => {
             Some((link.entry, link.distance, slice.clone(), *base))
@@ -50,14 +50,14 @@ impl Pattern for Carry {
             return;
         }
         let free = finder.free_loads(trace, |_| false);
-        let links = finder.opportunities.carried(trace, &free);
+        let links = finder.legality.carried(trace, &free);
         let tests: Vec<_> = links.iter().map(tested_always).collect();
         let shares = tests.iter().map(|test| share(test.as_ref(), &tests));
         let mut chosen = Vec::new();
         for (link, share) in links.into_iter().zip(shares) {
             match weigh(finder, trace, &link, share) {
                 Ok(price) => chosen.push((link, price)),
-                Err(unpaid) => finder.decline(&[link.load.inst], Rank::Carry, unpaid),
+                Err(unprofitable) => finder.decline(&[link.load.inst], Rank::Carry, unprofitable),
             }
         }
         chosen.truncate(finder.options.most);
@@ -65,7 +65,7 @@ impl Pattern for Carry {
             let blocks = blocks_of(finder, &link);
             finder.claim(Group {
                 blocks,
-                passed_on: vec![link.source],
+                loop_carried: vec![link.source],
                 price,
                 ..Group::of_loads(StrategyName::Reuse, vec![link.load.inst], link)
             });
@@ -81,7 +81,7 @@ impl Pattern for Carry {
     }
 }
 
-impl Shape for Carried {
+impl Shape for LoopCarriedReuse {
     fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = Some(places.line(self.source));
         report.iterations = Some(self.distance);
@@ -93,10 +93,10 @@ impl Shape for Carried {
 }
 
 /// The blocks that get code for a loop-carried value.
-fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &Carried) -> Vec<BlockId> {
+fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &LoopCarriedReuse) -> Vec<BlockId> {
     let around = [link.load.inst, link.source, link.entry, link.entry + 1];
     let places = around.into_iter().chain(link.latches.iter().copied());
-    places.filter_map(|inst| finder.opportunities.block_of(inst)).collect()
+    places.filter_map(|inst| finder.legality.block_of(inst)).collect()
 }
 
 /// Whether a loop-carried value takes fewer cycles than the load; `test` are the instructions of
@@ -104,17 +104,17 @@ fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &Carried) -> Vec<BlockId> {
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
-    link: &Carried,
+    link: &LoopCarriedReuse,
     test: f64,
-) -> Result<Option<Price>, Unpaid> {
+) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
     let words: u32 = link.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
     let (request, costs) = (finder.request(trace, &link.load), &finder.options.costs);
-    let kept = costs.load(&request) + costs.instructions(1);
+    let cost_before = costs.load(&request) + costs.instructions(1);
     let mut limit = None;
-    let instead = match link.start {
+    let cost_after = match link.start {
         // The assembler lets the load fill the rotating register.
         Start::Loaded { .. } => costs.instructions(words * link.distance),
         // A value that is not loaded takes a place in the queue all the same.
@@ -126,6 +126,6 @@ fn weigh(
             costs.instructions((words + 1) * link.distance) + test * costs.instructions(1)
         }
     };
-    let weighed = Weighed::new(instead, kept).limited(limit).of(&request);
+    let weighed = Weighed::new(cost_after, cost_before).limited(limit).of(&request);
     finder.pays(StrategyName::Reuse, weighed).map(Some)
 }

@@ -9,7 +9,7 @@ use crate::cfg::{Arg, Base, RegisterId};
 use crate::isa::Qualifier::Eq;
 use crate::isa::ScalarType::U64;
 use crate::ptx::write::{Code, Reg, op};
-use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
+use crate::reuse::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
 /// What one loop's links have in common.
@@ -57,7 +57,7 @@ struct CarriedLoad {
 /// Plans the links that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
 /// executed after whichever version of the code before it ran.
 pub(super) fn plan(
-    links: &[&Carried],
+    links: &[&LoopCarriedReuse],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let mut shared = Shared::default();
@@ -74,7 +74,12 @@ pub(super) fn plan(
 }
 
 impl Planner<'_, '_, '_, '_> {
-    fn link(&mut self, link: &Carried, all: &[&Carried], shared: &mut Shared) -> CarriedLoad {
+    fn link(
+        &mut self,
+        link: &LoopCarriedReuse,
+        all: &[&LoopCarriedReuse],
+        shared: &mut Shared,
+    ) -> CarriedLoad {
         let entry = if link.falls_in { Code::behind() } else { Code::in_front() };
         let mut lines = Lines { entry, latch: Code::in_front() };
         let (mut moves, mut registers) = (Vec::new(), Vec::new());
@@ -83,7 +88,7 @@ impl Planner<'_, '_, '_, '_> {
             // From the newest to the one that is used now.
             let rounds: Vec<Reg> = (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
             let sent = self.sent(link.source, from.register, from.register_bits, &link.latches);
-            let now = passed_on(&rounds, &sent, &mut lines.latch);
+            let now = rotate(&rounds, &sent, &mut lines.latch);
             moves.push((bits, self.name(to.register), now.clone()));
             registers.push((to.register, now));
         }
@@ -120,7 +125,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// A link's code with its places in the text.
-    fn placed(&self, link: &Carried, moves: String, lines: Lines) -> CarriedLoad {
+    fn placed(&self, link: &LoopCarriedReuse, moves: String, lines: Lines) -> CarriedLoad {
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
         let entry = match link.falls_in {
             false => span(link.entry).start,
@@ -140,8 +145,8 @@ impl Planner<'_, '_, '_, '_> {
     /// one loop share it.
     fn passed(
         &mut self,
-        link: &Carried,
-        all: &[&Carried],
+        link: &LoopCarriedReuse,
+        all: &[&LoopCarriedReuse],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> String {
@@ -149,7 +154,7 @@ impl Planner<'_, '_, '_, '_> {
         if let Some(known) = shared.passed.get(&key) {
             return known.clone();
         }
-        let sharing: Vec<&Carried> = all
+        let sharing: Vec<&LoopCarriedReuse> = all
             .iter()
             .copied()
             .filter(|other| (other.entry, other.distance) == key)
@@ -162,13 +167,18 @@ impl Planner<'_, '_, '_, '_> {
             let first = if planted!(Bug::PassedAtOnce) { "-1" } else { "0" };
             lines.entry.put(op!(Mov.Pred), &[round, &first]);
         }
-        let now = passed_on(&rounds, &holds, &mut lines.latch);
+        let now = rotate(&rounds, &holds, &mut lines.latch);
         shared.passed.insert(key, now.clone());
         now
     }
 
     /// All tests of some links: what their conjunction is at the loop's end.
-    fn tests(&mut self, links: &[&Carried], shared: &mut Shared, lines: &mut Lines) -> String {
+    fn tests(
+        &mut self,
+        links: &[&LoopCarriedReuse],
+        shared: &mut Shared,
+        lines: &mut Lines,
+    ) -> String {
         let mut holds: Option<Reg> = None;
         if !planted!(Bug::NoApartTest) {
             for rows in self.rows_apart(links, shared, lines) {
@@ -215,7 +225,7 @@ impl Planner<'_, '_, '_, '_> {
     /// What must be apart for some links: for each store and each base of loads one row of bytes.
     fn rows_apart(
         &mut self,
-        links: &[&Carried],
+        links: &[&LoopCarriedReuse],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> Vec<Rows> {
@@ -254,7 +264,7 @@ impl Planner<'_, '_, '_, '_> {
     /// much further the load reads from its base than the source from its own.
     fn tested(
         &mut self,
-        link: &Carried,
+        link: &LoopCarriedReuse,
         test: &SameAddress,
         shared: &mut Shared,
         lines: &mut Code,
@@ -310,7 +320,7 @@ impl Planner<'_, '_, '_, '_> {
     /// The load of the first iteration's value, behind copies of what computes its address.
     fn first(
         &mut self,
-        link: &Carried,
+        link: &LoopCarriedReuse,
         (slice, base): (&Slice, Option<usize>),
         registers: &[(RegisterId, String)],
         shared: &mut Shared,
@@ -343,7 +353,7 @@ impl Planner<'_, '_, '_, '_> {
 }
 
 /// Moves what rotating registers hold to the next, `newest` into the first; gives the last, which is used now.
-fn passed_on(rounds: &[Reg], newest: &str, latch: &mut Code) -> String {
+fn rotate(rounds: &[Reg], newest: &str, latch: &mut Code) -> String {
     let move_on = |older: &Reg, newer: &str, latch: &mut Code| {
         latch.put(op!(Mov.(older.ty)), &[older, &newer]);
     };

@@ -29,7 +29,7 @@ impl Pattern for Layout {
             any: chosen().next().is_some(),
             code_twice: chosen().any(|group| !group.blocks.is_empty()),
         };
-        let flow = finder.opportunities.flow();
+        let flow = finder.legality.flow();
         let arrays = (finder.arrays)(trace);
         for found in search::decide((flow, trace), arrays, beside, finder.options) {
             finder.claim(Group {

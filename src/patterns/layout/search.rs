@@ -11,7 +11,7 @@ use crate::cost::banks::{LANES, least, wavefronts};
 use crate::emulate::KernelTrace;
 use crate::patterns::options::Options;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
-use crate::reuse::{Limit, Refusal, Unpaid};
+use crate::reuse::{Limit, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
 
 /// How many iterations are assumed for a loop.
@@ -112,22 +112,22 @@ fn one(
     };
     if weighed {
         let hundredths = |cycles: f64| (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32;
-        let unpaid = Unpaid {
+        let unprofitable = Unprofitable {
             possible: StrategyName::Bank.word(),
             architecture: options.costs.architecture,
-            cost: hundredths(cycles),
-            kept: hundredths(now),
+            cost_after: hundredths(cycles),
+            cost_before: hundredths(now),
             loads: 1,
             limit: Limit::Cost,
             assumed: None,
         };
         if cycles >= now {
-            return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));
+            return kept(array, Some(Refusal::DoesNotPay(unprofitable)), Some((cycles, now)));
         }
         // The wavefronts do not tell what the assembler makes of the loads around: of four kernels that were
         // simulated one took 1.3 to 1.9 times as long (`openacc-bench/results/bank.md`).
         if !(allowed || by_check) {
-            return kept(array, Some(Refusal::ByNameOnly(unpaid)), Some((cycles, now)));
+            return kept(array, Some(Refusal::ByNameOnly(unprofitable)), Some((cycles, now)));
         }
     }
     let wavefronts = before.iter().zip(&array.accesses);

@@ -2,20 +2,20 @@
 
 use crate::patterns::group::{Group, Places, Price, Shape};
 use crate::report::{Decision, LoadReport};
-use crate::reuse::{Guards, Load, Opportunity};
+use crate::reuse::{Guards, LegalReuse, Load};
 use crate::strategies::StrategyName;
 
 /// A load that takes its value from another one.
 pub(super) fn group(
     load: &Load,
     name: StrategyName,
-    opportunity: Opportunity,
+    legal_reuse: LegalReuse,
     price: Option<Price>,
 ) -> Group {
-    Group { price, ..Group::of_loads(name, vec![load.inst], opportunity) }
+    Group { price, ..Group::of_loads(name, vec![load.inst], legal_reuse) }
 }
 
-impl Shape for Opportunity {
+impl Shape for LegalReuse {
     fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
         let moved = report.decision == Decision::By(StrategyName::Reuse);
         report.source_line = Some(places.line(self.source));
@@ -42,11 +42,11 @@ fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
     if guards.global_address {
         names.push("global-address".to_owned());
     }
-    for claim in &guards.same_row {
-        let grows = if claim.grows { "+1" } else { "" };
-        names.push(format!("same-row {}{grows}", flow.registers[claim.register]));
+    for claim in &guards.same_index {
+        let stride_one = if claim.stride_one { "+1" } else { "" };
+        names.push(format!("same-row {}{stride_one}", flow.registers[claim.register]));
     }
-    if let Some(bytes) = guards.bytes_apart {
+    if let Some(bytes) = guards.address_delta {
         names.push(format!("bytes-apart {bytes}"));
     }
     names

@@ -4,18 +4,18 @@
 //! Each load takes the cheapest of the legal and allowed replacements, or is kept. A load that is kept may serve
 //! others; a load that is replaced serves none.
 
-mod asked;
 mod emit;
 mod group;
 mod paper;
 mod plan;
+mod runtime_checked;
 mod weigh;
 
 use super::finder::Finder;
 use super::group::{Group, Price};
 use super::pattern::Pattern;
 use crate::emulate::KernelTrace;
-use crate::reuse::{Guards, Load, Opportunity, Refusal};
+use crate::reuse::{Guards, LegalReuse, Load, Refusal};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::{Strategies, StrategyName};
 use group::group;
@@ -44,9 +44,9 @@ impl Pattern for Pair {
         if finder
             .groups()
             .iter()
-            .all(|group| group.shape::<Opportunity>().is_some() || !group.serves_loads())
+            .all(|group| group.shape::<LegalReuse>().is_some() || !group.serves_loads())
         {
-            asked::find(finder, trace, strategy_of_asked);
+            runtime_checked::find(finder, trace, strategy_of_runtime_checked);
         }
     }
 
@@ -55,9 +55,9 @@ impl Pattern for Pair {
         chosen: &[&Group],
         planner: &mut Planner<'_, '_, '_, '_>,
     ) -> Option<Box<dyn Part>> {
-        let mut pairs: Vec<(u32, &Opportunity)> = chosen
+        let mut pairs: Vec<(u32, &LegalReuse)> = chosen
             .iter()
-            .filter_map(|group| Some((*group.members.first()?, group.shape::<Opportunity>()?)))
+            .filter_map(|group| Some((*group.members.first()?, group.shape::<LegalReuse>()?)))
             .collect();
         pairs.sort_by_key(|(inst, _)| *inst);
         plan::plan(&pairs, planner)
@@ -65,30 +65,30 @@ impl Pattern for Pair {
 }
 
 fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: usize) {
-    let load = match finder.opportunities.load(trace, index) {
+    let load = match finder.legality.load(trace, index) {
         Ok(load) => load,
         Err(refusal) => return finder.keep(trace.accesses[index].inst, refusal),
     };
     if finder.group_of(load.inst).is_some() {
-        return finder.opportunities.offer(trace, load);
+        return finder.legality.offer(trace, load);
     }
     if !finder.has_room(1) {
         return finder.keep(load.inst, Refusal::Crowded(finder.options.most));
     }
     match cheapest(finder, trace, &load) {
-        Ok((name, opportunity, price)) => finder.claim(group(&load, name, opportunity, price)),
+        Ok((name, legal_reuse, price)) => finder.claim(group(&load, name, legal_reuse, price)),
         Err(refusal) => {
-            let refusal = match (refusal, finder.opportunities.not_in_struct(load.inst)) {
+            let refusal = match (refusal, finder.legality.not_in_struct(load.inst)) {
                 (Refusal::NoPartner, Some(reason)) => reason.clone(),
                 (refusal, _) => refusal,
             };
-            let unpaid = match (finder.unpaid(load.inst), &refusal) {
+            let unprofitable = match (finder.unprofitable(load.inst), &refusal) {
                 (_, Refusal::AssemblerDoesIt(_)) => None,
                 (Some(one), Refusal::DoesNotPay(other)) if other.each() < one.each() => None,
-                (unpaid, _) => unpaid,
+                (unprofitable, _) => unprofitable,
             };
-            finder.keep(load.inst, unpaid.map_or(refusal, Refusal::DoesNotPay));
-            finder.opportunities.offer(trace, load);
+            finder.keep(load.inst, unprofitable.map_or(refusal, Refusal::DoesNotPay));
+            finder.legality.offer(trace, load);
         }
     }
 }
@@ -103,7 +103,7 @@ fn strategy_of(finder: &Finder<'_, '_, '_, '_>, delta: i32) -> StrategyName {
 
 /// The strategy by which a load may take its value from a source in some lanes only: if it is weighed, only where the
 /// first-level cache does not serve the load, since the load is issued for the other lanes.
-fn strategy_of_asked(
+fn strategy_of_runtime_checked(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,
@@ -116,8 +116,8 @@ fn strategy_of_asked(
     allowed.then_some(name)
 }
 
-/// What a load is replaced by: the strategy, the opportunity, and the price.
-type Chosen = (StrategyName, Opportunity, Option<Price>);
+/// What a load is replaced by: the strategy, the legal reuse, and the price.
+type Chosen = (StrategyName, LegalReuse, Option<Price>);
 
 /// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.
 fn cheapest(
@@ -126,7 +126,7 @@ fn cheapest(
     load: &Load,
 ) -> Result<Chosen, Refusal> {
     let mut refusal = None;
-    for candidate in finder.opportunities.candidates(trace, load) {
+    for candidate in finder.legality.candidates(trace, load) {
         if trace.arena.is_nearly_spent() {
             return Err(Refusal::Budget);
         }
@@ -136,20 +136,20 @@ fn cheapest(
         }
         let legal = match candidate.delta {
             delta if delta.unsigned_abs() > finder.options.max_delta => Err(Refusal::TooFar(delta)),
-            _ => finder.opportunities.prove(trace, candidate, load),
+            _ => finder.legality.prove(trace, candidate, load),
         };
         match legal.and_then(|legal| fitting(finder, trace, load, name, legal)) {
             Ok(chosen) => return Ok(chosen),
             // That a partner does not pay says more than why another one is not legal.
-            Err(unpaid @ Refusal::DoesNotPay(_)) => {
+            Err(unprofitable @ Refusal::DoesNotPay(_)) => {
                 if !matches!(refusal, Some(Refusal::DoesNotPay(_))) {
-                    refusal = Some(unpaid);
+                    refusal = Some(unprofitable);
                 }
             }
             Err(reason) => refusal = refusal.or(Some(reason)),
         }
     }
-    match finder.opportunities.gathered(trace, load, finder.options.max_delta) {
+    match finder.legality.gathered(trace, load, finder.options.max_delta) {
         Ok(legal) => {
             let name = strategy_of(finder, legal.delta);
             if finder.allows(name) {
@@ -161,20 +161,20 @@ fn cheapest(
     Err(refusal.unwrap_or(Refusal::NoPartner))
 }
 
-/// The opportunity, if it fits the earlier choices and takes fewer cycles than the load.
+/// The legal reuse, if it fits the earlier choices and takes fewer cycles than the load.
 fn fitting(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,
     name: StrategyName,
-    legal: Opportunity,
+    legal: LegalReuse,
 ) -> Result<Chosen, Refusal> {
     let block = trace.accesses[load.access].block;
     let divided = finder.is_taken(block, |group| group.duplicates);
     let comes_round =
-        |inst: u32| finder.group_of(inst).is_some_and(|group| !group.passed_on.is_empty());
+        |inst: u32| finder.group_of(inst).is_some_and(|group| !group.loop_carried.is_empty());
     let in_circle = legal.delta != 0
-        && finder.groups().iter().any(|group| group.passed_on.contains(&load.inst))
+        && finder.groups().iter().any(|group| group.loop_carried.contains(&load.inst))
         && legal.sources().any(comes_round);
     match in_circle || divided && legal.guards != Guards::default() {
         true => Err(Refusal::NoPartner),

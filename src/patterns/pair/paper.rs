@@ -1,17 +1,17 @@
 //! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
 //! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
 
-use super::asked;
 use super::group::group;
+use super::runtime_checked;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
-use crate::reuse::{Load, Opportunity, Refusal};
+use crate::reuse::{LegalReuse, Load, Refusal};
 use crate::strategies::StrategyName;
 
 /// Decides about each load.
 pub(super) fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
     for &index in finder.loads {
-        let load = match finder.opportunities.load(trace, index) {
+        let load = match finder.legality.load(trace, index) {
             Ok(load) => load,
             Err(refusal) => {
                 finder.keep(trace.accesses[index].inst, refusal);
@@ -23,14 +23,14 @@ pub(super) fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace)
             continue;
         }
         match partner(finder, trace, &load) {
-            Ok(opportunity) => finder.claim(group(&load, StrategyName::Paper, opportunity, None)),
+            Ok(legal_reuse) => finder.claim(group(&load, StrategyName::Paper, legal_reuse, None)),
             Err(refusal) => {
                 finder.keep(load.inst, refusal);
-                finder.opportunities.offer(trace, load);
+                finder.legality.offer(trace, load);
             }
         }
     }
-    asked::find(finder, trace, |_, _, _, _| Some(StrategyName::Paper));
+    runtime_checked::find(finder, trace, |_, _, _, _| Some(StrategyName::Paper));
 }
 
 /// The nearest legal partner, or the reason why the nearest candidate is none.
@@ -38,21 +38,21 @@ fn partner(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,
-) -> Result<Opportunity, Refusal> {
+) -> Result<LegalReuse, Refusal> {
     let mut refusal = None;
-    for candidate in finder.opportunities.candidates(trace, load) {
+    for candidate in finder.legality.candidates(trace, load) {
         if trace.arena.is_nearly_spent() {
             return Err(Refusal::Budget);
         }
         let legal = match candidate.delta {
             delta if delta.unsigned_abs() > finder.options.max_delta => Err(Refusal::TooFar(delta)),
-            _ => finder.opportunities.prove(trace, candidate, load),
+            _ => finder.legality.prove(trace, candidate, load),
         };
         match legal {
-            Ok(opportunity) => return Ok(opportunity),
+            Ok(legal_reuse) => return Ok(legal_reuse),
             Err(reason) => refusal = refusal.or(Some(reason)),
         }
     }
-    let gathered = finder.opportunities.gathered(trace, load, finder.options.max_delta);
+    let gathered = finder.legality.gathered(trace, load, finder.options.max_delta);
     gathered.map_err(|reason| refusal.unwrap_or(reason))
 }

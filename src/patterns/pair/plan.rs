@@ -8,10 +8,10 @@ use super::emit;
 use crate::cfg::{BlockId, RegisterId};
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, op, statement};
-use crate::reuse::{self, LaneClaim, NoWrap, Opportunity, StoreApart};
+use crate::reuse::{self, LaneClaim, LegalReuse, NoWrap, StoreApart};
 use crate::rewrite::{
-    AskedRegister, Assembly, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement, Transfer,
-    line_end,
+    Assembly, CheckedRegister, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement,
+    Transfer, line_end,
 };
 
 /// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
@@ -55,15 +55,15 @@ impl Part for Pairs {
     }
 }
 
-/// Plans loads that are replaced, each an instruction in a block with its opportunity, in program order.
+/// Plans loads that are replaced, each an instruction in a block with its legal reuse, in program order.
 pub(super) fn plan(
-    loads: &[(u32, &Opportunity)],
+    loads: &[(u32, &LegalReuse)],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let blocks: FxHashMap<u32, BlockId> =
         planner.trace.accesses.iter().map(|access| (access.inst, access.block)).collect();
-    let (executed, asked) = Default::default();
-    let mut pairs = PairPlanner { planner, executed, asked };
+    let (executed, runtime_checked) = Default::default();
+    let mut pairs = PairPlanner { planner, executed, runtime_checked };
     let known = loads.iter().filter_map(|&(at, covered)| Some((at, *blocks.get(&at)?, covered)));
     let planned: Vec<_> =
         known.map(|(at, block, covered)| pairs.replacement(at, block, covered)).collect();
@@ -76,11 +76,11 @@ struct PairPlanner<'q, 'p, 'a, 'm, 's> {
     /// The predicates that say of a lane whether a source's value is still there.
     executed: FxHashMap<Remembered, String>,
     /// Copies of registers that lanes are asked about, by the place at which they are made.
-    asked: FxHashMap<(RegisterId, BlockId, Option<u32>), String>,
+    runtime_checked: FxHashMap<(RegisterId, BlockId, Option<u32>), String>,
 }
 
 impl PairPlanner<'_, '_, '_, '_, '_> {
-    fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) -> Replacement {
+    fn replacement(&mut self, at: u32, block: BlockId, covered: &LegalReuse) -> Replacement {
         let inst = &self.planner.flow.insts[at as usize];
         let (mut transfers, mut assembly) = (Vec::new(), Assembly::default());
         for piece in &covered.pieces {
@@ -107,9 +107,10 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
             let name = self.planner.name(register);
             self.planner.plan.registers.insert(register, name);
         }
-        let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
+        let compared = guards.address_delta.map(|bytes| self.compared(covered, at, bytes));
         let executed = self.remembered(covered);
-        let same_row = guards.same_row.iter().map(|claim| self.asked(claim, at)).collect();
+        let same_index =
+            guards.same_index.iter().map(|claim| self.runtime_checked(claim, at)).collect();
         let guard = inst.guard.filter(|_| !planted!(Bug::OwnGuard));
         let guard = guard.map(|guard| self.planner.signed(guard));
         Replacement {
@@ -124,25 +125,25 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
             covered: covered.clone(),
             compared,
             executed,
-            same_row,
+            same_index,
         }
     }
 
     /// A register with the value that a claim means, at `at`.
-    fn asked(&mut self, claim: &LaneClaim, at: u32) -> AskedRegister {
-        let &LaneClaim { register, bits, low, grows, .. } = claim;
+    fn runtime_checked(&mut self, claim: &LaneClaim, at: u32) -> CheckedRegister {
+        let &LaneClaim { register, bits, low, stride_one, .. } = claim;
         let visible = self.planner.flow.visible(register, at) || planted!(Bug::ClaimNotAsked);
         let name = match claim.settled && visible {
             true => self.planner.name(register),
             false => self.copy_of(claim),
         };
-        AskedRegister { name, bits, low, grows }
+        CheckedRegister { name, bits, low, stride_one }
     }
 
     /// A copy of a register, made where it has got the value that a claim means.
     fn copy_of(&mut self, claim: &LaneClaim) -> String {
         let place = (claim.register, claim.block, claim.inst);
-        if let Some(known) = self.asked.get(&place) {
+        if let Some(known) = self.runtime_checked.get(&place) {
             return known.clone();
         }
         let copy = String::from(self.planner.plan.fresh.bits(u32::from(claim.bits)));
@@ -160,13 +161,13 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
                 (first.ast.span.start as usize, format!("{code}\n\t"))
             }
         });
-        self.asked.insert(place, copy.clone());
+        self.runtime_checked.insert(place, copy.clone());
         copy
     }
 
     /// The predicate that the value of a source load is there: cleared at the end of the block since which it
     /// has to be executed, set behind it, and cleared by a store to one of its bytes.
-    fn remembered(&mut self, covered: &Opportunity) -> Option<String> {
+    fn remembered(&mut self, covered: &LegalReuse) -> Option<String> {
         let (source, guards) = (covered.source, &covered.guards);
         if guards.source_executed.is_none() && guards.stores_apart.is_empty() {
             return None;
@@ -232,7 +233,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
 
     /// A copy of the register that the source load is addressed by, made behind it, and how far above it
     /// the register of the load at `at` must be for that load's address to be `bytes` above the source's.
-    fn compared(&mut self, covered: &Opportunity, at: u32, bytes: i64) -> (String, i64) {
+    fn compared(&mut self, covered: &LegalReuse, at: u32, bytes: i64) -> (String, i64) {
         let (base, offset) = self.planner.address(covered.source);
         let (_, own_offset) = self.planner.address(at);
         let source = &self.planner.flow.insts[covered.source as usize];

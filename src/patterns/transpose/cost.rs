@@ -3,7 +3,7 @@
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
 use crate::reuse::transposition::Entry;
-use crate::reuse::{Limit, StructLoads, StructStores};
+use crate::reuse::{Limit, TransposeLoads, TransposeStores};
 
 /// Instructions of the test of the warp and of the branch on it, and of the lane's address and number in the struct.
 const TEST: u32 = 6;
@@ -15,11 +15,11 @@ const SOURCE: u32 = 3;
 /// vector loads, where these are allowed, may be possible and are cheaper.
 pub(super) fn of_loads(
     costs: &Costs,
-    whole: &StructLoads,
+    whole: &TransposeLoads,
     requests: &[Request],
     wide: bool,
 ) -> Weighed {
-    let kept: f64 =
+    let cost_before: f64 =
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let size = whole.word_bits / 8;
     // The widest vector that an aligned array of these structs leaves aligned.
@@ -30,11 +30,11 @@ pub(super) fn of_loads(
         let request = Request { bytes, ..requests[0] };
         f64::from(whole.words * size / bytes) * (costs.load(&request) + costs.instructions(1))
     });
-    let kept = vector.fold(kept, f64::min);
+    let cost_before = vector.fold(cost_before, f64::min);
     let request = Request { stride: Some(size.into()), bytes: size, ..requests[0] };
-    let instead = transposed(costs, &request, whole.words, whole.no_wrap.len(), 0);
+    let cost_after = transposed(costs, &request, whole.words, whole.no_wrap.len(), 0);
     let shared = !costs.allow_shuffles(&requests[0]);
-    Weighed::new(instead, kept).limited(shared.then_some(Limit::SharedPipe))
+    Weighed::new(cost_after, cost_before).limited(shared.then_some(Limit::SharedPipe))
 }
 
 /// The cycles of so many accesses to consecutive words, with the transposition and the test of the warp; `more`
@@ -49,9 +49,9 @@ fn transposed(costs: &Costs, request: &Request, words: u32, no_wrap: usize, more
 
 /// The cycles of a struct by stores of consecutive words, and those of its own stores, whose lanes are `stride` bytes
 /// apart; stores go past the first-level cache.
-pub(super) fn of_stores(costs: &Costs, whole: &StructStores, stride: Option<i64>) -> (f64, f64) {
+pub(super) fn of_stores(costs: &Costs, whole: &TransposeStores, stride: Option<i64>) -> (f64, f64) {
     let size = whole.word_bits / 8;
-    let kept: f64 = whole
+    let cost_before: f64 = whole
         .fields
         .iter()
         .map(|field| {
@@ -63,5 +63,5 @@ pub(super) fn of_stores(costs: &Costs, whole: &StructStores, stride: Option<i64>
     let request = Request { stride: Some(size.into()), bytes: size, lanes: 32, past_l1: true };
     // Where the stores stood, they are still issued, for no lane.
     let left = whole.fields.len() as u32;
-    (transposed(costs, &request, whole.words, whole.no_wrap.len(), left), kept)
+    (transposed(costs, &request, whole.words, whole.no_wrap.len(), left), cost_before)
 }

@@ -12,7 +12,7 @@ use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport, LoadReport};
-use crate::reuse::{NoWrap, Refusal, StructLoads, StructStores};
+use crate::reuse::{NoWrap, Refusal, TransposeLoads, TransposeStores};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -30,7 +30,7 @@ impl Pattern for Loads {
             return;
         }
         let free = finder.free_loads(trace, |_| true);
-        for whole in finder.opportunities.structs(trace, &free) {
+        for whole in finder.legality.structs(trace, &free) {
             let members: Vec<u32> = whole.fields.iter().map(|field| field.load.inst).collect();
             if !finder.has_room(members.len()) {
                 continue;
@@ -55,7 +55,7 @@ impl Pattern for Loads {
                     price,
                     ..Group::of_loads(StrategyName::Aos, members, whole)
                 }),
-                Err(unpaid) => finder.decline(&members, Rank::Struct, unpaid),
+                Err(unprofitable) => finder.decline(&members, Rank::Struct, unprofitable),
             }
         }
     }
@@ -84,7 +84,7 @@ impl Pattern for Stores {
         if !finder.allows(StrategyName::Aos) {
             return;
         }
-        for whole in finder.opportunities.struct_stores(trace) {
+        for whole in finder.legality.struct_stores(trace) {
             if finder.is_taken(whole.block, |group| !group.duplicates) {
                 continue;
             }
@@ -129,7 +129,7 @@ fn guards(places: &Places<'_, '_>, linear: bool, no_wrap: &[NoWrap], generic: bo
     guards
 }
 
-impl Shape for StructLoads {
+impl Shape for TransposeLoads {
     fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
         let first = &self.fields[0].load;
         report.source_line = places.line_of_other(first.inst, inst);
@@ -137,7 +137,7 @@ impl Shape for StructLoads {
     }
 }
 
-impl Shape for StructStores {
+impl Shape for TransposeStores {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let first = self.fields.first().map_or(0, |field| places.line(field.inst));
         for field in &self.fields {
@@ -163,19 +163,19 @@ impl Shape for StructStores {
 fn weigh_stores(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
-    whole: &StructStores,
+    whole: &TransposeStores,
 ) -> Result<Option<Price>, Refusal> {
     if !finder.is_weighed() {
         return Ok(None);
     }
-    let stride = finder.opportunities.lane_stride(trace, &whole.request);
-    let (instead, kept) = cost::of_stores(&finder.options.costs, whole, stride);
+    let stride = finder.legality.lane_stride(trace, &whole.request);
+    let (cost_after, cost_before) = cost::of_stores(&finder.options.costs, whole, stride);
     let fields = whole.fields.len() as f64;
     let each = |cycles: f64| (100.0 * cycles / fields).round() as u32;
-    let price = Price { instead: each(instead), kept: each(kept) };
-    let unpaid = finder.unpaid_at(StrategyName::Aos, price);
-    Err(match instead < kept {
-        true => Refusal::ByNameOnly(unpaid),
-        false => Refusal::DoesNotPay(unpaid),
+    let price = Price { cost_after: each(cost_after), cost_before: each(cost_before) };
+    let unprofitable = finder.unprofitable_at(StrategyName::Aos, price);
+    Err(match cost_after < cost_before {
+        true => Refusal::ByNameOnly(unprofitable),
+        false => Refusal::DoesNotPay(unprofitable),
     })
 }

@@ -8,7 +8,7 @@ use crate::cfg::BlockId;
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
 use crate::reuse::transposition::Entry;
-use crate::reuse::{NoWrap, StoredValue, StructLoads, StructStores};
+use crate::reuse::{NoWrap, StoredValue, TransposeLoads, TransposeStores};
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
 
 /// The loads of structs of one function.
@@ -62,7 +62,7 @@ impl Part for Stores {
 
 /// Plans the loads of structs that have been chosen.
 pub(super) fn loads(
-    groups: &[&StructLoads],
+    groups: &[&TransposeLoads],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let with_entries = groups.iter().filter_map(|whole| Some((*whole, Entry::of(whole.words)?)));
@@ -86,7 +86,7 @@ pub(super) fn loads(
 
 /// Plans the stores of structs that have been chosen.
 pub(super) fn stores(
-    groups: &[&StructStores],
+    groups: &[&TransposeStores],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let mut plans = Vec::new();
@@ -110,7 +110,7 @@ impl Planner<'_, '_, '_, '_> {
         (0..words).map(|word| (base.clone(), bytes(word))).collect()
     }
 
-    fn struct_plan(&self, whole: &StructLoads, entry: &'static Entry) -> StructPlan {
+    fn struct_plan(&self, whole: &TransposeLoads, entry: &'static Entry) -> StructPlan {
         let first = whole.fields[0].load.inst;
         let (base, offset) = self.address(first);
         let size = i64::from(whole.word_bits / 8);
@@ -137,7 +137,7 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    fn stored_plan(&self, whole: &StructStores, entry: &'static Entry) -> Option<StoredPlan> {
+    fn stored_plan(&self, whole: &TransposeStores, entry: &'static Entry) -> Option<StoredPlan> {
         let (first, last) = (whole.fields.first()?.inst, whole.fields.last()?.inst);
         let (base, offset) = self.address(last);
         let value = |value: &StoredValue| match value {

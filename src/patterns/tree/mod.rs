@@ -23,7 +23,7 @@ use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 use crate::isa::Opcode;
 use crate::report::{CollectiveReport, Decision, KernelReport};
-use crate::reuse::{Refusal, Unpaid};
+use crate::reuse::{Refusal, Unprofitable};
 use crate::rewrite::{Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 use obstacle::Obstacle;
@@ -57,7 +57,7 @@ impl Pattern for Trees {
 
     /// Lists every tree; claims those that pay, none in code that other patterns have changed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
-        let flow = finder.opportunities.flow();
+        let flow = finder.legality.flow();
         let is_wanted = finder.options.lists_collectives || finder.allows(StrategyName::Collective);
         let stores = |at: &crate::emulate::Access| {
             at.space == crate::ptx::StateSpace::Shared && at.effect == crate::emulate::Effect::Store
@@ -65,9 +65,9 @@ impl Pattern for Trees {
         if !is_wanted || !trace.accesses.iter().any(stores) {
             return;
         }
-        let line = |inst: u32| finder.opportunities.line(inst);
-        let is_version = |block: BlockId| finder.opportunities.is_version(block);
-        let is_kernel = finder.opportunities.is_kernel();
+        let line = |inst: u32| finder.legality.line(inst);
+        let is_version = |block: BlockId| finder.legality.is_version(block);
+        let is_kernel = finder.legality.is_kernel();
         let traced = Traced::new(flow, trace);
         let mut search = Search { traced, line: &line, is_kernel, is_version: &is_version };
         let trees = search.trees();
@@ -115,7 +115,7 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
         } else {
             match weigh(finder, plan) {
                 Ok(known) => price = Some(known),
-                Err(unpaid) => refusal = Some(Refusal::DoesNotPay(unpaid)),
+                Err(unprofitable) => refusal = Some(Refusal::DoesNotPay(unprofitable)),
             }
         }
     }
@@ -133,7 +133,7 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
 
 /// Whether another pattern has put code into the blocks, or replaces an access there.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
-    let flow = finder.opportunities.flow();
+    let flow = finder.legality.flow();
     let is_within = |inst: &u32| {
         blocks.iter().any(|block| flow.block(*block).instructions().contains(&(*inst as usize)))
     };
@@ -147,18 +147,18 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
 }
 
 /// Whether the shuffles take fewer cycles than the steps; what the barriers take is not counted.
-fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unpaid> {
+fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unprofitable> {
     let costs = &finder.options.costs;
-    let (mut kept, mut instead) = (0.0, costs.instructions(TEST) + costs.version_cycles);
+    let (mut cost_before, mut cost_after) = (0.0, costs.instructions(TEST) + costs.version_cycles);
     for (step, stride) in &plan.steps {
         let operations = costs.instructions(step.operations.len() as u32);
-        kept += costs.instructions(AROUND + step.addresses.len() as u32) + operations;
-        instead += costs.instructions(1) + operations;
+        cost_before += costs.instructions(AROUND + step.addresses.len() as u32) + operations;
+        cost_after += costs.instructions(1) + operations;
         for part in &step.parts {
             let words = part.bytes as f64 / 4.0;
             let accesses = 2.0 + f64::from(u8::from(part.load.is_some()));
-            kept += accesses * (words * ACCESS_CYCLES + costs.instructions(1));
-            instead += match *stride == FIRST[0] {
+            cost_before += accesses * (words * ACCESS_CYCLES + costs.instructions(1));
+            cost_after += match *stride == FIRST[0] {
                 true => words * ACCESS_CYCLES + costs.instructions(1),
                 false => words * (costs.shuffle_cycles + costs.instructions(1)),
             };
@@ -166,11 +166,14 @@ fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unpaid> 
     }
     let parts = plan.steps.first().map_or(&[][..], |(step, _)| &step.parts);
     let words: f64 = parts.iter().map(|part| part.bytes as f64 / 4.0).sum();
-    instead += 2.0 * (words * ACCESS_CYCLES + costs.instructions(1));
+    cost_after += 2.0 * (words * ACCESS_CYCLES + costs.instructions(1));
     if !finder.is_weighed() {
-        return Ok(Price { instead: hundredths(instead), kept: hundredths(kept) });
+        return Ok(Price {
+            cost_after: hundredths(cost_after),
+            cost_before: hundredths(cost_before),
+        });
     }
-    finder.pays(StrategyName::Collective, Weighed::new(instead, kept))
+    finder.pays(StrategyName::Collective, Weighed::new(cost_after, cost_before))
 }
 
 impl Shape for Found {

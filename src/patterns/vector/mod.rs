@@ -8,7 +8,7 @@ use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;
-use crate::reuse::{Adjacent, Assumed, Limit, Unpaid};
+use crate::reuse::{Assumed, Limit, Unprofitable, VectorGroup};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -40,7 +40,7 @@ impl Pattern for Vector {
             return;
         }
         let free = finder.free_loads(trace, |group| group.duplicates);
-        for found in finder.opportunities.adjacent(trace, &free) {
+        for found in finder.legality.adjacent(trace, &free) {
             let members: Vec<u32> = found.members.iter().map(|load| load.inst).collect();
             if !finder.has_room(members.len()) {
                 continue;
@@ -56,7 +56,7 @@ impl Pattern for Vector {
                     };
                     finder.claim(group);
                 }
-                Err(unpaid) => finder.decline(&members, Rank::Vector, unpaid),
+                Err(unprofitable) => finder.decline(&members, Rank::Vector, unprofitable),
             }
         }
     }
@@ -70,7 +70,7 @@ impl Pattern for Vector {
     }
 }
 
-impl Shape for Adjacent {
+impl Shape for VectorGroup {
     fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = places.line_of_other(self.members[0].inst, inst);
         report.guards = Some(self.multiples.iter().map(alignment).collect());
@@ -81,8 +81,8 @@ impl Shape for Adjacent {
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
-    group: &Adjacent,
-) -> Result<Option<Price>, Unpaid> {
+    group: &VectorGroup,
+) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
@@ -94,22 +94,25 @@ fn weigh(
         request.stride = request.stride.or(Some(group.bytes));
     }
     let costs = &finder.options.costs;
-    let kept: f64 =
+    let cost_before: f64 =
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let vector = Request { bytes: group.bytes as u32, ..requests[0] };
     let test = if group.multiples.is_empty() { 0 } else { TEST };
     let unpack = plan::packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
-    let instead = costs.load(&vector) + costs.instructions(1 + test + unpack);
+    let cost_after = costs.load(&vector) + costs.instructions(1 + test + unpack);
     let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
     let limit = match () {
-        () if instead > kept * VECTOR_SHARE => Some(Limit::Share((100.0 * VECTOR_SHARE) as u32)),
-        () if is_tested && kept - instead < TESTED_SAVES => {
+        () if cost_after > cost_before * VECTOR_SHARE => {
+            Some(Limit::Share((100.0 * VECTOR_SHARE) as u32))
+        }
+        () if is_tested && cost_before - cost_after < TESTED_SAVES => {
             Some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
         }
         () => None,
     };
     let assumed = unknown.then_some(Assumed::VectorApart);
-    let weighed = Weighed { assumed, ..Weighed::new(instead, kept).limited(limit) };
+    let weighed = Weighed { assumed, ..Weighed::new(cost_after, cost_before).limited(limit) };
     let paid = finder.pays(StrategyName::Wide, weighed);
-    paid.map(Some).map_err(|unpaid| Unpaid { loads: group.members.len() as u32, ..unpaid })
+    paid.map(Some)
+        .map_err(|unprofitable| Unprofitable { loads: group.members.len() as u32, ..unprofitable })
 }

@@ -12,7 +12,7 @@ use crate::emulate::{definitions, mentions};
 use crate::patterns::packed::Packed;
 use crate::patterns::text::without_type;
 use crate::ptx::write::{Code, Reg, memory, vector};
-use crate::reuse::{Adjacent, Element, Multiple, Quiet};
+use crate::reuse::{Element, Multiple, SideEffectFree, VectorGroup};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 
 /// A vector load and the loads that it stands for.
@@ -29,7 +29,7 @@ struct VectorLoad {
 
 /// Plans the vector loads that have been chosen.
 pub(super) fn plan(
-    groups: &[&Adjacent],
+    groups: &[&VectorGroup],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let vectors: Vec<VectorLoad> = groups.iter().map(|group| planner.vector(group)).collect();
@@ -48,7 +48,7 @@ pub(super) fn plan(
 }
 
 impl Planner<'_, '_, '_, '_> {
-    fn vector(&mut self, group: &Adjacent) -> VectorLoad {
+    fn vector(&mut self, group: &VectorGroup) -> VectorLoad {
         let first = &self.flow.insts[group.members[0].inst as usize];
         let mut moves: BTreeMap<u32, String> = BTreeMap::new();
         let mut registers: Vec<String> = group
@@ -99,7 +99,7 @@ impl Planner<'_, '_, '_, '_> {
     /// writes the load's own.
     fn destination(
         &mut self,
-        group: &Adjacent,
+        group: &VectorGroup,
         element: &Element,
         inst: u32,
         moves: &mut BTreeMap<u32, String>,
@@ -133,7 +133,7 @@ impl Planner<'_, '_, '_, '_> {
 /// test, with what is tested; groups with only loads and arithmetic between them are joined.
 fn versions(
     planner: &Planner<'_, '_, '_, '_>,
-    groups: &[&Adjacent],
+    groups: &[&VectorGroup],
 ) -> Vec<(Range<u32>, Vec<Multiple>)> {
     let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
     let strongest = strongest(groups);
@@ -141,13 +141,13 @@ fn versions(
     if tested.is_empty() {
         return Vec::new();
     }
-    let quiet = Quiet::new(planner.source, planner.flow);
+    let side_effect_free = SideEffectFree::new(planner.source, planner.flow);
     for group in tested {
         let first = group.members[0].inst;
         let last = group.members.last().map_or(first, |load| load.inst);
         let multiples = group.multiples.iter().map(&strongest);
         match ranges.last_mut() {
-            Some((range, known)) if quiet.between(range.end - 1, first) => {
+            Some((range, known)) if side_effect_free.between(range.end - 1, first) => {
                 range.end = range.end.max(last + 1);
                 known.extend(multiples);
             }
@@ -162,7 +162,7 @@ fn versions(
 }
 
 /// The strongest of all conditions on a parameter, which one test asks for all groups.
-fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
+fn strongest(groups: &[&VectorGroup]) -> impl Fn(&Multiple) -> Multiple + use<> {
     let mut known: BTreeMap<(String, i64, u8), u64> = BTreeMap::new();
     for multiple in groups.iter().flat_map(|group| &group.multiples) {
         let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
@@ -176,13 +176,13 @@ fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
 }
 
 /// How the elements of a vector lie in words, if they do.
-pub(super) fn packed(group: &Adjacent) -> Option<Packed> {
+pub(super) fn packed(group: &VectorGroup) -> Option<Packed> {
     let (element, _) = group.elements[0];
     Packed::of(group.elements.len(), element.ty.bits(), element.register_bits)
 }
 
 /// The type of a vector's elements: the type that all have, or untyped bits of their size.
-fn element_type(group: &Adjacent) -> String {
+fn element_type(group: &VectorGroup) -> String {
     let first = group.elements[0].0.ty;
     match group.elements.iter().all(|(element, _)| element.ty == first) {
         true => first.to_string(),

@@ -2,7 +2,7 @@
 
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
-use crate::reuse::{Cell, Form, Limit, Row, Tap};
+use crate::reuse::{Cell, Limit, StencilGroup, StencilShape, Tap};
 
 /// Instructions of the test of the warp and of the branch on it; a few more if indices are checked.
 const TEST: u32 = 3;
@@ -20,7 +20,7 @@ struct Shape<'r> {
 
 /// The cycles of a row, and those of its own loads, of which `request` is one but for the bytes that a lane
 /// reads.
-pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
+pub(super) fn costs(costs: &Costs, row: &StencilGroup, request: &Request) -> Weighed {
     let shape = Shape { taps: &row.taps, cells: &row.cells };
     // (What one index must not be is asked once, however many taps ask it.)
     let mut checked: Vec<_> =
@@ -37,8 +37,13 @@ pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
 
 /// Whether a form with a vector in each lane takes fewer cycles than one vector load and the loads of other
 /// lanes, and than the narrow forms that could stand for it.
-pub(super) fn is_better(costs: &Costs, broad: &Form, narrow: &[Form], request: &Request) -> bool {
-    let of = |form: &Form| {
+pub(super) fn is_better(
+    costs: &Costs,
+    broad: &StencilShape,
+    narrow: &[StencilShape],
+    request: &Request,
+) -> bool {
+    let of = |form: &StencilShape| {
         let shape = Shape { taps: &form.taps, cells: &form.cells };
         shape.costs(costs, request, TEST)
     };
@@ -47,8 +52,8 @@ pub(super) fn is_better(costs: &Costs, broad: &Form, narrow: &[Form], request: &
     let own = |tap: &&Tap| tap.values.iter().all(|value| value.distance == 0);
     let inside: f64 = broad.taps.iter().filter(own).map(|tap| load(costs, tap, request)).sum();
     let vector = costs.load(&bytes_of(&broad.cells, request)) + costs.instructions(1);
-    let least = (broad_form.kept - saved).min(broad_form.kept - inside + vector);
-    broad_form.instead < least && (broad_form.limit.is_none() || broad_form.kept < least)
+    let least = (broad_form.cost_before - saved).min(broad_form.cost_before - inside + vector);
+    broad_form.cost_after < least && (broad_form.limit.is_none() || broad_form.cost_before < least)
 }
 
 /// The cycles of a tap's own load.
@@ -69,7 +74,7 @@ fn bytes_of(cells: &[Cell], request: &Request) -> Request {
 
 impl Shape<'_> {
     fn costs(&self, costs: &Costs, request: &Request, test: u32) -> Weighed {
-        let kept: f64 = self.taps.iter().map(|tap| load(costs, tap, request)).sum();
+        let cost_before: f64 = self.taps.iter().map(|tap| load(costs, tap, request)).sum();
         let whole = bytes_of(self.cells, request);
         let mut loads = costs.load(&whole) + costs.instructions(1);
         // (Cells of one number are loaded together; that they lie apart is not seen here.)
@@ -88,7 +93,7 @@ impl Shape<'_> {
             let words = self.cells[value.cell].register_bits.div_ceil(32);
             moved += costs.shuffle(32 * words) + costs.instructions(2 * words);
         }
-        let instead = loads + moved + costs.instructions(test);
+        let cost_after = loads + moved + costs.instructions(test);
         let words = |tap: &Tap| -> u32 {
             tap.values.iter().map(|v| self.cells[v.cell].register_bits.div_ceil(32)).sum()
         };
@@ -96,8 +101,8 @@ impl Shape<'_> {
             .taps
             .iter()
             .any(|tap| words(tap) > 1 && tap.values.iter().any(|value| value.distance != 0));
-        let limit = (wide && instead > kept * SHARE_OF_WIDE)
+        let limit = (wide && cost_after > cost_before * SHARE_OF_WIDE)
             .then_some(Limit::WideShare((100.0 * SHARE_OF_WIDE) as u32));
-        Weighed::new(instead, kept).limited(limit)
+        Weighed::new(cost_after, cost_before).limited(limit)
     }
 }

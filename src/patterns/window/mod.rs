@@ -12,7 +12,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::report::LoadReport;
-use crate::reuse::{Form, Limit, Load, Row};
+use crate::reuse::{Limit, Load, StencilGroup, StencilShape};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -40,7 +40,7 @@ impl Pattern for Window {
         let free = finder.free_loads(trace, |_| true);
         let rows = match self.broad {
             true => broad(finder, trace, &free),
-            false => finder.opportunities.rows(trace, &free, limits(finder), |_, _| false),
+            false => finder.legality.rows(trace, &free, limits(finder), |_, _| false),
         };
         take(finder, trace, &rows);
     }
@@ -54,7 +54,7 @@ impl Pattern for Window {
     }
 }
 
-impl Shape for Row {
+impl Shape for StencilGroup {
     fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
         let tap = self.taps.iter().find(|tap| tap.load.inst == inst);
         report.source_line = places.line_of_other(self.start().load.inst, inst);
@@ -71,9 +71,13 @@ impl Shape for Row {
 }
 
 /// The rows of blocks in which there are some whose lanes hold vectors.
-fn broad(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, free: &[Load]) -> Vec<Row> {
-    let (options, flow, limits) = (finder.options, finder.opportunities.flow(), limits(finder));
-    let wanted = |broad: &Form, narrow: &[Form]| {
+fn broad(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    free: &[Load],
+) -> Vec<StencilGroup> {
+    let (options, flow, limits) = (finder.options, finder.legality.flow(), limits(finder));
+    let wanted = |broad: &StencilShape, narrow: &[StencilShape]| {
         let first = &broad.taps[0].load;
         let form = &flow.insts[first.inst as usize].ast.form;
         let request = Request {
@@ -86,8 +90,9 @@ fn broad(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, free: &[L
             || options.costs.allow_shuffles(&request)
                 && cost::is_better(&options.costs, broad, narrow, &request)
     };
-    let mut rows = finder.opportunities.rows(trace, free, limits, wanted);
-    let is_broad = |row: &&Row| row.taps.iter().any(|tap| row.cells.len() != tap.values.len());
+    let mut rows = finder.legality.rows(trace, free, limits, wanted);
+    let is_broad =
+        |row: &&StencilGroup| row.taps.iter().any(|tap| row.cells.len() != tap.values.len());
     let blocks: Vec<_> = rows.iter().filter(is_broad).map(|row| row.block).collect();
     rows.retain(|row| blocks.contains(&row.block));
     rows
@@ -100,7 +105,7 @@ fn limits(finder: &Finder<'_, '_, '_, '_>) -> (u32, u32) {
 }
 
 /// Takes those rows that pay: those of one place, of which some may not, must pay for its test together.
-fn take(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, rows: &[Row]) {
+fn take(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, rows: &[StencilGroup]) {
     for together in rows.chunk_by(|a, b| a.place == b.place) {
         let weighed: Vec<Weighed> = together.iter().map(|row| weigh(finder, trace, row)).collect();
         let saved: f64 = weighed.iter().map(Weighed::saved).sum();
@@ -114,7 +119,11 @@ fn take(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, rows: &[Ro
 }
 
 /// The cycles of a row, and those of its own loads.
-fn weigh(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, row: &Row) -> Weighed {
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    row: &StencilGroup,
+) -> Weighed {
     let first = &row.taps[0].load;
     let bytes = (first.bytes / first.elements.len() as i64) as u32;
     let request = Request { bytes, ..finder.request(trace, first) };
@@ -123,7 +132,7 @@ fn weigh(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, row: &Row
     weighed.limited(shared.then_some(Limit::SharedPipe))
 }
 
-fn take_one(finder: &mut Finder<'_, '_, '_, '_>, row: &Row, weighed: Weighed) {
+fn take_one(finder: &mut Finder<'_, '_, '_, '_>, row: &StencilGroup, weighed: Weighed) {
     let members: Vec<u32> = row.taps.iter().map(|tap| tap.load.inst).collect();
     // Each tap has a share of the row's cost.
     let paid = match finder.is_weighed() {
@@ -138,6 +147,6 @@ fn take_one(finder: &mut Finder<'_, '_, '_, '_>, row: &Row, weighed: Weighed) {
             price,
             ..Group::of_loads(StrategyName::Window, members, row.clone())
         }),
-        Err(unpaid) => finder.decline(&members, Rank::Window, unpaid),
+        Err(unprofitable) => finder.decline(&members, Rank::Window, unprofitable),
     }
 }

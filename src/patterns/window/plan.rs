@@ -6,7 +6,7 @@ use super::emit;
 use super::taps::{Beyond, Window, WindowTap, WindowValue};
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
-use crate::reuse::{Cell, Element, Row, Value};
+use crate::reuse::{Cell, Element, StencilGroup, Value};
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
 
 /// The rows of one function.
@@ -42,7 +42,10 @@ impl Part for Windows {
 }
 
 /// Plans rows that have been chosen.
-pub(super) fn plan(rows: &[&Row], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+pub(super) fn plan(
+    rows: &[&StencilGroup],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
     let (windows, global): (Vec<_>, Vec<_>) = rows.iter().map(|row| window(planner, row)).unzip();
     planner.add_warp_tests(rows.iter().zip(global).map(|(row, global)| {
         let last = row.taps.last().map_or(row.place, |tap| tap.load.inst);
@@ -54,7 +57,7 @@ pub(super) fn plan(rows: &[&Row], planner: &mut Planner<'_, '_, '_, '_>) -> Opti
 }
 
 /// A row's code, and the addresses that have to be global for it.
-fn window(planner: &Planner<'_, '_, '_, '_>, row: &Row) -> (Window, Vec<(String, i64)>) {
+fn window(planner: &Planner<'_, '_, '_, '_>, row: &StencilGroup) -> (Window, Vec<(String, i64)>) {
     let first = &row.taps[0].load;
     let inst = &planner.flow.insts[first.inst as usize];
     let (kind, ty) = (without_type(inst.ast.opcode.text), first.elements[0].ty);

@@ -1,7 +1,7 @@
 //! Loads that read what another load has read some iterations before: the value is carried by the loop in
 //! registers.
 //!
-//! In: loads of one natural loop. Out: [`Carried`] links, each from a load to the one whose value of an
+//! In: loads of one natural loop. Out: [`LoopCarriedReuse`] links, each from a load to the one whose value of an
 //! earlier iteration it needs. Two things have to be known of such a pair:
 //!
 //! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
@@ -11,32 +11,32 @@
 //! - **What the first iterations do**, to which nobody has passed a value on: [`Start`].
 //!
 //! Nothing in the loop may change what both read, or a test in front of the loop has to tell that nothing
-//! does ([`Apart`]). Values in front of the loop are computed by copies of
+//! does ([`NoAlias`]). Values in front of the loop are computed by copies of
 //! the instructions that compute them in the loop ([`Slice`]).
 
 mod addresses;
-mod apart;
-mod ring;
+mod carrying_loop;
+mod no_alias;
 mod slice;
 
 use smallvec::SmallVec;
 
 use super::eligible::{Element, Load};
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::pieces::pieces;
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::KernelTrace;
 use addresses::Later;
-pub(super) use apart::Apart;
-use apart::apart;
-use ring::{Ring, ring};
+use carrying_loop::{CarryingLoop, carrying_loop};
+pub(super) use no_alias::NoAlias;
+use no_alias::apart;
 use slice::Slicer;
 pub(super) use slice::address_base;
 pub use slice::{SameAddress, Slice, Tested};
 
 /// A load that is served by an iteration before.
 #[derive(Clone, Debug)]
-pub struct Carried {
+pub struct LoopCarriedReuse {
     /// The load.
     pub load: Load,
     /// The instruction of the load whose value of an iteration before it is.
@@ -56,7 +56,7 @@ pub struct Carried {
     pub start: Start,
     /// Which stores of the loop must be apart from what both read; then every iteration performs the load
     /// if a test in front of the loop fails.
-    pub apart: Apart,
+    pub apart: NoAlias,
 }
 
 /// What the iterations do to which no value has been passed on yet.
@@ -75,9 +75,9 @@ pub enum Start {
     Performed(Option<SameAddress>),
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The links between loads of one loop; each load has one at most.
-    pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Carried> {
+    pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<LoopCarriedReuse> {
         let mut found = Vec::new();
         let flow = self.flow();
         for id in flow.loops.loops.keys() {
@@ -88,10 +88,10 @@ impl Opportunities<'_, '_, '_> {
             if here.len() < 2 || trace.arena.is_nearly_spent() {
                 continue;
             }
-            let Some(ring) = ring(flow, trace, id) else { continue };
-            found.extend(links(flow, trace, &ring, &here));
+            let Some(carrying_loop) = carrying_loop(flow, trace, id) else { continue };
+            found.extend(links(flow, trace, &carrying_loop, &here));
         }
-        found.sort_by_key(|carried: &Carried| carried.load.inst);
+        found.sort_by_key(|carried: &LoopCarriedReuse| carried.load.inst);
         found
     }
 }
@@ -100,9 +100,9 @@ impl Opportunities<'_, '_, '_> {
 fn links(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
-    ring: &Ring,
+    carrying_loop: &CarryingLoop,
     loads: &[Load],
-) -> Vec<Carried> {
+) -> Vec<LoopCarriedReuse> {
     let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
     let everywhere = |here: BlockId, ends: &[BlockId]| {
         planted!(Bug::CarriedSometimes)
@@ -110,7 +110,7 @@ fn links(
     };
     let unchanged = |load: &&Load| {
         trace.accesses[load.access].read_only
-            || !ring.changes_memory
+            || !carrying_loop.changes_memory
             || planted!(Bug::CarriedOverStores)
     };
     let steady = |load: &&Load| load.guard.is_none() && !load.generic;
@@ -118,16 +118,16 @@ fn links(
     let sources: Vec<&Load> = steady
         .iter()
         .copied()
-        .filter(|load| everywhere(block(trace, load), &ring.latch_blocks))
+        .filter(|load| everywhere(block(trace, load), &carrying_loop.latch_blocks))
         .collect();
     if sources.is_empty() || steady.len() < 2 {
         return Vec::new();
     }
-    let later = Later::new(flow, trace, ring.id, &steady, &sources);
-    let slicer = Slicer::new(flow, ring);
+    let later = Later::new(flow, trace, carrying_loop.id, &steady, &sources);
+    let slicer = Slicer::new(flow, carrying_loop);
     let mut found = Vec::new();
     for (number, load) in steady.iter().enumerate() {
-        let always = everywhere(block(trace, load), &ring.ends);
+        let always = everywhere(block(trace, load), &carrying_loop.ends);
         for candidate in later.candidates(flow, trace, number) {
             let source = sources[candidate.source];
             let pieces = pieces(source, load, 0).and_then(|pieces| {
@@ -138,12 +138,12 @@ fn links(
             let is_safe = [source, load].iter().any(|one| trace.accesses[one.access].read_only)
                 || planted!(Bug::CarriedOverStores);
             let apart = match is_safe {
-                true => Some(Apart::default()),
-                false => apart(flow, trace, (ring, &slicer), (source, load, distance)),
+                true => Some(NoAlias::default()),
+                false => apart(flow, trace, (carrying_loop, &slicer), (source, load, distance)),
             };
             let Some(apart) = apart else { continue };
             let loaded = always
-                && ring.runs_through
+                && carrying_loop.runs_through
                 && candidate.equal
                 && distance == 1
                 && apart.pairs.is_empty();
@@ -160,14 +160,14 @@ fn links(
                     .map(|test| Start::Performed(Some(test))),
             };
             let Some(start) = start else { continue };
-            found.push(Carried {
+            found.push(LoopCarriedReuse {
                 load: (*load).clone(),
                 source: source.inst,
                 distance,
                 pieces,
-                entry: ring.entry,
-                falls_in: ring.falls_in,
-                latches: ring.latches.clone(),
+                entry: carrying_loop.entry,
+                falls_in: carrying_loop.falls_in,
+                latches: carrying_loop.latches.clone(),
                 start,
                 apart,
             });

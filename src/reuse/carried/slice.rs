@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::steps::carries;
-use super::ring::Ring;
+use super::carrying_loop::CarryingLoop;
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 
@@ -64,7 +64,7 @@ pub(in crate::reuse) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<R
 /// Finds the steps for addresses of one loop.
 pub(super) struct Slicer<'r, 'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
-    ring: &'r Ring,
+    carrying_loop: &'r CarryingLoop,
     /// By register, the instructions of the loop that write it.
     writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>>,
 }
@@ -80,16 +80,16 @@ struct Found {
 }
 
 impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
-    pub(super) fn new(flow: &'a Flow<'m, 's>, ring: &'r Ring) -> Self {
+    pub(super) fn new(flow: &'a Flow<'m, 's>, carrying_loop: &'r CarryingLoop) -> Self {
         let mut writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>> = FxHashMap::default();
-        for &block in &ring.blocks {
+        for &block in &carrying_loop.blocks {
             for at in flow.block(block).instructions() {
                 for register in definitions(&flow.insts[at]) {
                     writers.entry(register).or_default().push(at as u32);
                 }
             }
         }
-        Slicer { flow, ring, writers }
+        Slicer { flow, carrying_loop, writers }
     }
 
     /// What computes the base of an instruction's address in some iteration, and the step whose result that is.
@@ -166,9 +166,10 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     ) -> Option<Option<usize>> {
         trace.arena.charge(2);
         // A copy stands in front of the loop, or at each of its latches.
-        let (flow, ring) = (self.flow, self.ring);
-        if !flow.visible(register, ring.entry) && !planted!(Bug::EntryNotAsked)
-            || !flow.visible_everywhere(register, &ring.latches) && !planted!(Bug::LatchNotAsked)
+        let (flow, carrying_loop) = (self.flow, self.carrying_loop);
+        if !flow.visible(register, carrying_loop.entry) && !planted!(Bug::EntryNotAsked)
+            || !flow.visible_everywhere(register, &carrying_loop.latches)
+                && !planted!(Bug::LatchNotAsked)
         {
             return None;
         }
@@ -237,18 +238,18 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     fn block_of(&self, at: u32) -> Option<BlockId> {
         let holds =
             |&&block: &&BlockId| self.flow.block(block).instructions().contains(&(at as usize));
-        self.ring.blocks.iter().find(holds).copied()
+        self.carrying_loop.blocks.iter().find(holds).copied()
     }
 
     /// Whether an instruction belongs to the loop and to no inner one.
     fn is_of_loop(&self, at: u32) -> bool {
         let innermost = |block| self.flow.loops.innermost(block);
-        self.block_of(at).is_some_and(|block| innermost(block) == Some(self.ring.id))
+        self.block_of(at).is_some_and(|block| innermost(block) == Some(self.carrying_loop.id))
     }
 
     /// Whether an instruction is executed in every iteration that is followed by another one.
     fn always_runs(&self, at: u32) -> bool {
-        let latches = &self.ring.latch_blocks;
+        let latches = &self.carrying_loop.latch_blocks;
         self.block_of(at).is_some_and(|block| {
             latches.iter().all(|&latch| self.flow.dominators.dominates(block, latch))
         })

@@ -74,7 +74,7 @@ impl Comparison<'_, '_> {
         if self.warp.shuffles == 0 {
             return;
         }
-        for apart in &self.rewritten.flow.taken_apart {
+        for apart in &self.rewritten.flow.temporal_divergence {
             let partner = same_divergence(self.original, self.rewritten, self.alignment, apart);
             let (Some(block), Some(partner)) = (apart.branch, partner.and_then(|p| p.branch))
             else {

@@ -5,7 +5,7 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::align::Alignment;
 use super::prepared::Program;
-use crate::cfg::{Apart, LoopId};
+use crate::cfg::{Divergence, LoopId};
 
 /// For each loop, whether something in the rewritten program may take lanes into different iterations
 /// although nothing in the original does.
@@ -15,7 +15,7 @@ pub(in crate::verify) fn new_divergence(
     alignment: &Alignment,
 ) -> TiVec<LoopId, bool> {
     let mut newly = ti_vec![false; original.flow.loops.loops.len()];
-    for apart in &rewritten.flow.taken_apart {
+    for apart in &rewritten.flow.temporal_divergence {
         newly[apart.of] |= same_divergence(original, rewritten, alignment, apart).is_none();
     }
     newly
@@ -27,9 +27,10 @@ pub(in crate::verify) fn same_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
-    apart: &Apart,
-) -> Option<Apart> {
-    let mut all = original.flow.taken_apart.iter().filter(|other| other.of == apart.of).copied();
+    apart: &Divergence,
+) -> Option<Divergence> {
+    let mut all =
+        original.flow.temporal_divergence.iter().filter(|other| other.of == apart.of).copied();
     let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
     let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
     all.find(|other| {

@@ -112,18 +112,18 @@ pub(in crate::verify) fn find(
     let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
     let (mut new, mut old) = (new, old);
     let mut found = twice((original, &old), (rewritten, &new), alignment);
-    settle(&found, &mut new, &mut old);
+    unify(&found, &mut new, &mut old);
     found.extend(versions(rewritten, (&new, &old), alignment));
     let settled: Vec<u32> = found.iter().flat_map(|split| split.parts.clone()).collect();
     found.extend(overwritten((original, &old), (rewritten, &new), &settled, alignment));
-    settle(&found, &mut new, &mut old);
+    unify(&found, &mut new, &mut old);
     found.extend(groups(&new, &old, true));
     found.extend(groups(&old, &new, false));
     found
 }
 
 /// Marks the events of groups as matched.
-fn settle<'s>(found: &[Split], new: &mut [One<'s>], old: &mut [One<'s>]) {
+fn unify<'s>(found: &[Split], new: &mut [One<'s>], old: &mut [One<'s>]) {
     for split in found {
         let of_new = new
             .iter_mut()

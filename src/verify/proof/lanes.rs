@@ -264,7 +264,7 @@ impl<'w, 's> Search<'w, 's> {
     /// Checks that both lanes take the same edge at branches that might take them into different
     /// iterations.
     fn check_branches(&mut self, terms: &mut Terms) {
-        for apart in &self.program.flow.taken_apart {
+        for apart in &self.program.flow.temporal_divergence {
             if !self.relations.in_step[apart.of] {
                 continue;
             }

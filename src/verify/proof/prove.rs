@@ -35,7 +35,7 @@ const MAX_REDUCED: usize = 64;
 const MAX_SEARCHED: usize = 64;
 
 /// How often terms whose parts are not equal one by one are looked at by the cases of their selections, for one claim.
-const MAX_TAKEN_APART: u32 = 16;
+const MAX_DECOMPOSITIONS: u32 = 16;
 
 /// How often the operands of a commutative operation may be compared crosswise in one claim.
 const MAX_CROSSINGS: u32 = 16;
@@ -54,7 +54,7 @@ impl Prover {
         self.cases = 0;
         self.crossings = 0;
         self.compared_in_parts = 0;
-        self.taken_apart = 0;
+        self.decompositions = 0;
         let mut all: Vec<TermId> = at.place.path.clone();
         for &condition in known {
             all.extend(conditions::literals(&mut at.terms.arena, condition));
@@ -189,9 +189,9 @@ impl Prover {
         }
         // Parts that are not alike as they are written may be in each case.
         let inner = match whole {
-            Some(_) if self.taken_apart >= MAX_TAKEN_APART => None,
+            Some(_) if self.decompositions >= MAX_DECOMPOSITIONS => None,
             Some(_) => {
-                self.taken_apart += 1;
+                self.decompositions += 1;
                 self.by_inner_selection(at, claim).filter(|proof| *proof == Proof::Equal)
             }
             None => self.by_inner_selection(at, claim),
@@ -219,9 +219,9 @@ impl Prover {
         if let (&Node::IfThenElse(c, x, y), &Node::IfThenElse(d, u, v)) =
             (at.terms.arena.node(a), at.terms.arena.node(b))
             && c != d
-            && self.taken_apart < MAX_TAKEN_APART
+            && self.decompositions < MAX_DECOMPOSITIONS
         {
-            self.taken_apart += 1;
+            self.decompositions += 1;
             if self.first_unequal(at, &[(c, d), (x, u), (y, v)]).is_none() {
                 return Some(Proof::Equal);
             }

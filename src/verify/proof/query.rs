@@ -61,7 +61,7 @@ pub(in crate::verify) struct Prover {
     pub cases: u32,
     pub crossings: u32,
     pub compared_in_parts: u32,
-    pub taken_apart: u32,
+    pub decompositions: u32,
     pub failures: u32,
     pub refuted: u32,
     /// Whether the claims are those on which the verdict rests.
@@ -91,7 +91,7 @@ impl Prover {
             cases: 0,
             crossings: 0,
             compared_in_parts: 0,
-            taken_apart: 0,
+            decompositions: 0,
             failures: 0,
             refuted: 0,
             deciding: false,

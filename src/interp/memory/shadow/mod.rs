@@ -32,7 +32,7 @@ use crate::interp::registers::{LANES, Mask, lanes};
 
 use self::copies::{Copies, Owner};
 use self::orders::{Location, Orders, Thread};
-use self::phases::Apart;
+use self::phases::Concurrency;
 use self::stamp::Stamp;
 
 /// Regions larger than this, in bytes, always have cells of one word, and narrower accesses to them
@@ -69,7 +69,7 @@ pub(crate) struct Race {
     /// Whether the earlier access was a write.
     pub wrote: bool,
     /// Why the two clash.
-    pub clash: Clash,
+    pub conflict: Conflict,
     /// Its block and warp.
     pub phase: Phase,
     /// Whether its block is that of the present access.
@@ -82,7 +82,7 @@ pub(crate) struct Race {
 
 /// Why two accesses clash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Clash {
+pub(crate) enum Conflict {
     /// Nothing orders them.
     Unordered,
     /// The earlier one is a copy by `cp.async` that its thread has not waited for.
@@ -319,7 +319,7 @@ impl Shadow {
             return None;
         }
         let copy = self.copies.find(place)?;
-        Some(Race { clash: Clash::Copies, ..self.race(who, copy, true) })
+        Some(Race { conflict: Conflict::Copies, ..self.race(who, copy, true) })
     }
 
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
@@ -406,7 +406,7 @@ impl Shadow {
                 let mut writes = (first..first + count).map(|at| cells.last_write(at));
                 if let Some(write) = writes.find(|write| *write != Stamp::NONE) {
                     let race = self.race(who, write, true);
-                    return Some((lane, Race { clash: Clash::ReadOnly, ..race }));
+                    return Some((lane, Race { conflict: Conflict::ReadOnly, ..race }));
                 }
             }
         }
@@ -418,7 +418,7 @@ impl Shadow {
         let same_block = phase.block == self.phases.get(who.phase).block;
         Race {
             wrote,
-            clash: Clash::Unordered,
+            conflict: Conflict::Unordered,
             phase,
             same_block,
             lane: earlier.lane(),
@@ -471,13 +471,13 @@ impl Cell {
         if read == Stamp::NONE {
             self.read = mine;
         } else if !read.same_thread(mine) && !read.two_lanes(other, mine) {
-            let apart = me.apart(read);
-            if apart == Apart::Ordered {
+            let concurrency = me.concurrency(read);
+            if concurrency == Concurrency::Ordered {
                 // An access that is ordered behind this read is ordered behind the other, too.
                 self.read = mine;
             } else if other == Stamp::NONE
-                || me.apart(other) == Apart::Ordered
-                || apart > me.phases.apart(read, other)
+                || me.concurrency(other) == Concurrency::Ordered
+                || concurrency > me.phases.concurrency(read, other)
             {
                 self.other = mine;
             }
@@ -498,16 +498,17 @@ struct Me<'a> {
 impl Me<'_> {
     /// What orders an earlier access and this one, if anything does.
     #[inline]
-    fn apart(&self, earlier: Stamp) -> Apart {
+    fn concurrency(&self, earlier: Stamp) -> Concurrency {
         if self.before.contains(&earlier.phase()) {
-            return Apart::Ordered;
+            return Concurrency::Ordered;
         }
-        let apart = self.phases.apart(earlier, self.stamp);
-        if apart != Apart::Ordered && self.orders.is_some_and(|orders| self.knows(orders, earlier))
+        let concurrency = self.phases.concurrency(earlier, self.stamp);
+        if concurrency != Concurrency::Ordered
+            && self.orders.is_some_and(|orders| self.knows(orders, earlier))
         {
-            return Apart::Ordered;
+            return Concurrency::Ordered;
         }
-        apart
+        concurrency
     }
 
     fn thread(&self, stamp: Stamp) -> Thread {
@@ -533,7 +534,7 @@ impl Me<'_> {
         earlier.strong()
             && self.stamp.strong()
             && (!(earlier.narrow() || self.stamp.narrow())
-                || self.phases.apart(earlier, self.stamp) != Apart::Blocks)
+                || self.phases.concurrency(earlier, self.stamp) != Concurrency::Blocks)
     }
 
     /// Whether an earlier access and this one are unordered, and one of them weak.
@@ -542,7 +543,7 @@ impl Me<'_> {
         earlier != Stamp::NONE
             && !earlier.same_thread(self.stamp)
             && !self.both_strong(earlier)
-            && self.apart(earlier) != Apart::Ordered
+            && self.concurrency(earlier) != Concurrency::Ordered
             && !(earlier.strong() && self.has_acquired())
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Phase {
 
 /// How far apart two accesses are that nothing orders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Apart {
+pub(crate) enum Concurrency {
     /// They are ordered, or of the same thread.
     Ordered,
     /// They are of two lanes of a warp.
@@ -78,21 +78,21 @@ impl Phases {
 
     /// Whether anything orders two accesses. Accesses of two blocks are never ordered.
     #[inline]
-    pub(crate) fn apart(&self, a: Stamp, b: Stamp) -> Apart {
+    pub(crate) fn concurrency(&self, a: Stamp, b: Stamp) -> Concurrency {
         if a.phase() == LAST || b.phase() == LAST {
-            return Apart::Ordered;
+            return Concurrency::Ordered;
         }
         if a.phase() == b.phase() {
-            return if a.lane() == b.lane() { Apart::Ordered } else { Apart::Lanes };
+            return if a.lane() == b.lane() { Concurrency::Ordered } else { Concurrency::Lanes };
         }
         let lanes = (a.lane(), b.lane());
         let (a, b) = (self.get(a.phase()), self.get(b.phase()));
         match () {
-            () if a.block != b.block => Apart::Blocks,
-            () if a.epoch != b.epoch => Apart::Ordered,
-            () if a.warp != b.warp => Apart::Warps,
-            () if a.first == b.first && lanes.0 != lanes.1 => Apart::Lanes,
-            () => Apart::Ordered,
+            () if a.block != b.block => Concurrency::Blocks,
+            () if a.epoch != b.epoch => Concurrency::Ordered,
+            () if a.warp != b.warp => Concurrency::Warps,
+            () if a.first == b.first && lanes.0 != lanes.1 => Concurrency::Lanes,
+            () => Concurrency::Ordered,
         }
     }
 }

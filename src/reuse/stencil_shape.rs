@@ -1,6 +1,6 @@
 //! The forms that rows of loads can have, before anything is proved.
 //!
-//! In: loads of one block that may be performed together, with their distances in bytes. Out: [`Form`]s:
+//! In: loads of one block that may be performed together, with their distances in bytes. Out: [`StencilShape`]s:
 //! which cells each lane fills, and for each load the cells and lanes that hold its values. In the narrow form
 //! all loads of a row lie whole lanes apart, and the cells are those of one of them. In the broad form a lane
 //! holds a vector: of the bytes from one lane's address to the next one's it loads as many as it reads
@@ -11,9 +11,9 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::alignment::{MAX_VECTOR, Multiple};
-use super::distance::outline;
+use super::distance::base_address;
 use super::eligible::{Element, Load};
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
@@ -52,7 +52,7 @@ pub struct Cell {
 
 /// A row that may be.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct StencilShape {
     /// The loads in program order.
     pub taps: Vec<Tap>,
     /// What each lane loads, by address, without gaps.
@@ -65,7 +65,7 @@ pub struct Form {
     pub multiples: SmallVec<[Multiple; 2]>,
 }
 
-impl Form {
+impl StencilShape {
     /// The instructions from the first tap to behind the last one.
     pub(super) fn range(&self) -> Range<u32> {
         let last = self.taps.last().map_or(0, |tap| tap.load.inst);
@@ -77,7 +77,7 @@ impl Form {
 #[derive(Clone)]
 pub(super) struct Run {
     pub block: BlockId,
-    /// The outline of the addresses.
+    /// The base address.
     key: TermId,
     /// Bytes from lane to lane.
     stride: i64,
@@ -85,7 +85,7 @@ pub(super) struct Run {
     loads: Vec<(Load, i64)>,
 }
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The runs that some loads, in program order, fall into: `reach` lanes and `apart` instructions from
     /// one to the other at most.
     pub(super) fn runs(
@@ -126,12 +126,12 @@ impl Opportunities<'_, '_, '_> {
             return;
         };
         let block = trace.accesses[load.access].block;
-        let at = outline(&mut trace.arena, load.address);
+        let at = base_address(&mut trace.arena, load.address);
         let form = (block, at.key, stride);
         for run in runs.iter_mut().filter(|run| (run.block, run.key, run.stride) == form) {
             trace.arena.charge(2);
             let first = run.loads[0].0.clone();
-            let from = outline(&mut trace.arena, first.address);
+            let from = base_address(&mut trace.arena, first.address);
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
             let near =
                 |other: i64| bytes.abs_diff(other) < u64::from(reach + 1) * stride.unsigned_abs();
@@ -149,7 +149,12 @@ impl Opportunities<'_, '_, '_> {
 
     /// The broad form that serves most loads of a run: those of the vector that a lane holds, and those that
     /// are parts of other lanes' vectors.
-    pub(super) fn broad(&mut self, trace: &mut KernelTrace, run: &Run, reach: u32) -> Option<Form> {
+    pub(super) fn broad(
+        &mut self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        reach: u32,
+    ) -> Option<StencilShape> {
         let first = &run.loads.first()?.0;
         let size = i64::from(first.elements[0].ty.bits() / 8);
         // (A vector of generic addresses would have to be asked about element by element.)
@@ -159,7 +164,7 @@ impl Opportunities<'_, '_, '_> {
         let mut starts: Vec<i64> = run.elements().map(|(bytes, _)| bytes).collect();
         starts.sort_unstable();
         starts.dedup();
-        let mut best: Option<Form> = None;
+        let mut best: Option<StencilShape> = None;
         for bytes in
             [4 * size, 2 * size].into_iter().filter(|b| *b <= run.stride.abs().min(MAX_VECTOR))
         {
@@ -205,7 +210,7 @@ impl Run {
         (bytes, size): (i64, i64),
         reach: u32,
         multiples: SmallVec<[Multiple; 2]>,
-    ) -> Option<Form> {
+    ) -> Option<StencilShape> {
         let register_bits = self.loads[0].0.elements[0].register_bits;
         let mut cells: Vec<Cell> = (0..bytes / size)
             .map(|index| Cell { offset: index * size, register_bits, ahead: 0, behind: 0 })
@@ -236,11 +241,17 @@ impl Run {
         let others = values().any(|value| value.distance != 0);
         let offset = start - taps.first()?.1;
         let taps = taps.into_iter().map(|(tap, _)| tap).collect();
-        (whole && others).then_some(Form { taps, cells, stride: self.stride, offset, multiples })
+        (whole && others).then_some(StencilShape {
+            taps,
+            cells,
+            stride: self.stride,
+            offset,
+            multiples,
+        })
     }
 
     /// The loads that are in a form, and the others.
-    pub(super) fn split(&self, form: &Form) -> (Run, Run) {
+    pub(super) fn split(&self, form: &StencilShape) -> (Run, Run) {
         let inside =
             |(load, _): &(Load, i64)| form.taps.iter().any(|tap| tap.load.inst == load.inst);
         let (taken, left): (Vec<_>, Vec<_>) = self.loads.iter().cloned().partition(inside);
@@ -248,7 +259,7 @@ impl Run {
     }
 
     /// The narrow forms: loads of the same elements, whole lanes apart.
-    pub(super) fn narrow(&self, reach: u32) -> Vec<Form> {
+    pub(super) fn narrow(&self, reach: u32) -> Vec<StencilShape> {
         /// Loads and their distances in lanes from the first one, and the bytes of that from the run's first.
         type Part<'r> = (Vec<(&'r Load, i64)>, i64);
         let offsets = |load: &Load| -> SmallVec<[i64; 4]> {
@@ -282,7 +293,7 @@ fn ends(loads: &[(&Load, i64)]) -> (i64, i64) {
 }
 
 /// The form of loads at distances in lanes: each lane loads what the tap of the least distance reads.
-fn narrow_form(loads: &[(&Load, i64)], stride: i64) -> Form {
+fn narrow_form(loads: &[(&Load, i64)], stride: i64) -> StencilShape {
     let (low, high) = ends(loads);
     let mut elements = loads[0].0.elements.clone();
     elements.sort_by_key(|element| element.offset);
@@ -301,7 +312,7 @@ fn narrow_form(loads: &[(&Load, i64)], stride: i64) -> Form {
         load: (*load).clone(),
         values: load.elements.iter().map(|element| value(*distance, element)).collect(),
     };
-    Form {
+    StencilShape {
         taps: loads.iter().map(tap).collect(),
         cells,
         stride,

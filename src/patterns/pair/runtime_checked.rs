@@ -10,7 +10,7 @@ use super::group::group;
 use super::weigh;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
-use crate::reuse::{Load, Opportunity, Refusal};
+use crate::reuse::{LegalReuse, Load, Refusal};
 use crate::strategies::StrategyName;
 
 /// Claims such loads; `name` is the strategy for a distance in lanes, if one is allowed for the load.
@@ -20,36 +20,38 @@ pub(super) fn find(
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
 ) {
     let pairs =
-        finder.groups().iter().filter_map(|group| Some((group, group.shape::<Opportunity>()?)));
+        finder.groups().iter().filter_map(|group| Some((group, group.shape::<LegalReuse>()?)));
     let (mut covered, mut serving) = (FxHashSet::default(), FxHashSet::default());
-    for (group, opportunity) in pairs {
+    for (group, legal_reuse) in pairs {
         covered.extend(group.members.iter().copied());
-        serving.insert(opportunity.source);
+        serving.insert(legal_reuse.source);
     }
     let mut chosen = Vec::new();
     for &index in finder.loads {
         let inst = trace.accesses[index].inst;
-        let may_be_asked =
-            matches!(finder.kept(inst), Some(Refusal::NotOnEveryPath(_) | Refusal::Between(..)));
+        let may_be_asked = matches!(
+            finder.refusal_of(inst),
+            Some(Refusal::NotOnEveryPath(_) | Refusal::Between(..))
+        );
         if !may_be_asked || serving.contains(&inst) {
             continue;
         }
         if covered.len() >= finder.options.most {
             break;
         }
-        let Ok(load) = finder.opportunities.load(trace, index) else { continue };
-        if finder.opportunities.serves_already(&load) {
+        let Ok(load) = finder.legality.load(trace, index) else { continue };
+        if finder.legality.serves_already(&load) {
             continue;
         }
-        if let Some((strategy, opportunity)) = partner(finder, trace, &load, &covered, &name) {
-            serving.insert(opportunity.source);
+        if let Some((strategy, legal_reuse)) = partner(finder, trace, &load, &covered, &name) {
+            serving.insert(legal_reuse.source);
             covered.insert(inst);
-            chosen.push((load, strategy, opportunity));
+            chosen.push((load, strategy, legal_reuse));
         }
     }
-    for (load, name, opportunity) in chosen {
-        match weigh(finder, trace, &load, name, &opportunity) {
-            Ok(price) => finder.claim(group(&load, name, opportunity, price)),
+    for (load, name, legal_reuse) in chosen {
+        match weigh(finder, trace, &load, name, &legal_reuse) {
+            Ok(price) => finder.claim(group(&load, name, legal_reuse, price)),
             Err(refusal) => finder.keep(load.inst, refusal),
         }
     }
@@ -62,23 +64,23 @@ fn partner(
     load: &Load,
     covered: &FxHashSet<u32>,
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
-) -> Option<(StrategyName, Opportunity)> {
+) -> Option<(StrategyName, LegalReuse)> {
     // (Most loads may not be replaced in this way at all, and candidates take time to find.)
     if [0, 1].into_iter().all(|delta| name(finder, trace, load, delta).is_none()) {
         return None;
     }
-    for candidate in finder.opportunities.candidates(trace, load) {
+    for candidate in finder.legality.candidates(trace, load) {
         if trace.arena.is_nearly_spent() {
             return None;
         }
         if candidate.delta.unsigned_abs() > finder.options.max_delta
-            || covered.contains(&finder.opportunities.source_of(candidate))
+            || covered.contains(&finder.legality.source_of(candidate))
         {
             continue;
         }
         let Some(strategy) = name(finder, trace, load, candidate.delta) else { continue };
-        if let Ok(opportunity) = finder.opportunities.prove_asking(trace, candidate, load) {
-            return Some((strategy, opportunity));
+        if let Ok(legal_reuse) = finder.legality.prove_asking(trace, candidate, load) {
+            return Some((strategy, legal_reuse));
         }
     }
     None

@@ -1,25 +1,25 @@
 //! Everything that is legal: which loads find their value in registers that another load has filled.
 //!
 //! In: the control flow and trace of one function. Out, one pair of loads at a time and only when asked:
-//! an [`Opportunity`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
+//! an [`LegalReuse`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
 
 use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::alike::LaneClaim;
-use super::availability::{Asked, Availability};
+use super::availability::{Availability, RuntimeChecks};
 use super::eligible::{Load, addressed_by_register, eligible};
 use super::function::{
     is_narrow, linear_lanes, observes_lanes, overwrites_address, sent, writes_global,
 };
-use super::opportunity::{Guards, Opportunity, Options};
+use super::legal_reuse::{Guards, LegalReuse, Options};
 use super::pieces::pieces;
 use super::prove::{Proof, Prover};
-use super::quiet::Quiet;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, Likely, agree_mostly};
 use super::shift::Shifter;
+use super::side_effect_free::SideEffectFree;
 use super::sources::{Candidate, Group, Source};
 use super::whole;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
@@ -34,16 +34,16 @@ use crate::source::SourceFile;
 struct Proved {
     proof: Proof,
     /// The bytes between the addresses that are compared at run time.
-    bytes_apart: Option<i64>,
+    address_delta: Option<i64>,
     /// What lanes have to agree about.
-    same_row: Vec<LaneClaim>,
+    same_index: Vec<LaneClaim>,
 }
 
 /// What may be reused in one function: loads are looked at in program order, each may be offered as a
 /// source, and pairs are proved when they are asked for, each once.
-pub struct Opportunities<'a, 'm, 's> {
+pub struct Legality<'a, 'm, 's> {
     pub(super) source: &'a SourceFile,
-    quiet: OnceCell<Quiet>,
+    side_effect_free: OnceCell<SideEffectFree>,
     availability: Availability<'a, 'm, 's>,
     pub(super) prover: Prover<'a, 'm, 's>,
     pub(super) options: &'a Options,
@@ -62,15 +62,15 @@ pub struct Opportunities<'a, 'm, 's> {
     pub(super) likely: Likely,
     /// Bits of the narrowest element of a source.
     pub(super) narrowest: u32,
-    /// Sources by outline.
+    /// Sources by base address.
     pub(super) groups: FxHashMap<TermId, Group>,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
     /// The blocks of which it was asked whether a warp can be whole there.
     never_whole: FxHashMap<BlockId, bool>,
-    /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
+    /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
-    pub(super) known: FxHashMap<(Candidate, u32), Opportunity>,
+    pub(super) known: FxHashMap<(Candidate, u32), LegalReuse>,
     /// Why loads, by instruction, that look like parts of a struct are none.
     pub(super) no_struct: FxHashMap<u32, Refusal>,
 }
@@ -78,8 +78,8 @@ pub struct Opportunities<'a, 'm, 's> {
 /// The most stores between a source and a load that are compared with it at run time.
 const MAX_ASKED: usize = 4;
 
-impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
-    /// The opportunities of a function, with no source offered yet.
+impl<'a, 'm, 's> Legality<'a, 'm, 's> {
+    /// The legal reuses of a function, with no source offered yet.
     pub fn new(
         source: &'a SourceFile,
         function: &Function<'_>,
@@ -91,9 +91,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             .with_budget(options.solver_budget)
             .sized(flow.insts.len());
         let shifter = Shifter::new();
-        Opportunities {
+        Legality {
             source,
-            quiet: OnceCell::new(),
+            side_effect_free: OnceCell::new(),
             availability: Availability::new(source, flow, trace),
             prover: Prover::new(flow, shifter, solver, options.assume_no_wrap),
             options,
@@ -153,11 +153,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.no_struct.get(&inst)
     }
 
-    /// The line of the source of an opportunity in the same lane, if `ptxas` takes its value without being told: both
+    /// The line of the source of a legal reuse in the same lane, if `ptxas` takes its value without being told: both
     /// loads stand in one block, read from one register and offset with the same modifiers, and nothing between them
     /// writes what they read. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
     /// signs, and hints between the loads keep it from doing so.)
-    pub fn folded(&self, trace: &KernelTrace, found: &Opportunity, load: &Load) -> Option<u32> {
+    pub fn folded(&self, trace: &KernelTrace, found: &LegalReuse, load: &Load) -> Option<u32> {
         let flow = self.flow();
         let (from, to) = (found.source, load.inst);
         let [source, inst] = [from, to].map(|at| &flow.insts[at as usize]);
@@ -184,10 +184,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             .iter()
             .all(|inst| effect(inst) != Effect::Hint && !definitions(inst).contains(&base));
         let is_plain = is_plain && types && is_kept && address(source) == address(inst);
-        let quiet = self.quiet(trace);
+        let side_effect_free = self.side_effect_free(trace);
         let is_quiet = match form.has(Qualifier::Nc) {
-            true => quiet.but_for_stores(from, to),
-            false => quiet.between(from, to),
+            true => side_effect_free.but_for_stores(from, to),
+            false => side_effect_free.between(from, to),
         };
         (is_plain && from < to && modifiers(source) == modifiers(inst) && is_quiet)
             .then(|| self.source.line(source.ast.span.start))
@@ -197,7 +197,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// Whether nothing but blanks, comments and `.loc` stands between two instructions of straight code and those in
     /// between, and whether a branch may be added there at all.
     pub fn may_be_two_versions(&self, from: u32, to: u32, trace: &KernelTrace) -> bool {
-        !self.observes_lanes && !self.is_irreducible() && self.quiet(trace).in_one_piece(from, to)
+        !self.observes_lanes
+            && !self.is_irreducible()
+            && self.side_effect_free(trace).in_one_piece(from, to)
     }
 
     /// The 1-based line of an instruction.
@@ -215,11 +217,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.linear
     }
 
-    pub(super) fn quiet(&self, trace: &KernelTrace) -> &Quiet {
-        self.quiet.get_or_init(|| {
+    pub(super) fn side_effect_free(&self, trace: &KernelTrace) -> &SideEffectFree {
+        self.side_effect_free.get_or_init(|| {
             let flow = self.prover.flow;
             trace.arena.charge(flow.insts.len() as u64);
-            Quiet::new(self.source, flow)
+            SideEffectFree::new(self.source, flow)
         })
     }
 
@@ -230,7 +232,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         from: &Load,
         to: &Load,
     ) -> Result<(), Refusal> {
-        self.availability.check(trace, &mut self.prover, from, to, &mut Asked::default())
+        self.availability.check(trace, &mut self.prover, from, to, &mut RuntimeChecks::default())
     }
 
     /// Whether an earlier rewrite has replaced loads by this one's registers.
@@ -262,7 +264,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         trace: &mut KernelTrace,
         candidate: Candidate,
         load: &Load,
-    ) -> Result<Opportunity, Refusal> {
+    ) -> Result<LegalReuse, Refusal> {
         let key = (candidate, load.inst);
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
@@ -273,7 +275,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     }
 
     /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind
-    /// which the lane may have stored to the same bytes: the opportunity says what has to be asked.
+    /// which the lane may have stored to the same bytes: the legal reuse says what has to be asked.
     ///
     /// # Errors
     /// Why the load may not take its value from there.
@@ -282,7 +284,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         trace: &mut KernelTrace,
         candidate: Candidate,
         load: &Load,
-    ) -> Result<Opportunity, Refusal> {
+    ) -> Result<LegalReuse, Refusal> {
         self.look(trace, candidate, load, true)
     }
 
@@ -292,7 +294,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         candidate: Candidate,
         load: &Load,
         asking: bool,
-    ) -> Result<Opportunity, Refusal> {
+    ) -> Result<LegalReuse, Refusal> {
         let Candidate { index, delta, displacement, .. } = candidate;
         let source = self.sources[index].load.clone();
         if delta != 0 {
@@ -305,19 +307,19 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             && delta == 0
             && self.linear != Some(false)
             && self.is_copied(trace, &source);
-        let mut asked = Asked::up_to(if may_ask { MAX_ASKED } else { 0 });
+        let mut runtime_checked = RuntimeChecks::up_to(if may_ask { MAX_ASKED } else { 0 });
         let mut source_executed = None;
         let (availability, prover) = (&mut self.availability, &mut self.prover);
         if in_branch {
             let since = availability.check_since(trace, prover, &source, load)?;
             source_executed = Some(since);
         } else {
-            availability.check(trace, prover, &source, load, &mut asked)?;
+            availability.check(trace, prover, &source, load, &mut runtime_checked)?;
         }
         if in_branch && delta != 0 && self.never_whole(trace, &source) {
             return Err(Refusal::NeverRuns);
         }
-        let stores_apart = asked.stores;
+        let stores_apart = runtime_checked.stores;
         let is_remembered = in_branch || !stores_apart.is_empty();
         let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
@@ -330,7 +332,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         {
             return Err(Refusal::Guarded);
         }
-        let Proved { proof, bytes_apart, same_row } =
+        let Proved { proof, address_delta, same_index } =
             self.proved(trace, candidate, &source, load)?;
         let mut no_wrap = proof.checks.to_vec();
         if planted!(Bug::WrapAround) {
@@ -349,10 +351,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             stores_apart,
             // If only one of the two is generic, the other one's address shows that it is global.
             global_address: source.generic && load.generic && !planted!(Bug::GenericAddress),
-            bytes_apart,
-            same_row,
+            address_delta,
+            same_index,
         };
-        Ok(Opportunity { source: source.inst, pieces, delta, guards })
+        Ok(LegalReuse { source: source.inst, pieces, delta, guards })
     }
 
     /// Whether a lane may get the value of another lane at all.
@@ -382,17 +384,21 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             let (alike, _) = rows.ok_or(Refusal::NoPartner)?;
             let proof =
                 self.prover.prove_alike(trace, alike, (source, load), delta, displacement)?;
-            return Ok(Proved { proof, bytes_apart: None, same_row: alike.asked.clone() });
+            return Ok(Proved {
+                proof,
+                address_delta: None,
+                same_index: alike.runtime_checked.clone(),
+            });
         }
-        let (proof, bytes_apart) = match self.prover.prove(trace, source, load, delta, displacement)
-        {
-            Ok(proof) => (proof, None),
-            Err(refusal) => self
-                .tested(trace, (index, source), load, delta, displacement)
-                .map(|(proof, bytes)| (proof, Some(bytes)))
-                .ok_or(refusal)?,
-        };
-        Ok(Proved { proof, bytes_apart, same_row: Vec::new() })
+        let (proof, address_delta) =
+            match self.prover.prove(trace, source, load, delta, displacement) {
+                Ok(proof) => (proof, None),
+                Err(refusal) => self
+                    .tested(trace, (index, source), load, delta, displacement)
+                    .map(|(proof, bytes)| (proof, Some(bytes)))
+                    .ok_or(refusal)?,
+            };
+        Ok(Proved { proof, address_delta, same_index: Vec::new() })
     }
 
     /// Whether no warp that comes to a load is whole.

@@ -27,7 +27,7 @@ struct Loop {
 }
 
 /// The places through which all ways to one end lead.
-pub(super) struct Ways {
+pub(super) struct LoopPaths {
     /// The number of the loop whose ways count.
     pub within: usize,
     /// For each block whether lanes that part at its end may meet at these places.
@@ -38,7 +38,7 @@ pub(super) struct Ways {
 }
 
 /// The places of every end of every loop, and the code of all loops.
-pub(super) fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
+pub(super) fn within_loops(graph: &Graph) -> (Vec<LoopPaths>, Vec<Region>) {
     let loops = natural_loops(graph);
     let dominators = graph.dominators();
     let mut work = 0;
@@ -58,14 +58,14 @@ pub(super) fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
             return (Vec::new(), Vec::new());
         }
         for (of, exit) in ends {
-            found.push(ways(graph, (number, outer), of, exit));
+            found.push(paths(graph, (number, outer), of, exit));
         }
     }
     let regions = loops.iter().map(|one| graph.region(&one.contains)).collect();
     (found, regions)
 }
 
-impl Ways {
+impl LoopPaths {
     /// The blocks at which lanes may meet that have parted at the end of `block`, nearest first.
     pub(super) fn places(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
         let chain = self.branches[block].then(|| self.common.strict_dominators(node(block)));
@@ -91,7 +91,12 @@ fn dominates(dominators: &Dominators<NodeIndex>, above: usize, block: usize) -> 
 }
 
 /// The ways within a loop to an exit or, without one, to the next arrival at the header of loop `of`.
-fn ways(graph: &Graph, (number, outer): (usize, &Loop), of: &Loop, exit: Option<usize>) -> Ways {
+fn paths(
+    graph: &Graph,
+    (number, outer): (usize, &Loop),
+    of: &Loop,
+    exit: Option<usize>,
+) -> LoopPaths {
     let end = node(graph.blocks());
     let mut backwards = DiGraph::<(), ()>::new();
     for _ in 0..=graph.blocks() {
@@ -109,7 +114,7 @@ fn ways(graph: &Graph, (number, outer): (usize, &Loop), of: &Loop, exit: Option<
         backwards.add_edge(end, node(exit), ());
     }
     let place = exit.is_none().then_some(of.header);
-    Ways {
+    LoopPaths {
         within: number,
         branches: of.contains.clone(),
         common: simple_fast(&backwards, end),

@@ -1,6 +1,6 @@
 //! Loads of consecutive bytes by one lane, for which one vector load can stand.
 //!
-//! In: loads of one block that may take part. Out: [`Adjacent`] groups, each with the conditions on
+//! In: loads of one block that may take part. Out: [`VectorGroup`] groups, each with the conditions on
 //! parameters under which the vector's address is aligned in every lane. All loads of a group run
 //! whenever its first one does, so the vector reads no byte that the original does not; no instruction
 //! between the first and another one of the group may change the bytes of that other one.
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::alignment::{MAX_VECTOR, Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, RegisterId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::expr::TermId;
@@ -18,7 +18,7 @@ use crate::isa::{Modifier, Qualifier};
 
 /// Loads that one vector load can stand for.
 #[derive(Clone, Debug)]
-pub struct Adjacent {
+pub struct VectorGroup {
     /// The loads in program order; the vector stands in the place of the first.
     pub members: Vec<Load>,
     /// The elements that are loaded, by address; offsets count from the vector's first byte.
@@ -46,9 +46,9 @@ const MAX_KINDS: usize = 8;
 /// The maximum distance in bytes of two loads of a run.
 pub(super) const MAX_APART: i64 = 1 << 20;
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The groups that some loads, in program order, fall into. A load is in one group at most.
-    pub fn adjacent(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Adjacent> {
+    pub fn adjacent(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<VectorGroup> {
         let mut runs: FxIndexMap<Key, Vec<Run>> = FxIndexMap::default();
         for load in loads {
             // (Stores of an earlier rewrite stood between loads in front of its test.)
@@ -68,7 +68,7 @@ impl Opportunities<'_, '_, '_> {
             }
             self.split_run(trace, run, &mut found);
         }
-        found.sort_by_key(|group: &Adjacent| group.members[0].inst);
+        found.sort_by_key(|group: &VectorGroup| group.members[0].inst);
         found
     }
 
@@ -84,7 +84,7 @@ impl Opportunities<'_, '_, '_> {
             let close = ahead.abs() < MAX_APART && self.same_kind(&first, load);
             // Stores may stand between if no code is duplicated; `split_run` decides that.
             if close
-                && self.quiet(trace).but_for_stores(first.inst, load.inst)
+                && self.side_effect_free(trace).but_for_stores(first.inst, load.inst)
                 && self.is_available_at(trace, &first, load)
             {
                 run.push((load.clone(), ahead));
@@ -156,7 +156,8 @@ impl Opportunities<'_, '_, '_> {
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         // The code is duplicated if alignment has to be tested: it may hold no instruction that others
         // would notice.
-        self.quiet(trace).between(first.inst, load.inst) && self.is_available_at(trace, first, load)
+        self.side_effect_free(trace).between(first.inst, load.inst)
+            && self.is_available_at(trace, first, load)
     }
 
     /// Whether a load would read the same bytes, under the same guard predicate, where an earlier one of its block
@@ -195,11 +196,11 @@ impl Opportunities<'_, '_, '_> {
     ) -> bool {
         let insts = || elements.iter().map(|(_, at, _)| run[*at].0.inst);
         let (first, last) = (insts().min().unwrap_or(0), insts().max().unwrap_or(0));
-        self.quiet(trace).between(first, last)
+        self.side_effect_free(trace).between(first, last)
     }
 
     /// Splits loads at constant distances into vectors that are aligned.
-    fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<Adjacent>) {
+    fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<VectorGroup>) {
         let first = &run[0].0;
         let size = i64::from(first.elements[0].ty.bits() / 8);
         // Elements by distance from the first load's address; of two at the same distance the first.
@@ -265,7 +266,7 @@ fn group(
     window: &[(i64, usize, Element)],
     bytes: i64,
     multiples: SmallVec<[Multiple; 2]>,
-) -> Adjacent {
+) -> VectorGroup {
     let start = window[0].0;
     let mut members: Vec<usize> = window.iter().map(|(_, at, _)| *at).collect();
     members.sort_unstable();
@@ -276,7 +277,7 @@ fn group(
             (Element { offset: ahead - start, ..*element }, run[*at].0.inst)
         })
         .collect();
-    Adjacent {
+    VectorGroup {
         offset: start - run[members[0]].1,
         members: members.iter().map(|&at| run[at].0.clone()).collect(),
         elements,

@@ -7,7 +7,7 @@ use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::StateSpace;
 
 /// A loop that may carry values.
-pub(super) struct Ring {
+pub(super) struct CarryingLoop {
     pub id: LoopId,
     /// The last instruction in front of the loop.
     pub entry: u32,
@@ -31,7 +31,11 @@ pub(super) struct Ring {
 
 /// A loop that may carry values: one edge into it, behind or in front of whose last instruction code
 /// is executed whenever the loop is entered.
-pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
+pub(super) fn carrying_loop(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    id: LoopId,
+) -> Option<CarryingLoop> {
     let one = flow.loops.get(id);
     let latch_blocks: Vec<BlockId> = one.latches.iter().map(|edge| edge.from).collect();
     let header = flow.block(one.header);
@@ -93,7 +97,7 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
     changes_memory |= untraced > 0;
     let runs_through = !flow.loops.loops.iter().any(|other| other.parent == Some(id));
     let (entry, id) = (from.end - 1, id);
-    Some(Ring {
+    Some(CarryingLoop {
         id,
         entry,
         falls_in,

@@ -7,7 +7,7 @@
 
 use super::super::eligible::Load;
 use super::addresses::{iterations_later, keeps};
-use super::ring::Ring;
+use super::carrying_loop::CarryingLoop;
 use super::slice::{Slice, Slicer};
 use crate::cfg::Flow;
 use crate::emulate::KernelTrace;
@@ -15,7 +15,7 @@ use crate::expr::TermId;
 
 /// The tests, in front of the loop, that no store of the loop changes a loop-carried value.
 #[derive(Clone, Debug, Default)]
-pub struct Apart {
+pub struct NoAlias {
     /// What computes the bases of the addresses.
     pub slice: Slice,
     /// What must have no byte in common.
@@ -47,18 +47,18 @@ pub struct Place {
 pub(super) fn apart(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
-    (ring, slicer): (&Ring, &Slicer<'_, '_, '_, '_>),
+    (carrying_loop, slicer): (&CarryingLoop, &Slicer<'_, '_, '_, '_>),
     (source, load, distance): (&Load, &Load, u32),
-) -> Option<Apart> {
+) -> Option<NoAlias> {
     let mut wanted = Vec::new();
-    for &index in &ring.stores {
+    for &index in &carrying_loop.stores {
         let store = &trace.accesses[index];
         let (inst, block, bytes) = (store.inst, store.block, store.bytes());
         let now = store.address?;
         let is_here = |one: &Load| trace.accesses[one.access].block == block;
         let before_source = is_here(source) && inst < source.inst;
         let behind_load = is_here(load) && inst > load.inst;
-        let later = iterations_later(flow, trace, ring.id, now);
+        let later = iterations_later(flow, trace, carrying_loop.id, now);
         // What is stored behind the source, by the iterations that come to the load, and before the load.
         let mut needed: Vec<(TermId, u32, &Load)> = Vec::new();
         if !before_source {
@@ -80,7 +80,7 @@ pub(super) fn apart(
                 Some(ahead) if (read.bytes..1 << 40).contains(&ahead) => {}
                 Some(ahead) if (-(1 << 40)..=-size).contains(&ahead) => {}
                 Some(_) => return None,
-                None if keeps(flow, trace, ring.id, address, read.address) => {
+                None if keeps(flow, trace, carrying_loop.id, address, read.address) => {
                     wanted.push((inst, iteration, bytes, read.inst, read.bytes as u32));
                 }
                 None => return None,
@@ -94,5 +94,5 @@ pub(super) fn apart(
         store: place(one.0, bases[0], one.2),
         load: place(one.3, bases[1], one.4),
     });
-    Some(Apart { pairs: pairs.collect(), slice })
+    Some(NoAlias { pairs: pairs.collect(), slice })
 }

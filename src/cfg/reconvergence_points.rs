@@ -61,7 +61,7 @@ pub(super) struct Ways {
 }
 
 /// For each end the places through which all ways to it lead.
-pub(super) struct Meetings<'a> {
+pub(super) struct ReconvergencePoints<'a> {
     blocks: &'a TiSlice<BlockId, Block>,
     loops: &'a LoopForest,
     ways: Vec<Ways>,
@@ -70,13 +70,13 @@ pub(super) struct Meetings<'a> {
     returns: TiVec<BlockId, bool>,
 }
 
-impl<'a> Meetings<'a> {
+impl<'a> ReconvergencePoints<'a> {
     /// The meeting places of a function, by end; `None` if the function is too large.
     pub(super) fn new(
         blocks: &'a TiSlice<BlockId, Block>,
         dominators: &DominatorTree,
         loops: &'a LoopForest,
-    ) -> Option<Meetings<'a>> {
+    ) -> Option<ReconvergencePoints<'a>> {
         let leaving: Vec<BlockId> = blocks.keys().filter(|block| blocks[*block].leaves).collect();
         let mut ends: Vec<End> = leaving.iter().map(|&at| End::Leaving(at)).collect();
         for id in loops.loops.keys() {
@@ -100,7 +100,7 @@ impl<'a> Meetings<'a> {
             let leads = Reach::to_any(blocks, targets, |_| true);
             blocks.keys().map(|block| leads.from(block)).collect()
         };
-        Some(Meetings {
+        Some(ReconvergencePoints {
             blocks,
             loops,
             ways: ends.into_iter().map(|end| Ways::new(blocks, loops, end)).collect(),

@@ -64,15 +64,15 @@ pub struct Guards {
     /// In the lane itself, the load's address must be so many bytes above the source's: what is not
     /// known of the load's address is asked at run time, if that of the source is known to be a line
     /// in the lane's number.
-    pub bytes_apart: Option<i64>,
+    pub address_delta: Option<i64>,
     /// These registers must have, in the lane that sends, the values that the address there is known to
     /// depend on: the row of a flattened index, the place in the row.
-    pub same_row: Vec<LaneClaim>,
+    pub same_index: Vec<LaneClaim>,
 }
 
 /// A load whose value is in the registers of another load, in the same lane or in another: its proof, and the remaining checks.
 #[derive(Clone, Debug)]
-pub struct Opportunity {
+pub struct LegalReuse {
     /// Index of the source load's instruction; of the first one, if there are several.
     pub source: u32,
     /// For each element of the load what its register is made of.
@@ -83,7 +83,7 @@ pub struct Opportunity {
     pub guards: Guards,
 }
 
-impl Opportunity {
+impl LegalReuse {
     /// The instructions of the loads that the value comes from.
     pub fn sources(&self) -> impl Iterator<Item = u32> + '_ {
         self.pieces.iter().flat_map(|piece| piece.parts.iter().map(|part| part.source))

@@ -10,7 +10,7 @@ use crate::source::comments::gap_length;
 
 /// For each instruction, how much in front of it may not be duplicated.
 #[derive(Debug)]
-pub struct Quiet {
+pub struct SideEffectFree {
     /// For each instruction, how many instructions with effects come before it.
     effects: Vec<u32>,
     /// The same without stores.
@@ -19,9 +19,9 @@ pub struct Quiet {
     gaps: Vec<u32>,
 }
 
-impl Quiet {
+impl SideEffectFree {
     /// The counts of one function.
-    pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> Quiet {
+    pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> SideEffectFree {
         let (mut effects, mut beyond_stores, mut gaps) = (vec![0], vec![0], Vec::new());
         let (mut noticed, mut others, mut filled, mut end) = (0, 0, 0, None);
         for inst in &flow.insts {
@@ -39,7 +39,7 @@ impl Quiet {
             beyond_stores.push(others);
             end = Some(span.end);
         }
-        Quiet { effects, beyond_stores, gaps }
+        SideEffectFree { effects, beyond_stores, gaps }
     }
 
     /// Whether only such parts stand between two instructions, which are of one block then.

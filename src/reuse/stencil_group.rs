@@ -1,7 +1,7 @@
 //! Rows of loads: taps whose addresses are the same form of the lane and differ by constants, so that one
 //! load by the whole warp, and what its first or last lanes load beside it, holds all that the row reads.
 //!
-//! In: loads of one block that may take part, arranged by [`super::shape`]. Out: [`Row`]s. Each lane L
+//! In: loads of one block that may take part, arranged by [`super::stencil_shape`]. Out: [`StencilGroup`]s. Each lane L
 //! fills the row's cells from its address `X(L)` on. In lane L a value of distance d is in a cell of lane L +
 //! d, if that is a lane of the warp; otherwise it is what lane L + d - 32 has 32 lanes further on, at
 //! `X(L + d - 32) + 32 * stride`, or, if d is negative, what lane L + d + 32 has 32 lanes before. Both are
@@ -15,9 +15,9 @@ use smallvec::SmallVec;
 
 use super::alignment::Multiple;
 use super::eligible::Load;
-use super::opportunities::Opportunities;
+use super::legality::Legality;
 use super::prove::NoWrap;
-use super::shape::{Cell, Form, Run, Tap};
+use super::stencil_shape::{Cell, Run, StencilShape, Tap};
 use super::twice::Region;
 use crate::cfg::{Arg, Base, BlockId};
 use crate::emulate::{KernelTrace, definitions};
@@ -25,7 +25,7 @@ use crate::isa::limits::WARP_SIZE;
 
 /// Loads for which a few loads and shuffles can stand.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct StencilGroup {
     /// The loads in program order; all values are loaded in the place of the first.
     pub taps: Vec<Tap>,
     /// What each lane loads, by address, without gaps.
@@ -47,7 +47,7 @@ pub struct Row {
     pub multiples: SmallVec<[Multiple; 2]>,
 }
 
-impl Row {
+impl StencilGroup {
     /// The first tap that needs no other lane; the first of all if each one does.
     pub fn start(&self) -> &Tap {
         let own = |tap: &&Tap| tap.values.iter().all(|value| value.distance == 0);
@@ -58,7 +58,7 @@ impl Row {
 /// A load whose address is further from its register is not taken: PTX adds a signed 32-bit number.
 const MAX_OFFSET: i64 = 1 << 30;
 
-impl Opportunities<'_, '_, '_> {
+impl Legality<'_, '_, '_> {
     /// The rows that some loads, in program order, fall into; none is longer than `reach` lanes or, in the
     /// program, than `apart` instructions. A load is in one row at most. Rows of one `place` are tested for together. Of the forms with a vector in each lane
     /// those are taken that `broad` asks for; it is given the form and those that would stand for it.
@@ -67,17 +67,17 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         loads: &[Load],
         (reach, apart): (u32, u32),
-        mut broad: impl FnMut(&Form, &[Form]) -> bool,
-    ) -> Vec<Row> {
+        mut broad: impl FnMut(&StencilShape, &[StencilShape]) -> bool,
+    ) -> Vec<StencilGroup> {
         let runs = self.runs(trace, loads, (reach, apart));
-        let mut forms: Vec<(BlockId, Form)> = Vec::new();
+        let mut forms: Vec<(BlockId, StencilShape)> = Vec::new();
         for run in &runs {
             forms.extend(
                 self.forms(trace, run, reach, &mut broad).into_iter().map(|f| (run.block, f)),
             );
         }
         forms.sort_by_key(|(_, form)| form.range().start);
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<StencilGroup> = Vec::new();
         let mut region = Region::default();
         for (block, form) in forms {
             let make = |this: &mut Self, trace: &mut KernelTrace, place| {
@@ -94,8 +94,8 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         run: &Run,
         reach: u32,
-        broad: &mut impl FnMut(&Form, &[Form]) -> bool,
-    ) -> Vec<Form> {
+        broad: &mut impl FnMut(&StencilShape, &[StencilShape]) -> bool,
+    ) -> Vec<StencilShape> {
         let mut left = run.clone();
         let mut found = Vec::new();
         while let Some(form) = self.broad(trace, &left, reach) {
@@ -122,9 +122,9 @@ impl Opportunities<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         block: BlockId,
-        form: &Form,
+        form: &StencilShape,
         place: u32,
-    ) -> Option<Row> {
+    ) -> Option<StencilGroup> {
         let lanes = WARP_SIZE as i32;
         let (first, warp) = (&form.taps[0].load, i64::from(lanes) * form.stride);
         let last = form.cells.last().map_or(0, |cell| cell.offset);
@@ -159,7 +159,7 @@ impl Opportunities<'_, '_, '_> {
         }
         no_wrap.sort_unstable();
         no_wrap.dedup();
-        Some(Row {
+        Some(StencilGroup {
             taps: form.taps.clone(),
             cells: form.cells.clone(),
             block,
