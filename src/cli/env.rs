@@ -4,6 +4,7 @@
 //! are checked only where [`options`] needs them, so that a wrong value costs a warning and not a
 //! build.
 
+use super::values;
 use crate::ab::cuda;
 use crate::cost::Costs;
 use crate::pipeline::Options;
@@ -29,6 +30,8 @@ pub const SELECT: &str = "PTXASW_SELECT";
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
 /// As `--kernels`.
 pub const KERNELS: &str = "PTXASW_KERNELS";
+/// As `--block`.
+pub const BLOCK: &str = "PTXASW_BLOCK";
 /// As `--costs`.
 pub const COSTS: &str = "PTXASW_COSTS";
 /// As `--profile`.
@@ -56,7 +59,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 19] = [
+const OURS: [&str; 20] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -64,6 +67,7 @@ const OURS: [&str; 19] = [
     SELECT,
     STRATEGY,
     KERNELS,
+    BLOCK,
     COSTS,
     PROFILE,
     UNSAFE,
@@ -98,6 +102,8 @@ pub struct Settings {
     pub strategy: Option<String>,
     /// [`KERNELS`].
     pub kernels: Option<String>,
+    /// [`BLOCK`].
+    pub block: Option<String>,
     /// [`COSTS`].
     pub costs: Option<String>,
     /// [`PROFILE`].
@@ -134,6 +140,15 @@ pub enum Linting {
 }
 
 impl Settings {
+    /// The threads of a block along x, y and z, if [`BLOCK`] names them.
+    ///
+    /// # Errors
+    /// It names no shape.
+    pub fn shape_of_blocks(&self) -> Result<Option<[u64; 3]>, String> {
+        let read = |shape| values::block(shape).map_err(|why| format!("{BLOCK}={shape}: {why}"));
+        self.block.as_deref().map(read).transpose()
+    }
+
     /// What [`LINT`] asks for.
     ///
     /// # Errors
@@ -168,6 +183,7 @@ impl Settings {
             select: text(SELECT),
             strategy: text(STRATEGY),
             kernels: text(KERNELS),
+            block: text(BLOCK),
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
@@ -310,6 +326,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     options.select.strategies = strategies;
     options.costs = costs;
     options.profile = profile;
+    options.select.block = settings.shape_of_blocks()?;
     if let Some(selection) = &settings.select {
         let _: Selection = choice(SELECT, selection)?;
     }

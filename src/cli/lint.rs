@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 
 use super::env::Settings;
 use super::exit::{Failure, Status};
-use super::{io, wrapper};
+use super::{io, values, wrapper};
 use crate::lint::{self, Baseline, Level, LintFile, Options, Rule, Sources};
 use crate::ptxas::embedded;
 use crate::source::{SourceFile, listed};
@@ -25,7 +25,7 @@ pub(super) struct Lint {
     #[arg(long)]
     kernel: Option<String>,
     /// The shape of blocks where the text has no .reqntid [default: whole warps along x]
-    #[arg(long, value_name = "16x16", value_parser = block)]
+    #[arg(long, value_name = "16x16", value_parser = values::block)]
     block: Option<[u64; 3]>,
     /// Take pointer parameters to be multiples of this number of bytes, a power of two
     #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = power_of_two)]
@@ -73,24 +73,6 @@ pub(super) enum LintLevel {
 enum Denied {
     All,
     One(Rule),
-}
-
-/// A block's shape: `256`, `16x16`, `8x8x4`.
-fn block(text: &str) -> Result<[u64; 3], String> {
-    let mut sizes = [1; 3];
-    let parts: Vec<&str> = text.split(['x', ',']).collect();
-    let read = |part: &&str| part.trim().parse().ok().filter(|size| (1..=1024).contains(size));
-    let numbers: Option<Vec<u64>> = parts.iter().map(read).collect();
-    match numbers {
-        Some(numbers) if numbers.len() <= 3 && numbers.iter().product::<u64>() <= 1024 => {
-            sizes[..numbers.len()].copy_from_slice(&numbers);
-            Ok(sizes)
-        }
-        _ => {
-            Err("a shape such as 256, 16x16 or 8x8x4 of at most 1024 threads is expected"
-                .to_owned())
-        }
-    }
 }
 
 fn power_of_two(text: &str) -> Result<u64, String> {

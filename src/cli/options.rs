@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use strum::IntoEnumIterator;
 
 use super::exit::Failure;
-use super::{env, io};
+use super::{env, io, values};
 use crate::cost::Costs;
 use crate::kernels::{self, Rules};
 use crate::pipeline::{self, Options};
@@ -140,6 +140,9 @@ pub struct Covering {
     /// for `ab` the device's]
     #[arg(long, value_name = "sm_N", value_parser = architecture)]
     pub arch: Option<u32>,
+    /// The shape of blocks where the text has no .reqntid, for which `bank` chooses layouts
+    #[arg(long, value_name = "16x16", value_parser = values::block)]
+    pub block: Option<[u64; 3]>,
     /// A file with costs to take instead of the architecture's
     #[arg(long, value_name = "FILE.toml", value_parser = env::read_costs)]
     pub costs: Option<Costs>,
@@ -171,6 +174,7 @@ impl Covering {
             select: select::Options {
                 max_delta: self.max_delta,
                 strategies: self.strategy,
+                block: self.block,
                 ..select::Options::default()
             },
             ..Options::default()

@@ -41,3 +41,24 @@ values! { L2:
     Keep "keep" "It does: launches follow each other directly",
     Flush "flush" "It does not: before each launch the cache is filled with something else",
 }
+
+/// A block's threads along x, y and z: `256`, `16x16`, `8x8x4`.
+///
+/// # Errors
+/// Another text, or more than 1024 threads (the largest block: CUDA C++ Programming Guide, "Compute Capabilities").
+pub(super) fn block(text: &str) -> Result<[u64; 3], String> {
+    let mut sizes = [1; 3];
+    let parts: Vec<&str> = text.split(['x', ',']).collect();
+    let read = |part: &&str| part.trim().parse().ok().filter(|size| (1..=1024).contains(size));
+    let numbers: Option<Vec<u64>> = parts.iter().map(read).collect();
+    match numbers {
+        Some(numbers) if numbers.len() <= 3 && numbers.iter().product::<u64>() <= 1024 => {
+            sizes[..numbers.len()].copy_from_slice(&numbers);
+            Ok(sizes)
+        }
+        _ => {
+            Err("a shape such as 256, 16x16 or 8x8x4 of at most 1024 threads is expected"
+                .to_owned())
+        }
+    }
+}

@@ -10,8 +10,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Failure, Status};
-use super::io;
 use super::options::{Format, OnlyKernel, Queries, Shown};
+use super::{io, values};
 use crate::draft;
 use crate::interp::{self, Fault, FaultKind, Outcome};
 use crate::launch::{Launch, show};
@@ -37,9 +37,9 @@ pub(super) struct Verify {
     /// for those in the same place
     #[arg(long, value_name = "KERNEL", requires = "kernel")]
     against: Option<String>,
-    /// Assume that blocks have this shape, in threads: `128`, or `32,4,1`
-    #[arg(long, value_name = "X,Y,Z", value_parser = block)]
-    block: Option<[u32; 3]>,
+    /// Assume that blocks have this shape, in threads: `128`, `32,4,1` or `32x4x1`
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::block)]
+    block: Option<[u64; 3]>,
     /// Assume that this parameter of the original is a multiple of a power of two, in bytes, as a vector needs it:
     /// `x:16`; may be given several times
     #[arg(long, value_name = "PARAM:BYTES", value_parser = aligned)]
@@ -75,7 +75,7 @@ impl Verify {
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
             kernel,
-            block: self.block,
+            block: self.block.map(|extents| extents.map(|extent| extent as u32)),
             aligned: self.assume_aligned.clone(),
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
@@ -244,24 +244,6 @@ fn aligned(text: &str) -> Result<(String, u64), String> {
         true => Ok((name.trim().to_owned(), bytes)),
         false => Err(format!("{bytes} is not a power of two")),
     }
-}
-
-/// A block's shape: one to three extents with commas between them.
-fn block(text: &str) -> Result<[u32; 3], String> {
-    let mut block = [1; 3];
-    let mut extents = text.split(',');
-    for (extent, text) in block.iter_mut().zip(&mut extents) {
-        let limit = 1..=1024;
-        *extent = text.trim().parse().map_err(|error| format!("`{text}`: {error}"))?;
-        if !limit.contains(extent) {
-            return Err(format!("a block has 1 to 1024 threads in each dimension, not {extent}"));
-        }
-    }
-    let threads: u64 = block.iter().map(|extent| u64::from(*extent)).product();
-    if extents.next().is_some() || threads > 1024 {
-        return Err("a block has at most 1024 threads in three dimensions".to_owned());
-    }
-    Ok(block)
 }
 
 fn replay(

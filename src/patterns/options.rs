@@ -32,6 +32,8 @@ pub struct Options {
     /// Whether the machine code of a rewritten kernel is compared with that of the original, and a slower one taken back:
     /// then `auto` lays arrays out anew, too.
     pub is_checked: bool,
+    /// The threads of a block along x, y and z, where the text has no `.reqntid`: layouts of shared memory are chosen for it.
+    pub block: Option<[u64; 3]>,
     /// The maximum number of replaced loads of one function (256 by default).
     pub most: usize,
     /// What the target has of `redux.sync`.
@@ -49,6 +51,7 @@ impl Default for Options {
             costs: Costs::of(crate::cost::DEFAULT_ARCHITECTURE),
             max_delta: 31,
             is_checked: false,
+            block: None,
             most: MAX_REPLACED,
             redux: Redux::Absent,
             has_shuffles_of_parted: false,

@@ -78,6 +78,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let around = Surroundings::new(source, &module);
     let whole = around.need_bodies().then(|| ptx::parse(source, Depth::All)).and_then(Result::ok);
     let around = whole.as_ref().map_or(around, |whole| Surroundings::new(source, whole));
+    let around = around.in_blocks(options.select.block);
     let job = Job {
         source,
         module: &module,

@@ -1,4 +1,4 @@
-//! `PTXASW_KERNELS` and `rewrite --kernels`: kernels are switched off and on by their names.
+//! `PTXASW_KERNELS` and `rewrite --kernels`: kernels are switched off and on by their names. `PTXASW_BLOCK`: the shape of their blocks.
 
 use crate::check::taps;
 use crate::support::{Bench, PTXASW, run, stderr, stdout};
@@ -12,6 +12,7 @@ pub const TESTS: crate::Tests = &[
     ("a_wrong_list_costs_a_line", a_wrong_list_costs_a_line),
     ("rewrite_takes_the_same_list", rewrite_takes_the_same_list),
     ("names_of_the_source_are_found", names_of_the_source_are_found),
+    ("layouts_fit_the_shape_of_blocks", layouts_fit_the_shape_of_blocks),
 ];
 
 /// The names of the kernels: `march7`, and those of `jacobi5(float const*, float*)` and `jacobi9(float const*, float*)`.
@@ -144,4 +145,26 @@ fn names_of_the_source_are_found() {
     // `_ZN1a7jacobi5EPKfPf` is `a::jacobi5(float const*, float*)`.
     let (exact, said) = call(&["candidates", "--kernel", "a::jacobi5", "two.ptx"]);
     assert!(exact.starts_with("_ZN1a7jacobi5EPKfPf: "), "{exact}{said}");
+}
+
+/// The lanes of a warp access a column of the tile, with conflicts, unless blocks have one column only.
+fn layouts_fit_the_shape_of_blocks() {
+    let text = include_str!("../cases/accept/bank_block.ptx");
+    for (shape, is_new, said) in [
+        ("16x16", true, ""),
+        ("1,32", false, ""),
+        ("16x128", false, "PTXASW_BLOCK=16x128: a shape such as 256, 16x16 or 8x8x4"),
+    ] {
+        let bench = Bench::new();
+        let link = bench.link(Path::new(PTXASW), "bin/ptxas");
+        std::fs::write(bench.path("work/k.ptx"), text).unwrap();
+        let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
+        call.env("PTXASW_PTXAS", bench.path("fake/ptxas")).env("PTXASW_CHECK", "off");
+        call.env("PTXASW_STRATEGY", "bank").env("PTXASW_BLOCK", shape);
+        let output = run(call);
+        assert!(output.status.success(), "{output:?}");
+        let read = bench.noted(&format!("call.{}.input.1", bench.calls())).unwrap();
+        assert_eq!(read != text, is_new, "{shape}: {read}");
+        assert!(stderr(&output).contains(said), "{output:?}");
+    }
 }

@@ -50,7 +50,9 @@ pub fn arrays(
             true => Err(Refusal::Budget),
             false => uses
                 .iter()
-                .map(|&inst| lanes::access(source, function, flow, trace, array, inst))
+                .map(|&inst| {
+                    lanes::access((source, around.block), function, flow, trace, array, inst)
+                })
                 .collect(),
         });
         match found {

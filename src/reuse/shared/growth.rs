@@ -29,6 +29,8 @@ pub struct Surroundings<'a, 's> {
     source: &'a SourceFile,
     functions: FxHashMap<&'s str, &'a Function<'s>>,
     variables: FxHashMap<&'s str, &'a Variable<'s>>,
+    /// The threads of a block along x, y and z, where a function does not name them.
+    pub(super) block: Option<[u64; 3]>,
 }
 
 impl<'a, 's> Surroundings<'a, 's> {
@@ -51,7 +53,14 @@ impl<'a, 's> Surroundings<'a, 's> {
             _ => None,
         });
         let named = |one: &'a Variable<'s>| one.names.iter().map(move |name| (name.name.text, one));
-        Surroundings { source, functions, variables: shared.flat_map(named).collect() }
+        let variables = shared.flat_map(named).collect();
+        Surroundings { source, functions, variables, block: None }
+    }
+
+    /// The same module, launched in blocks of this shape where `.reqntid` names none. It decides which layout of an array is
+    /// chosen, and never whether one is right.
+    pub fn in_blocks(self, block: Option<[u64; 3]>) -> Self {
+        Surroundings { block, ..self }
     }
 
     /// Whether a function that declares arrays in shared memory calls one whose body was not parsed.

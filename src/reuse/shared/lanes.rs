@@ -23,9 +23,9 @@ const LANES: u64 = 32;
 /// Shapes that blocks usually have, for which a layout is compared where the text does not name the shape.
 const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
 
-/// An access to an array with its addresses.
+/// An access to an array with its addresses, in blocks of the shape that the text names, else of shape `block`.
 pub(super) fn access(
-    source: &SourceFile,
+    (source, block): (&SourceFile, Option<[u64; 3]>),
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
@@ -58,7 +58,7 @@ pub(super) fn access(
     if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
         return Err(Refusal::ArrayLaidOut);
     }
-    let exact = shape(function);
+    let exact = shape(function).or(block);
     let of_any_shape = exact.is_none().then_some(offset);
     let offsets = offsets(exact, trace, offset).ok_or(unknown)?;
     let width = trace.arena.width(offset);
@@ -100,14 +100,14 @@ fn offset(trace: &mut KernelTrace, array: &SharedArray, access: &Access) -> Opti
     (!others).then_some(offset)
 }
 
-/// The block's shape, if it is known.
+/// The block's shape, if the text names it.
 fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
     let exact = function.directive("reqntid")?;
     Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
 }
 
 /// The bytes from the array's start of accesses in the lanes of some warps of blocks of each of the usual shapes, where
-/// the text names none; by shape, access, warp and lane.
+/// neither the text nor the user names one; by shape, access, warp and lane.
 pub fn in_usual_shapes(trace: &KernelTrace, accesses: &[ArrayAccess]) -> Vec<Vec<Vec<Vec<u64>>>> {
     let of = |&shape| {
         accesses.iter().map(|one| offsets(Some(shape), trace, one.of_any_shape?)).collect()
