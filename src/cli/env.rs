@@ -11,6 +11,7 @@ use crate::pipeline::Options;
 use crate::profile::{Consulted, Profile};
 use crate::ptxas::invoke::DEPTH;
 use crate::select::{Selection, Strategies};
+use crate::traffic::Assumed;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -147,6 +148,12 @@ impl Settings {
     pub fn shape_of_blocks(&self) -> Result<Option<[u64; 3]>, String> {
         let read = |shape| values::block(shape).map_err(|why| format!("{BLOCK}={shape}: {why}"));
         self.block.as_deref().map(read).transpose()
+    }
+
+    /// The assumptions of [`LINT`]. A shape that is not allowed is reported where a text is rewritten.
+    pub fn assumed(&self) -> Assumed {
+        let block = self.shape_of_blocks().unwrap_or_default();
+        Assumed { block, ..Assumed::default() }
     }
 
     /// What [`LINT`] asks for.

@@ -26,7 +26,6 @@ use crate::rewrite::Mode;
 use crate::select;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
-use crate::traffic::Assumed;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
@@ -389,11 +388,8 @@ fn lint_fails(
         }
     };
     let word = if linting == Linting::Error { "error" } else { "warning" };
-    // (A shape that is not allowed has had its warning.)
-    let block = settings.shape_of_blocks().unwrap_or_default();
-    let assumed = Assumed { block, ..Assumed::default() };
-    let level = lint::Level::Warning;
-    let options = lint::Options { level, assumed, ..lint::Options::default() };
+    let (level, assumed) = (lint::Level::Warning, settings.assumed());
+    let options = lint::Options { level, assumed, kernel: None };
     let mut found = false;
     for (source, _) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         // (What cannot be parsed is ptxas's to complain about.)
