@@ -1,5 +1,5 @@
 //! What is said of a full warp's requests (`traffic`) is what the interpreter counts, for samples and cases with drafted
-//! launches: every count lies within the span, and is the span where that is one number. A run looks at a fifth of the
+//! launches: every count lies within the span, and is the span where that is one number. A run looks at a quarter of the
 //! files, a nightly one at all.
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! How much of the random work a test run does.
 
-/// How many of `all` kernels, launches or instructions are tried: as many percent as `PTXASW_TEST_WORK` says, 20 if it is
+/// How many of `all` kernels, launches or instructions are tried: as many percent as `PTXASW_TEST_WORK` says, 25 if it is
 /// not set. A longer run sets 100. (Kernels that were found to fail are replayed whatever it says.)
 ///
 /// # Panics
@@ -9,7 +9,7 @@
 pub fn share(all: u64) -> u64 {
     let percent = match std::env::var("PTXASW_TEST_WORK") {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("PTXASW_TEST_WORK={text}")),
-        Err(_) => 20,
+        Err(_) => 25,
     };
     (all * percent / 100).max(1)
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use ptxasw::interp;
 use ptxasw::isa::ScalarType;
@@ -40,7 +41,12 @@ fn defines(options: &str) -> Vec<(String, i64)> {
 }
 
 /// Every sketch with each set of params that its calls give, as far as it has a solution and code.
-fn solved() -> Vec<Solved> {
+fn solved() -> &'static [Solved] {
+    static SOLVED: LazyLock<Vec<Solved>> = LazyLock::new(solve);
+    &SOLVED
+}
+
+fn solve() -> Vec<Solved> {
     let mut found = Vec::new();
     for path in super::sketches() {
         let text = std::fs::read_to_string(&path).expect("the sketch can be read");
@@ -87,8 +93,8 @@ fn emitted_ptx_does_what_the_goals_say_and_the_real_ptxas_accepts_it() {
     for Solved { sketch, kernel, .. } in solved() {
         let entry = format!("{}_kernel", kernel.name);
         for width in [ScalarType::B64, ScalarType::B32] {
-            let code = emit::ptx(&kernel, "", width).unwrap_or_else(|why| panic!("{entry}: {why}"));
-            if let Err(why) = check(&kernel, &sketch, &code, &entry, width) {
+            let code = emit::ptx(kernel, "", width).unwrap_or_else(|why| panic!("{entry}: {why}"));
+            if let Err(why) = check(kernel, sketch, &code, &entry, width) {
                 failures.push(format!("{entry}, {width:?}: {why}"));
             }
             if width == ScalarType::B32 {
@@ -110,7 +116,7 @@ fn emitted_cuda_does_what_the_goals_say() {
     let solved = solved();
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut text = String::new();
-    for Solved { sketch, kernel } in &solved {
+    for Solved { sketch, kernel } in solved {
         let header = format!("{}.cuh", kernel.name);
         let code = emit::cuda(kernel, "").unwrap_or_else(|why| panic!("{}: {why}", kernel.name));
         std::fs::write(folder.path().join(&header), code).expect("a header can be written");
@@ -118,7 +124,7 @@ fn emitted_cuda_does_what_the_goals_say() {
     }
     let code = compiled(&nvcc, folder.path(), &text);
     let mut failures = Vec::new();
-    for Solved { sketch, kernel, .. } in &solved {
+    for Solved { sketch, kernel, .. } in solved {
         let entry = format!("{}_kernel", kernel.name);
         if let Err(why) = check(kernel, sketch, &code, &entry, element(sketch).1) {
             failures.push(format!("{entry}: {why}"));
