@@ -1,20 +1,28 @@
 //! Weighted set packing: which groups save most together.
 //!
 //! The patterns claim accesses one after the other, so a search is greedy: a group of an early pattern keeps accesses and blocks
-//! from larger groups of later ones. In: a search that obeys a [`Vetoes`]. Out: the groups of the search that is
+//! from larger groups of later ones. In: a search that obeys [`Vetoes`]. Out: the groups of the search that is
 //! predicted to save most. Each strategy is searched alone for the groups that it would claim, the heaviest set of groups that do
 //! not conflict is determined for each component of the conflict graph, and a last search vetoes the other groups. Of equal results the
 //! greedy one is taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::unionfind::UnionFind;
+use rustc_hash::FxHashMap;
 
 use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
 use crate::strategies::StrategyName;
 
 /// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
 const MAX_EXACT: usize = 16;
+
+/// What two groups may share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Access(u32),
+    Block(u32),
+}
 
 /// A group that a search claims.
 struct Candidate {
@@ -45,8 +53,15 @@ impl Candidate {
         shares_block || !self.members.is_disjoint(&other.members)
     }
 
-    fn is(&self, other: &Candidate) -> bool {
-        self.strategy == other.strategy && self.members == other.members
+    /// The accesses with the strategy that would replace them.
+    fn claims(&self) -> impl Iterator<Item = (StrategyName, u32)> + '_ {
+        self.members.iter().map(|&inst| (self.strategy, inst))
+    }
+
+    /// The accesses and blocks, by which conflicts are found.
+    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let members = self.members.iter().map(|&inst| Place::Access(inst));
+        members.chain(self.blocks.iter().map(|&block| Place::Block(block)))
     }
 }
 
@@ -58,12 +73,14 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) 
         return greedy;
     }
     let claimed = candidates.len();
+    let mut known: BTreeSet<(StrategyName, BTreeSet<u32>)> =
+        candidates.iter().map(|one| (one.strategy, one.members.clone())).collect();
     let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
     let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
     for name in options.strategies.names().filter(StrategyName::claims_memory).filter(is_hindered) {
         let alone = search(&Vetoes { only: Some(name), ..Vetoes::default() });
         for candidate in alone.groups.iter().filter_map(Candidate::new) {
-            if !candidates.iter().any(|known| known.is(&candidate)) {
+            if known.insert((name, candidate.members.clone())) {
                 candidates.push(candidate);
             }
         }
@@ -72,15 +89,12 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) 
     if (0..candidates.len()).all(|at| chosen.contains(&at) == (at < claimed)) {
         return greedy;
     }
-    let others = candidates.iter().enumerate().filter(|(at, _)| !chosen.contains(at));
-    let vetoed = others
-        .flat_map(|(_, other)| other.members.iter().map(|&inst| (other.strategy, inst)))
-        .filter(|access| {
-            !chosen.iter().any(|&at| {
-                candidates[at].strategy == access.0 && candidates[at].members.contains(&access.1)
-            })
-        })
-        .collect();
+    let claims = |is_chosen: bool| {
+        let those = candidates.iter().enumerate();
+        let those = those.filter(|(at, _)| chosen.contains(at) == is_chosen);
+        those.flat_map(|(_, one)| one.claims()).collect::<BTreeSet<_>>()
+    };
+    let vetoed = &claims(false) - &claims(true);
     let packed = search(&Vetoes { vetoed, ..Vetoes::default() });
     if saved(&packed, options) > saved(&greedy, options) { packed } else { greedy }
 }
@@ -95,25 +109,33 @@ fn saved(found: &Found, options: &Options) -> f64 {
 /// The heaviest set of groups, as indices, of which no two conflict.
 fn heaviest(candidates: &[Candidate]) -> BTreeSet<usize> {
     let count = candidates.len();
+    let mut at_place: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
+    for (at, candidate) in candidates.iter().enumerate() {
+        candidate.places().for_each(|place| at_place.entry(place).or_default().push(at));
+    }
     let conflicts: Vec<Vec<usize>> = (0..count)
         .map(|at| {
             let conflicts =
                 |&other: &usize| other != at && candidates[at].conflicts(&candidates[other]);
-            (0..count).filter(conflicts).collect()
+            let near = candidates[at].places().flat_map(|place| at_place[&place].iter().copied());
+            near.filter(conflicts).collect::<BTreeSet<usize>>().into_iter().collect()
         })
         .collect();
     let mut components = UnionFind::new(count);
     for (at, others) in conflicts.iter().enumerate() {
         others.iter().for_each(|&other| _ = components.union(at, other));
     }
-    let labels = components.into_labeling();
+    let mut by_label: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, label) in components.into_labeling().into_iter().enumerate() {
+        by_label.entry(label).or_default().push(at);
+    }
     let mut chosen = BTreeSet::new();
-    for label in labels.iter().copied().collect::<BTreeSet<usize>>() {
-        let members: Vec<usize> = (0..count).filter(|&at| labels[at] == label).collect();
+    for members in by_label.into_values() {
         let weight = |at: usize| candidates[at].weight;
-        chosen.extend(match members.len() <= MAX_EXACT {
-            true => exact(&members, &conflicts, &weight).1,
-            false => heavy_first(members, &conflicts, &weight),
+        chosen.extend(if members.len() <= MAX_EXACT {
+            exact(&members, &conflicts, &weight).1
+        } else {
+            heavy_first(members, &conflicts, &weight)
         });
     }
     chosen
