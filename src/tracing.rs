@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fmt::{self, Write};
 use typed_index_collections::{TiVec, ti_vec};
 
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
 use crate::ptx::Function;
@@ -142,11 +142,11 @@ pub fn describe(
     let costs = view.traffic.map_or(&[][..], |traffic| &traffic.accesses);
     let costs: FxHashMap<usize, &AccessTraffic> =
         costs.iter().map(|one| (one.index, one)).collect();
-    let line = |inst: u32| match flow.insts.get(inst as usize) {
+    let line = |inst: InstId| match flow.insts.get(inst) {
         Some(inst) => source.line(inst.ast.span.start),
         None => source.line(function.span.end),
     };
-    let mut accesses: Vec<(u32, TraceAccess)> = trace
+    let mut accesses: Vec<(InstId, TraceAccess)> = trace
         .accesses
         .iter()
         .zip(strides)
@@ -154,12 +154,10 @@ pub fn describe(
         .map(|(index, (access, lane_stride))| {
             let described = TraceAccess {
                 line: line(access.inst),
-                source: view
-                    .origins
-                    .and_then(|all| all.at(flow.insts[access.inst as usize].ast.span)),
+                source: view.origins.and_then(|all| all.at(flow.insts[access.inst].ast.span)),
                 pattern: pattern::pattern(access, lane_stride, affine.of(index), &printer),
                 kind: kind(access),
-                opcode: flow.insts[access.inst as usize].ast.opcode.text.to_owned(),
+                opcode: flow.insts[access.inst].ast.opcode.text.to_owned(),
                 bytes: access.bytes(),
                 address: access.address.map(|term| printer.print(term)),
                 lane_stride,

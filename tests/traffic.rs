@@ -83,7 +83,7 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
             let traffic = Traffic::of(module, function, &flow, &trace, &assumed);
             let title = format!("{} {name} {assumed:?}", source.name());
             for access in traffic.all() {
-                let span = flow.insts[access.inst as usize].ast.span;
+                let span = flow.insts[access.inst].ast.span;
                 if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
                     tally.compare(&title, source.line(span.start), access, ran);
                 }

@@ -3,6 +3,7 @@
 
 use smallvec::SmallVec;
 
+use super::inst::{InstId, InstRange};
 use super::register::RegisterId;
 use super::warp::Members;
 
@@ -38,10 +39,10 @@ pub struct Edge {
 /// A maximal run of instructions that is entered at its first and left behind its last.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// Index of the first instruction.
-    pub first: u32,
-    /// One past the index of the last.
-    pub end: u32,
+    /// The first instruction.
+    pub first: InstId,
+    /// The place behind the last one.
+    pub end: InstId,
     /// The edges out of the block. One that leaves the function has none, or one for the lanes that
     /// stay.
     pub successors: SmallVec<[Edge; 2]>,
@@ -63,8 +64,8 @@ impl Block {
 }
 
 impl Block {
-    /// The indices of the block's instructions.
-    pub fn instructions(&self) -> std::ops::Range<usize> {
-        self.first as usize..self.end as usize
+    /// The block's instructions.
+    pub fn instructions(&self) -> InstRange {
+        self.first.to(self.end)
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::block::{BlockId, EdgeCondition};
 use super::graph::Flow;
+use super::inst::InstId;
 use crate::source::SourceFile;
 
 /// Renders a function's graph. `label` may give a block further lines.
@@ -20,8 +21,8 @@ pub fn dot(
         let mut lines = vec![match (block.first, block.end) {
             (first, end) if first == end => format!("B{}: end", id.0),
             (first, end) => {
-                let line = |at: u32| source.line(flow.insts[at as usize].ast.span.start);
-                format!("B{}: lines {}-{}", id.0, line(first), line(end - 1))
+                let line = |at: InstId| source.line(flow.insts[at].ast.span.start);
+                format!("B{}: lines {}-{}", id.0, line(first), line(end.before()))
             }
         }];
         if let Some(around) = flow.loops.headed_by(id) {

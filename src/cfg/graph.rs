@@ -1,11 +1,12 @@
 //! The control flow of one function: its instructions cut into blocks, with dominators and loops.
 
 use smallvec::SmallVec;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::block::{Block, BlockId, Edge, EdgeCondition};
 use super::convergence::{Divergence, temporal_divergence};
 use super::dominators::DominatorTree;
+use super::inst::InstId;
 use super::loops::LoopForest;
 use super::reconvergence_points::ReconvergencePoints;
 use super::register::{Register, RegisterId};
@@ -25,7 +26,7 @@ pub struct Flow<'m, 's> {
     /// The scopes of names.
     pub scopes: Scopes<'s>,
     /// All instructions in source order.
-    pub insts: Vec<Inst<'m, 's>>,
+    pub insts: TiVec<InstId, Inst<'m, 's>>,
     /// The reachable blocks in reverse postorder.
     pub blocks: TiVec<BlockId, Block>,
     /// Who dominates whom.
@@ -60,8 +61,8 @@ impl Flow<'_, '_> {
     }
 
     /// Whether a register can be named where an instruction stands.
-    pub fn visible(&self, register: RegisterId, at: u32) -> bool {
-        let place = self.insts[at as usize].ast.span.start as usize;
+    pub fn visible(&self, register: RegisterId, at: InstId) -> bool {
+        let place = self.insts[at].ast.span.start as usize;
         self.names(register, place)
     }
 
@@ -78,7 +79,7 @@ impl Flow<'_, '_> {
     }
 
     /// Whether a register can be named at all of some instructions.
-    pub fn visible_everywhere(&self, register: RegisterId, places: &[u32]) -> bool {
+    pub fn visible_everywhere(&self, register: RegisterId, places: &[InstId]) -> bool {
         places.iter().all(|&at| self.visible(register, at))
     }
 
@@ -99,14 +100,14 @@ impl Flow<'_, '_> {
 
 /// One draft block before numbering: instruction range and `(target instruction, condition)`.
 struct Draft {
-    first: usize,
-    end: usize,
+    first: InstId,
+    end: InstId,
     successors: SmallVec<[(usize, EdgeCondition); 2]>,
     leaves: bool,
     synchronises: Option<Members>,
 }
 
-fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> TiVec<BlockId, Block> {
+fn blocks(source: &SourceFile, insts: &TiSlice<InstId, Inst<'_, '_>>) -> TiVec<BlockId, Block> {
     let drafts = drafts(source, insts);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
@@ -123,8 +124,8 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> TiVec<BlockId, Block> 
             .filter_map(|&(to, condition)| Some(Edge { from, to: number[to]?, condition }))
             .collect();
         blocks.push(Block {
-            first: draft.first as u32,
-            end: draft.end as u32,
+            first: draft.first,
+            end: draft.end,
             successors,
             predecessors: SmallVec::new(),
             leaves: draft.leaves,
@@ -143,22 +144,22 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> TiVec<BlockId, Block> 
     blocks
 }
 
-fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
-    let mut leader = vec![false; insts.len() + 1];
-    leader[0] = true;
+fn drafts(source: &SourceFile, insts: &TiSlice<InstId, Inst<'_, '_>>) -> Vec<Draft> {
+    let mut leader: TiVec<InstId, bool> = ti_vec![false; insts.len() + 1];
+    leader[InstId(0)] = true;
     for inst in insts {
-        inst.targets.iter().for_each(|&target| leader[target as usize] = true);
+        inst.targets.iter().for_each(|&target| leader[target] = true);
     }
     // A call ends a block: the lanes of a warp may come back from it one by one, or not at all. So does
     // whatever lanes may pass one by one.
     let target = leader.clone();
     let mut own = OwnMask::default();
-    let mut synchronises = vec![None; insts.len()];
-    for (at, inst) in insts.iter().enumerate() {
+    let mut synchronises: TiVec<InstId, Option<Members>> = ti_vec![None; insts.len()];
+    for (at, inst) in insts.iter_enumerated() {
         // Lanes that have not taken the branch are in the same straight line still.
-        let passed = at > 0
-            && insts[at - 1].guard.is_some()
-            && Transfer::of(insts[at - 1].ast.form.opcode) == Transfer::Branch;
+        let passed = at > InstId(0)
+            && insts[at.before()].guard.is_some()
+            && Transfer::of(insts[at.before()].ast.form.opcode) == Transfer::Branch;
         if target[at] || leader[at] && !passed {
             own.forget();
         }
@@ -168,19 +169,19 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
         synchronises[at] = own.step(source, inst);
         let synchronised = synchronises[at].is_some() && !planted!(Bug::MaskAcrossSync);
         if synchronised || Transfer::of(inst.ast.form.opcode) != Transfer::Sequential {
-            leader[at + 1] = true;
+            leader[at.next()] = true;
         }
     }
     // The block behind the last instruction: where control falls off the end, or a label stands.
-    leader[insts.len()] = true;
-    let starts: Vec<usize> = (0..=insts.len()).filter(|&at| leader[at]).collect();
-    let mut draft_of = vec![0; insts.len() + 1];
+    leader[insts.next_key()] = true;
+    let starts: Vec<InstId> = leader.keys().filter(|&at| leader[at]).collect();
+    let mut draft_of: TiVec<InstId, usize> = ti_vec![0; insts.len() + 1];
     starts.iter().enumerate().for_each(|(draft, &at)| draft_of[at] = draft);
     starts
         .iter()
         .enumerate()
         .map(|(index, &first)| {
-            let end = starts.get(index + 1).copied().unwrap_or(insts.len());
+            let end = starts.get(index + 1).copied().unwrap_or(insts.next_key());
             let (successors, leaves) = ways_out(insts, end, first == end, &draft_of);
             let synchronises = synchronises[first..end].iter().find_map(|members| *members);
             Draft { first, end, successors, leaves, synchronises }
@@ -189,16 +190,16 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
 }
 
 fn ways_out(
-    insts: &[Inst<'_, '_>],
-    end: usize,
+    insts: &TiSlice<InstId, Inst<'_, '_>>,
+    end: InstId,
     empty: bool,
-    draft_of: &[usize],
+    draft_of: &TiSlice<InstId, usize>,
 ) -> (SmallVec<[(usize, EdgeCondition); 2]>, bool) {
     let mut out: SmallVec<[(usize, EdgeCondition); 2]> = SmallVec::new();
     if empty {
         return (out, true);
     }
-    let last = &insts[end - 1];
+    let last = &insts[end.before()];
     let when = |taken: bool| match last.guard {
         None => EdgeCondition::Always,
         Some((register, negated)) => EdgeCondition::Predicate(register, taken != negated),
@@ -208,7 +209,7 @@ fn ways_out(
     match transfer {
         Transfer::Sequential | Transfer::Call => out.push((draft_of[end], EdgeCondition::Always)),
         Transfer::Branch => {
-            let target = draft_of[last.targets[0] as usize];
+            let target = draft_of[last.targets[0]];
             out.push((target, when(true)));
             if last.guard.is_some() {
                 // Both ways to one place is not a branch at all.
@@ -221,7 +222,7 @@ fn ways_out(
         }
         Transfer::IndexedBranch => {
             let mut targets: Vec<usize> =
-                last.targets.iter().map(|&target| draft_of[target as usize]).collect();
+                last.targets.iter().map(|&target| draft_of[target]).collect();
             if last.guard.is_some() {
                 targets.push(next.0);
             }

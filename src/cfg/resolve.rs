@@ -9,6 +9,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
+use super::inst::InstId;
 use super::register::{COMPONENTS, Register, RegisterId};
 use super::scopes::{Declared, Family, Meaning, Scope, Scopes};
 use crate::isa::{Opcode, Selector, Special, SpecialName, special};
@@ -89,8 +90,8 @@ pub struct Inst<'m, 's> {
     pub guard: Option<(RegisterId, bool)>,
     /// Its operands.
     pub args: SmallVec<[Arg<'s>; 4]>,
-    /// The labels it may jump to, as indices of instructions.
-    pub targets: Vec<u32>,
+    /// The places that it may jump to.
+    pub targets: Vec<InstId>,
     /// A `.pragma "used_bytes_mask ..."` stands right before it and applies to it: nothing may come
     /// between (PTX ISA, "Pragma Strings").
     pub pragma: bool,
@@ -102,7 +103,7 @@ pub struct Inst<'m, 's> {
 #[derive(Debug, Default)]
 pub(super) struct Flat<'m, 's> {
     pub registers: TiVec<RegisterId, Register<'s>>,
-    pub insts: Vec<Inst<'m, 's>>,
+    pub insts: TiVec<InstId, Inst<'m, 's>>,
     pub scopes: Scopes<'s>,
 }
 
@@ -120,7 +121,7 @@ struct Resolver<'m, 's> {
     /// Whether a pragma has been read whose instruction has not come yet.
     pragma: bool,
     /// The scope in force at each instruction that names labels.
-    jumps: Vec<(u32, usize, Name<'s>)>,
+    jumps: Vec<(InstId, usize, Name<'s>)>,
 }
 
 /// Flattens a body.
@@ -164,7 +165,7 @@ impl<'m, 's> Resolver<'m, 's> {
         for statement in statements {
             match statement {
                 Statement::Label(name) => {
-                    let at = self.flat.insts.len() as u32;
+                    let at = self.flat.insts.next_key();
                     self.scopes[scope].labels.insert(name.text, at);
                 }
                 Statement::Variable(variable) => self.declare(scope, variable),
@@ -251,7 +252,7 @@ impl<'m, 's> Resolver<'m, 's> {
         scope: usize,
         instruction: &'m Instruction<'s>,
     ) -> Result<(), Diagnostic> {
-        let at = self.flat.insts.len() as u32;
+        let at = self.flat.insts.next_key();
         let guard = match instruction.guard {
             None => None,
             Some(guard) => Some((self.register(scope, guard.register)?, guard.negated)),
@@ -416,7 +417,7 @@ impl<'m, 's> Resolver<'m, 's> {
                 let Some(target) = self.find(scope, |s| s.labels.get(&*label).copied()) else {
                     return Err(missing_label(self.source, name.span, &label));
                 };
-                self.flat.insts[at as usize].targets.push(target);
+                self.flat.insts[at].targets.push(target);
             }
         }
         for inst in &self.flat.insts {

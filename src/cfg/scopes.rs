@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::inst::InstId;
 use super::register::RegisterId;
 use crate::ptx::{ScalarType, family};
 
@@ -121,8 +122,8 @@ pub(super) struct Scope<'s> {
     pub names: FxHashMap<&'s str, Declared<Meaning>>,
     /// `%r<100>`: prefix to count and what is declared.
     pub families: BTreeMap<&'s str, (u32, Declared<Family>)>,
-    /// Labels, each with the index of the instruction behind it.
-    pub labels: FxHashMap<&'s str, u32>,
+    /// Labels, each with its place.
+    pub labels: FxHashMap<&'s str, InstId>,
     /// Lists of branch targets (`.branchtargets`).
     pub target_lists: FxHashMap<&'s str, Vec<String>>,
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::evaluate::{Operands, Results};
 use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
-use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::Opcode;
 
@@ -28,7 +28,7 @@ const MAX_VALUES: usize = 1 << 17;
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// The registers read, each with the instruction of the chain that has written it.
-    pub reads: SmallVec<[(RegisterId, Option<u32>); 4]>,
+    pub reads: SmallVec<[(RegisterId, Option<InstId>); 4]>,
     /// The tables of the results, the guard respected.
     pub results: Vec<(RegisterId, Rc<Table>)>,
     /// Whether a value that is followed may have come from another lane.
@@ -41,25 +41,25 @@ pub(super) struct Chain {
     /// Its blocks in order.
     pub blocks: Vec<BlockId>,
     /// Its instructions in order.
-    pub insts: Vec<u32>,
+    pub insts: Vec<InstId>,
     /// What each instruction computes.
-    pub steps: FxHashMap<u32, Step>,
+    pub steps: FxHashMap<InstId, Step>,
     /// The last instruction of the chain that writes a register, and the register's table then.
-    pub written: FxHashMap<RegisterId, (u32, Rc<Table>)>,
+    pub written: FxHashMap<RegisterId, (InstId, Rc<Table>)>,
     /// The tables of registers that were written in front of the chain.
     pub before: FxHashMap<RegisterId, Rc<Table>>,
 }
 
 impl Chain {
     /// The table of a register as an instruction of the chain, or none of them, has written it.
-    pub(super) fn table(&self, register: RegisterId, from: Option<u32>) -> Option<&Rc<Table>> {
+    pub(super) fn table(&self, register: RegisterId, from: Option<InstId>) -> Option<&Rc<Table>> {
         let Some(from) = from else { return self.before.get(&register) };
         let results = &self.steps.get(&from)?.results;
         results.iter().find(|(result, _)| *result == register).map(|(_, table)| table)
     }
 
     /// The last instruction in front of another one that writes a register.
-    pub(super) fn written_before(&self, at: u32, register: RegisterId) -> Option<u32> {
+    pub(super) fn written_before(&self, at: InstId, register: RegisterId) -> Option<InstId> {
         let before = self.insts.iter().rev().filter(|inst| **inst < at);
         before
             .copied()
@@ -78,7 +78,7 @@ pub(super) struct Chains<'f, 'm, 's> {
     /// Whether `%tid.x` was asked for.
     pub asked_for_thread: bool,
     /// The only instruction that writes a register.
-    single: FxHashMap<RegisterId, u32>,
+    single: FxHashMap<RegisterId, InstId>,
     /// Facts about registers wherever they are read.
     invariants: FxHashMap<RegisterId, Option<Table>>,
 }
@@ -88,9 +88,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     pub(super) fn new(flow: &'f Flow<'m, 's>, consecutive: bool) -> Self {
         let mut single = FxHashMap::default();
         let mut several = FxHashSet::default();
-        for (index, inst) in flow.insts.iter().enumerate() {
+        for (index, inst) in flow.insts.iter_enumerated() {
             for register in definitions(inst) {
-                if single.insert(register, index as u32).is_some() {
+                if single.insert(register, index).is_some() {
                     several.insert(register);
                 }
             }
@@ -109,7 +109,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// The only instruction that writes a register.
-    pub(super) fn single(&self, register: RegisterId) -> Option<u32> {
+    pub(super) fn single(&self, register: RegisterId) -> Option<InstId> {
         self.single.get(&register).copied()
     }
 
@@ -123,7 +123,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             let blocks = self.blocks(block);
             let insts = || blocks.iter().flat_map(|block| self.flow.block(*block).instructions());
             if insts().any(|inst| is_exchange(&self.flow.insts[inst])) {
-                let insts: Vec<u32> = insts().map(|inst| inst as u32).collect();
+                let insts: Vec<InstId> = insts().collect();
                 found.push(self.evaluate(blocks, insts));
             }
         }
@@ -140,12 +140,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     fn counted_loop(&mut self, header: BlockId) -> Option<(Chain, Rc<Table>)> {
         let flow = self.flow;
         let body = self.blocks(header);
-        let insts: Vec<u32> = body
-            .iter()
-            .flat_map(|one| flow.block(*one).instructions())
-            .map(|at| at as u32)
-            .collect();
-        let is_shuffle = |at: &u32| flow.insts[*at as usize].ast.form.opcode == Opcode::Shfl;
+        let insts: Vec<InstId> =
+            body.iter().flat_map(|one| flow.block(*one).instructions()).collect();
+        let is_shuffle = |at: &InstId| flow.insts[*at].ast.form.opcode == Opcode::Shfl;
         let shuffle = insts.iter().copied().find(is_shuffle)?;
         let latch = flow.block(*body.last()?);
         let back = latch.successors.iter().find(|edge| edge.to == header)?;
@@ -165,7 +162,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         }
         let before = self.blocks(first);
         let before_insts = before.iter().flat_map(|one| flow.block(*one).instructions());
-        let before_insts: Vec<u32> = before_insts.map(|at| at as u32).collect();
+        let before_insts: Vec<InstId> = before_insts.collect();
         let mut chain = self.evaluate(before, before_insts);
         chain.insts.clear();
         let mut sent = None;
@@ -175,7 +172,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
                     return None;
                 }
                 if at == shuffle && sent.is_none() {
-                    let Some(Arg::Register(register)) = flow.insts[at as usize].args.get(1) else {
+                    let Some(Arg::Register(register)) = flow.insts[at].args.get(1) else {
                         return None;
                     };
                     sent = Some(self.of(&mut chain, *register));
@@ -221,7 +218,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         }
     }
 
-    fn evaluate(&mut self, blocks: Vec<BlockId>, insts: Vec<u32>) -> Chain {
+    fn evaluate(&mut self, blocks: Vec<BlockId>, insts: Vec<InstId>) -> Chain {
         let mut chain = Chain { blocks, ..Chain::default() };
         for &at in &insts {
             if self.values.len() > MAX_VALUES {
@@ -237,8 +234,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         chain
     }
 
-    fn step(&mut self, chain: &mut Chain, at: u32) -> Step {
-        let inst = &self.flow.insts[at as usize];
+    fn step(&mut self, chain: &mut Chain, at: InstId) -> Step {
+        let inst = &self.flow.insts[at];
         let reads = reads(inst);
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
         let reads: SmallVec<[_; 4]> =
@@ -249,7 +246,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             tables.insert(register, table);
         }
         let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
-        let crossed = |from: &Option<u32>| from.is_some_and(|from| chain.steps[&from].crosses);
+        let crossed = |from: &Option<InstId>| from.is_some_and(|from| chain.steps[&from].crosses);
         let is_own = !is_exchange(inst) && !reads.iter().any(|(_, from)| crossed(from));
         let found = self.results(at, &tables, is_own);
         let crosses = is_exchange(inst) || !found.is_empty() && !is_own;
@@ -270,7 +267,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     /// lane.
     fn results(
         &mut self,
-        at: u32,
+        at: InstId,
         tables: &FxHashMap<RegisterId, Rc<Table>>,
         is_own: bool,
     ) -> Results {
@@ -284,7 +281,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
                 None => values.fresh(),
             },
         };
-        operands.results(&self.flow.insts[at as usize]).unwrap_or_default()
+        operands.results(&self.flow.insts[at]).unwrap_or_default()
     }
 
     /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
@@ -292,15 +289,15 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     pub(super) fn evaluate_with(
         &mut self,
         chain: &Chain,
-        insts: &[u32],
-        (operand, other): ((RegisterId, Option<u32>), &Rc<Table>),
+        insts: &[InstId],
+        (operand, other): ((RegisterId, Option<InstId>), &Rc<Table>),
         result: RegisterId,
     ) -> Option<Rc<Table>> {
-        let mut written: FxHashMap<(RegisterId, Option<u32>), Rc<Table>> = FxHashMap::default();
+        let mut written: FxHashMap<(RegisterId, Option<InstId>), Rc<Table>> = FxHashMap::default();
         written.insert(operand, Rc::clone(other));
         for &at in insts {
             let known =
-                |register: RegisterId, from: Option<u32>| match written.get(&(register, from)) {
+                |register: RegisterId, from: Option<InstId>| match written.get(&(register, from)) {
                     None if from.is_none_or(|from| !insts.contains(&from)) => {
                         chain.table(register, from).cloned()
                     }
@@ -310,7 +307,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             for &(register, from) in &chain.steps[&at].reads {
                 tables.insert(register, known(register, from)?);
             }
-            let guard = self.flow.insts[at as usize].guard;
+            let guard = self.flow.insts[at].guard;
             let mut results = Vec::new();
             for (register, mut table) in self.results(at, &tables, false) {
                 if let Some((predicate, negated)) = guard {
@@ -363,7 +360,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     fn computed(&mut self, register: RegisterId, depth: u32) -> Option<Table> {
-        let inst = &self.flow.insts[self.single(register)? as usize];
+        let inst = &self.flow.insts[self.single(register)?];
         if depth == 0 || inst.guard.is_some() || inst.ast.form.opcode == Opcode::Shfl {
             return None;
         }

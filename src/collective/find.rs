@@ -8,7 +8,7 @@ use super::legal::{self, Place};
 use super::network::{Collective, Computes, Repeats, network_of};
 use super::obstacle::Obstacle;
 use super::value::{LANES, Operator, Table, Value, Values};
-use crate::cfg::{Arg, Flow, RegisterId};
+use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
 /// The most shuffles of one network whose operands are looked at as what is combined.
@@ -85,18 +85,18 @@ fn in_loop(
     chain: &Chain,
     sent: &Table,
 ) -> Vec<Collective> {
-    let is_shuffle = |at: &&u32| flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl;
+    let is_shuffle = |at: &&InstId| flow.insts[**at].ast.form.opcode == Opcode::Shfl;
     let Some(&sender) = chain.insts.iter().find(is_shuffle) else { return Vec::new() };
-    let Some(Arg::Register(source)) = flow.insts[sender as usize].args.get(1) else {
+    let Some(Arg::Register(source)) = flow.insts[sender].args.get(1) else {
         return Vec::new();
     };
-    let network: Vec<u32> =
+    let network: Vec<InstId> =
         chain.insts.iter().copied().filter(|at| chain.steps[at].crosses).collect();
     let mut found = Vec::new();
     for &at in &network {
         let Some((register, table)) = chain.steps[&at].results.first() else { continue };
         let is_last = chain.written.get(register).is_some_and(|(last, _)| *last == at);
-        if !is_last || evaluate::operator(&flow.insts[at as usize].ast.form).is_none() {
+        if !is_last || evaluate::operator(&flow.insts[at].ast.form).is_none() {
             continue;
         }
         let Some((computes, lanes, exact)) = classify(chains, sent, table) else { continue };
@@ -154,10 +154,10 @@ fn recognise(
     flow: &Flow<'_, '_>,
     chains: &mut Chains<'_, '_, '_>,
     (chain, repeats): (&Chain, &Repeats),
-    at: u32,
+    at: InstId,
 ) -> Option<Collective> {
     let step = chain.steps.get(&at).filter(|step| step.crosses)?;
-    let form = &flow.insts[at as usize].ast.form;
+    let form = &flow.insts[at].ast.form;
     if form.opcode == Opcode::Redux {
         return one_instruction(flow, at);
     }
@@ -168,8 +168,7 @@ fn recognise(
     let (register, table) = step.results.first().cloned()?;
     let repeated = repeats.of(at).filter(|_| is_shuffle);
     let whole = network_of(chain, at, None);
-    let shuffles =
-        whole.iter().filter(|inst| flow.insts[**inst as usize].ast.form.opcode == Opcode::Shfl);
+    let shuffles = whole.iter().filter(|inst| flow.insts[**inst].ast.form.opcode == Opcode::Shfl);
     // The operand may have come from other lanes itself.
     let mut found = None;
     for &shuffle in shuffles.take(MAX_SOURCES) {
@@ -210,7 +209,7 @@ fn recognise(
 
 /// Whether a result of an instruction may come from other lanes. Where a warp lacks lanes, the values of two lanes
 /// that have exchanged theirs may then differ, so a network behind is looked at for itself.
-fn crosses(chain: &Chain, writer: Option<u32>) -> bool {
+fn crosses(chain: &Chain, writer: Option<InstId>) -> bool {
     let step = writer.and_then(|writer| chain.steps.get(&writer));
     step.is_some_and(|step| step.crosses)
 }
@@ -219,8 +218,8 @@ fn crosses(chain: &Chain, writer: Option<u32>) -> bool {
 fn of_any_values(
     chains: &mut Chains<'_, '_, '_>,
     chain: &Chain,
-    (source, writer): (RegisterId, Option<u32>),
-    network: &[u32],
+    (source, writer): (RegisterId, Option<InstId>),
+    network: &[InstId],
     result: RegisterId,
 ) -> Option<Classified> {
     if network.len() > MAX_NETWORK {
@@ -232,8 +231,8 @@ fn of_any_values(
 }
 
 /// A reduction that is one instruction already.
-fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
-    let inst = &flow.insts[at as usize];
+fn one_instruction(flow: &Flow<'_, '_>, at: InstId) -> Option<Collective> {
+    let inst = &flow.insts[at];
     let [Arg::Register(register), Arg::Register(source), mask] = &inst.args[..] else {
         return None;
     };
@@ -261,9 +260,9 @@ fn one_instruction(flow: &Flow<'_, '_>, at: u32) -> Option<Collective> {
 fn sent(
     flow: &Flow<'_, '_>,
     chain: &Chain,
-    shuffle: u32,
-) -> Option<(RegisterId, Rc<Table>, Option<u32>)> {
-    let Some(Arg::Register(register)) = flow.insts[shuffle as usize].args.get(1) else {
+    shuffle: InstId,
+) -> Option<(RegisterId, Rc<Table>, Option<InstId>)> {
+    let Some(Arg::Register(register)) = flow.insts[shuffle].args.get(1) else {
         return None;
     };
     let (_, from) = chain.steps[&shuffle].reads.iter().find(|(read, _)| read == register)?;

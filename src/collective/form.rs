@@ -1,7 +1,7 @@
 //! Instructions that compute a collective.
 
 use super::value::Operator;
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 
 /// A predicate of each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,5 +31,5 @@ pub enum Form {
         all: bool,
     },
     /// `mov` from a register that holds the values, and the instruction that has written it.
-    Move(RegisterId, u32),
+    Move(RegisterId, InstId),
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::chain::{Chain, Chains};
 use super::uses::{block_of, readers};
 use super::value::LANES;
-use crate::cfg::{BlockId, EdgeCondition, RegisterId};
+use crate::cfg::{BlockId, EdgeCondition, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 
 /// How many results of results are followed.
@@ -24,11 +24,11 @@ impl Users<'_, '_, '_, '_> {
     /// known who reads the result.
     pub(super) fn outside(
         &mut self,
-        inst: u32,
+        inst: InstId,
         register: RegisterId,
         exact: u32,
-    ) -> Result<Option<u32>, u32> {
-        let mut seen: FxHashSet<(u32, RegisterId)> = FxHashSet::default();
+    ) -> Result<Option<InstId>, InstId> {
+        let mut seen: FxHashSet<(InstId, RegisterId)> = FxHashSet::default();
         let mut work = vec![(inst, register)];
         while let Some((inst, register)) = work.pop() {
             if !seen.insert((inst, register)) {
@@ -41,7 +41,7 @@ impl Users<'_, '_, '_, '_> {
                 if self.executing(reader) & !exact == 0 {
                     continue;
                 }
-                let other = &self.chains.flow.insts[reader as usize];
+                let other = &self.chains.flow.insts[reader];
                 if effect(other) != Effect::Pure
                     || other.guard.is_some_and(|(guard, _)| guard == register)
                 {
@@ -54,9 +54,9 @@ impl Users<'_, '_, '_, '_> {
     }
 
     /// The lanes that may execute an instruction, by bits.
-    fn executing(&mut self, inst: u32) -> u32 {
+    fn executing(&mut self, inst: InstId) -> u32 {
         let mut lanes = u32::MAX;
-        if let Some((predicate, negated)) = self.chains.flow.insts[inst as usize].guard {
+        if let Some((predicate, negated)) = self.chains.flow.insts[inst].guard {
             lanes &= self.lanes_where(inst, predicate, !negated);
         }
         let mut block = block_of(self.chains.flow, inst);
@@ -66,7 +66,7 @@ impl Users<'_, '_, '_, '_> {
                 && edge.from == above
                 && let EdgeCondition::Predicate(predicate, when) = edge.condition
             {
-                let end = self.chains.flow.block(above).end - 1;
+                let end = self.chains.flow.block(above).end.before();
                 lanes &= self.lanes_where(end, predicate, when);
             }
             block = above;
@@ -75,7 +75,7 @@ impl Users<'_, '_, '_, '_> {
     }
 
     /// The lanes in which a predicate may have a value where an instruction reads it.
-    fn lanes_where(&mut self, at: u32, predicate: RegisterId, value: bool) -> u32 {
+    fn lanes_where(&mut self, at: InstId, predicate: RegisterId, value: bool) -> u32 {
         let table = match self.is_at_end(at, predicate) {
             true => Some(*self.chains.of(self.chain, predicate)),
             false => self.chains.invariant(predicate),
@@ -89,7 +89,7 @@ impl Users<'_, '_, '_, '_> {
 
     /// Whether what the chain has written last into a register is what an instruction reads: it stands behind the chain,
     /// or at its end, and the register has no other value there.
-    fn is_at_end(&self, at: u32, register: RegisterId) -> bool {
+    fn is_at_end(&self, at: InstId, register: RegisterId) -> bool {
         let Some((written, _)) = self.chain.written.get(&register) else { return false };
         let Some(last) = self.chain.blocks.last() else { return false };
         let behind = |block: BlockId| self.chains.flow.dominators.dominates(*last, block);

@@ -9,7 +9,7 @@ use super::network::{Collective, Computes, Repeats, network_of};
 use super::obstacle::Obstacle;
 use super::uses::{readers, readers_before};
 use super::value::{LANES, Operator};
-use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Opcode, Qualifier};
 
@@ -22,7 +22,7 @@ pub struct Place<'p, 'm, 's> {
     /// Whether lanes that are together at a block's end take the same branch.
     pub is_uniform: &'p dyn Fn(BlockId) -> bool,
     /// The line of an instruction.
-    pub line: &'p dyn Fn(u32) -> u32,
+    pub line: &'p dyn Fn(InstId) -> u32,
 }
 
 /// Decides about a collective.
@@ -66,7 +66,7 @@ fn form(
         register != one.register
             && readers(place.flow, one.result, register).is_none_or(|readers| !readers.is_empty())
     };
-    if definitions(&insts[one.result as usize]).into_iter().any(is_read) {
+    if definitions(&insts[one.result]).into_iter().any(is_read) {
         return Err(Obstacle::NoInstruction("the predicate of a shuffle"));
     }
     let mut network = one.network.clone();
@@ -78,8 +78,8 @@ fn form(
                 .unwrap_or_default(),
         );
     }
-    for at in network.into_iter().filter(|at| insts[*at as usize].ast.form.opcode == Opcode::Shfl) {
-        if insts[at as usize].guard.is_some() {
+    for at in network.into_iter().filter(|at| insts[*at].ast.form.opcode == Opcode::Shfl) {
+        if insts[at].guard.is_some() {
             return Err(Obstacle::Guarded((place.line)(at)));
         }
         if !has_all_members(chains, chain, place.flow, at) && !planted!(Bug::CollectiveOfSome) {
@@ -150,7 +150,7 @@ fn predicate(
     let made = from.and_then(|(_, from)| *from);
     let none = Obstacle::NoInstruction("what is not made of one predicate by `selp`");
     let Some(made) = made else { return Err(none) };
-    let inst = &place.flow.insts[made as usize];
+    let inst = &place.flow.insts[made];
     let bit = |arg: &Arg<'_>| match arg {
         Arg::Constant(value) => value.as_integer(),
         _ => None,
@@ -165,10 +165,8 @@ fn predicate(
         (Some(0), Some(1)) => true,
         _ => return Err(none),
     };
-    let is_written = |at: &&u32| {
-        **at > made
-            && **at < one.result
-            && definitions(&place.flow.insts[**at as usize]).contains(register)
+    let is_written = |at: &&InstId| {
+        **at > made && **at < one.result && definitions(&place.flow.insts[**at]).contains(register)
     };
     match chain.insts.iter().find(is_written) {
         Some(&at) => Err(Obstacle::Overwritten((place.line)(at))),
@@ -184,9 +182,9 @@ fn has_all_members(
     chains: &Chains<'_, '_, '_>,
     chain: &Chain,
     flow: &Flow<'_, '_>,
-    at: u32,
+    at: InstId,
 ) -> bool {
-    match flow.insts[at as usize].args.last() {
+    match flow.insts[at].args.last() {
         Some(Arg::Constant(value)) => {
             value.as_integer().is_some_and(|value| value as u32 == u32::MAX)
         }
@@ -231,11 +229,11 @@ fn elsewhere(
     place: &Place<'_, '_, '_>,
     chains: &Chains<'_, '_, '_>,
     chain: &Chain,
-    first_of_network: u32,
-) -> Option<u32> {
+    first_of_network: InstId,
+) -> Option<InstId> {
     let flow = place.flow;
-    let waits_at = |at: u32| {
-        let inst = &flow.insts[at as usize];
+    let waits_at = |at: InstId| {
+        let inst = &flow.insts[at];
         let by_warp = is_of_warp(inst) && has_all_members(chains, chain, flow, at);
         inst.guard.is_none() && (by_warp || is_of_block(inst))
     };
@@ -248,8 +246,8 @@ fn elsewhere(
     let waits = |block: BlockId| {
         let mut insts = flow.block(block).instructions();
         insts.find_map(|at| match &flow.insts[at] {
-            inst if is_of_block(inst) && inst.guard.is_none() => Some((at as u32, false)),
-            inst => is_of_warp(inst).then_some((at as u32, true)),
+            inst if is_of_block(inst) && inst.guard.is_none() => Some((at, false)),
+            inst => is_of_warp(inst).then_some((at, true)),
         })
     };
     let mut above: FxHashSet<BlockId> = FxHashSet::default();
@@ -287,10 +285,10 @@ fn elsewhere(
 }
 
 /// The instructions of a network, its last one left aside, whose results nobody else reads.
-fn removed(flow: &Flow<'_, '_>, one: &Collective) -> Vec<u32> {
-    let mut removed: FxHashSet<u32> = FxHashSet::default();
+fn removed(flow: &Flow<'_, '_>, one: &Collective) -> Vec<InstId> {
+    let mut removed: FxHashSet<InstId> = FxHashSet::default();
     for &at in one.network.iter().rev().filter(|at| **at != one.result) {
-        let is_unread = definitions(&flow.insts[at as usize]).into_iter().all(|register| {
+        let is_unread = definitions(&flow.insts[at]).into_iter().all(|register| {
             readers_before(flow, at, register, Some(one.result)).is_some_and(|readers| {
                 readers.iter().all(|reader| *reader == one.result || removed.contains(reader))
             })
@@ -299,7 +297,7 @@ fn removed(flow: &Flow<'_, '_>, one: &Collective) -> Vec<u32> {
             removed.insert(at);
         }
     }
-    let mut removed: Vec<u32> = removed.into_iter().collect();
+    let mut removed: Vec<InstId> = removed.into_iter().collect();
     removed.sort_unstable();
     removed
 }

@@ -8,7 +8,7 @@ use super::chain::Chain;
 use super::form::Form;
 use super::obstacle::Obstacle;
 use super::value::{Operator, Order, Table};
-use crate::cfg::{Flow, RegisterId};
+use crate::cfg::{Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
 /// What a collective computes.
@@ -34,13 +34,13 @@ pub struct Collective {
     /// The register that is combined.
     pub source: RegisterId,
     /// The instruction that sends it: there the register holds what is combined.
-    pub sender: u32,
+    pub sender: InstId,
     /// The instruction that writes the result.
-    pub result: u32,
+    pub result: InstId,
     /// The register of the result.
     pub register: RegisterId,
     /// All instructions of the network in program order, the last one included.
-    pub network: Vec<u32>,
+    pub network: Vec<InstId>,
     /// The lanes that hold the result, by bits.
     pub exact: u32,
     /// Whether the operand is 0 or 1 in each lane, by a predicate.
@@ -51,13 +51,13 @@ pub struct Collective {
     /// What may compute it with fewer instructions.
     pub form: Result<Form, Obstacle>,
     /// The instructions that would be left out.
-    pub removed: Vec<u32>,
+    pub removed: Vec<InstId>,
 }
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
 /// `source` is the instruction that has written what is combined: it is not one of them, nor is what it depends on.
-pub(super) fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32> {
-    let mut found: FxHashSet<u32> = FxHashSet::default();
+pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> Vec<InstId> {
+    let mut found: FxHashSet<InstId> = FxHashSet::default();
     let mut work = vec![at];
     while let Some(next) = work.pop() {
         if !found.insert(next) {
@@ -71,7 +71,7 @@ pub(super) fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32
             work.extend(from);
         }
     }
-    let mut found: Vec<u32> = found.into_iter().collect();
+    let mut found: Vec<InstId> = found.into_iter().collect();
     found.sort_unstable();
     found
 }
@@ -79,7 +79,7 @@ pub(super) fn network_of(chain: &Chain, at: u32, source: Option<u32>) -> Vec<u32
 /// Where a chain computes what a register holds already.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    found: FxHashMap<u32, (u32, RegisterId)>,
+    found: FxHashMap<InstId, (InstId, RegisterId)>,
 }
 
 impl Repeats {
@@ -87,15 +87,15 @@ impl Repeats {
     pub(super) fn new(flow: &Flow<'_, '_>, chain: &Chain) -> Self {
         let mut found = FxHashMap::default();
         // The last instruction that has written a register, and the words that came from other lanes, by their table.
-        let mut holds: FxHashMap<RegisterId, u32> = FxHashMap::default();
-        let mut words: FxHashMap<Rc<Table>, Vec<(u32, RegisterId)>> = FxHashMap::default();
+        let mut holds: FxHashMap<RegisterId, InstId> = FxHashMap::default();
+        let mut words: FxHashMap<Rc<Table>, Vec<(InstId, RegisterId)>> = FxHashMap::default();
         for &at in &chain.insts {
-            let (step, inst) = (&chain.steps[&at], &flow.insts[at as usize]);
+            let (step, inst) = (&chain.steps[&at], &flow.insts[at]);
             if inst.ast.form.opcode == Opcode::Shfl
                 && let Some((_, table)) = step.results.first()
                 && let Some(same) = words.get(table)
             {
-                let held = |one: &&(u32, RegisterId)| holds.get(&one.1) == Some(&one.0);
+                let held = |one: &&(InstId, RegisterId)| holds.get(&one.1) == Some(&one.0);
                 found.extend(same.iter().filter(held).max().map(|one| (at, *one)));
             }
             for (register, table) in &step.results {
@@ -112,7 +112,7 @@ impl Repeats {
 
     /// The last earlier instruction of the chain that has computed the values of a shuffle, if its register still holds
     /// them.
-    pub(super) fn of(&self, at: u32) -> Option<(u32, RegisterId)> {
+    pub(super) fn of(&self, at: InstId) -> Option<(InstId, RegisterId)> {
         self.found.get(&at).copied()
     }
 }

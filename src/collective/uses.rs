@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::Opcode;
 
@@ -55,40 +55,44 @@ fn collect(arg: &Arg<'_>, is_result: bool, found: &mut SmallVec<[RegisterId; 4]>
 }
 
 /// The block that an instruction stands in, if it can be reached.
-pub fn block_of(flow: &Flow<'_, '_>, inst: u32) -> Option<BlockId> {
-    flow.block_ids().find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+pub fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> Option<BlockId> {
+    flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
 }
 
 /// The instructions that may read what an instruction has written into a register; `None` if there are too many to look
 /// at, or one of them may do more with it than read.
-pub(super) fn readers(flow: &Flow<'_, '_>, inst: u32, register: RegisterId) -> Option<Vec<u32>> {
+pub(super) fn readers(
+    flow: &Flow<'_, '_>,
+    inst: InstId,
+    register: RegisterId,
+) -> Option<Vec<InstId>> {
     readers_before(flow, inst, register, None)
 }
 
 /// The same, up to an instruction that writes the register whatever its guard says.
 pub(super) fn readers_before(
     flow: &Flow<'_, '_>,
-    inst: u32,
+    inst: InstId,
     register: RegisterId,
-    writes: Option<u32>,
-) -> Option<Vec<u32>> {
+    writes: Option<InstId>,
+) -> Option<Vec<InstId>> {
     let first = block_of(flow, inst)?;
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-    let mut work = vec![(first, inst as usize + 1)];
+    let mut work = vec![(first, inst.next())];
     while let Some((block, from)) = work.pop() {
         let mut is_over = false;
-        for at in from..flow.block(block).end as usize {
+        for at in from.to(flow.block(block).end) {
             let other = &flow.insts[at];
             looked_at += 1;
             if looked_at > MAX_LOOKED_AT {
                 return None;
             }
-            if reads(other).contains(&register) && !found.contains(&(at as u32)) {
-                found.push(at as u32);
+            if reads(other).contains(&register) && !found.contains(&at) {
+                found.push(at);
             }
-            let always = other.guard.is_none() || writes == Some(at as u32);
+            let always = other.guard.is_none() || writes == Some(at);
             if definitions(other).contains(&register) && always {
                 is_over = true;
                 break;
@@ -97,7 +101,7 @@ pub(super) fn readers_before(
         if !is_over {
             for edge in &flow.block(block).successors {
                 if seen.insert(edge.to) {
-                    work.push((edge.to, flow.block(edge.to).first as usize));
+                    work.push((edge.to, flow.block(edge.to).first));
                 }
             }
         }

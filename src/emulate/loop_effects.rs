@@ -23,7 +23,8 @@ impl LoopEffects {
         let mut all = ti_vec![LoopEffects::default(); flow.loops.loops.len()];
         for id in flow.block_ids() {
             let Some(innermost) = flow.loops.innermost(id) else { continue };
-            let block = LoopEffects::of(&flow.insts[flow.block(id).instructions()], writes);
+            let block =
+                LoopEffects::of(&flow.insts[flow.block(id).instructions().range()].raw, writes);
             for around in flow.loops.around(Some(innermost)) {
                 let effects = &mut all[around];
                 effects.registers.extend(&block.registers);

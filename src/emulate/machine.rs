@@ -112,7 +112,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.branches.assume(&mut self.state, &incoming);
         for at in flow.block(block).instructions() {
             self.state.arena.charge(1);
-            self.state.at = at as u32;
+            self.state.at = at;
             execute(&mut self.state, &flow.insts[at]);
         }
         self.branches.branch(&mut self.state);

@@ -11,7 +11,7 @@ use super::semantics::width_of;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, Held, Widened};
 use super::window::Window;
-use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
+use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
 use crate::expr::{Arena, BinaryOp, Node, Range, TermId};
 use crate::ptx::{Function, FunctionKind};
 
@@ -37,14 +37,14 @@ pub(super) struct State<'a, 'm, 's> {
     pub carry: Option<TermId>,
     /// The block that is being visited.
     pub block: BlockId,
-    /// Index of the instruction being emulated.
-    pub at: u32,
+    /// The instruction being emulated.
+    pub at: InstId,
     pub accesses: Vec<Access>,
     /// What instructions that are not modelled access.
     pub moved: Vec<Access>,
     pub widened: Vec<Widened>,
     pub held: Vec<Held>,
-    pub approximations: Vec<(u32, String)>,
+    pub approximations: Vec<(InstId, String)>,
     /// For each version of memory its epoch. Versions between which nothing has synchronised share
     /// one: since the program is free of races, lanes read the same whichever of these versions they
     /// have come by.
@@ -70,7 +70,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             memory: [Arena::new().constant(0, 1); Window::ALL.len()],
             carry: None,
             block: BlockId(0),
-            at: 0,
+            at: InstId(0),
             accesses: Vec::new(),
             moved: Vec::new(),
             widened: Vec::new(),
@@ -201,7 +201,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
 
     /// Remembers a register that has got a value which is not a sum, in the instruction `inst` or where
     /// several ways meet.
-    pub(super) fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<u32>) {
+    pub(super) fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<InstId>) {
         if !matches!(self.register_width(register), 32 | 64)
             || self.held.len() >= MAX_HELD
             || !is_held(&self.arena, value)

@@ -8,15 +8,15 @@ use typed_index_collections::TiVec;
 use super::effects::Effect;
 use super::symbols::{SymbolKind, Symbols};
 use super::uniform::{self, Uniformity};
-use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
+use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
 use crate::expr::{Arena, Node, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// An instruction that reads, writes or orders memory.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Index of the instruction in the flattened body.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// The block that holds the instruction.
     pub block: BlockId,
     /// What the instruction does.
@@ -70,7 +70,7 @@ pub struct Widened {
     /// The block in which the register was extended.
     pub block: BlockId,
     /// The instruction that extended the register.
-    pub inst: u32,
+    pub inst: InstId,
     /// Whether the register's only definition dominates the extension, so that the register still holds
     /// the value wherever the extension dominates.
     pub settled: bool,
@@ -88,7 +88,7 @@ pub struct Held {
     pub block: BlockId,
     /// The instruction that wrote the register; without one it has the value from the block's start on,
     /// where several ways meet.
-    pub inst: Option<u32>,
+    pub inst: Option<InstId>,
     /// Whether that is the register's only definition.
     pub settled: bool,
 }
@@ -127,7 +127,7 @@ pub struct KernelTrace {
     /// In which loops lanes that meet are in the same iteration.
     pub in_step: TiVec<LoopId, bool>,
     /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
-    pub approximations: Vec<(u32, String)>,
+    pub approximations: Vec<(InstId, String)>,
 }
 
 impl KernelTrace {

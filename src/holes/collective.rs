@@ -3,7 +3,7 @@
 use super::hole::{self, Called, Kind, Use};
 use super::node::{Id, Node, UNDEFINED};
 use super::warp::{Done, LANES, Warp};
-use crate::cfg::{Arg, Base, Inst};
+use crate::cfg::{Arg, Base, Inst, InstId};
 use crate::isa::{Qualifier as Q, ScalarType};
 
 impl<'s> Warp<'_, '_, 's> {
@@ -77,7 +77,7 @@ impl<'s> Warp<'_, '_, 's> {
     }
 
     /// A call of a hole.
-    pub(super) fn call(&mut self, at: usize, inst: &Inst<'_, 's>, lanes: &[usize]) -> Done {
+    pub(super) fn call(&mut self, at: InstId, inst: &Inst<'_, 's>, lanes: &[usize]) -> Done {
         let Some((result, name, arguments)) = called(inst) else { return Err(self.unknown(inst)) };
         let Some((family, kind)) = hole::function(name) else {
             let message = format!("a kernel with holes may not call `{name}`");

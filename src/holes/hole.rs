@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::node::Point;
+use crate::cfg::InstId;
 use crate::source::Span;
 
 /// What all names of holes begin with.
@@ -99,7 +100,7 @@ pub(super) struct Site {
     /// The number of the hole.
     pub hole: usize,
     /// The instruction.
-    pub inst: usize,
+    pub inst: InstId,
 }
 
 /// What one call says.
@@ -121,7 +122,7 @@ pub(super) struct Holes {
     /// In the order of their first calls.
     pub holes: Vec<Hole>,
     /// By instruction.
-    pub sites: BTreeMap<usize, Site>,
+    pub sites: BTreeMap<InstId, Site>,
     /// The points that were asked for: hole and coordinates.
     pub points: Vec<(usize, [u64; 2])>,
     known: FxHashMap<(usize, [u64; 2]), Point>,
@@ -134,7 +135,7 @@ impl Holes {
     /// The call contradicts another one, or itself.
     pub(super) fn call(
         &mut self,
-        inst: usize,
+        inst: InstId,
         span: Span,
         (family, kind): (&'static str, Kind),
         called: Called,

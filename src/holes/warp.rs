@@ -14,7 +14,7 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::hole::Holes;
 use super::node::{Buffer, Id, Nodes, Trouble, UNDEFINED};
-use crate::cfg::{Arg, Base, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, Flow, Inst, InstId, RegisterId};
 use crate::isa::{Axis, Form, Opcode, Qualifier as Q, ScalarType, Special, StateSpace};
 use crate::ptx::{Function, Value};
 use crate::source::{Diagnostic, SourceFile};
@@ -23,7 +23,7 @@ use crate::source::{Diagnostic, SourceFile};
 pub(super) const LANES: usize = 32;
 
 /// A lane that has left.
-const GONE: usize = usize::MAX;
+const GONE: InstId = InstId(u32::MAX);
 
 /// Instructions that a warp executes at most.
 const MOST_STEPS: u64 = 1 << 20;
@@ -56,7 +56,7 @@ impl Outcome {
 #[derive(Debug)]
 struct Doubtful {
     /// Where it ends.
-    end: usize,
+    end: InstId,
     /// Whether the lane comes to it.
     guard: Id,
     /// What registers held before.
@@ -69,7 +69,7 @@ pub(super) struct Warp<'w, 'm, 's> {
     pub(super) flow: &'w Flow<'m, 's>,
     pub(super) nodes: &'w mut Nodes,
     registers: TiVec<RegisterId, [Id; LANES]>,
-    at: [usize; LANES],
+    at: [InstId; LANES],
     doubtful: Vec<Vec<Doubtful>>,
     pub(super) out: Outcome,
     /// Parameters of calls: name, scope, bytes.
@@ -97,7 +97,7 @@ pub(super) fn execute<'m, 's>(
         flow,
         nodes,
         registers: ti_vec![[UNDEFINED; LANES]; flow.registers.len()],
-        at: [0; LANES],
+        at: [InstId(0); LANES],
         doubtful: (0..LANES).map(|_| Vec::new()).collect(),
         out: Outcome::default(),
         parameters: FxHashMap::default(),
@@ -138,14 +138,14 @@ impl<'s> Warp<'_, '_, 's> {
             }
             for &lane in &lanes {
                 self.finish(at, inst, lane)?;
-                self.at[lane] = at + 1;
+                self.at[lane] = at.next();
             }
             self.one(at, inst, &lanes)?;
         }
     }
 
     /// Ends the doubtful code of a lane that ends here.
-    fn finish(&mut self, at: usize, inst: &Inst<'_, '_>, lane: usize) -> Done {
+    fn finish(&mut self, at: InstId, inst: &Inst<'_, '_>, lane: usize) -> Done {
         while self.doubtful[lane].last().is_some_and(|own| own.end <= at) {
             let Some(Doubtful { guard, before, .. }) = self.doubtful[lane].pop() else { break };
             for (register, old) in before {
@@ -171,7 +171,7 @@ impl<'s> Warp<'_, '_, 's> {
     }
 
     /// Executes an instruction in some lanes.
-    fn one(&mut self, at: usize, inst: &Inst<'_, 's>, lanes: &[usize]) -> Done {
+    fn one(&mut self, at: InstId, inst: &Inst<'_, 's>, lanes: &[usize]) -> Done {
         let mut guards = vec![None; LANES];
         let mut active = Vec::with_capacity(lanes.len());
         for &lane in lanes {
@@ -211,9 +211,9 @@ impl<'s> Warp<'_, '_, 's> {
         match opcode {
             Opcode::Bra => {
                 let Some(&target) = inst.targets.first() else { return Err(self.unknown(inst)) };
-                active.iter().try_for_each(|&lane| {
-                    self.branch(at, inst, target as usize, lane, guards[lane])
-                })
+                active
+                    .iter()
+                    .try_for_each(|&lane| self.branch(at, inst, target, lane, guards[lane]))
             }
             Opcode::Ret | Opcode::Exit => {
                 active.iter().for_each(|&lane| self.at[lane] = GONE);
@@ -261,9 +261,9 @@ impl<'s> Warp<'_, '_, 's> {
     /// A branch that a lane takes, or may take.
     fn branch(
         &mut self,
-        at: usize,
+        at: InstId,
         inst: &Inst<'_, '_>,
-        target: usize,
+        target: InstId,
         lane: usize,
         guard: Option<Id>,
     ) -> Done {

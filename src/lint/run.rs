@@ -6,6 +6,7 @@ use super::report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 use super::rule::Level;
 use super::rules;
 use super::subject::{Subject, merged};
+use crate::cfg::InstId;
 use crate::expr::within;
 use crate::kernels::{demangled, spellings};
 use crate::parallel;
@@ -137,7 +138,7 @@ fn rows_are_warps(function: &Function<'_>, options: &Options) -> bool {
 
 fn findings(
     subject: &Subject<'_, '_, '_>,
-    reusable: &[(u32, LoadReport)],
+    reusable: &[(InstId, LoadReport)],
     rows_are_warps: bool,
 ) -> Vec<Finding> {
     let mut found = rules::all(subject);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::report::Finding;
 use super::rule::{Level, Rule};
-use crate::cfg::{Arg, BlockId, Flow, Inst, LoopId, RegisterId};
+use crate::cfg::{Arg, BlockId, Flow, Inst, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions};
 use crate::expr::{Node, SymbolId, TermId};
 use crate::ptx::{Function, StateSpace};
@@ -27,7 +27,7 @@ pub(super) struct Subject<'a, 'm, 's> {
     /// Where its instructions were compiled from.
     pub origins: &'a Origins<'s, 's>,
     /// The instruction that writes a register, where one alone does.
-    single: FxHashMap<RegisterId, u32>,
+    single: FxHashMap<RegisterId, InstId>,
 }
 
 /// What a rule has found at an instruction.
@@ -37,8 +37,8 @@ pub(super) struct Found {
     pub rule: Rule,
     /// How much it matters.
     pub level: Level,
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// The fact.
     pub message: String,
     /// More about the place.
@@ -57,10 +57,10 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         flow: &'a Flow<'m, 's>,
         (trace, traffic): (&'a KernelTrace, &'a Traffic),
     ) -> Subject<'a, 'm, 's> {
-        let mut writes: FxHashMap<RegisterId, (u32, u32)> = FxHashMap::default();
-        for (at, inst) in flow.insts.iter().enumerate() {
+        let mut writes: FxHashMap<RegisterId, (InstId, u32)> = FxHashMap::default();
+        for (at, inst) in flow.insts.iter_enumerated() {
             for register in definitions(inst) {
-                writes.entry(register).or_insert((at as u32, 0)).1 += 1;
+                writes.entry(register).or_insert((at, 0)).1 += 1;
             }
         }
         // (Each is looked up by its register.)
@@ -70,17 +70,17 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// An instruction.
-    pub(super) fn inst(&self, at: u32) -> &Inst<'m, 's> {
-        &self.flow.insts[at as usize]
+    pub(super) fn inst(&self, at: InstId) -> &Inst<'m, 's> {
+        &self.flow.insts[at]
     }
 
     /// The only instruction that writes a register.
-    pub(super) fn definition(&self, register: RegisterId) -> Option<u32> {
+    pub(super) fn definition(&self, register: RegisterId) -> Option<InstId> {
         self.single.get(&register).copied()
     }
 
     /// The only instruction that writes what an operand names.
-    pub(super) fn definition_of(&self, arg: &Arg<'_>) -> Option<u32> {
+    pub(super) fn definition_of(&self, arg: &Arg<'_>) -> Option<InstId> {
         match arg {
             Arg::Register(register) => self.definition(*register),
             _ => None,
@@ -93,17 +93,17 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The 1-based line of an instruction.
-    pub(super) fn line(&self, at: u32) -> u32 {
+    pub(super) fn line(&self, at: InstId) -> u32 {
         self.source.line(self.inst(at).ast.span.start)
     }
 
     /// The first instruction of a 1-based line.
-    pub(super) fn at_line(&self, line: u32) -> Option<u32> {
-        (0..self.flow.insts.len() as u32).find(|&at| self.line(at) == line)
+    pub(super) fn at_line(&self, line: u32) -> Option<InstId> {
+        self.flow.insts.keys().find(|&at| self.line(at) == line)
     }
 
     /// Where an instruction is, for sentences: the source line where it is known, the PTX line otherwise.
-    pub(super) fn place(&self, at: u32) -> String {
+    pub(super) fn place(&self, at: InstId) -> String {
         match self.origins.at(self.inst(at).ast.span) {
             Some(origin) => origin.short(),
             None => format!("line {}", self.line(at)),
@@ -111,14 +111,12 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 
     /// The block that holds an instruction, if a way leads to it.
-    pub(super) fn block_of(&self, at: u32) -> Option<BlockId> {
-        self.flow
-            .block_ids()
-            .find(|&id| self.flow.block(id).instructions().contains(&(at as usize)))
+    pub(super) fn block_of(&self, at: InstId) -> Option<BlockId> {
+        self.flow.block_ids().find(|&id| self.flow.block(id).instructions().contains(&at))
     }
 
     /// The innermost loop around an instruction.
-    pub(super) fn loop_of(&self, at: u32) -> Option<LoopId> {
+    pub(super) fn loop_of(&self, at: InstId) -> Option<LoopId> {
         self.block_of(at).and_then(|block| self.flow.loops.innermost(block))
     }
 

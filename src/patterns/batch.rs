@@ -6,6 +6,7 @@
 use super::finder::{Finder, Weighed};
 use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
+use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::Gt;
 use crate::isa::ScalarType::U64;
@@ -50,7 +51,7 @@ impl Pattern for Batch {
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
-            let members: Vec<u32> = found.moved.iter().map(|one| one.load.inst).collect();
+            let members: Vec<InstId> = found.moved.iter().map(|one| one.load.inst).collect();
             if let Some(refusal) = &refusal {
                 members.iter().for_each(|&inst| finder.keep(inst, refusal.clone()));
             }
@@ -87,7 +88,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
         let of_other = group.strategy != StrategyName::Batch;
         of_other
             && (group.blocks.contains(&found.block)
-                || group.members.iter().any(|inst| block.contains(&(*inst as usize))))
+                || group.members.iter().any(|inst| block.contains(inst)))
     })
 }
 
@@ -118,7 +119,7 @@ fn tested(tests: &[Distance]) -> u32 {
 }
 
 impl Shape for Batched {
-    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, _inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
         report.source_line = Some(places.line(self.place));
         report.guards = Some(tested.into_iter().collect());
@@ -138,7 +139,7 @@ impl Planner<'_, '_, '_, '_> {
             }
             if let Some(holds) = known {
                 self.add_version(
-                    group.test..last + 1,
+                    group.test.to(last.next()),
                     Condition::NoAlias { setup: setup.text, holds: holds.into() },
                 );
             }
@@ -183,7 +184,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// A load into new registers; gives the copies that stand where it stood.
     fn loaded_early(&mut self, one: &MovedLoad, steps: &[String], early: &mut Code) -> String {
-        let inst = &self.flow.insts[one.load.inst as usize];
+        let inst = &self.flow.insts[one.load.inst];
         let guard = self.guard(one.load.guard);
         let mut copies = Vec::new();
         let mut names: Vec<String> = Vec::new();

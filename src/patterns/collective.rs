@@ -9,7 +9,7 @@ use super::finder::{Finder, Weighed, hundredths};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::options::Redux;
 use super::pattern::Pattern;
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::collective::{
     Collective, Form, Obstacle, Operator, Order, Place, Predicate, block_of, collectives,
     is_exchange,
@@ -55,7 +55,7 @@ impl Pattern for Collectives {
             return;
         }
         let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
-        let line = |inst: u32| finder.legality.line(inst);
+        let line = |inst: InstId| finder.legality.line(inst);
         let is_kernel = finder.legality.is_kernel();
         let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
         let mut found = collectives(&place, finder.legality.lanes_are_consecutive());
@@ -119,10 +119,10 @@ fn decide(
     }
     let first = collective.network[0];
     if obstacle.is_none() && collective.needs_consecutive {
-        let range = first..=collective.result;
-        let stays = range.clone().find(|at| !may_stand_twice(flow, &collective, *at));
+        let stays =
+            first.to(collective.result.next()).find(|at| !may_stand_twice(flow, &collective, *at));
         let broken = !finder.legality.may_be_two_versions(first, collective.result, trace);
-        let line = |inst: u32| finder.legality.line(inst);
+        let line = |inst: InstId| finder.legality.line(inst);
         obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
     }
     let mut price = None;
@@ -187,8 +187,8 @@ fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
 }
 
 /// Whether an instruction in front of the result may be executed in two versions.
-fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: u32) -> bool {
-    let inst = &flow.insts[at as usize];
+fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: InstId) -> bool {
+    let inst = &flow.insts[at];
     collective.network.contains(&at)
         || matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
 }
@@ -200,7 +200,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &C
     chosen.any(|group| {
         let is_within = |block: &BlockId| {
             let insts = flow.block(*block).instructions();
-            collective.network.iter().any(|at| insts.contains(&(*at as usize)))
+            collective.network.iter().any(|at| insts.contains(at))
         };
         let members = match group.shape::<Found>() {
             Some(Found { collective: other, .. }) => {
@@ -259,8 +259,8 @@ fn weigh(
 }
 
 /// The cycles of an instruction of a network.
-fn cycles(costs: &Costs, flow: &Flow<'_, '_>, at: u32) -> f64 {
-    match flow.insts[at as usize].ast.form.opcode {
+fn cycles(costs: &Costs, flow: &Flow<'_, '_>, at: InstId) -> f64 {
+    match flow.insts[at].ast.form.opcode {
         Opcode::Shfl => costs.shuffle_cycles + costs.instructions(1),
         // Between registers of one size the assembler leaves it out.
         Opcode::Mov => 0.0,
@@ -299,7 +299,7 @@ impl Shape for Found {
             shuffles: one
                 .network
                 .iter()
-                .filter(|at| places.flow.insts[**at as usize].ast.form.opcode == Opcode::Shfl)
+                .filter(|at| places.flow.insts[**at].ast.form.opcode == Opcode::Shfl)
                 .count() as u32,
             barriers: None,
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
@@ -358,7 +358,7 @@ impl Planner<'_, '_, '_, '_> {
         prepared.drafts.push(Draft { range: self.span(one.result), code });
         if one.needs_consecutive && !planted!(Bug::CollectiveUntested) {
             let (setup, holds) = self.consecutive();
-            self.add_version(first..one.result + 1, Condition::NoAlias { setup, holds });
+            self.add_version(first.to(one.result.next()), Condition::NoAlias { setup, holds });
         }
     }
 
@@ -411,7 +411,7 @@ impl Planner<'_, '_, '_, '_> {
     /// The register that a network combines, as its result's place names it: a copy that is made where the register is
     /// sent, if behind that the register may hold something else or be called otherwise.
     fn sent_to(&mut self, one: &Collective, prepared: &mut Prepared) -> String {
-        let behind = &self.flow.insts[one.sender as usize + 1..one.result as usize];
+        let behind = &self.flow.insts[one.sender.next()..one.result];
         let stays = !behind.iter().any(|inst| definitions(inst).contains(&one.source))
             || planted!(Bug::CollectiveStale);
         if stays && self.flow.visible(one.source, one.result) {

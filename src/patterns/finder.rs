@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::group::{Accesses, Group, Price};
 use super::options::Options;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
@@ -73,11 +73,11 @@ pub struct Finder<'o, 'a, 'm, 's> {
     /// The groups found so far.
     groups: Vec<Group>,
     /// By instruction, the index of the group that a load is a member of.
-    claimed: FxHashMap<u32, usize>,
+    claimed: FxHashMap<InstId, usize>,
     /// By instruction, why a replacement of a load does not pay, and the rank of the pattern that says so.
-    unprofitable: FxHashMap<u32, (Rank, Unprofitable)>,
+    unprofitable: FxHashMap<InstId, (Rank, Unprofitable)>,
     /// By instruction, why a load is kept.
-    refusals: FxHashMap<u32, Refusal>,
+    refusals: FxHashMap<InstId, Refusal>,
     /// How many loads and stores are replaced so far.
     replaced: usize,
     /// What is left out, though the user allows it.
@@ -103,7 +103,7 @@ pub struct Vetoes {
     /// All strategies but this one.
     pub only: Option<StrategyName>,
     /// Accesses, by instruction, that a strategy leaves to others.
-    pub vetoed: BTreeSet<(StrategyName, u32)>,
+    pub vetoed: BTreeSet<(StrategyName, InstId)>,
 }
 
 /// What was found in one function.
@@ -112,9 +112,9 @@ pub struct Found {
     /// The groups, chosen or refused.
     pub groups: Vec<Group>,
     /// By instruction, the index of the group that a load is a member of.
-    pub claimed: FxHashMap<u32, usize>,
+    pub claimed: FxHashMap<InstId, usize>,
     /// By instruction, why a load is kept.
-    pub refusals: FxHashMap<u32, Refusal>,
+    pub refusals: FxHashMap<InstId, Refusal>,
 }
 
 impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
@@ -166,7 +166,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     }
 
     /// The group that a load is a member of.
-    pub fn group_of(&self, inst: u32) -> Option<&Group> {
+    pub fn group_of(&self, inst: InstId) -> Option<&Group> {
         self.claimed.get(&inst).map(|&at| &self.groups[at])
     }
 
@@ -189,7 +189,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// Adds a group; if it is chosen, its members are replaced. One with a vetoed member is refused.
     pub fn claim(&mut self, group: Group) {
-        let is_vetoed = |&inst: &u32| self.vetoes.vetoed.contains(&(group.strategy, inst));
+        let is_vetoed = |&inst: &InstId| self.vetoes.vetoed.contains(&(group.strategy, inst));
         let group = match group.price {
             Some(price) if group.is_chosen() && group.members.iter().any(is_vetoed) => {
                 let unprofitable = self.unprofitable_at(group.strategy, price);
@@ -212,7 +212,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     }
 
     /// Says of loads that it does not pay to replace them together.
-    pub fn decline(&mut self, members: &[u32], rank: Rank, unprofitable: Unprofitable) {
+    pub fn decline(&mut self, members: &[InstId], rank: Rank, unprofitable: Unprofitable) {
         for &inst in members {
             let known = self.unprofitable.entry(inst).or_insert((rank, unprofitable));
             if rank <= known.0 {
@@ -222,17 +222,17 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     }
 
     /// Why no replacement of a load pays that was found so far.
-    pub fn unprofitable(&self, inst: u32) -> Option<Unprofitable> {
+    pub fn unprofitable(&self, inst: InstId) -> Option<Unprofitable> {
         self.unprofitable.get(&inst).map(|(_, unprofitable)| *unprofitable)
     }
 
     /// Says why a load is kept.
-    pub fn keep(&mut self, inst: u32, refusal: Refusal) {
+    pub fn keep(&mut self, inst: InstId, refusal: Refusal) {
         self.refusals.insert(inst, refusal);
     }
 
     /// Why a load is kept, if that is decided.
-    pub fn refusal_of(&self, inst: u32) -> Option<&Refusal> {
+    pub fn refusal_of(&self, inst: InstId) -> Option<&Refusal> {
         self.refusals.get(&inst)
     }
 

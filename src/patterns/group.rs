@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::ptx::{self, Operand};
 use crate::report::{Cost, KernelReport, LoadReport, Origin, Origins};
 use crate::reuse::{Multiple, NoWrap, Refusal};
@@ -49,7 +49,7 @@ pub struct Group {
     /// What kind of accesses it is about.
     pub accesses: Accesses,
     /// The instructions of the accesses, in program order.
-    pub members: Vec<u32>,
+    pub members: Vec<InstId>,
     /// The blocks that get code besides what stands in the place of the members. Most patterns keep away from blocks
     /// that another one has taken so.
     pub blocks: Vec<BlockId>,
@@ -59,9 +59,9 @@ pub struct Group {
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them is replaced by
     /// what other lanes have got in this way: what would be passed on then has no beginning that a proof could start
     /// from.
-    pub loop_carried: Vec<u32>,
+    pub loop_carried: Vec<InstId>,
     /// The instruction that follows the test which the group shares with others, if no price contains that test.
-    pub shared_test: Option<u32>,
+    pub shared_test: Option<InstId>,
     /// What was weighed, if it was.
     pub price: Option<Price>,
     /// Why it is not chosen. Such groups are kept where the report lists them.
@@ -89,7 +89,7 @@ impl Group {
     }
 
     /// A group of loads that is chosen and gets no code but in the place of the loads.
-    pub fn of_loads(strategy: StrategyName, members: Vec<u32>, shape: impl Shape) -> Group {
+    pub fn of_loads(strategy: StrategyName, members: Vec<InstId>, shape: impl Shape) -> Group {
         Group {
             strategy,
             accesses: Accesses::Loads,
@@ -150,7 +150,7 @@ pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
 /// The properties of a group: its members, how they lie to each other, what has to be tested.
 pub trait Shape: Any + Debug + Send + Sync {
     /// Says in the report of a load that is a member where its value comes from, and under which guards.
-    fn account(&self, _inst: u32, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
+    fn account(&self, _inst: InstId, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
 
     /// Adds what the report of a function lists beside global loads, for a group that may be refused.
     fn list(&self, _group: &Group, _places: &Places<'_, '_>, _report: &mut KernelReport) {}
@@ -169,23 +169,23 @@ pub struct Places<'a, 's> {
 
 impl Places<'_, '_> {
     /// The 1-based line of an instruction.
-    pub fn line(&self, inst: u32) -> u32 {
-        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    pub fn line(&self, inst: InstId) -> u32 {
+        self.source.line(self.flow.insts[inst].ast.span.start)
     }
 
     /// The line of the instruction from which `inst` gets its value, unless it is that itself.
-    pub fn line_of_other(&self, other: u32, inst: u32) -> Option<u32> {
+    pub fn line_of_other(&self, other: InstId, inst: InstId) -> Option<u32> {
         (other != inst).then(|| self.line(other))
     }
 
     /// The place in the sources that an instruction was compiled from, if a `.loc` names one.
-    pub fn origin(&self, inst: u32) -> Option<Origin> {
-        self.origins.at(self.flow.insts[inst as usize].ast.span)
+    pub fn origin(&self, inst: InstId) -> Option<Origin> {
+        self.origins.at(self.flow.insts[inst].ast.span)
     }
 
     /// The report of an access without a decision.
-    pub fn report_of(&self, inst: u32) -> LoadReport {
-        let ast = self.flow.insts[inst as usize].ast;
+    pub fn report_of(&self, inst: InstId) -> LoadReport {
+        let ast = self.flow.insts[inst].ast;
         let mut report = LoadReport::new(self.line(inst), operand_text(self.source, ast));
         report.source = self.origin(inst);
         report

@@ -7,7 +7,7 @@
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::{Arg, Base};
+use crate::cfg::{Arg, Base, InstId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::ptx::write::{Code, Reg};
@@ -80,14 +80,14 @@ impl Pattern for Promote {
 
 /// Whether another pattern has put code into the block, or replaces an access between the stores.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Overwritten) -> bool {
-    let first = found.stores.first().map_or(0, |store| store.access.inst);
-    let last = found.stores.last().map_or(0, |store| store.access.inst);
+    let first = found.stores.first().map_or(InstId(0), |store| store.access.inst);
+    let last = found.stores.last().map_or(InstId(0), |store| store.access.inst);
     let block = finder.legality.flow().block(found.block).instructions();
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
-        let within = |inst: &u32| match found.tested.is_empty() {
+        let within = |inst: &InstId| match found.tested.is_empty() {
             true => (first..=last).contains(inst),
-            false => block.contains(&(*inst as usize)),
+            false => block.contains(inst),
         };
         group.blocks.contains(&found.block) || group.members.iter().any(within)
     })
@@ -124,7 +124,7 @@ fn weigh(
 /// How many bases of loads are compared with the stores'.
 fn bases(finder: &Finder<'_, '_, '_, '_>, group: &Overwritten) -> u32 {
     let insts = &finder.legality.flow().insts;
-    let base = |inst: u32| match insts[inst as usize].args.get(1) {
+    let base = |inst: InstId| match insts[inst].args.get(1) {
         Some(Arg::Memory { base: Base::Register(base), .. }) => Some(*base),
         _ => None,
     };
@@ -199,7 +199,7 @@ impl Planner<'_, '_, '_, '_> {
         let (first, last) = (group.stores[0].access.inst, group.stores[last].access.inst);
         if let Some(holds) = known {
             self.add_version(
-                first..last + 1,
+                first.to(last.next()),
                 Condition::NoAlias { setup: setup.text, holds: holds.into() },
             );
         }

@@ -8,6 +8,7 @@ use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
 use super::packed::Packed;
 use super::pattern::Pattern;
 use super::text::without_type;
+use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
@@ -40,14 +41,14 @@ impl Pattern for VectorStores {
         if !finder.allows(StrategyName::Wide) {
             return;
         }
-        let moved: Vec<Vec<u32>> = finder
+        let moved: Vec<Vec<InstId>> = finder
             .groups()
             .iter()
             .filter(|group| group.serves_loads())
             .map(|group| group.members.clone())
             .collect();
-        let alone = |inst: u32| vec![inst];
-        let together = |inst: u32| {
+        let alone = |inst: InstId| vec![inst];
+        let together = |inst: InstId| {
             Some(moved.iter().find(|of| of.contains(&inst)).cloned().unwrap_or_else(|| alone(inst)))
         };
         for found in finder.legality.adjacent_stores(trace, &together) {
@@ -98,9 +99,9 @@ impl Pattern for VectorStores {
 /// a loop, or checks of the warp that are made once for a block; or takes one of the stores.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
     let tested = !found.multiples.is_empty();
-    let insts: Vec<u32> = found.members.iter().map(|store| store.access.inst).collect();
+    let insts: Vec<InstId> = found.members.iter().map(|store| store.access.inst).collect();
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    let in_block = |inst: u32| {
+    let in_block = |inst: InstId| {
         let mut accesses = trace.accesses.iter();
         accesses.any(|access| access.inst == inst && access.block == found.block)
     };
@@ -123,7 +124,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
 fn has_place(finder: &Finder<'_, '_, '_, '_>, found: &AdjacentStores) -> bool {
     let insts = &finder.legality.flow().insts;
     let Some(last) = found.members.last() else { return false };
-    let memory = insts[last.access.inst as usize].args.iter().find_map(|arg| match arg {
+    let memory = insts[last.access.inst].args.iter().find_map(|arg| match arg {
         crate::cfg::Arg::Memory { offset, .. } => Some(*offset),
         _ => None,
     });
@@ -283,7 +284,7 @@ impl Planner<'_, '_, '_, '_> {
                 [single] => single.to_owned(),
                 _ => format!("{{{}}}", own.join(", ")),
             };
-            let inst = &self.flow.insts[member.access.inst as usize];
+            let inst = &self.flow.insts[member.access.inst];
             let last = group.members.last().unwrap_or(member);
             stores.push(format!(
                 "{}{} {}, {stored};",
@@ -299,7 +300,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     fn opcode_without_type(&self, store: &PlainStore) -> String {
-        without_type(self.flow.insts[store.access.inst as usize].ast.opcode.text)
+        without_type(self.flow.insts[store.access.inst].ast.opcode.text)
     }
 
     /// The address operand of a store, `more` bytes further.

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::decided::Decided;
+use crate::cfg::InstId;
 use crate::isa::Opcode;
 use crate::patterns::{Places, Price, operand_text};
 use crate::ptx::{Body, Function, StateSpace, Statement};
@@ -19,7 +20,7 @@ pub(super) fn decided(
     (source, origins): Text<'_>,
     function: &Function<'_>,
     decided: &Decided<'_, '_>,
-    requests: &FxHashMap<u32, (Option<i64>, Request)>,
+    requests: &FxHashMap<InstId, (Option<i64>, Request)>,
 ) -> KernelReport {
     let places = Places { source, origins, flow: &decided.flow };
     let loads: Vec<LoadReport> = decided

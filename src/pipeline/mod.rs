@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 
 use rustc_hash::FxHashMap;
 
-use crate::cfg::{self, Flow};
+use crate::cfg::{self, Flow, InstId};
 use crate::emulate::{self, KernelTrace, TooLarge};
 use crate::expr::within;
 use crate::parallel;
@@ -215,7 +215,7 @@ impl<'j> Job<'_, 'j> {
         &self,
         function: &Function<'_>,
         Decided { flow, trace, .. }: &Decided<'_, '_>,
-    ) -> FxHashMap<u32, (Option<i64>, Request)> {
+    ) -> FxHashMap<InstId, (Option<i64>, Request)> {
         let assumed = Assumed::default();
         let counted = self
             .options
@@ -336,7 +336,7 @@ pub(crate) fn reusable(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
-) -> Vec<(u32, LoadReport)> {
+) -> Vec<(InstId, LoadReport)> {
     let strategies = Strategies::of(&[StrategyName::Reuse, StrategyName::Paper]);
     let select =
         select::Options { strategies, lists_collectives: false, ..select::Options::default() };

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use sampled::{ARRAY_BITS, Warps};
 
-use crate::cfg::Flow;
+use crate::cfg::{Flow, InstId};
 use crate::cost::{Costs, banks};
 use crate::emulate::KernelTrace;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
@@ -138,16 +138,16 @@ impl Sum {
 
 /// The context for following the text.
 fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
-    let bytes: FxHashMap<u32, u32> =
+    let bytes: FxHashMap<InstId, u32> =
         traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();
     let mut found = Blocks::default();
     for id in flow.block_ids() {
         let block = &flow.blocks[id];
         found.next.push(block.successors.iter().map(|edge| edge.to.into()).collect());
-        let mut work = Work { cycles: f64::from(block.end - block.first), ..Work::default() };
+        let mut work = Work { cycles: block.instructions().len() as f64, ..Work::default() };
         let mut kinds = Histogram::new();
-        for inst in block.first..block.end {
-            let form = &flow.insts[inst as usize].ast.form;
+        for inst in block.instructions() {
+            let form = &flow.insts[inst].ast.form;
             work.arithmetic += f64::from(u8::from(is_arithmetic(form)));
             let access = bytes.get(&inst).copied().unwrap_or(0);
             work.accesses += f64::from(u8::from(access > 0));
@@ -183,8 +183,8 @@ fn role(access: &AccessTraffic) -> Option<Role> {
     })
 }
 
-fn goes_past_l1(flow: &Flow<'_, '_>, inst: u32) -> bool {
-    let form = &flow.insts[inst as usize].ast.form;
+fn goes_past_l1(flow: &Flow<'_, '_>, inst: InstId) -> bool {
+    let form = &flow.insts[inst].ast.form;
     form.has(Qualifier::Cg) || form.has(Qualifier::Cv)
 }
 

@@ -15,7 +15,7 @@ use super::legality::Legality;
 use super::refusal::Refusal;
 use super::stored::StoredValue;
 use super::vector_group::{MAX_APART, vector_exists};
-use crate::cfg::{Arg, Base, BlockId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier, Special};
 use crate::ptx::{ScalarType, StateSpace};
@@ -24,7 +24,7 @@ use crate::ptx::{ScalarType, StateSpace};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoredElement {
     /// The store's instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The value.
     pub value: StoredValue,
     /// Whether an instruction between the store and the vector writes the value's register.
@@ -83,7 +83,7 @@ type Run = Vec<PlainStore>;
 type At = (i64, usize, StoredValue);
 
 /// The loads that are performed together with a load, wherever that is; `None` if that is not known.
-pub(super) type Together<'t> = &'t dyn Fn(u32) -> Option<Vec<u32>>;
+pub(super) type Together<'t> = &'t dyn Fn(InstId) -> Option<Vec<InstId>>;
 
 impl Legality<'_, '_, '_> {
     /// The groups that the function's stores fall into, in program order.
@@ -104,11 +104,11 @@ impl Legality<'_, '_, '_> {
             self.add_stored_part(trace, &mut runs, store, &mut parted);
         }
         let mut found = parted;
-        let at: FxHashMap<u32, usize> =
+        let at: FxHashMap<InstId, usize> =
             trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
         for run in runs.iter().filter(|run| run.len() > 1) {
             if let Some(other) = self.stored_again(trace, run, &stores) {
-                let refusal = self.parted(&self.flow().insts[other as usize]);
+                let refusal = self.parted(&self.flow().insts[other]);
                 found.push(refused(trace, run.clone(), refusal));
                 continue;
             }
@@ -137,7 +137,7 @@ impl Legality<'_, '_, '_> {
     /// A weak store at a register's address.
     fn vector_part(&self, trace: &KernelTrace, index: usize, ordinal: usize) -> Option<PlainStore> {
         let access = &trace.accesses[index];
-        let inst = &self.flow().insts[access.inst as usize];
+        let inst = &self.flow().insts[access.inst];
         let form = &inst.ast.form;
         let (ty, address) = (access.ty?, access.address?);
         let generic = access.space == StateSpace::Generic;
@@ -198,7 +198,7 @@ impl Legality<'_, '_, '_> {
         trace: &mut KernelTrace,
         run: &Run,
         stores: &[PlainStore],
-    ) -> Option<u32> {
+    ) -> Option<InstId> {
         let block = |trace: &KernelTrace, one: &PlainStore| trace.accesses[one.access.access].block;
         let first = &run[0];
         let of_run = run.iter().map(|one| one.access.inst);
@@ -234,7 +234,7 @@ impl Legality<'_, '_, '_> {
         let joined = runs.last().and_then(|run| self.distance_in(trace, run, &store));
         let Some(ahead) = joined else { return runs.push(vec![store]) };
         let run = runs.last_mut().unwrap_or_else(|| unreachable!("a run was found"));
-        let last = run.last().map_or(0, |one| one.access.inst);
+        let last = run.last().map_or(InstId(0), |one| one.access.inst);
         let store = PlainStore { ahead, ..store };
         match self.parts(trace, last, &store) {
             None => run.push(store),
@@ -274,11 +274,11 @@ impl Legality<'_, '_, '_> {
     pub(super) fn parts(
         &self,
         trace: &KernelTrace,
-        last: u32,
+        last: InstId,
         store: &PlainStore,
     ) -> Option<Refusal> {
         let flow = self.flow();
-        let between = &flow.insts[last as usize + 1..store.access.inst as usize];
+        let between = &flow.insts[last.next()..store.access.inst];
         trace.arena.charge(between.len() as u64);
         let guard = store.access.guard.map(|(register, _)| register);
         let stands_out = |inst: &&crate::cfg::Inst<'_, '_>| {
@@ -295,7 +295,7 @@ impl Legality<'_, '_, '_> {
         }
         let plain = planted!(Bug::StoresOverFences)
             || self.side_effect_free(trace).but_for_stores(last, store.access.inst);
-        (!plain).then(|| self.parted(&flow.insts[store.access.inst as usize]))
+        (!plain).then(|| self.parted(&flow.insts[store.access.inst]))
     }
 
     pub(super) fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
@@ -308,7 +308,7 @@ impl Legality<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         run: &Run,
-        noted: (&FxHashMap<u32, usize>, Together<'_>),
+        noted: (&FxHashMap<InstId, usize>, Together<'_>),
         found: &mut Vec<AdjacentStores>,
     ) {
         let size = i64::from(run[0].ty.bits() / 8);
@@ -352,7 +352,7 @@ impl Legality<'_, '_, '_> {
         trace: &mut KernelTrace,
         run: &Run,
         (elements, count): (&[At], usize),
-        noted: (&FxHashMap<u32, usize>, Together<'_>),
+        noted: (&FxHashMap<InstId, usize>, Together<'_>),
         (taken, refusal): (&mut [bool], &mut Option<Refusal>),
         found: &mut Vec<AdjacentStores>,
     ) {
@@ -395,17 +395,16 @@ impl Legality<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         stores: &[PlainStore],
-        (at, together): (&FxHashMap<u32, usize>, Together<'_>),
+        (at, together): (&FxHashMap<InstId, usize>, Together<'_>),
     ) -> Result<(), Refusal> {
         let flow = self.flow();
         let (first, last) = (stores[0].access.inst, stores[stores.len() - 1].access.inst);
-        trace.arena.charge(u64::from(last - first));
-        for inst in first + 1..last {
-            if effect(&flow.insts[inst as usize]) != Effect::Load || planted!(Bug::StoresOverLoads)
-            {
+        trace.arena.charge(u64::from(last.since(first)));
+        for inst in first.next().to(last) {
+            if effect(&flow.insts[inst]) != Effect::Load || planted!(Bug::StoresOverLoads) {
                 continue;
             }
-            let parted = || self.parted(&flow.insts[inst as usize]);
+            let parted = || self.parted(&flow.insts[inst]);
             for load in together(inst).ok_or_else(parted)? {
                 // (Its register would be written before the vector reads it.)
                 if load > last {
@@ -445,8 +444,7 @@ impl Legality<'_, '_, '_> {
         let insts = &self.flow().insts;
         let element = |(_, at, value): &At| {
             let inst = run[*at].access.inst;
-            let between =
-                &insts[inst as usize + 1..(last.access.inst as usize).max(inst as usize + 1)];
+            let between = &insts[inst.next()..last.access.inst.max(inst.next())];
             let overwritten = match value {
                 StoredValue::Register(register) => {
                     between.iter().any(|inst| definitions(inst).contains(register))

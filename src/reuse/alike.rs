@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::sampling::{self, Growth};
 use super::shift::Shifter;
-use crate::cfg::{BlockId, Flow, LoopForest, LoopId, RegisterId};
+use crate::cfg::{BlockId, Flow, InstId, LoopForest, LoopId, RegisterId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Range, Substitution, TermId};
 
@@ -38,7 +38,7 @@ pub struct LaneClaim {
     /// The block in which the register has got the value that is meant.
     pub block: BlockId,
     /// The instruction that wrote it; without one it is the value from the block's start on.
-    pub inst: Option<u32>,
+    pub inst: Option<InstId>,
     /// Whether that is the register's only definition, so that it still has the value.
     pub settled: bool,
 }

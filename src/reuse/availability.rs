@@ -15,12 +15,18 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::eligible::{Load, addressed_by_register};
 use super::prove::Prover;
 use super::refusal::Refusal;
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace};
 use crate::expr::Arena;
 use crate::planted::{self, Bug};
 use crate::ptx::StateSpace;
 use crate::source::SourceFile;
+
+/// In front of all instructions.
+const START: InstId = InstId(0);
+
+/// Behind all instructions.
+const END: InstId = InstId(u32::MAX);
 
 /// A source in a branch is left alone if there are more blocks between it and the load.
 const MAX_BETWEEN: usize = 64;
@@ -39,7 +45,7 @@ pub(super) struct RuntimeChecks {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StoreApart {
     /// The store's instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// Bytes around the source's that it must not have met either: those of the other lanes of a warp. What
     /// lanes of one warp write and read without synchronisation is a data race, but many a program counts on
     /// the order in which a warp does it.
@@ -93,10 +99,10 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Ok(());
         }
         if block_a == block_b {
-            let part = from.inst + 1..to.inst;
+            let part = from.inst.next()..to.inst;
             return self.scan(trace, prover, (from, to), block_a, part, runtime_checked);
         }
-        self.scan(trace, prover, (from, to), block_a, from.inst + 1..u32::MAX, runtime_checked)?;
+        self.scan(trace, prover, (from, to), block_a, from.inst.next()..END, runtime_checked)?;
         let mut whole_destination = false;
         let between = match planted!(Bug::OnePath) {
             true => Vec::new(),
@@ -104,11 +110,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         };
         for block in between {
             whole_destination |= block == block_b;
-            self.scan(trace, prover, (from, to), block, 0..u32::MAX, runtime_checked)?;
+            self.scan(trace, prover, (from, to), block, START..END, runtime_checked)?;
         }
         match whole_destination {
             true => Ok(()),
-            false => self.scan(trace, prover, (from, to), block_b, 0..to.inst, runtime_checked),
+            false => self.scan(trace, prover, (from, to), block_b, START..to.inst, runtime_checked),
         }
     }
 
@@ -169,14 +175,14 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Ok(common);
         }
         let runtime_checked = &mut RuntimeChecks::default();
-        self.scan(trace, prover, (from, to), a, from.inst + 1..u32::MAX, runtime_checked)?;
+        self.scan(trace, prover, (from, to), a, from.inst.next()..END, runtime_checked)?;
         let mut whole_destination = false;
         for &block in &behind[1..] {
             whole_destination |= block == b;
-            self.scan(trace, prover, (from, to), block, 0..u32::MAX, runtime_checked)?;
+            self.scan(trace, prover, (from, to), block, START..END, runtime_checked)?;
         }
         if !whole_destination {
-            self.scan(trace, prover, (from, to), b, 0..to.inst, runtime_checked)?;
+            self.scan(trace, prover, (from, to), b, START..to.inst, runtime_checked)?;
         }
         Ok(common)
     }
@@ -235,7 +241,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         prover: &mut Prover<'_, '_, '_>,
         (from, to): (&Load, &Load),
         block: BlockId,
-        part: Range<u32>,
+        part: Range<InstId>,
         runtime_checked: &mut RuntimeChecks,
     ) -> Result<(), Refusal> {
         // A block's accesses stand in the order of its instructions.
@@ -280,7 +286,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let is_plain = access.effect == Effect::Store
             && access.strong.is_none()
             && access.bytes() > 0
-            && addressed_by_register(&self.flow.insts[inst as usize]);
+            && addressed_by_register(&self.flow.insts[inst]);
         let arena = &mut trace.arena;
         if !is_plain
             || arena.width(address) != 64
@@ -308,7 +314,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     ) -> Option<String> {
         let access = &trace.accesses[killer];
         let (block, address, size) = (access.block, access.address, i64::from(access.bytes()));
-        let opcode = self.flow.insts[access.inst as usize].ast.opcode.text;
+        let opcode = self.flow.insts[access.inst].ast.opcode.text;
         let forgotten = match access.effect {
             Effect::Barrier => Bug::Barrier,
             Effect::Atomic => Bug::Atomic,
@@ -346,8 +352,8 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         (!disjoint).then(|| "may-alias store between".to_owned())
     }
 
-    pub(super) fn line(&self, inst: u32) -> u32 {
-        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    pub(super) fn line(&self, inst: InstId) -> u32 {
+        self.source.line(self.flow.insts[inst].ast.span.start)
     }
 }
 

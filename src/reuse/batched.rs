@@ -18,7 +18,7 @@ use super::eligible::Load;
 use super::legality::Legality;
 use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
-use crate::cfg::{Arg, Base, BlockId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::ptx::StateSpace;
 
@@ -46,9 +46,9 @@ pub struct Batched {
     /// The block that they stand in.
     pub block: BlockId,
     /// Distances are tested in front of this instruction.
-    pub test: u32,
+    pub test: InstId,
     /// The loads are performed in front of this store.
-    pub place: u32,
+    pub place: InstId,
     /// The loads in program order.
     pub moved: Vec<MovedLoad>,
     /// What computes their addresses, in front of `place`.
@@ -102,15 +102,15 @@ type Excluded = BTreeMap<Vec<(Addend, i64)>, Vec<(i64, i64)>>;
 struct Stretch {
     block: BlockId,
     /// The block's first instruction.
-    start: u32,
-    range: std::ops::Range<u32>,
+    start: InstId,
+    range: InstRange,
 }
 
 /// The function's accesses.
 struct Accesses {
     /// By instruction, the index in the trace.
-    at: FxHashMap<u32, usize>,
-    stores: FxHashMap<u32, PlainStore>,
+    at: FxHashMap<InstId, usize>,
+    stores: FxHashMap<InstId, PlainStore>,
 }
 
 impl Legality<'_, '_, '_> {
@@ -146,10 +146,10 @@ impl Legality<'_, '_, '_> {
     fn stretches(&self, trace: &KernelTrace, block: BlockId, accesses: &Accesses) -> Vec<Stretch> {
         let flow = self.flow();
         let all = flow.block(block).instructions();
-        let start = all.start as u32;
+        let start = all.start;
         trace.arena.charge(all.len() as u64);
-        let ends = |at: u32| {
-            let inst = &flow.insts[at as usize];
+        let ends = |at: InstId| {
+            let inst = &flow.insts[at];
             let weak = || {
                 let known = accesses.at.get(&at).map(|&index| &trace.accesses[index]);
                 known.is_some_and(|access| access.strong.is_none())
@@ -173,24 +173,24 @@ impl Legality<'_, '_, '_> {
             !stays || inst.args.iter().any(is_observed)
         };
         let (mut found, mut from) = (Vec::new(), start);
-        let end = all.end as u32;
-        let mut close = |range: std::ops::Range<u32>| {
+        let end = all.end;
+        let mut close = |range: InstRange| {
             if range.len() > 1 {
                 found.push(Stretch { block, start, range });
             }
         };
-        for at in start..end {
-            let parted = at > from && !self.side_effect_free(trace).in_one_piece(at - 1, at);
+        for at in start.to(end) {
+            let parted = at > from && !self.side_effect_free(trace).in_one_piece(at.before(), at);
             if parted {
-                close(from..at);
+                close(from.to(at));
                 from = at;
             }
             if ends(at) {
-                close(from..at);
-                from = at + 1;
+                close(from.to(at));
+                from = at.next();
             }
         }
-        close(from..end.max(from));
+        close(from.to(end.max(from)));
         found
     }
 
@@ -203,16 +203,16 @@ impl Legality<'_, '_, '_> {
         found: &mut Vec<Batched>,
     ) {
         let mut from = stretch.range.start;
-        let is_global = |trace: &KernelTrace, at: &u32| {
+        let is_global = |trace: &KernelTrace, at: &InstId| {
             let index = accesses.at.get(at);
             index.is_some_and(|&index| trace.accesses[index].is_global_load())
         };
         loop {
-            let rest = from..stretch.range.end;
-            let Some(store) = rest.clone().find(|at| accesses.stores.contains_key(at)) else {
+            let mut rest = from.to(stretch.range.end);
+            let Some(store) = rest.find(|at| accesses.stores.contains_key(at)) else {
                 return;
             };
-            let first = (from..store).find(|at| is_global(trace, at));
+            let first = from.to(store).find(|at| is_global(trace, at));
             let early = first.map(|test| self.batch(trace, stretch, accesses, (from, test, store)));
             let late = self.batch(trace, stretch, accesses, (from, store, store));
             let (group, stopped) = match early {
@@ -220,14 +220,14 @@ impl Legality<'_, '_, '_> {
                 _ => late,
             };
             if !group.is_open || group.waits == 0 {
-                from = stopped.unwrap_or(store).max(store + 1);
+                from = stopped.unwrap_or(store).max(store.next());
                 if stopped.is_none() {
                     return;
                 }
                 continue;
             }
             let last = group.moved.last().map_or(store, |one| one.load.inst);
-            from = last + 1;
+            from = last.next();
             let mut group = group;
             self.find_invariant(&mut group);
             found.push(group);
@@ -241,8 +241,8 @@ impl Legality<'_, '_, '_> {
         trace: &mut KernelTrace,
         stretch: &Stretch,
         accesses: &Accesses,
-        (from, test, place): (u32, u32, u32),
-    ) -> (Batched, Option<u32>) {
+        (from, test, place): (InstId, InstId, InstId),
+    ) -> (Batched, Option<InstId>) {
         let flow = self.flow();
         let mut sums = [Sums::of_block(flow, stretch.start), Sums::of_block(flow, test)];
         let mut steps = Steps::in_front_of(flow, place).at_most(MAX_COPIES);
@@ -263,9 +263,9 @@ impl Legality<'_, '_, '_> {
             is_open: false,
         };
         let mut stopped = None;
-        for at in from..stretch.range.end {
+        for at in from.to(stretch.range.end) {
             trace.arena.charge(2);
-            let inst = &flow.insts[at as usize];
+            let inst = &flow.insts[at];
             if effect(inst) == Effect::Store {
                 waiting.stored(&mentions(inst));
                 match accesses.stores.get(&at) {
@@ -290,7 +290,7 @@ impl Legality<'_, '_, '_> {
                 let stays = |load: &Load| {
                     let guard = load.guard.map(|(register, _)| register);
                     guard.filter(|_| !planted!(Bug::BatchGuardLate)).is_some_and(|guard| {
-                        (place..at).any(|at| definitions(&flow.insts[at as usize]).contains(&guard))
+                        place.to(at).any(|at| definitions(&flow.insts[at]).contains(&guard))
                     })
                 };
                 let step = steps.of(base, at);
@@ -322,7 +322,7 @@ impl Legality<'_, '_, '_> {
         &self,
         trace: &mut KernelTrace,
         sums: &mut [Sums<'_, '_, '_>; 2],
-        (stores, others, index, test): (&[&PlainStore], bool, usize, u32),
+        (stores, others, index, test): (&[&PlainStore], bool, usize, InstId),
         (measured, excluded): (&mut Steps<'_, '_, '_>, &mut Excluded),
     ) -> Option<(RegisterId, bool)> {
         let load = &trace.accesses[index];
@@ -357,8 +357,8 @@ impl Legality<'_, '_, '_> {
     }
 
     /// The address of a load or store as a sum.
-    fn address_sum(&self, sums: &mut Sums<'_, '_, '_>, at: u32) -> Option<Sum> {
-        let args = &self.flow().insts[at as usize].args;
+    fn address_sum(&self, sums: &mut Sums<'_, '_, '_>, at: InstId) -> Option<Sum> {
+        let args = &self.flow().insts[at].args;
         let (base, offset) = args.iter().find_map(|arg| match arg {
             Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
                 Some((*base, *offset))
@@ -377,7 +377,7 @@ impl Legality<'_, '_, '_> {
         &self,
         sums: &mut [Sums<'_, '_, '_>; 2],
         measured: &mut Steps<'_, '_, '_>,
-        (load, store, test): (u32, u32, u32),
+        (load, store, test): (InstId, InstId, InstId),
     ) -> Option<(Vec<(Addend, i64)>, i64)> {
         sums.iter_mut().find_map(|sums| {
             let distance = self.address_sum(sums, store)?.minus(&self.address_sum(sums, load)?);
@@ -388,7 +388,7 @@ impl Legality<'_, '_, '_> {
                 let part = match is_there {
                     true => Addend::Register(held.register),
                     false if held.by.is_some_and(|by| by < test) => return None,
-                    false => Addend::Step(measured.of(held.register, held.by? + 1)??),
+                    false => Addend::Step(measured.of(held.register, held.by?.next())??),
                 };
                 parts.push((part, *factor));
             }
@@ -402,7 +402,7 @@ impl Legality<'_, '_, '_> {
         let flow = self.flow();
         let Some(around) = flow.loops.innermost(group.block) else { return };
         let inside = flow.block_ids().filter(|block| flow.loops.contains(around, *block));
-        let insts = inside.flat_map(|block| &flow.insts[flow.block(block).instructions()]);
+        let insts = inside.flat_map(|block| &flow.insts[flow.block(block).instructions().range()]);
         let written: FxHashSet<RegisterId> = insts.flat_map(definitions).collect();
         for test in &mut group.tests {
             test.varies = test.parts.iter().any(|(part, _)| match part {

@@ -7,6 +7,7 @@ use super::legality::Legality;
 use super::pieces::displacements;
 use super::sampling::{Fingerprint, distances};
 use super::sources::{Candidate, Source};
+use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 
 /// Bytes of the longest load; no element is further from the load's address.
@@ -51,7 +52,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// The instruction of the load that a candidate is.
-    pub fn source_of(&self, candidate: Candidate) -> u32 {
+    pub fn source_of(&self, candidate: Candidate) -> InstId {
         self.sources[candidate.index].load.inst
     }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::refusal::Refusal;
-use crate::cfg::{Arg, Base, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Access, KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::Opcode;
@@ -38,8 +38,8 @@ impl Element {
 pub struct Load {
     /// Index in [`KernelTrace::accesses`].
     pub access: usize,
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// Its address.
     pub address: TermId,
     /// Its elements, sinks left out.
@@ -69,7 +69,7 @@ pub(super) fn eligible(
     always: impl Fn(TermId) -> bool,
 ) -> Result<Load, Refusal> {
     let access: &Access = &trace.accesses[index];
-    let inst = &flow.insts[access.inst as usize];
+    let inst = &flow.insts[access.inst];
     if let Some(strong) = access.strong {
         return Err(Refusal::Strong(strong));
     }

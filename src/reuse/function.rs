@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::distance::base_address;
 use super::eligible::{MAX_ADDRESS, OWN_REGISTERS};
 use super::shift::Shifter;
-use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
+use crate::cfg::{Arg, Base, Flow, Inst, InstId, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
@@ -43,8 +43,8 @@ pub(super) fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
 }
 
 /// Whether an instruction writes the register that it is addressed by.
-pub(super) fn overwrites_address(flow: &Flow<'_, '_>, inst: u32) -> bool {
-    let inst = &flow.insts[inst as usize];
+pub(super) fn overwrites_address(flow: &Flow<'_, '_>, inst: InstId) -> bool {
+    let inst = &flow.insts[inst];
     inst.args.iter().any(|arg| match arg {
         Arg::Memory { base: Base::Register(base), .. } => definitions(inst).contains(base),
         _ => false,

@@ -8,7 +8,7 @@ use super::alike::LaneClaim;
 use super::availability::StoreApart;
 use super::pieces::Piece;
 use super::prove::NoWrap;
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::{BlockId, InstId, RegisterId};
 
 /// What may be taken for granted, and how much work goes into the search.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub struct Guards {
 #[derive(Clone, Debug)]
 pub struct LegalReuse {
     /// Index of the source load's instruction; of the first one, if there are several.
-    pub source: u32,
+    pub source: InstId,
     /// For each element of the load what its register is made of.
     pub pieces: Vec<Piece>,
     /// `A(tid.x + delta) = B(tid.x)`.
@@ -85,7 +85,7 @@ pub struct LegalReuse {
 
 impl LegalReuse {
     /// The instructions of the loads that the value comes from.
-    pub fn sources(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn sources(&self) -> impl Iterator<Item = InstId> + '_ {
         self.pieces.iter().flat_map(|piece| piece.parts.iter().map(|part| part.source))
     }
 

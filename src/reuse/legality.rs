@@ -22,7 +22,7 @@ use super::shift::Shifter;
 use super::side_effect_free::SideEffectFree;
 use super::sources::{Candidate, Group, Source};
 use super::whole;
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
@@ -70,9 +70,9 @@ pub struct Legality<'a, 'm, 's> {
     never_whole: FxHashMap<BlockId, bool>,
     /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
-    pub(super) known: FxHashMap<(Candidate, u32), LegalReuse>,
+    pub(super) known: FxHashMap<(Candidate, InstId), LegalReuse>,
     /// Why loads, by instruction, that look like parts of a struct are none.
-    pub(super) no_struct: FxHashMap<u32, Refusal>,
+    pub(super) no_struct: FxHashMap<InstId, Refusal>,
 }
 
 /// The most stores between a source and a load that are compared with it at run time.
@@ -149,7 +149,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// Why a load without a partner, which looks like a part of a struct, is none.
-    pub fn not_in_struct(&self, inst: u32) -> Option<&Refusal> {
+    pub fn not_in_struct(&self, inst: InstId) -> Option<&Refusal> {
         self.no_struct.get(&inst)
     }
 
@@ -160,7 +160,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     pub fn folded(&self, trace: &KernelTrace, found: &LegalReuse, load: &Load) -> Option<u32> {
         let flow = self.flow();
         let (from, to) = (found.source, load.inst);
-        let [source, inst] = [from, to].map(|at| &flow.insts[at as usize]);
+        let [source, inst] = [from, to].map(|at| &flow.insts[at]);
         let form = &inst.ast.form;
         let is_plain = found.delta == 0
             && found.guards == Guards::default()
@@ -178,8 +178,8 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         let (base, _) = address(inst)?;
         let bits = form.last_type()?.bits();
         let types = source.ast.form.last_type() == form.last_type() || bits >= 32;
-        trace.arena.charge(u64::from(to.saturating_sub(from)));
-        let between = &flow.insts[from as usize..(to as usize).max(from as usize)];
+        trace.arena.charge(u64::from(to.max(from).since(from)));
+        let between = &flow.insts[from..to.max(from)];
         let is_kept = between
             .iter()
             .all(|inst| effect(inst) != Effect::Hint && !definitions(inst).contains(&base));
@@ -196,14 +196,14 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     /// Which parts of the function may be duplicated.
     /// Whether nothing but blanks, comments and `.loc` stands between two instructions of straight code and those in
     /// between, and whether a branch may be added there at all.
-    pub fn may_be_two_versions(&self, from: u32, to: u32, trace: &KernelTrace) -> bool {
+    pub fn may_be_two_versions(&self, from: InstId, to: InstId, trace: &KernelTrace) -> bool {
         !self.observes_lanes
             && !self.is_irreducible()
             && self.side_effect_free(trace).in_one_piece(from, to)
     }
 
     /// The 1-based line of an instruction.
-    pub fn line(&self, inst: u32) -> u32 {
+    pub fn line(&self, inst: InstId) -> u32 {
         self.availability.line(inst)
     }
 
@@ -241,8 +241,8 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// The instruction of a load, as parsed.
-    pub fn instruction(&self, inst: u32) -> &Instruction<'s> {
-        self.prover.flow.insts[inst as usize].ast
+    pub fn instruction(&self, inst: InstId) -> &Instruction<'s> {
+        self.prover.flow.insts[inst].ast
     }
 
     /// Bytes from a load's address in one lane to that in the next one, where that is a constant.
@@ -430,7 +430,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     /// Whether a load's address is in a 64-bit register.
     fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
         trace.arena.width(load.address) == 64
-            && addressed_by_register(&self.prover.flow.insts[load.inst as usize])
+            && addressed_by_register(&self.prover.flow.insts[load.inst])
     }
 
     /// Whether a copy of the register that a load is addressed by can be made behind it.

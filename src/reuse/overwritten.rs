@@ -12,7 +12,7 @@ use super::adjacent_stores::{PlainStore, is_apart};
 use super::legality::Legality;
 use super::refusal::Refusal;
 use super::steps::{AddressStep, Steps};
-use crate::cfg::{Arg, Base, BlockId};
+use crate::cfg::{Arg, Base, BlockId, InstId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::ptx::StateSpace;
 
@@ -38,7 +38,7 @@ pub struct Overwritten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestedLoad {
     /// The instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The step that computes the base of its address; `None` if the register holds it in front of the first store.
     pub base: Option<usize>,
     /// The bytes that it reads.
@@ -62,7 +62,7 @@ impl Legality<'_, '_, '_> {
                 None => runs.push(vec![store]),
             }
         }
-        let at: FxHashMap<u32, usize> =
+        let at: FxHashMap<InstId, usize> =
             trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
         let runs = runs.into_iter().filter(|run| run.len() > 1);
         runs.map(|stores| self.as_group(trace, stores, &at)).collect()
@@ -85,13 +85,13 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether two stores name one base and offset, and nothing between them writes the base.
-    fn same_place(&self, from: u32, to: u32) -> bool {
+    fn same_place(&self, from: InstId, to: InstId) -> bool {
         let insts = &self.flow().insts;
-        let place = |inst: u32| match insts[inst as usize].args.first() {
+        let place = |inst: InstId| match insts[inst].args.first() {
             Some(Arg::Memory { base: Base::Register(base), offset, .. }) => Some((*base, *offset)),
             _ => None,
         };
-        let between = &insts[from as usize + 1..to as usize];
+        let between = &insts[from.next()..to];
         place(from).is_some_and(|(base, _)| {
             place(from) == place(to)
                 && !between.iter().any(|inst| definitions(inst).contains(&base))
@@ -102,7 +102,7 @@ impl Legality<'_, '_, '_> {
         &self,
         trace: &mut KernelTrace,
         stores: Vec<PlainStore>,
-        at: &FxHashMap<u32, usize>,
+        at: &FxHashMap<InstId, usize>,
     ) -> Overwritten {
         let block = trace.accesses[stores[0].access.access].block;
         let mut group =
@@ -116,18 +116,18 @@ impl Legality<'_, '_, '_> {
         &self,
         trace: &mut KernelTrace,
         group: &mut Overwritten,
-        at: &FxHashMap<u32, usize>,
+        at: &FxHashMap<InstId, usize>,
     ) -> Result<(), Refusal> {
         let flow = self.flow();
         let first = group.stores[0].access.clone();
         let last = group.stores.last().map_or(first.inst, |store| store.access.inst);
-        trace.arena.charge(u64::from(last - first.inst));
+        trace.arena.charge(u64::from(last.since(first.inst)));
         let mut steps = Steps::in_front_of(flow, first.inst);
-        for inst in first.inst + 1..last {
-            if effect(&flow.insts[inst as usize]) != Effect::Load {
+        for inst in first.inst.next().to(last) {
+            if effect(&flow.insts[inst]) != Effect::Load {
                 continue;
             }
-            let parted = || self.parted(&flow.insts[inst as usize]);
+            let parted = || self.parted(&flow.insts[inst]);
             let index = at.get(&inst).copied().ok_or_else(parted)?;
             if is_apart(trace, index, &first) {
                 continue;
@@ -150,7 +150,7 @@ impl Legality<'_, '_, '_> {
                 }
                 return Err(parted());
             }
-            let base = match flow.insts[inst as usize].args.get(1) {
+            let base = match flow.insts[inst].args.get(1) {
                 Some(Arg::Memory { base: Base::Register(base), rest, .. }) if rest.is_empty() => {
                     *base
                 }

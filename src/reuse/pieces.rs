@@ -9,13 +9,13 @@
 use smallvec::SmallVec;
 
 use super::eligible::{Element, Load};
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 
 /// Some bytes of a register that a load has filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The instruction of that load.
-    pub source: u32,
+    pub source: InstId,
     /// The element that went into the register.
     pub from: Element,
     /// The first of its bytes, 0 for the lowest.
@@ -50,7 +50,7 @@ impl Piece {
 
     /// The words of 32 bits that have to come from another lane, each by the load that has filled its
     /// register, that register, and its number in it.
-    pub fn words(&self) -> impl Iterator<Item = (u32, RegisterId, u32)> + '_ {
+    pub fn words(&self) -> impl Iterator<Item = (InstId, RegisterId, u32)> + '_ {
         let of_part = |part: &Part| {
             let (source, register) = (part.source, part.from.register);
             let last = match self.whole() {

@@ -17,7 +17,7 @@ use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
 use super::under::under;
-use crate::cfg::{BlockId, Flow, LoopId};
+use crate::cfg::{BlockId, Flow, InstId, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
 use crate::expr::{
     Arena, Comparison, Facts, Node, TermId, are_contradictory, follows, mask, small_dividends,
@@ -32,7 +32,7 @@ pub struct NoWrap {
     /// The register that holds the index, in the destination's lane.
     pub register: crate::cfg::RegisterId,
     /// The instruction that widened the register; the value that it had there is meant.
-    pub widened: u32,
+    pub widened: InstId,
     /// Whether it wraps at 2^31 (sign-extended) or at 2^32 (zero-extended).
     pub extension: WrapKind,
     /// First forbidden value, relative to the place where it wraps.
@@ -142,7 +142,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         (from, to): (&Load, &Load),
         n: i32,
         displacement: i64,
-        at: u32,
+        at: InstId,
     ) -> Result<Proof, Refusal> {
         let block = trace.accesses[to.access].block;
         self.prove_terms(trace, (from.address, to.address), n, displacement, (block, at))
@@ -212,7 +212,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         (from, to): (TermId, TermId),
         n: i32,
         displacement: i64,
-        (block, at): (BlockId, u32),
+        (block, at): (BlockId, InstId),
     ) -> Result<Proof, Refusal> {
         let place = self.flow.loops.innermost(block);
         let (up, down) = (n.max(0), (-n).max(0));
@@ -379,7 +379,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         &mut self,
         trace: &mut KernelTrace,
         obligation: &Obligation,
-        at: u32,
+        at: InstId,
         block: BlockId,
         down: i32,
         place: Option<LoopId>,
@@ -429,30 +429,30 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Whether the register still holds, at `at`, the value that was widened.
-    fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
+    fn still_holds(&self, trace: &KernelTrace, index: usize, at: InstId, block: BlockId) -> bool {
         let widened = &trace.widened[index];
         if widened.settled && self.flow.dominators.dominates(widened.block, block) {
             // Of one block the extension may come behind the place; the only definition must not.
             let later = match widened.block == block {
-                true => at.min(widened.inst)..widened.inst,
-                false => 0..0,
+                true => at.min(widened.inst).to(widened.inst),
+                false => InstId(0).to(InstId(0)),
             };
             trace.arena.charge(later.len() as u64);
-            let later = &self.flow.insts[later.start as usize..later.end as usize];
+            let later = &self.flow.insts[later.range()];
             return !later.iter().any(|inst| definitions(inst).contains(&widened.register));
         }
         // Up the straight line of blocks that ends with the load's.
         let (mut here, mut end) = (block, at);
         loop {
             let start = match here == widened.block {
-                true => widened.inst + 1,
+                true => widened.inst.next(),
                 false => self.flow.block(here).first,
             };
             if start > end {
                 return false;
             }
-            trace.arena.charge(u64::from(end - start));
-            let between = &self.flow.insts[start as usize..end as usize];
+            trace.arena.charge(u64::from(end.since(start)));
+            let between = &self.flow.insts[start..end];
             if between.iter().any(|inst| definitions(inst).contains(&widened.register)) {
                 return false;
             }

@@ -3,7 +3,9 @@
 //!
 //! Counted once for a function, so that each question about two instructions is answered at once.
 
-use crate::cfg::Flow;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
+use crate::cfg::{Flow, InstId};
 use crate::emulate::{Effect, effect};
 use crate::source::SourceFile;
 use crate::source::comments::gap_length;
@@ -12,17 +14,17 @@ use crate::source::comments::gap_length;
 #[derive(Debug)]
 pub struct SideEffectFree {
     /// For each instruction, how many instructions with effects come before it.
-    effects: Vec<u32>,
+    effects: TiVec<InstId, u32>,
     /// The same without stores.
-    beyond_stores: Vec<u32>,
+    beyond_stores: TiVec<InstId, u32>,
     /// For each instruction, how many gaps between the statements up to it hold something else.
-    gaps: Vec<u32>,
+    gaps: TiVec<InstId, u32>,
 }
 
 impl SideEffectFree {
     /// The counts of one function.
     pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> SideEffectFree {
-        let (mut effects, mut beyond_stores, mut gaps) = (vec![0], vec![0], Vec::new());
+        let (mut effects, mut beyond_stores, mut gaps) = (ti_vec![0], ti_vec![0], TiVec::new());
         let (mut noticed, mut others, mut filled, mut end) = (0, 0, 0, None);
         for inst in &flow.insts {
             let span = inst.ast.span;
@@ -43,23 +45,22 @@ impl SideEffectFree {
     }
 
     /// Whether only such parts stand between two instructions, which are of one block then.
-    pub fn between(&self, from: u32, to: u32) -> bool {
+    pub fn between(&self, from: InstId, to: InstId) -> bool {
         self.holds(&self.effects, from, to)
     }
 
     /// Whether only such parts and stores stand between two instructions, which are of one block then.
-    pub fn but_for_stores(&self, from: u32, to: u32) -> bool {
+    pub fn but_for_stores(&self, from: InstId, to: InstId) -> bool {
         self.holds(&self.beyond_stores, from, to)
     }
 
     /// Whether no label, scope or directive stands between two instructions.
-    pub fn in_one_piece(&self, from: u32, to: u32) -> bool {
-        self.gaps[from as usize] == self.gaps[to as usize]
+    pub fn in_one_piece(&self, from: InstId, to: InstId) -> bool {
+        self.gaps[from] == self.gaps[to]
     }
 
-    fn holds(&self, counted: &[u32], from: u32, to: u32) -> bool {
-        let (from, to) = (from as usize, to as usize);
-        from >= to || counted[from + 1] == counted[to] && self.gaps[from] == self.gaps[to]
+    fn holds(&self, counted: &TiSlice<InstId, u32>, from: InstId, to: InstId) -> bool {
+        from >= to || counted[from.next()] == counted[to] && self.gaps[from] == self.gaps[to]
     }
 }
 

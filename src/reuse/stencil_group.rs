@@ -19,7 +19,7 @@ use super::legality::Legality;
 use super::prove::NoWrap;
 use super::stencil_shape::{Cell, Run, StencilShape, Tap};
 use super::twice::Region;
-use crate::cfg::{Arg, Base, BlockId};
+use crate::cfg::{Arg, Base, BlockId, InstId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
 
@@ -34,7 +34,7 @@ pub struct StencilGroup {
     pub block: BlockId,
     /// The instruction in front of which it is tested whether all lanes are there; from there on the
     /// code is duplicated.
-    pub place: u32,
+    pub place: InstId,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
     /// Bytes from the first tap's address to the first cell.
@@ -111,9 +111,9 @@ impl Legality<'_, '_, '_> {
     }
 
     /// The block that an instruction stands in.
-    pub fn block_of(&self, inst: u32) -> Option<BlockId> {
+    pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
         let flow = self.flow();
-        flow.block_ids().find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+        flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
     }
 
     /// A form as a row, if everything said in the module's head is proved of it, up to checks in front
@@ -123,7 +123,7 @@ impl Legality<'_, '_, '_> {
         trace: &mut KernelTrace,
         block: BlockId,
         form: &StencilShape,
-        place: u32,
+        place: InstId,
     ) -> Option<StencilGroup> {
         let lanes = WARP_SIZE as i32;
         let (first, warp) = (&form.taps[0].load, i64::from(lanes) * form.stride);
@@ -174,17 +174,16 @@ impl Legality<'_, '_, '_> {
 
     /// Whether the register of a generic load's address holds it at an earlier place, at which it is asked
     /// whether it is global. (Of other loads nothing is asked.)
-    pub(super) fn has_address(&self, load: &Load, place: u32) -> bool {
+    pub(super) fn has_address(&self, load: &Load, place: InstId) -> bool {
         if !load.generic {
             return true;
         }
         let insts = &self.flow().insts;
-        let Some(Arg::Memory { base: Base::Register(base), .. }) =
-            insts[load.inst as usize].args.get(1)
+        let Some(Arg::Memory { base: Base::Register(base), .. }) = insts[load.inst].args.get(1)
         else {
             return false;
         };
-        let between = &insts[place as usize..load.inst as usize];
+        let between = &insts[place..load.inst];
         between.iter().all(|inst| !definitions(inst).contains(base))
     }
 }

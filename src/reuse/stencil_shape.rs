@@ -6,15 +6,13 @@
 //! holds a vector: of the bytes from one lane's address to the next one's it loads as many as it reads
 //! itself, and other loads are parts of other lanes' vectors.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 
 use super::alignment::{MAX_VECTOR, Multiple};
 use super::distance::base_address;
 use super::eligible::{Element, Load};
 use super::legality::Legality;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
@@ -67,9 +65,9 @@ pub struct StencilShape {
 
 impl StencilShape {
     /// The instructions from the first tap to behind the last one.
-    pub(super) fn range(&self) -> Range<u32> {
-        let last = self.taps.last().map_or(0, |tap| tap.load.inst);
-        self.taps[0].load.inst..last + 1
+    pub(super) fn range(&self) -> InstRange {
+        let last = self.taps.last().map_or(InstId(0), |tap| tap.load.inst);
+        self.taps[0].load.inst.to(last.next())
     }
 }
 
@@ -115,7 +113,7 @@ impl Legality<'_, '_, '_> {
         load: &Load,
         (reach, apart): (u32, u32),
     ) {
-        let inst = &self.flow().insts[load.inst as usize];
+        let inst = &self.flow().insts[load.inst];
         if inst.guard.is_some() || load.guard.is_some() || !self.is_simple(load) {
             return;
         }
@@ -135,7 +133,7 @@ impl Legality<'_, '_, '_> {
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
             let near =
                 |other: i64| bytes.abs_diff(other) < u64::from(reach + 1) * stride.unsigned_abs();
-            let fits = load.inst - first.inst <= apart
+            let fits = load.inst.since(first.inst) <= apart
                 && self.same_kind(&first, load)
                 && first.generic == load.generic
                 && run.loads.iter().all(|(_, other)| near(*other));

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::cfg::{Arg, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
 
@@ -13,7 +13,7 @@ pub(super) const MAX_STEPS: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressStep {
     /// The instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The registers that it reads and that another step computes, each with that step.
     pub uses: SmallVec<[(RegisterId, usize); 2]>,
 }
@@ -22,7 +22,7 @@ pub struct AddressStep {
 pub(super) struct Steps<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
     /// They stand in front of this instruction.
-    first: u32,
+    first: InstId,
     /// The most of them.
     most: usize,
     /// In an order in which each comes behind those that it uses.
@@ -31,7 +31,7 @@ pub(super) struct Steps<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Steps<'f, 'm, 's> {
     /// No copies in front of an instruction yet.
-    pub(super) fn in_front_of(flow: &'f Flow<'m, 's>, first: u32) -> Steps<'f, 'm, 's> {
+    pub(super) fn in_front_of(flow: &'f Flow<'m, 's>, first: InstId) -> Steps<'f, 'm, 's> {
         Steps { flow, first, most: MAX_STEPS, found: Vec::new() }
     }
 
@@ -42,14 +42,14 @@ impl<'f, 'm, 's> Steps<'f, 'm, 's> {
 
     /// The step that computes what a register holds in front of an instruction `behind` of the block; `Some(None)` if
     /// the register holds that at the place of the copies already, `None` if it cannot be computed there.
-    pub(super) fn of(&mut self, register: RegisterId, behind: u32) -> Option<Option<usize>> {
+    pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Option<Option<usize>> {
         let insts = &self.flow.insts;
-        let writes = |at: &u32| definitions(&insts[*at as usize]).contains(&register);
-        let Some(at) = (self.first..behind).rev().find(writes) else { return Some(None) };
+        let writes = |at: &InstId| definitions(&insts[*at]).contains(&register);
+        let Some(at) = self.first.to(behind).rev().find(writes) else { return Some(None) };
         if let Some(known) = self.found.iter().position(|step| step.inst == at) {
             return Some(Some(known));
         }
-        let inst = &insts[at as usize];
+        let inst = &insts[at];
         if self.found.len() >= self.most || !self.is_simple(inst) {
             return None;
         }

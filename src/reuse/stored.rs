@@ -13,7 +13,7 @@ use super::legality::Legality;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::structs::{Member, Run};
-use crate::cfg::{Arg, Base, BlockId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::{ScalarType, StateSpace, Value};
@@ -30,8 +30,8 @@ pub enum StoredValue {
 /// A store of some words of a struct.
 #[derive(Clone, Debug)]
 pub struct StoredField {
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// The number of its first word in the struct.
     pub word: u32,
     /// The stored words.
@@ -99,7 +99,7 @@ impl Legality<'_, '_, '_> {
     fn plain_store(&self, trace: &KernelTrace, index: usize) -> Option<Store> {
         let access = &trace.accesses[index];
         let (block, flow) = (access.block, self.flow());
-        let inst = &flow.insts[access.inst as usize];
+        let inst = &flow.insts[access.inst];
         let form = &inst.ast.form;
         let (ty, address) = (access.ty?, access.address?);
         let generic = access.space == StateSpace::Generic;
@@ -206,9 +206,9 @@ impl Legality<'_, '_, '_> {
     fn may_be_later(&mut self, trace: &mut KernelTrace, run: &Run, store: &Load) -> bool {
         let last = run.range().end;
         let flow = self.flow();
-        (last..store.inst).all(|at| {
+        last.to(store.inst).all(|at| {
             trace.arena.charge(1);
-            let inst = &flow.insts[at as usize];
+            let inst = &flow.insts[at];
             match effect(inst) {
                 Effect::Pure => true,
                 Effect::Load if planted!(Bug::StoreOverLoads) => true,
@@ -219,8 +219,8 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether a load certainly reads none of the bytes that the stores of a run write.
-    fn reads_other_bytes(&mut self, trace: &mut KernelTrace, run: &Run, at: u32) -> bool {
-        let space = self.flow().insts[at as usize].ast.form.space();
+    fn reads_other_bytes(&mut self, trace: &mut KernelTrace, run: &Run, at: InstId) -> bool {
+        let space = self.flow().insts[at].ast.form.space();
         match space {
             StateSpace::Global | StateSpace::Generic => {}
             // A generic address may be of shared or local memory.

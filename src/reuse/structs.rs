@@ -6,15 +6,13 @@
 //! which two lanes of a warp can be apart. So the structs of a warp are one piece of memory of which every
 //! byte is read, and which bytes a lane reads does not matter where the whole warp is there: that is tested.
 
-use std::ops::Range;
-
 use super::distance::base_address;
 use super::eligible::Load;
 use super::legality::Legality;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::twice::Region;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
@@ -40,7 +38,7 @@ pub struct TransposeLoads {
     pub block: BlockId,
     /// The instruction in front of which it is tested whether all lanes are there; from there on the
     /// code is duplicated.
-    pub place: u32,
+    pub place: InstId,
     /// Words of a struct, within [`STRUCT_WORDS`].
     pub words: u32,
     /// Bits of a word, 32 or 64.
@@ -101,9 +99,9 @@ impl Run {
         end.max(at + count) - first.min(at) <= self.words() && self.members.iter().all(apart)
     }
 
-    pub(super) fn range(&self) -> Range<u32> {
-        let last = self.members.last().map_or(0, |member| member.load.inst);
-        self.members[0].load.inst..last + 1
+    pub(super) fn range(&self) -> InstRange {
+        let last = self.members.last().map_or(InstId(0), |member| member.load.inst);
+        self.members[0].load.inst.to(last.next())
     }
 }
 
@@ -147,7 +145,7 @@ impl Legality<'_, '_, '_> {
 
     /// Adds a load to the struct of which it may be a part.
     fn add_to_struct(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
-        let inst = &self.flow().insts[load.inst as usize];
+        let inst = &self.flow().insts[load.inst];
         let element = load.elements[0];
         let is_word = matches!(element.ty.bits(), 32 | 64)
             && load.elements.iter().all(|one| one.register_bits == one.ty.bits());
@@ -194,8 +192,8 @@ impl Legality<'_, '_, '_> {
     }
 
     /// What stands between two loads of a struct and may not be duplicated.
-    fn apart(&self, from: u32, to: u32) -> Option<Refusal> {
-        let between = &self.flow().insts[from as usize + 1..(to as usize).max(from as usize + 1)];
+    fn apart(&self, from: InstId, to: InstId) -> Option<Refusal> {
+        let between = &self.flow().insts[from.next()..to.max(from.next())];
         let noticed = between
             .iter()
             .find(|inst| !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint))?;
@@ -223,7 +221,7 @@ impl Legality<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         run: &Run,
-        place: u32,
+        place: InstId,
     ) -> Option<TransposeLoads> {
         let first = &run.members[0].load;
         if !self.has_address(first, place) {
@@ -256,7 +254,7 @@ impl Legality<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         run: &Run,
-        place: u32,
+        place: InstId,
     ) -> Result<Vec<NoWrap>, Refusal> {
         let stride = run.form.1;
         let first = &run.members[0].load;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cfg::{Arg, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
@@ -20,7 +20,7 @@ pub(super) struct Held {
     /// The register.
     pub register: RegisterId,
     /// The instruction of the block that wrote it; `None` if it is what the register held at the start.
-    pub by: Option<u32>,
+    pub by: Option<InstId>,
 }
 
 /// A constant and multiples of values, modulo 2 to the 64.
@@ -54,31 +54,31 @@ impl Sum {
 pub(super) struct Sums<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
     /// The block's first instruction.
-    start: u32,
+    start: InstId,
     /// By register and the instruction that would read it.
-    known: BTreeMap<(RegisterId, u32), Sum>,
+    known: BTreeMap<(RegisterId, InstId), Sum>,
 }
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
-    pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: u32) -> Sums<'f, 'm, 's> {
+    pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
         Sums { flow, start, known: BTreeMap::new() }
     }
 
     /// What a register of 64 bits holds in front of an instruction.
-    pub(super) fn of(&mut self, register: RegisterId, behind: u32) -> Sum {
+    pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Sum {
         self.within(register, behind, &mut MAX_PARTS.clone())
     }
 
     /// The instruction of the block that wrote a register last, in front of another one.
-    pub(super) fn writer(&self, register: RegisterId, behind: u32) -> Option<u32> {
-        let writes = |at: &u32| definitions(&self.flow.insts[*at as usize]).contains(&register);
-        (self.start..behind).rev().find(writes)
+    pub(super) fn writer(&self, register: RegisterId, behind: InstId) -> Option<InstId> {
+        let writes = |at: &InstId| definitions(&self.flow.insts[*at]).contains(&register);
+        self.start.to(behind).rev().find(writes)
     }
 
-    fn within(&mut self, register: RegisterId, behind: u32, left: &mut usize) -> Sum {
+    fn within(&mut self, register: RegisterId, behind: InstId, left: &mut usize) -> Sum {
         let by = self.writer(register, behind);
-        let place = by.map_or(self.start, |at| at + 1);
+        let place = by.map_or(self.start, InstId::next);
         if let Some(known) = self.known.get(&(register, place)) {
             return known.clone();
         }
@@ -95,8 +95,8 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     }
 
     /// The result of an instruction as a sum, if it is one.
-    fn made_of(&mut self, at: u32, left: &mut usize) -> Option<Sum> {
-        let inst = &self.flow.insts[at as usize];
+    fn made_of(&mut self, at: InstId, left: &mut usize) -> Option<Sum> {
+        let inst = &self.flow.insts[at];
         let mut sum = Sum::default();
         let is_plain = |modifier: &Modifier| {
             matches!(modifier, Modifier::Type(ty) if is_wide(*ty))
@@ -133,7 +133,7 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
         Some(sum)
     }
 
-    fn operand(&mut self, arg: &Arg<'_>, at: u32, left: &mut usize) -> Option<Sum> {
+    fn operand(&mut self, arg: &Arg<'_>, at: InstId, left: &mut usize) -> Option<Sum> {
         match arg {
             Arg::Register(register) if self.bits(*register) == 64 => {
                 Some(self.within(*register, at, left))

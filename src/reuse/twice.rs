@@ -3,15 +3,13 @@
 //! Groups of loads that follow each other are tested for together where everything from the first one's test to
 //! the last one's end may be duplicated.
 
-use std::ops::Range;
-
 use super::legality::Legality;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::KernelTrace;
 
 /// The multiversioned code so far: a block, and instructions of it.
 #[derive(Default)]
-pub(super) struct Region(Option<(BlockId, Range<u32>)>);
+pub(super) struct Region(Option<(BlockId, InstRange)>);
 
 impl Legality<'_, '_, '_> {
     /// What `make` makes of a group of loads whose instructions are `range`, given the instruction in front of
@@ -21,15 +19,15 @@ impl Legality<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         region: &mut Region,
-        (block, range): (BlockId, Range<u32>),
-        mut make: impl FnMut(&mut Self, &mut KernelTrace, u32) -> Option<T>,
+        (block, range): (BlockId, InstRange),
+        mut make: impl FnMut(&mut Self, &mut KernelTrace, InstId) -> Option<T>,
     ) -> Option<T> {
         let known = region.0.clone().filter(|(other, _)| *other == block).map(|(_, known)| known);
         if let Some(known) = &known
-            && self.side_effect_free(trace).between(known.end - 1, range.start)
+            && self.side_effect_free(trace).between(known.end.before(), range.start)
             && let Some(made) = make(self, trace, known.start)
         {
-            region.0 = Some((block, known.start..known.end.max(range.end)));
+            region.0 = Some((block, known.start.to(known.end.max(range.end))));
             return Some(made);
         }
         if known.is_some_and(|known| range.start < known.end) {

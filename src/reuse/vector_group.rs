@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::alignment::{MAX_VECTOR, Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::legality::Legality;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, InstId, RegisterId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
@@ -22,7 +22,7 @@ pub struct VectorGroup {
     /// The loads in program order; the vector stands in the place of the first.
     pub members: Vec<Load>,
     /// The elements that are loaded, by address; offsets count from the vector's first byte.
-    pub elements: Vec<(Element, u32)>,
+    pub elements: Vec<(Element, InstId)>,
     /// Bytes from the first member's address to the vector's.
     pub offset: i64,
     /// Bytes of the vector.
@@ -96,7 +96,7 @@ impl Legality<'_, '_, '_> {
 
     /// Whether a load's opcode and operands are such that a vector load can be written for it.
     pub(super) fn is_simple(&self, load: &Load) -> bool {
-        let inst = &self.flow().insts[load.inst as usize];
+        let inst = &self.flow().insts[load.inst];
         let plain = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty());
         let hints = [Qualifier::L2CacheHint];
         let sinks = load.elements.len() as i64 * i64::from(load.elements[0].ty.bits() / 8);
@@ -139,7 +139,7 @@ impl Legality<'_, '_, '_> {
     /// Whether two accesses have the same modifiers but for the vector and the type.
     pub(super) fn same_modifiers(&self, a: &Load, b: &Load) -> bool {
         let modifiers = |load: &Load| {
-            let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
+            let modifiers = self.flow().insts[load.inst].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
                 !matches!(modifier, Modifier::Type(_))
                     && !matches!(
@@ -164,7 +164,7 @@ impl Legality<'_, '_, '_> {
     /// stands.
     fn is_available_at(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         let kept = load.guard.is_none_or(|(guard, _)| {
-            let between = &self.flow().insts[first.inst as usize + 1..load.inst as usize];
+            let between = &self.flow().insts[first.inst.next()..load.inst];
             trace.arena.charge(between.len() as u64);
             between.iter().all(|inst| !definitions(inst).contains(&guard))
         });
@@ -195,7 +195,7 @@ impl Legality<'_, '_, '_> {
         elements: &[(i64, usize, Element)],
     ) -> bool {
         let insts = || elements.iter().map(|(_, at, _)| run[*at].0.inst);
-        let (first, last) = (insts().min().unwrap_or(0), insts().max().unwrap_or(0));
+        let (first, last) = (insts().min().unwrap_or_default(), insts().max().unwrap_or_default());
         self.side_effect_free(trace).between(first, last)
     }
 

@@ -66,7 +66,7 @@ fn fails_alone(trace: &KernelTrace, condition: TermId) -> bool {
 fn behind_mask(flow: &Flow<'_, '_>, block: BlockId) -> bool {
     let [edge] = flow.block(block).predecessors[..] else { return false };
     let EdgeCondition::Predicate(predicate, taken) = edge.condition else { return false };
-    let above = &flow.insts[flow.block(edge.from).instructions()];
+    let above = &flow.insts[flow.block(edge.from).instructions().range()].raw;
     let Some(at) = written(above, predicate) else { return false };
     let form = &above[at].ast.form;
     let differs = match form.opcode {

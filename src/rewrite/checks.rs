@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::condition::WarpTest;
 use super::replacement::{CheckedRegister, Replacement};
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::isa::Qualifier::{Eq, Ge, Lt};
 use crate::isa::ScalarType::{self, S32, S64, U32};
 use crate::ptx::write::{Code, Fresh, Reg, op};
@@ -19,7 +19,7 @@ use crate::reuse::{NoWrap, WrapKind};
 enum Check {
     /// An index does not wrap around: its register, the instruction that widened it, and where it
     /// wraps.
-    NoWrap(RegisterId, u32, WrapKind),
+    NoWrap(RegisterId, InstId, WrapKind),
     /// The source load's guard predicate was true (or false, if negated) in every lane.
     AllActive(RegisterId, bool),
     /// The source load's guard predicate was true (or false, if negated) in this lane.
@@ -51,7 +51,7 @@ pub struct Checks<'p> {
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
     masks: FxHashMap<BlockId, Reg>,
     /// The masks of the tests of rows by their places, of which a block may have several.
-    row_masks: FxHashMap<u32, String>,
+    row_masks: FxHashMap<InstId, String>,
     chains: FxHashMap<ChainKey, Option<Reg>>,
     /// For each distance in lanes, the register that holds the number of the lane so far on, and the
     /// predicate that the lane's own number is below the distance.
@@ -101,7 +101,7 @@ impl<'p> Checks<'p> {
     }
 
     /// The `activemask` of the test of a row at a place; empty before that test.
-    pub fn mask_of_row(&self, place: u32) -> String {
+    pub fn mask_of_row(&self, place: InstId) -> String {
         self.row_masks.get(&place).cloned().unwrap_or_default()
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::reuse::{Multiple, NoWrap};
 
 /// Statements of one block that are executed as they were if a test fails.
@@ -40,7 +40,7 @@ pub struct WarpTest {
     /// The block in which it is tested.
     pub block: BlockId,
     /// The instruction in front of which it is tested.
-    pub place: u32,
+    pub place: InstId,
     /// Indices that must not wrap around in any lane.
     pub no_wrap: Vec<NoWrap>,
     /// Numbers of which parameters have to be multiples.

@@ -11,7 +11,7 @@ use super::edit::Edit;
 use super::mention::{self, Draft, Misplaced};
 use super::mode::Mode;
 use super::names::Names;
-use crate::cfg::{Base, BlockId, DeclaredNames, Flow, RegisterId, Scopes};
+use crate::cfg::{Base, BlockId, DeclaredNames, Flow, InstId, InstRange, RegisterId, Scopes};
 use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::planted::Bug;
@@ -39,7 +39,7 @@ pub trait Part: Debug {
 
     /// Whether the lanes of a warp have to wait for each other behind the test at a [place](WarpTest::place), and
     /// at the end of what it guards: they read or write what in the original another lane alone does.
-    fn needs_order(&self, _place: u32) -> bool {
+    fn needs_order(&self, _place: InstId) -> bool {
         false
     }
 
@@ -173,7 +173,7 @@ pub struct Planner<'p, 'a, 'm, 's> {
     pub flow: &'p Flow<'m, 's>,
     /// The function's memory trace.
     pub trace: &'p KernelTrace,
-    copied: FxHashMap<(u32, RegisterId), String>,
+    copied: FxHashMap<(InstId, RegisterId), String>,
     /// What is planned.
     pub plan: KernelPlan<'a>,
 }
@@ -219,8 +219,8 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// The label that a branch names, for code of the plan.
-    pub fn label(&self, branch: u32) -> Option<String> {
-        let ast = self.flow.insts[branch as usize].ast;
+    pub fn label(&self, branch: InstId) -> Option<String> {
+        let ast = self.flow.insts[branch].ast;
         let Some(Operand::Name(label)) = ast.operands.first() else { return None };
         let scope = self.flow.scopes.scope_at(ast.span.start as usize);
         Some(mention::label(label.text, scope))
@@ -237,22 +237,22 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// The whole statement's bytes in the text.
-    pub fn span(&self, inst: u32) -> Range<usize> {
-        self.flow.insts[inst as usize].ast.span.range()
+    pub fn span(&self, inst: InstId) -> Range<usize> {
+        self.flow.insts[inst].ast.span.range()
     }
 
     /// Plans that some instructions of one block are executed as they were if a test fails.
-    pub fn add_version(&mut self, range: Range<u32>, condition: Condition) {
+    pub fn add_version(&mut self, range: InstRange, condition: Condition) {
         self.push_version(range, condition, None);
     }
 
     /// Plans that other code is executed in the place of an instruction if a test fails.
-    pub fn add_version_of(&mut self, inst: u32, condition: Condition, untouched: String) {
-        self.push_version(inst..inst + 1, condition, Some(untouched));
+    pub fn add_version_of(&mut self, inst: InstId, condition: Condition, untouched: String) {
+        self.push_version(inst.to(inst.next()), condition, Some(untouched));
     }
 
-    fn push_version(&mut self, range: Range<u32>, condition: Condition, untouched: Option<String>) {
-        let end = self.span(range.end - 1).end;
+    fn push_version(&mut self, range: InstRange, condition: Condition, untouched: Option<String>) {
+        let end = self.span(range.end.before()).end;
         self.plan.versions.push(Version {
             range: self.span(range.start).start..end,
             behind: line_end(self.source.text(), end),
@@ -263,8 +263,8 @@ impl Planner<'_, '_, '_, '_> {
 
     /// Plans for groups in the order of their tests, of which each comes with the last instruction that it guards and
     /// its test, that those with tests at one place share one.
-    pub fn add_warp_tests(&mut self, tests: impl IntoIterator<Item = (u32, WarpTest)>) {
-        let mut open: Option<(Range<u32>, WarpTest)> = None;
+    pub fn add_warp_tests(&mut self, tests: impl IntoIterator<Item = (InstId, WarpTest)>) {
+        let mut open: Option<(InstRange, WarpTest)> = None;
         for (last, test) in tests {
             for check in &test.no_wrap {
                 let name = self.name(check.register);
@@ -272,11 +272,11 @@ impl Planner<'_, '_, '_, '_> {
             }
             match &mut open {
                 Some((range, known)) if range.start == test.place => {
-                    range.end = range.end.max(last + 1);
+                    range.end = range.end.max(last.next());
                     known.join(test);
                 }
                 _ => {
-                    let before = open.replace((test.place..last + 1, test));
+                    let before = open.replace((test.place.to(last.next()), test));
                     self.add_open(before);
                 }
             }
@@ -284,15 +284,15 @@ impl Planner<'_, '_, '_, '_> {
         self.add_open(open);
     }
 
-    fn add_open(&mut self, open: Option<(Range<u32>, WarpTest)>) {
+    fn add_open(&mut self, open: Option<(InstRange, WarpTest)>) {
         if let Some((range, test)) = open {
             self.add_version(range, Condition::Warp(test));
         }
     }
 
     /// The address operand as written.
-    pub fn address(&self, at: u32) -> (String, i64) {
-        let inst = &self.flow.insts[at as usize];
+    pub fn address(&self, at: InstId) -> (String, i64) {
+        let inst = &self.flow.insts[at];
         let memory = inst.args.iter().find_map(|arg| match arg {
             crate::cfg::Arg::Memory { base, offset, .. } => Some((*base, *offset)),
             _ => None,
@@ -309,7 +309,13 @@ impl Planner<'_, '_, '_, '_> {
 
     /// The name of the register to send at some instructions: the source's own, or a copy made behind the source
     /// load if by then the register may hold something else or its name means another register at one of them.
-    pub fn sent(&mut self, source: u32, register: RegisterId, bits: u32, places: &[u32]) -> String {
+    pub fn sent(
+        &mut self,
+        source: InstId,
+        register: RegisterId,
+        bits: u32,
+        places: &[InstId],
+    ) -> String {
         let stable = self.trace.definitions[register] == 1 || planted!(Bug::StaleRegister);
         let asked = if planted!(Bug::FirstLatchAsked) { &places[..1] } else { places };
         let visible = self.flow.visible_everywhere(register, asked) || planted!(Bug::InnerScope);
@@ -320,7 +326,7 @@ impl Planner<'_, '_, '_, '_> {
             return copy.clone();
         }
         let copy = String::from(self.plan.fresh.bits(bits));
-        let behind = self.flow.insts[source as usize].ast.span.end as usize;
+        let behind = self.flow.insts[source].ast.span.end as usize;
         let behind = line_end(self.source.text(), behind);
         let mut code = Code::behind();
         code.put(op!(Mov.(ScalarType::b(bits))), &[&copy, &self.name(register)]);

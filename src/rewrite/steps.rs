@@ -1,7 +1,7 @@
 //! Copies of instructions that compute addresses, at an earlier place.
 
 use super::plan::Planner;
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::ptx::write::Code;
 use crate::reuse::AddressStep;
@@ -22,11 +22,11 @@ impl Planner<'_, '_, '_, '_> {
     /// A copy of an instruction that writes a register of ours and reads others where it names some; gives the former.
     pub fn copied_inst(
         &mut self,
-        at: u32,
+        at: InstId,
         uses: &[(RegisterId, String)],
         code: &mut Code,
     ) -> String {
-        let inst = &self.flow.insts[at as usize];
+        let inst = &self.flow.insts[at];
         let written = definitions(inst)[0];
         let fresh = self.plan.fresh.bits(self.flow.registers[written].ty.bits());
         let (destination, sources) = inst.ast.operands.split_at(1);

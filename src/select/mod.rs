@@ -8,7 +8,7 @@ mod packing;
 
 use std::collections::BTreeSet;
 
-use crate::cfg::Flow;
+use crate::cfg::{Flow, InstId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::patterns::{self, Accesses, Finder, Pattern};
 use crate::ptx::{Function, StateSpace};
@@ -39,8 +39,8 @@ pub enum Verdict {
 /// The decision about one global load.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// Bytes loaded by each lane.
     pub bytes: u32,
     /// The decision.
@@ -141,14 +141,14 @@ pub fn decide(
 
 /// Adds a finding for each load in code that no way leads to, which has no trace.
 fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
-    let seen: BTreeSet<u32> = findings.iter().map(|finding| finding.inst).collect();
-    for (at, inst) in flow.insts.iter().enumerate() {
+    let seen: BTreeSet<InstId> = findings.iter().map(|finding| finding.inst).collect();
+    for (at, inst) in flow.insts.iter_enumerated() {
         let space = inst.ast.form.space();
         let global = matches!(space, StateSpace::Global | StateSpace::Generic);
-        if effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
+        if effect(inst) == Effect::Load && global && !seen.contains(&at) {
             let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8);
             let verdict = Verdict::Kept(Refusal::Unreachable);
-            findings.push(Finding { inst: at as u32, bytes, verdict });
+            findings.push(Finding { inst: at, bytes, verdict });
         }
     }
     findings.sort_by_key(|finding| finding.inst);

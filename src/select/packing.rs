@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::unionfind::UnionFind;
 use rustc_hash::FxHashMap;
 
+use crate::cfg::InstId;
 use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
 use crate::strategies::StrategyName;
 
@@ -27,7 +28,7 @@ enum Place {
 /// A group that a search claims.
 struct Candidate {
     strategy: StrategyName,
-    members: BTreeSet<u32>,
+    members: BTreeSet<InstId>,
     /// Code is added to these blocks.
     blocks: BTreeSet<u32>,
     /// Hundredths of a cycle per warp.
@@ -102,7 +103,8 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) 
 /// The cycles per warp that all that was found is predicted to save.
 fn saved(found: &Found, options: &Options) -> f64 {
     let hundredths: i64 = found.groups.iter().map(Group::saved).sum();
-    let tests: BTreeSet<u32> = found.groups.iter().filter_map(|group| group.shared_test).collect();
+    let tests: BTreeSet<InstId> =
+        found.groups.iter().filter_map(|group| group.shared_test).collect();
     hundredths as f64 / 100.0 - tests.len() as f64 * options.costs.version_cycles
 }
 
@@ -202,7 +204,7 @@ mod tests {
     fn candidates(random: &mut fastrand::Rng, count: usize) -> Vec<Candidate> {
         let mut candidate = |at: usize| Candidate {
             strategy: [StrategyName::Wide, StrategyName::Batch][at % 2],
-            members: (0..2).map(|_| random.u32(0..2 * count as u32)).collect(),
+            members: (0..2).map(|_| InstId(random.u32(0..2 * count as u32))).collect(),
             blocks: (0..random.u32(0..2)).map(|_| random.u32(0..3)).collect(),
             weight: random.i64(0..100),
         };

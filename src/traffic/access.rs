@@ -14,7 +14,7 @@ use super::partial::{self, Partial};
 use super::races::{self, Race};
 use super::shape::{BlockShape, LANES, Warp};
 use super::warps::Warps;
-use crate::cfg::{BlockId, Flow, PostDominators};
+use crate::cfg::{BlockId, Flow, InstId, PostDominators};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier};
@@ -114,8 +114,8 @@ impl Spread {
 pub struct AccessTraffic {
     /// Index into [`KernelTrace::accesses`].
     pub index: usize,
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// Its kind.
     pub kind: AccessKind,
     /// The state space that the instruction names; shared where a generic address is that of a shared variable.
@@ -234,7 +234,7 @@ struct Counter<'a, 'm, 's> {
 
 impl Counter<'_, '_, '_> {
     fn access(&mut self, index: usize, access: &Access) -> Option<AccessTraffic> {
-        let opcode = self.flow.insts[access.inst as usize].ast.form.opcode;
+        let opcode = self.flow.insts[access.inst].ast.form.opcode;
         let kind = match access.effect {
             Effect::Load => AccessKind::Load,
             Effect::Store => AccessKind::Store,
@@ -286,7 +286,7 @@ impl Counter<'_, '_, '_> {
 
     /// The lanes that execute an access, if they are known, and what their request costs.
     fn active(&mut self, access: &Access, address: TermId, facts: &Facts) -> Option<Active> {
-        let form = &self.flow.insts[access.inst as usize].ast.form;
+        let form = &self.flow.insts[access.inst].ast.form;
         if matches!(form.opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix) {
             return None;
         }
@@ -308,7 +308,7 @@ impl Counter<'_, '_, '_> {
     /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix; of `wmma` as many as the
     /// matrix has parts.
     fn lanes(&self, access: &Access) -> usize {
-        let inst = &self.flow.insts[access.inst as usize];
+        let inst = &self.flow.insts[access.inst];
         let form = &inst.ast.form;
         let all = self.context.shape.lanes();
         match form.opcode {
@@ -390,7 +390,7 @@ impl Counter<'_, '_, '_> {
         let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
         let lanes: Vec<usize> = (0..self.lanes(access)).collect();
         let mut any = Span::of_any(counted, bytes, lanes.len());
-        if self.flow.insts[access.inst as usize].ast.form.opcode == Opcode::Wmma {
+        if self.flow.insts[access.inst].ast.form.opcode == Opcode::Wmma {
             // Nothing checks that a matrix is aligned as PTX demands: each part may begin within a sector.
             any.max *= 2;
         }

@@ -8,15 +8,15 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::shape::Warp;
 use super::warps::{Lanes, Literal, Warps};
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::expr::Facts;
 use crate::isa::{Opcode, Qualifier};
 
 /// A barrier or a shuffle that some lanes of a warp execute and others, which are still running, do not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Partial {
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// The lanes that execute it, a bit for each.
     pub executing: u32,
     /// The lanes that go past it, a bit for each.
@@ -34,7 +34,7 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
             let mut own: Vec<Literal> = Vec::new();
             if flow.insts[at].guard.is_some() {
                 // The trace has the guard of a barrier, and none of a shuffle.
-                let access = trace.accesses.iter().find(|one| one.inst as usize == at);
+                let access = trace.accesses.iter().find(|one| one.inst == at);
                 own.extend(access.and_then(|one| one.guard).map(|guard| (guard, true)));
             }
             let facts = warps.facts(block);
@@ -55,7 +55,7 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
                 let executing = bits(&warps.holding(warp, block, &executed));
                 let passing = running & !executing;
                 let is_partial = executing != 0 && passing != 0;
-                is_partial.then_some(Partial { inst: at as u32, executing, passing })
+                is_partial.then_some(Partial { inst: at, executing, passing })
             });
             found.extend(partial);
         }
@@ -68,7 +68,7 @@ fn bits(lanes: &Lanes) -> u32 {
 }
 
 /// Whether an instruction must be executed by all lanes of a warp together, or by those that its mask names.
-fn waits_for_warp(flow: &Flow<'_, '_>, at: usize) -> bool {
+fn waits_for_warp(flow: &Flow<'_, '_>, at: InstId) -> bool {
     let form = &flow.insts[at].ast.form;
     match form.opcode {
         Opcode::Shfl => form.has(Qualifier::Sync),
@@ -132,7 +132,7 @@ fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>) -> TiVec<BlockId, bool> 
 
 /// Whether a block does nothing but leave the function.
 fn only_leaves(flow: &Flow<'_, '_>, block: BlockId) -> bool {
-    let leaves = |at: usize| {
+    let leaves = |at: InstId| {
         matches!(flow.insts[at].ast.form.opcode, Opcode::Ret | Opcode::Exit | Opcode::Bra)
     };
     flow.block(block).instructions().all(leaves)

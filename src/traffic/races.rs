@@ -8,7 +8,7 @@ use super::evaluate::Value;
 use super::lane_sum::{Coefficients, Factor};
 use super::shape::{LANES, Warp};
 use super::warps::{Lanes, Literal, Warps};
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::{Access, Effect, SymbolKind, effect};
 use crate::expr::{Node, TermId};
 use crate::isa::{Axis, Qualifier};
@@ -20,8 +20,8 @@ const MAX_ACCESSES: usize = 64;
 /// One of the two accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// The thread that executes it.
     pub thread: [i64; 3],
 }
@@ -86,9 +86,9 @@ fn is_looked_at(access: &Access) -> bool {
 }
 
 /// Whether something between two instructions of a block waits for other lanes, or may do anything.
-fn is_ordered(flow: &Flow<'_, '_>, first: u32, second: u32) -> bool {
-    (first + 1..second).any(|at| {
-        let inst = &flow.insts[at as usize];
+fn is_ordered(flow: &Flow<'_, '_>, first: InstId, second: InstId) -> bool {
+    first.next().to(second).any(|at| {
+        let inst = &flow.insts[at];
         let waits = inst.ast.form.has(Qualifier::Sync);
         waits
             || matches!(
@@ -145,7 +145,7 @@ fn meeting(
     (first, of_first): (&Access, &[Executed]),
     (second, of_second): (&Access, &[Executed]),
 ) -> Option<Race> {
-    let place = |inst: u32, one: &Executed, lane: usize| Place {
+    let place = |inst: InstId, one: &Executed, lane: usize| Place {
         inst,
         thread: thread(warps, one.warp, lane),
     };

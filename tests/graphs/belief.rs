@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptxasw::cfg::{self, BlockId, LoopId, meeting_places};
+use ptxasw::cfg::{self, BlockId, InstId, LoopId, meeting_places};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
@@ -36,7 +36,7 @@ impl Belief {
         let module = ptx::parse(&source, Depth::All).map_err(|e| e.to_string())?;
         let function = module.functions().next().ok_or("no kernel")?;
         let flow = cfg::build(&source, function).map_err(|e| e.to_string())?;
-        let line = |inst: usize| source.line(flow.insts[inst].ast.span.start) as usize;
+        let line = |inst: InstId| source.line(flow.insts[inst].ast.span.start) as usize;
         let labels: Vec<(usize, kernel::BlockId)> = text
             .lines()
             .enumerate()
@@ -48,12 +48,12 @@ impl Belief {
         // The text's block that a block of the graph begins.
         let begins = |id: BlockId| {
             let block = flow.block(id);
-            let first = line(block.first as usize);
+            let first = line(block.first);
             let (label, number) = labels.iter().rev().find(|(label, _)| *label < first)?;
-            let earlier = block.first.checked_sub(1).map(|inst| line(inst as usize));
+            let earlier = (block.first > InstId(0)).then(|| line(block.first.before()));
             earlier.is_none_or(|earlier| earlier < *label).then_some(*number)
         };
-        let last = |id: BlockId| line(flow.block(id).end as usize - 1);
+        let last = |id: BlockId| line(flow.block(id).end.before());
         let mut belief =
             Belief { places: BTreeMap::new(), apart: BTreeMap::new(), headers: BTreeSet::new() };
         for id in flow.block_ids().filter(|&id| flow.block(id).successors.len() > 1) {

@@ -2,7 +2,7 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::cfg::Arg;
+use crate::cfg::{Arg, InstId};
 use crate::isa::{Opcode, Qualifier, ScalarType};
 
 /// Operations between the conversions that are followed.
@@ -11,7 +11,7 @@ const MAX_OPERATIONS: usize = 16;
 /// Arithmetic in double precision between a float that is widened and the result that is narrowed again, with a constant.
 pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
-    for (at, inst) in subject.flow.insts.iter().enumerate() {
+    for (at, inst) in subject.flow.insts.iter_enumerated() {
         let form = &inst.ast.form;
         let narrows =
             form.opcode == Opcode::Cvt && form.types()[..] == [ScalarType::F32, ScalarType::F64];
@@ -22,7 +22,7 @@ pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         if tree.operations == 0 || tree.floats == 0 || tree.constants == 0 {
             continue;
         }
-        let at = tree.last.unwrap_or(at as u32);
+        let at = tree.last.unwrap_or(at);
         found.push(Found {
             rule: Rule::DoublePromotion,
             level: Level::Warning,
@@ -49,7 +49,7 @@ struct Tree {
     floats: usize,
     constants: usize,
     /// The operation whose result is the expression's.
-    last: Option<u32>,
+    last: Option<InstId>,
 }
 
 /// The expression of an operand, if all its leaves are floats that were widened, or constants.
@@ -89,12 +89,11 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
 /// Divisions and remainders in a loop by a value that is not constant and that the loop does not change.
 pub(super) fn divisions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
-    for (at, inst) in subject.flow.insts.iter().enumerate() {
+    for (at, inst) in subject.flow.insts.iter_enumerated() {
         let form = &inst.ast.form;
         let slow = matches!(form.opcode, Opcode::Div | Opcode::Rem)
             && form.last_type().is_some_and(|ty| !ty.is_float() && ty.bits() >= 32)
             && !form.has(Qualifier::Approx);
-        let at = at as u32;
         let (true, Some(Arg::Register(by))) = (slow, inst.args.get(2)) else { continue };
         let (Some(around), Some(made)) = (subject.loop_of(at), subject.definition(*by)) else {
             continue;

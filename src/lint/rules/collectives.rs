@@ -2,7 +2,7 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::collective::{Collective, Computes, Obstacle, Operator, Place, collectives};
 use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
@@ -15,7 +15,7 @@ pub(super) fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         let condition = trace.branches[block];
         condition.is_some_and(|condition| trace.is_uniform_term(&flow.loops, condition, place))
     };
-    let line = |inst: u32| subject.line(inst);
+    let line = |inst: InstId| subject.line(inst);
     let is_kernel = subject.function.kind == FunctionKind::Entry;
     let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
     let found = collectives(&place, Some(true));
@@ -53,7 +53,7 @@ fn finding(subject: &Subject<'_, '_, '_>, one: &Collective) -> Option<Found> {
         },
         _ => return None,
     };
-    let is_shuffle = |at: &&u32| subject.inst(**at).ast.form.opcode == Opcode::Shfl;
+    let is_shuffle = |at: &&InstId| subject.inst(**at).ast.form.opcode == Opcode::Shfl;
     let shuffles = one.network.iter().filter(is_shuffle).count();
     let how = match one.form {
         Err(_) => "a loop of shuffles computes".to_owned(),

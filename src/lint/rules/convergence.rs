@@ -2,13 +2,13 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::cfg::Arg;
+use crate::cfg::{Arg, InstId};
 use crate::isa::Opcode;
 use crate::traffic::Partial;
 
 /// Barriers that some lanes of a warp execute and others go past.
 pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
-    let is_barrier = |inst: u32| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
+    let is_barrier = |inst: InstId| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
     let partial = subject.traffic.partial.iter().filter(|one| is_barrier(one.inst));
     let found = partial.map(|&Partial { inst, executing, passing }| Found {
         rule: Rule::BarrierInDivergence,

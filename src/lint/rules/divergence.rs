@@ -26,11 +26,11 @@ pub(super) fn branches(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         if taken.min(other) < LEAST_SIDE {
             continue;
         }
-        let Some(inst) = block.instructions().last() else { continue };
+        let Some(inst) = block.instructions().next_back() else { continue };
         found.push(Found {
             rule: Rule::DivergentBranch,
             level: Level::Warning,
-            inst: inst as u32,
+            inst,
             message: format!(
                 "every warp executes both sides of this branch: {taken} instructions for {} lanes, then {other} for {}",
                 split.taken,

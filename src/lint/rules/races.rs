@@ -2,6 +2,7 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
+use crate::cfg::InstId;
 use crate::emulate::{Effect, effect};
 use crate::ptx::FunctionKind;
 
@@ -11,9 +12,9 @@ pub(super) fn proved(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         return Vec::new();
     }
     let found = subject.traffic.races.iter().map(|race| {
-        let writes = |inst: u32| effect(subject.inst(inst)) == Effect::Store;
+        let writes = |inst: InstId| effect(subject.inst(inst)) == Effect::Store;
         let [first, second] = [race.first, race.second];
-        let verb = |inst: u32| if writes(inst) { "writes" } else { "reads" };
+        let verb = |inst: InstId| if writes(inst) { "writes" } else { "reads" };
         Found {
             rule: Rule::Race,
             level: Level::Warning,

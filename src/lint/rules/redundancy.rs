@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
+use crate::cfg::InstId;
 use crate::emulate::SymbolKind;
 use crate::expr::TermId;
 use crate::isa::{Axis, Special};
@@ -22,7 +23,7 @@ const MAX_TERMS: usize = 200;
 /// its instruction; `rows_are_warps`: whether a lane's neighbours are its neighbours along x.
 pub(crate) fn redundant(
     subject: &Subject<'_, '_, '_>,
-    reusable: &[(u32, LoadReport)],
+    reusable: &[(InstId, LoadReport)],
     rows_are_warps: bool,
 ) -> Vec<Found> {
     let mut found = Vec::new();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
+use crate::cfg::InstId;
 use crate::emulate::{Access, Effect, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::ptx::{FunctionKind, StateSpace, Statement};
@@ -41,7 +42,7 @@ pub(super) fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 
 /// Whether the lanes of a load have addresses of their own, so that they may get different values; `None` if the address
 /// depends on data.
-fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> Option<bool> {
+fn differs(subject: &Subject<'_, '_, '_>, inst: InstId) -> Option<bool> {
     let traffic = subject.traffic.accesses.iter().find(|traffic| traffic.inst == inst);
     let Some(traffic) = traffic else { return Some(false) };
     match traffic.spread {
@@ -51,7 +52,7 @@ fn differs(subject: &Subject<'_, '_, '_>, inst: u32) -> Option<bool> {
 }
 
 /// The load of different values in different lanes that an address is made from: of a chain of loads the last.
-fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
+fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<InstId> {
     let arena = &subject.trace.arena;
     // Each term with the last load of the chain from it to the address.
     let mut open = vec![(address, None)];
@@ -87,7 +88,7 @@ fn index(subject: &Subject<'_, '_, '_>, address: TermId) -> Option<u32> {
 pub(super) fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let arena = &subject.trace.arena;
     // By the array, the first access with such an index, and how many there are.
-    let mut arrays: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    let mut arrays: BTreeMap<String, (InstId, u32)> = BTreeMap::new();
     for access in &subject.trace.accesses {
         let local = matches!(access.space, StateSpace::Local | StateSpace::Generic);
         let moves = matches!(access.effect, Effect::Load | Effect::Store);
@@ -113,7 +114,7 @@ pub(super) fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         }
         arrays.entry(name).or_insert((access.inst, 0)).1 += 1;
     }
-    let finding = |(inst, count): (u32, u32)| {
+    let finding = |(inst, count): (InstId, u32)| {
         Found {
         rule: Rule::LocalMemory,
         level: Level::Warning,
@@ -169,7 +170,7 @@ pub(super) fn generic(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     if subject.function.kind != FunctionKind::Entry {
         return Vec::new();
     }
-    let all: Vec<u32> = subject
+    let all: Vec<InstId> = subject
         .traffic
         .accesses
         .iter()

@@ -3,6 +3,7 @@
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use super::requests::counted;
+use crate::cfg::InstId;
 use crate::traffic::{AccessKind, SECTOR, Stride};
 
 /// The widest vector access in bytes.
@@ -18,12 +19,12 @@ pub(super) struct Group {
     /// Bytes of a struct.
     stride: i64,
     /// Offset in the struct, bytes, instruction, index into the accesses; by offset.
-    members: Vec<(i64, i64, u32, usize)>,
+    members: Vec<(i64, i64, InstId, usize)>,
 }
 
 impl Group {
     /// Whether an instruction is one of the accesses.
-    pub(super) fn has(&self, inst: u32) -> bool {
+    pub(super) fn has(&self, inst: InstId) -> bool {
         self.members.iter().any(|member| member.2 == inst)
     }
 }
@@ -160,7 +161,7 @@ fn words(kind: AccessKind) -> (&'static str, &'static str) {
     }
 }
 
-fn places(subject: &Subject<'_, '_, '_>, members: &[(i64, i64, u32, usize)]) -> String {
+fn places(subject: &Subject<'_, '_, '_>, members: &[(i64, i64, InstId, usize)]) -> String {
     let mut all: Vec<String> = Vec::new();
     for (_, _, inst, _) in members {
         let place = subject.place(*inst);

@@ -8,7 +8,7 @@ mod plan;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;
 use crate::reuse::{Limit, LoopCarriedReuse, SameAddress, Slice, Start, Tested, Unprofitable};
@@ -17,7 +17,7 @@ use crate::strategies::StrategyName;
 
 /// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
 /// compute the one base, the register with the other.
-type Test = (u32, u32, Slice, RegisterId);
+type Test = (InstId, u32, Slice, RegisterId);
 
 /// The test at the end of each iteration for a link.
 fn tested_always(link: &LoopCarriedReuse) -> Option<Test> {
@@ -82,7 +82,7 @@ impl Pattern for Carry {
 }
 
 impl Shape for LoopCarriedReuse {
-    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, _inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = Some(places.line(self.source));
         report.iterations = Some(self.distance);
         let same = matches!(self.start, Start::Performed(Some(_))).then_some("same-address");
@@ -94,7 +94,7 @@ impl Shape for LoopCarriedReuse {
 
 /// The blocks that get code for a loop-carried value.
 fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &LoopCarriedReuse) -> Vec<BlockId> {
-    let around = [link.load.inst, link.source, link.entry, link.entry + 1];
+    let around = [link.load.inst, link.source, link.entry, link.entry.next()];
     let places = around.into_iter().chain(link.latches.iter().copied());
     places.filter_map(|inst| finder.legality.block_of(inst)).collect()
 }

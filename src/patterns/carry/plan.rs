@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::cfg::{Arg, Base, RegisterId};
+use crate::cfg::{Arg, Base, InstId, RegisterId};
 use crate::isa::Qualifier::Eq;
 use crate::isa::ScalarType::U64;
 use crate::ptx::write::{Code, Reg, op};
@@ -17,10 +17,10 @@ use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 struct Shared {
     /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
     /// own and the iteration the register with the result.
-    copies: FxHashMap<(u32, u32, u32), String>,
+    copies: FxHashMap<(InstId, InstId, u32), String>,
     /// By a loop's entry and the iterations, the predicate that values have been passed on and are the
     /// right ones.
-    passed: FxHashMap<(u32, u32), String>,
+    passed: FxHashMap<(InstId, u32), String>,
 }
 
 /// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
@@ -92,7 +92,7 @@ impl Planner<'_, '_, '_, '_> {
             moves.push((bits, self.name(to.register), now.clone()));
             registers.push((to.register, now));
         }
-        let own = &self.flow.insts[link.load.inst as usize];
+        let own = &self.flow.insts[link.load.inst];
         let moves = match &link.start {
             Start::Loaded { slice, base } => {
                 self.first(link, (slice, *base), &registers, shared, &mut lines.entry);
@@ -126,7 +126,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// A link's code with its places in the text.
     fn placed(&self, link: &LoopCarriedReuse, moves: String, lines: Lines) -> CarriedLoad {
-        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let span = |inst: InstId| self.flow.insts[inst].ast.span.range();
         let entry = match link.falls_in {
             false => span(link.entry).start,
             true => line_end(self.source.text(), span(link.entry).end),
@@ -274,7 +274,7 @@ impl Planner<'_, '_, '_, '_> {
             Tested::Always(_) => link.latches[0],
         };
         let results = self.copies(place, &test.slice, shared, lines);
-        let base = |step: Option<usize>, inst: u32| match step {
+        let base = |step: Option<usize>, inst: InstId| match step {
             Some(step) => results[step].clone(),
             None => self.address(inst).0,
         };
@@ -290,7 +290,7 @@ impl Planner<'_, '_, '_, '_> {
     /// Copies of instructions at a place; gives the register with each step's result.
     fn copies(
         &mut self,
-        place: u32,
+        place: InstId,
         slice: &Slice,
         shared: &mut Shared,
         lines: &mut Code,
@@ -328,7 +328,7 @@ impl Planner<'_, '_, '_, '_> {
     ) {
         let results = self.copies(link.entry, slice, shared, lines);
         let flow = self.flow;
-        let inst = &flow.insts[link.load.inst as usize];
+        let inst = &flow.insts[link.load.inst];
         let ast = inst.ast;
         // The names of the destinations, each with the rotating register in its place.
         let rounds: FxHashMap<&str, String> = registers
@@ -344,7 +344,7 @@ impl Planner<'_, '_, '_, '_> {
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
         let mut address = self.renamed(address.range(), &names);
         if planted!(Bug::FirstOfAnother) {
-            let other = flow.insts[link.source as usize].ast.operands[1].span();
+            let other = flow.insts[link.source].ast.operands[1].span();
             address = self.renamed(other.range(), &names);
         }
         let to = self.renamed(to.range(), &rounds);

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use super::search::ArrayFinding;
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 use crate::isa::ScalarType;
 use crate::ptx::Operand;
 use crate::ptx::write::{Code, Op, memory, op};
@@ -55,7 +55,7 @@ impl Planner<'_, '_, '_, '_> {
     fn accesses(&mut self, found: &ArrayFinding, changes: &mut Vec<Draft>) {
         let ArrayFinding { array, placement, made, .. } = found;
         // The registers with new addresses, by the accesses that make them.
-        let mut shared: Vec<(u32, String)> = Vec::new();
+        let mut shared: Vec<(InstId, String)> = Vec::new();
         let forgotten = usize::from(planted!(Bug::ArrayForgotten));
         for (access, made) in array.accesses.iter().zip(made).skip(forgotten) {
             let address = match (*made, access.base.0) {
@@ -87,7 +87,7 @@ impl Planner<'_, '_, '_, '_> {
                 }
                 (Made::Own, base) => self.own(array, *placement, access, base),
             };
-            let ast = self.flow.insts[access.inst as usize].ast;
+            let ast = self.flow.insts[access.inst].ast;
             let start = ast.span.start as usize;
             if !address.code.is_empty() {
                 changes.push(Draft::insert(start, address.code));

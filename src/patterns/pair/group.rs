@@ -1,5 +1,6 @@
 //! A group of one load that takes its value from another load, and what the report says of it.
 
+use crate::cfg::InstId;
 use crate::patterns::group::{Group, Places, Price, Shape};
 use crate::report::{Decision, LoadReport};
 use crate::reuse::{Guards, LegalReuse, Load};
@@ -16,7 +17,7 @@ pub(super) fn group(
 }
 
 impl Shape for LegalReuse {
-    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, _inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let moved = report.decision == Decision::By(StrategyName::Reuse);
         report.source_line = Some(places.line(self.source));
         report.delta = (!moved).then_some(self.delta);

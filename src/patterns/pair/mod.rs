@@ -14,6 +14,7 @@ mod weigh;
 use super::finder::Finder;
 use super::group::{Group, Price};
 use super::pattern::Pattern;
+use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 use crate::reuse::{Guards, LegalReuse, Load, Refusal};
 use crate::rewrite::{Part, Planner};
@@ -55,7 +56,7 @@ impl Pattern for Pair {
         chosen: &[&Group],
         planner: &mut Planner<'_, '_, '_, '_>,
     ) -> Option<Box<dyn Part>> {
-        let mut pairs: Vec<(u32, &LegalReuse)> = chosen
+        let mut pairs: Vec<(InstId, &LegalReuse)> = chosen
             .iter()
             .filter_map(|group| Some((*group.members.first()?, group.shape::<LegalReuse>()?)))
             .collect();
@@ -172,7 +173,7 @@ fn fitting(
     let block = trace.accesses[load.access].block;
     let divided = finder.is_taken(block, |group| group.duplicates);
     let comes_round =
-        |inst: u32| finder.group_of(inst).is_some_and(|group| !group.loop_carried.is_empty());
+        |inst: InstId| finder.group_of(inst).is_some_and(|group| !group.loop_carried.is_empty());
     let in_circle = legal.delta != 0
         && finder.groups().iter().any(|group| group.loop_carried.contains(&load.inst))
         && legal.sources().any(comes_round);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::emit;
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, op, statement};
 use crate::reuse::{self, LaneClaim, LegalReuse, NoWrap, StoreApart};
@@ -16,7 +16,7 @@ use crate::rewrite::{
 
 /// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
 /// it, and the stores that have not been to its bytes.
-type Remembered = (u32, Option<BlockId>, Vec<StoreApart>);
+type Remembered = (InstId, Option<BlockId>, Vec<StoreApart>);
 
 /// Loads that take their values from other loads' registers, in program order.
 #[derive(Debug)]
@@ -57,10 +57,10 @@ impl Part for Pairs {
 
 /// Plans loads that are replaced, each an instruction in a block with its legal reuse, in program order.
 pub(super) fn plan(
-    loads: &[(u32, &LegalReuse)],
+    loads: &[(InstId, &LegalReuse)],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
-    let blocks: FxHashMap<u32, BlockId> =
+    let blocks: FxHashMap<InstId, BlockId> =
         planner.trace.accesses.iter().map(|access| (access.inst, access.block)).collect();
     let (executed, runtime_checked) = Default::default();
     let mut pairs = PairPlanner { planner, executed, runtime_checked };
@@ -76,12 +76,12 @@ struct PairPlanner<'q, 'p, 'a, 'm, 's> {
     /// The predicates that say of a lane whether a source's value is still there.
     executed: FxHashMap<Remembered, String>,
     /// Copies of registers that lanes are asked about, by the place at which they are made.
-    runtime_checked: FxHashMap<(RegisterId, BlockId, Option<u32>), String>,
+    runtime_checked: FxHashMap<(RegisterId, BlockId, Option<InstId>), String>,
 }
 
 impl PairPlanner<'_, '_, '_, '_, '_> {
-    fn replacement(&mut self, at: u32, block: BlockId, covered: &LegalReuse) -> Replacement {
-        let inst = &self.planner.flow.insts[at as usize];
+    fn replacement(&mut self, at: InstId, block: BlockId, covered: &LegalReuse) -> Replacement {
+        let inst = &self.planner.flow.insts[at];
         let (mut transfers, mut assembly) = (Vec::new(), Assembly::default());
         for piece in &covered.pieces {
             let mut sent = |part: &reuse::Part| {
@@ -130,7 +130,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
     }
 
     /// A register with the value that a claim means, at `at`.
-    fn runtime_checked(&mut self, claim: &LaneClaim, at: u32) -> CheckedRegister {
+    fn runtime_checked(&mut self, claim: &LaneClaim, at: InstId) -> CheckedRegister {
         let &LaneClaim { register, bits, low, stride_one, .. } = claim;
         let visible = self.planner.flow.visible(register, at) || planted!(Bug::ClaimNotAsked);
         let name = match claim.settled && visible {
@@ -153,11 +153,11 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let text = self.planner.source.text();
         self.planner.plan.copies.push(match claim.inst {
             Some(inst) => {
-                let end = flow.insts[inst as usize].ast.span.end as usize;
+                let end = flow.insts[inst].ast.span.end as usize;
                 (line_end(text, end), format!("\n\t{code}"))
             }
             None => {
-                let first = &flow.insts[flow.block(claim.block).first as usize];
+                let first = &flow.insts[flow.block(claim.block).first];
                 (first.ast.span.start as usize, format!("{code}\n\t"))
             }
         });
@@ -179,8 +179,8 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let made = String::from(self.planner.plan.fresh.predicate());
         self.executed.insert(key, made.clone());
         let (text, flow) = (self.planner.source.text(), self.planner.flow);
-        let inst = &flow.insts[source as usize];
-        let behind = |at: u32| line_end(text, flow.insts[at as usize].ast.span.end as usize);
+        let inst = &flow.insts[source];
+        let behind = |at: InstId| line_end(text, flow.insts[at].ast.span.end as usize);
         let set = statement(op!(Setp.Eq.U32), &[&made, &0, &0]);
         let set = match (inst.guard, guards.source_executed) {
             (None, _) => format!("\n\t{set}"),
@@ -197,7 +197,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
             self.planner.plan.copies.push(match planted!(Bug::NotCleared) {
                 true => (self.planner.plan.body, format!("\n\t{clear}")),
                 false => {
-                    let last = &flow.insts[flow.block(since).end as usize - 1];
+                    let last = &flow.insts[flow.block(since).end.before()];
                     (last.ast.span.start as usize, format!("{clear}\n\t"))
                 }
             });
@@ -210,7 +210,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let copied = statement(op!(Mov.B64), &[&copy, &base]);
         self.planner.plan.copies.push((behind(source), format!("\n\t{copied}")));
         let accesses = &self.planner.trace.accesses;
-        let bytes = |at: u32| {
+        let bytes = |at: InstId| {
             let access = accesses.iter().find(|access| access.inst == at);
             access.map_or(0, |access| i64::from(access.bytes()))
         };
@@ -233,10 +233,10 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
 
     /// A copy of the register that the source load is addressed by, made behind it, and how far above it
     /// the register of the load at `at` must be for that load's address to be `bytes` above the source's.
-    fn compared(&mut self, covered: &LegalReuse, at: u32, bytes: i64) -> (String, i64) {
+    fn compared(&mut self, covered: &LegalReuse, at: InstId, bytes: i64) -> (String, i64) {
         let (base, offset) = self.planner.address(covered.source);
         let (_, own_offset) = self.planner.address(at);
-        let source = &self.planner.flow.insts[covered.source as usize];
+        let source = &self.planner.flow.insts[covered.source];
         let copy = self.planner.plan.fresh.bits(64);
         let behind = line_end(self.planner.source.text(), source.ast.span.end as usize);
         let copied = statement(op!(Mov.B64), &[&copy, &base]);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::group::group;
 use super::weigh;
+use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
 use crate::reuse::{LegalReuse, Load, Refusal};
@@ -62,7 +63,7 @@ fn partner(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
     load: &Load,
-    covered: &FxHashSet<u32>,
+    covered: &FxHashSet<InstId>,
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
 ) -> Option<(StrategyName, LegalReuse)> {
     // (Most loads may not be replaced in this way at all, and candidates take time to find.)

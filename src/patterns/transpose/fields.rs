@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::cfg::InstId;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::WarpTest;
 
@@ -19,7 +20,7 @@ pub(super) struct StructPlan {
     /// The loads in program order; all words are loaded in the place of the first.
     pub fields: Vec<FieldPlan>,
     /// The [place](WarpTest::place) of their test.
-    pub place: u32,
+    pub place: InstId,
     /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
     /// How words are moved.

@@ -9,6 +9,7 @@ mod stores;
 use super::finder::{Finder, Rank};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
+use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport, LoadReport};
@@ -31,7 +32,7 @@ impl Pattern for Loads {
         }
         let free = finder.free_loads(trace, |_| true);
         for whole in finder.legality.structs(trace, &free) {
-            let members: Vec<u32> = whole.fields.iter().map(|field| field.load.inst).collect();
+            let members: Vec<InstId> = whole.fields.iter().map(|field| field.load.inst).collect();
             if !finder.has_room(members.len()) {
                 continue;
             }
@@ -130,7 +131,7 @@ fn guards(places: &Places<'_, '_>, linear: bool, no_wrap: &[NoWrap], generic: bo
 }
 
 impl Shape for TransposeLoads {
-    fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let first = &self.fields[0].load;
         report.source_line = places.line_of_other(first.inst, inst);
         report.guards = Some(guards(places, self.linear_lanes, &self.no_wrap, first.generic));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::fields::{FieldPlan, StoredFieldPlan, StoredPlan, StructPlan};
 use super::{loads, stores};
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
 use crate::reuse::transposition::Entry;
@@ -104,7 +104,11 @@ pub(super) fn stores(
 impl Planner<'_, '_, '_, '_> {
     /// The addresses of a struct's words, from an access to it and the bytes from there to its beginning: where they
     /// are generic, it is asked of each whether it is global.
-    fn words(&self, (inst, offset): (u32, i64), (words, bits): (u32, u32)) -> Vec<(String, i64)> {
+    fn words(
+        &self,
+        (inst, offset): (InstId, i64),
+        (words, bits): (u32, u32),
+    ) -> Vec<(String, i64)> {
         let (base, added) = self.address(inst);
         let bytes = |word: u32| added + offset + i64::from(word * bits / 8);
         (0..words).map(|word| (base.clone(), bytes(word))).collect()
@@ -115,7 +119,7 @@ impl Planner<'_, '_, '_, '_> {
         let (base, offset) = self.address(first);
         let size = i64::from(whole.word_bits / 8);
         let fields = whole.fields.iter().map(|field| FieldPlan {
-            span: self.flow.insts[field.load.inst as usize].ast.span.range(),
+            span: self.flow.insts[field.load.inst].ast.span.range(),
             registers: field
                 .load
                 .elements
@@ -126,10 +130,10 @@ impl Planner<'_, '_, '_, '_> {
                 .collect(),
         });
         StructPlan {
-            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
+            opcode: without_type(self.flow.insts[first].ast.opcode.text),
             address: (base, offset + whole.offset),
             word_bits: whole.word_bits,
-            read_only: self.flow.insts[first as usize].ast.form.has(Qualifier::Nc),
+            read_only: self.flow.insts[first].ast.form.has(Qualifier::Nc),
             fields: fields.collect(),
             place: whole.place,
             linear_lanes: whole.linear_lanes,
@@ -145,11 +149,11 @@ impl Planner<'_, '_, '_, '_> {
             StoredValue::Bits(bits) => format!("{bits:#x}"),
         };
         let fields = whole.fields.iter().map(|field| StoredFieldPlan {
-            span: self.flow.insts[field.inst as usize].ast.span.range(),
+            span: self.flow.insts[field.inst].ast.span.range(),
             values: (field.word, field.values.iter().map(value).collect()),
         });
         Some(StoredPlan {
-            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
+            opcode: without_type(self.flow.insts[first].ast.opcode.text),
             address: (base, offset + whole.offset),
             word_bits: whole.word_bits,
             fields: fields.collect(),

@@ -73,7 +73,7 @@ pub(super) fn thread(
     trace: &KernelTrace,
     guard: BlockId,
 ) -> Option<RegisterId> {
-    let end = flow.block(guard).end - 1;
+    let end = flow.block(guard).end.before();
     flow.dominators.chain(guard).find_map(|block| {
         flow.block(block).instructions().find_map(|at| {
             let inst = &flow.insts[at];
@@ -85,7 +85,7 @@ pub(super) fn thread(
             let named = &flow.registers[*to];
             let once = trace.definitions[*to] == 1;
             let first = axis.index() == 0 && named.ty.bits() == 32;
-            let before = (at as u32) < end && flow.visible(*to, end);
+            let before = at < end && flow.visible(*to, end);
             (once && first && before).then_some(*to)
         })
     })

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::search::{FIRST, Plan, Tree};
 use super::step::{Part, Step};
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, Reg, op, vector};
@@ -85,7 +85,7 @@ impl Planner<'_, '_, '_, '_> {
     fn behind(&mut self, plan: &Plan, prepared: &mut Prepared) -> Option<String> {
         if plan.begins.is_none() {
             let (last, _) = plan.steps.last()?;
-            return self.label(self.flow.block(last.guard).end - 1);
+            return self.label(self.flow.block(last.guard).end.before());
         }
         let [_, behind] = self.plan.fresh.labels();
         let place = self.span(self.flow.block(plan.behind).first).start;
@@ -188,8 +188,8 @@ impl Planner<'_, '_, '_, '_> {
         let named = |register: RegisterId| self.flow.registers[register].name;
         for part in &step.parts {
             let Some(at) = first.parts.iter().position(|one| one.own == part.own) else { continue };
-            let mut of_load = |load: u32, to: &str| {
-                for register in definitions(&self.flow.insts[load as usize]) {
+            let mut of_load = |load: InstId, to: &str| {
+                for register in definitions(&self.flow.insts[load]) {
                     names.insert(named(register), to.to_owned());
                 }
             };
@@ -199,7 +199,7 @@ impl Planner<'_, '_, '_, '_> {
             results.push(part.stored);
         }
         for at in &step.operations {
-            let inst = &self.flow.insts[*at as usize];
+            let inst = &self.flow.insts[*at];
             let gives = definitions(inst).iter().any(|register| results.contains(register));
             if let Some(guard) = guard.filter(|_| gives) {
                 let _ = write!(code.text, "@{guard} ");

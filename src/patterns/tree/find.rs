@@ -10,7 +10,7 @@ use super::around::begins_at_barrier;
 use super::obstacle::Obstacle;
 use super::search::{FEWEST, Search, Steps, Tree};
 use super::step::Stride;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::emulate::{Effect, effect};
 use crate::isa::Qualifier;
 use crate::ptx::StateSpace;
@@ -72,16 +72,15 @@ impl Search<'_, '_, '_, '_> {
     fn of_one_warp(&self) -> Vec<Tree> {
         let flow = self.traced.flow;
         let found = flow.block_ids().filter_map(|block| {
-            let accesses: Vec<u32> = flow
+            let accesses: Vec<InstId> = flow
                 .block(block)
                 .instructions()
                 .filter(|at| {
                     let form = &flow.insts[*at].ast.form;
                     form.has(Qualifier::Volatile) && form.space() == StateSpace::Shared
                 })
-                .map(|at| at as u32)
                 .collect();
-            let store = |at: &&u32| effect(&flow.insts[**at as usize]) == Effect::Store;
+            let store = |at: &&InstId| effect(&flow.insts[**at]) == Effect::Store;
             let stores = accesses.iter().filter(store).count();
             (stores >= FEWEST && accesses.len() >= 2 * stores).then(|| Tree {
                 branch: accesses[0],

@@ -27,7 +27,7 @@ impl Search<'_, '_, '_, '_> {
         step: &Result<Step, Obstacle>,
     ) -> Option<Tree> {
         let flow = self.traced.flow;
-        let branch = flow.block(guard).end - 1;
+        let branch = flow.block(guard).end.before();
         let blocks: Vec<BlockId> = std::iter::once(guard)
             .chain(
                 flow.block_ids().filter(|block| *block != guard && flow.loops.contains(of, *block)),
@@ -119,11 +119,11 @@ impl Search<'_, '_, '_, '_> {
                 return Err(Obstacle::Strides);
             }
             for at in flow.block(block).instructions() {
-                walk.pass(flow, at as u32, self.line)?;
+                walk.pass(flow, at, self.line)?;
             }
             let next = if block == step.guard {
                 let of_loop = Some((symbol, at_header));
-                let line = (self.line)(flow.block(block).end - 1);
+                let line = (self.line)(flow.block(block).end.before());
                 let stride = self.traced.is_below(step, of_loop).ok_or(Obstacle::Guard(line))?;
                 self.next_stride(&mut walk, stride, line)?;
                 for at in flow.block(step.body).instructions() {

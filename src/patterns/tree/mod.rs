@@ -19,7 +19,7 @@ mod walk;
 use super::finder::{Finder, Weighed, hundredths};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::emulate::KernelTrace;
 use crate::isa::Opcode;
 use crate::report::{CollectiveReport, Decision, KernelReport};
@@ -65,7 +65,7 @@ impl Pattern for Trees {
         if !is_wanted || !trace.accesses.iter().any(stores) {
             return;
         }
-        let line = |inst: u32| finder.legality.line(inst);
+        let line = |inst: InstId| finder.legality.line(inst);
         let is_version = |block: BlockId| finder.legality.is_version(block);
         let is_kernel = finder.legality.is_kernel();
         let traced = Traced::new(flow, trace);
@@ -134,9 +134,8 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
 /// Whether another pattern has put code into the blocks, or replaces an access there.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
     let flow = finder.legality.flow();
-    let is_within = |inst: &u32| {
-        blocks.iter().any(|block| flow.block(*block).instructions().contains(&(*inst as usize)))
-    };
+    let is_within =
+        |inst: &InstId| blocks.iter().any(|block| flow.block(*block).instructions().contains(inst));
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
         let of_other = group.shape::<Found>().is_none();
@@ -186,7 +185,7 @@ impl Shape for Found {
         lines.dedup();
         let named = tree.stored.map(|register| &places.flow.registers[register]);
         let ty = tree.accesses.last().and_then(|at| {
-            let inst = places.flow.insts[*at as usize].ast;
+            let inst = places.flow.insts[*at].ast;
             (inst.form.opcode == Opcode::St).then(|| inst.form.last_type())?
         });
         let register = named.map_or_else(String::new, ToString::to_string);

@@ -7,7 +7,7 @@ use super::obstacle::Obstacle;
 use super::search::{FEWEST, FIRST, Plan, Search, Steps, Tree, accesses};
 use super::step::{Part, Step};
 use super::walk::Walk;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::emulate::definitions;
 
 impl Search<'_, '_, '_, '_> {
@@ -32,7 +32,7 @@ impl Search<'_, '_, '_, '_> {
                 }
                 None => break,
             };
-            let line = (self.line)(self.traced.flow.block(guard).end - 1);
+            let line = (self.line)(self.traced.flow.block(guard).end.before());
             let Some(stride) = self.traced.is_below(step, None) else {
                 stopped = Some(Obstacle::Guard(line));
                 used.insert(guard);
@@ -67,7 +67,7 @@ impl Search<'_, '_, '_, '_> {
         &self,
         row: &[(&Step, u64)],
         mut blocks: Vec<BlockId>,
-        barriers: &[u32],
+        barriers: &[InstId],
         (stopped, open): (Option<Obstacle>, Option<Obstacle>),
     ) -> Option<Tree> {
         let flow = self.traced.flow;
@@ -106,7 +106,7 @@ impl Search<'_, '_, '_, '_> {
             blocks.drain(..from);
         }
         Some(Tree {
-            branch: flow.block(shown.0.guard).end - 1,
+            branch: flow.block(shown.0.guard).end.before(),
             accesses: replaced.iter().flat_map(|(step, _)| accesses(step)).collect(),
             blocks,
             stored: shown.0.parts.first().map(|part| part.stored),
@@ -121,7 +121,7 @@ impl Search<'_, '_, '_, '_> {
         join: BlockId,
         steps: &Steps,
         blocks: &mut Vec<BlockId>,
-    ) -> Result<(BlockId, Option<u32>), Option<Obstacle>> {
+    ) -> Result<(BlockId, Option<InstId>), Option<Obstacle>> {
         let flow = self.traced.flow;
         let mut walk = Walk::default();
         let (mut block, mut passed) = (join, Vec::new());
@@ -131,7 +131,7 @@ impl Search<'_, '_, '_, '_> {
                 return Err(None);
             }
             for at in of.instructions() {
-                walk.pass(flow, at as u32, self.line).map_err(Some)?;
+                walk.pass(flow, at, self.line).map_err(Some)?;
             }
             if steps.contains_key(&block) {
                 break;

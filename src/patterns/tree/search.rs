@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::around::is_read;
 use super::obstacle::Obstacle;
 use super::step::{Part, Step, Stride, Traced};
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::emulate::definitions;
 
 /// The strides that the first replaced step may have.
@@ -38,7 +38,7 @@ pub(super) struct Plan {
     /// The block where all threads go on.
     pub behind: BlockId,
     /// The barrier to repeat in front of that block, if none follows there.
-    pub barrier: Option<u32>,
+    pub barrier: Option<InstId>,
     /// How many barriers are passed over.
     pub barriers: u32,
     /// A register that holds `%tid.x`, if there is one.
@@ -49,9 +49,9 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     /// The branch of the first step.
-    pub branch: u32,
+    pub branch: InstId,
     /// The accesses of its steps.
-    pub accesses: Vec<u32>,
+    pub accesses: Vec<InstId>,
     /// The blocks of its steps and in between.
     pub blocks: Vec<BlockId>,
     /// The register that the first step stores.
@@ -65,7 +65,7 @@ pub(super) struct Tree {
 /// Searches one function.
 pub(super) struct Search<'a, 't, 'm, 's> {
     pub traced: Traced<'t, 'm, 's>,
-    pub line: &'a dyn Fn(u32) -> u32,
+    pub line: &'a dyn Fn(InstId) -> u32,
     pub is_kernel: bool,
     /// Whether a block is a version that an earlier rewrite has left.
     pub is_version: &'a dyn Fn(BlockId) -> bool,
@@ -94,7 +94,7 @@ impl Search<'_, '_, '_, '_> {
             let line = (self.line)(step.parts[0].store);
             return Err(Obstacle::Element(line));
         }
-        let first = flow.block(plan.behind).first as usize;
+        let first = flow.block(plan.behind).first;
         let Some(behind) = flow.insts.get(first).filter(|inst| !inst.pragma) else {
             return Err(Obstacle::Strides);
         };
@@ -117,7 +117,7 @@ impl Search<'_, '_, '_, '_> {
     /// The byte where the branch of a step stands.
     fn branch_of(&self, step: &Step) -> usize {
         let flow = self.traced.flow;
-        let at = flow.block(step.guard).end as usize - 1;
+        let at = flow.block(step.guard).end.before();
         flow.insts[at].ast.span.start as usize
     }
 
@@ -144,8 +144,8 @@ impl Search<'_, '_, '_, '_> {
 }
 
 /// The accesses of a step, in program order.
-pub(super) fn accesses(step: &Step) -> Vec<u32> {
-    let mut found: Vec<u32> = step
+pub(super) fn accesses(step: &Step) -> Vec<InstId> {
+    let mut found: Vec<InstId> = step
         .parts
         .iter()
         .flat_map(|part| part.load.into_iter().chain([part.other, part.store]))

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::obstacle::Obstacle;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::collective::reads;
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions, effect};
 use crate::expr::{Evaluator, Node, SymbolId, TermId};
@@ -33,11 +33,11 @@ pub(super) struct Part {
     /// The size of an element in bytes, 4 or 8.
     pub bytes: u64,
     /// The load of the own element; without one, `carried` holds it.
-    pub load: Option<u32>,
+    pub load: Option<InstId>,
     /// The load of the other element.
-    pub other: u32,
+    pub other: InstId,
     /// The store.
-    pub store: u32,
+    pub store: InstId,
     /// The register that is stored.
     pub stored: RegisterId,
     /// Whether that register is read before it is written: it holds the own element from step to step.
@@ -58,9 +58,9 @@ pub(super) struct Step {
     /// The arrays, in the order of the stores.
     pub parts: Vec<Part>,
     /// What computes the values that are stored, in order.
-    pub operations: Vec<u32>,
+    pub operations: Vec<InstId>,
     /// What computes addresses, in order.
-    pub addresses: Vec<u32>,
+    pub addresses: Vec<InstId>,
     /// The condition of the branch for the threads that execute the body.
     pub condition: (TermId, bool),
 }
@@ -70,7 +70,7 @@ pub(super) struct Traced<'t, 'm, 's> {
     pub flow: &'t Flow<'m, 's>,
     pub trace: &'t mut KernelTrace,
     /// By instruction, the access.
-    accesses: FxHashMap<u32, usize>,
+    accesses: FxHashMap<InstId, usize>,
     /// The symbol of `%tid.x`.
     thread: Option<SymbolId>,
 }
@@ -115,7 +115,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
     pub(super) fn step(
         &mut self,
         (guard, body, join): (BlockId, BlockId, BlockId),
-        line: &dyn Fn(u32) -> u32,
+        line: &dyn Fn(InstId) -> u32,
     ) -> Option<(Stride, Result<Step, Obstacle>)> {
         let stride = self.stride(body)?;
         Some((stride, self.made((guard, body, join), stride, line)))
@@ -125,7 +125,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
     fn stride(&mut self, body: BlockId) -> Option<Stride> {
         let insts = self.flow.block(body).instructions();
         let of = |effect: Effect| {
-            let found = insts.clone().filter_map(|at| self.accesses.get(&(at as u32)));
+            let found = insts.clone().filter_map(|at| self.accesses.get(&at));
             let shared = found
                 .map(|at| &self.trace.accesses[*at])
                 .filter(|access| access.effect == effect && access.space == StateSpace::Shared);
@@ -191,11 +191,11 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         &mut self,
         (guard, body, join): (BlockId, BlockId, BlockId),
         stride: Stride,
-        line: &dyn Fn(u32) -> u32,
+        line: &dyn Fn(InstId) -> u32,
     ) -> Result<Step, Obstacle> {
         let flow = self.flow;
-        let branch = flow.block(guard).end - 1;
-        let last = &flow.insts[branch as usize];
+        let branch = flow.block(guard).end.before();
+        let last = &flow.insts[branch];
         let edge = flow.block(guard).successors.iter().find(|edge| edge.to == body);
         let Some(EdgeCondition::Predicate(_, wanted)) = edge.map(|edge| edge.condition) else {
             return Err(Obstacle::Guard(line(branch)));
@@ -215,12 +215,12 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             let inst = &flow.insts[at];
             match effect(inst) {
                 _ if inst.guard.is_some() || inst.ast.form.has(Qualifier::Cc) => {
-                    return Err(Obstacle::Between(line(at as u32)));
+                    return Err(Obstacle::Between(line(at)));
                 }
-                Effect::Pure => pure.push(at as u32),
-                Effect::Load | Effect::Store => shared.push(self.plain_access(at as u32, line)?),
+                Effect::Pure => pure.push(at),
+                Effect::Load | Effect::Store => shared.push(self.plain_access(at, line)?),
                 Effect::Control if inst.ast.form.opcode == Opcode::Bra => {}
-                _ => return Err(Obstacle::Between(line(at as u32))),
+                _ => return Err(Obstacle::Between(line(at))),
             }
         }
         let parts = self.parts(&shared, stride, &pure, line)?;
@@ -239,7 +239,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
     }
 
     /// A weak access to one element in shared memory.
-    fn plain_access(&self, at: u32, line: &dyn Fn(u32) -> u32) -> Result<Access, Obstacle> {
+    fn plain_access(&self, at: InstId, line: &dyn Fn(InstId) -> u32) -> Result<Access, Obstacle> {
         let known = self.accesses.get(&at).map(|index| &self.trace.accesses[*index]);
         let is_plain = |access: &&Access| {
             access.space == StateSpace::Shared && access.strong.is_none() && access.elements == 1
@@ -252,15 +252,15 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         &mut self,
         accesses: &[Access],
         stride: Stride,
-        pure: &[u32],
-        line: &dyn Fn(u32) -> u32,
+        pure: &[InstId],
+        line: &dyn Fn(InstId) -> u32,
     ) -> Result<Vec<Part>, Obstacle> {
         let mut parts: Vec<Part> = Vec::new();
         let mut loads: Vec<&Access> =
             accesses.iter().filter(|access| access.effect == Effect::Load).collect();
         for store in accesses.iter().filter(|access| access.effect == Effect::Store) {
             let bytes = u64::from(store.bytes());
-            let inst = &self.flow.insts[store.inst as usize];
+            let inst = &self.flow.insts[store.inst];
             let (Some(own), Some(Arg::Register(stored))) = (store.address, inst.args.get(1)) else {
                 return Err(Obstacle::Element(line(store.inst)));
             };
@@ -306,9 +306,9 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
     }
 
     /// Whether a register is read by one of some instructions, all others that write it coming later.
-    fn reads_first(&self, register: RegisterId, insts: &[u32]) -> bool {
+    fn reads_first(&self, register: RegisterId, insts: &[InstId]) -> bool {
         for at in insts {
-            let inst = &self.flow.insts[*at as usize];
+            let inst = &self.flow.insts[*at];
             if reads(inst).contains(&register) {
                 return true;
             }
@@ -323,12 +323,12 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
     fn split(
         &self,
         step: &mut Step,
-        pure: &[u32],
-        line: &dyn Fn(u32) -> u32,
+        pure: &[InstId],
+        line: &dyn Fn(InstId) -> u32,
     ) -> Result<(), Obstacle> {
         let flow = self.flow;
-        let inst = |at: u32| &flow.insts[at as usize];
-        let mut written: FxHashMap<RegisterId, u32> = FxHashMap::default();
+        let inst = |at: InstId| &flow.insts[at];
+        let mut written: FxHashMap<RegisterId, InstId> = FxHashMap::default();
         for at in pure {
             for register in definitions(inst(*at)) {
                 if written.insert(register, *at).is_some() {
@@ -365,7 +365,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             }
         }
         // Addresses are computed once, so none may depend on an element.
-        let depends = |at: &u32| reads(inst(*at)).iter().any(|one| loads.contains(one));
+        let depends = |at: &InstId| reads(inst(*at)).iter().any(|one| loads.contains(one));
         if let Some(at) = addresses.iter().find(|at| values.contains(*at) || depends(at)) {
             return Err(Obstacle::Address(line(*at)));
         }
@@ -458,15 +458,15 @@ fn bases(inst: &Inst<'_, '_>) -> Vec<RegisterId> {
 /// Adds the instructions of a block that some registers' values depend on.
 fn needed(
     flow: &Flow<'_, '_>,
-    written: &FxHashMap<RegisterId, u32>,
+    written: &FxHashMap<RegisterId, InstId>,
     registers: &[RegisterId],
-    found: &mut FxHashSet<u32>,
+    found: &mut FxHashSet<InstId>,
 ) {
     for register in registers {
         if let Some(at) = written.get(register)
             && found.insert(*at)
         {
-            needed(flow, written, &reads(&flow.insts[*at as usize]), found);
+            needed(flow, written, &reads(&flow.insts[*at]), found);
         }
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::around::is_barrier;
 use super::obstacle::Obstacle;
-use crate::cfg::{Arg, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect, on_numbers};
 use crate::isa::Opcode;
 
@@ -16,7 +16,7 @@ pub(super) struct Walk {
     /// The barriers passed so far.
     pub barriers: u32,
     /// The last barrier passed.
-    pub barrier: Option<u32>,
+    pub barrier: Option<InstId>,
     /// The steps passed: the barriers in front of each, and its stride.
     pub strides: Vec<(u32, u64)>,
 }
@@ -26,10 +26,10 @@ impl Walk {
     pub(super) fn pass(
         &mut self,
         flow: &Flow<'_, '_>,
-        at: u32,
-        line: &dyn Fn(u32) -> u32,
+        at: InstId,
+        line: &dyn Fn(InstId) -> u32,
     ) -> Result<(), Obstacle> {
-        let inst = &flow.insts[at as usize];
+        let inst = &flow.insts[at];
         match effect(inst) {
             Effect::Pure => {
                 let value = number(inst, &self.known);

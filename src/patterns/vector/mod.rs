@@ -5,6 +5,7 @@ mod plan;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
 use super::pattern::Pattern;
+use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;
@@ -41,7 +42,7 @@ impl Pattern for Vector {
         }
         let free = finder.free_loads(trace, |group| group.duplicates);
         for found in finder.legality.adjacent(trace, &free) {
-            let members: Vec<u32> = found.members.iter().map(|load| load.inst).collect();
+            let members: Vec<InstId> = found.members.iter().map(|load| load.inst).collect();
             if !finder.has_room(members.len()) {
                 continue;
             }
@@ -71,7 +72,7 @@ impl Pattern for Vector {
 }
 
 impl Shape for VectorGroup {
-    fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = places.line_of_other(self.members[0].inst, inst);
         report.guards = Some(self.multiples.iter().map(alignment).collect());
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::cfg::Inst;
+use crate::cfg::{Inst, InstId, InstRange};
 use crate::emulate::{definitions, mentions};
 use crate::patterns::packed::Packed;
 use crate::patterns::text::without_type;
@@ -49,8 +49,8 @@ pub(super) fn plan(
 
 impl Planner<'_, '_, '_, '_> {
     fn vector(&mut self, group: &VectorGroup) -> VectorLoad {
-        let first = &self.flow.insts[group.members[0].inst as usize];
-        let mut moves: BTreeMap<u32, String> = BTreeMap::new();
+        let first = &self.flow.insts[group.members[0].inst];
+        let mut moves: BTreeMap<InstId, String> = BTreeMap::new();
         let mut registers: Vec<String> = group
             .elements
             .iter()
@@ -86,7 +86,7 @@ impl Planner<'_, '_, '_, '_> {
             Some(first) => format!("{code}\n\t{first}"),
             None => code,
         };
-        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let span = |inst: InstId| self.flow.insts[inst].ast.span.range();
         let others = group.members[1..]
             .iter()
             .map(|load| (span(load.inst), moves.remove(&load.inst).unwrap_or_default()))
@@ -101,16 +101,16 @@ impl Planner<'_, '_, '_, '_> {
         &mut self,
         group: &VectorGroup,
         element: &Element,
-        inst: u32,
-        moves: &mut BTreeMap<u32, String>,
+        inst: InstId,
+        moves: &mut BTreeMap<InstId, String>,
     ) -> String {
         let first = group.members[0].inst;
-        let between = &self.flow.insts[first as usize + 1..(inst as usize).max(first as usize + 1)];
+        let between = &self.flow.insts[first.next()..inst.max(first.next())];
         let used = |inst: &Inst<'_, '_>| {
             mentions(inst).contains(&element.register)
                 || definitions(inst).contains(&element.register)
         };
-        let fills = |(other, _): &&(Element, u32)| other.register == element.register;
+        let fills = |(other, _): &&(Element, InstId)| other.register == element.register;
         let alone = group.elements.iter().filter(fills).count() == 1;
         let free = alone && (inst == first || !between.iter().any(used));
         let name = self.name(element.register);
@@ -119,7 +119,7 @@ impl Planner<'_, '_, '_, '_> {
         }
         let bits = element.register_bits;
         let fresh = self.plan.fresh.bits(bits);
-        let guard = self.guard(self.flow.insts[inst as usize].guard);
+        let guard = self.guard(self.flow.insts[inst].guard);
         let text = moves.entry(inst).or_default();
         if !text.is_empty() {
             text.push_str("\n\t");
@@ -134,8 +134,8 @@ impl Planner<'_, '_, '_, '_> {
 fn versions(
     planner: &Planner<'_, '_, '_, '_>,
     groups: &[&VectorGroup],
-) -> Vec<(Range<u32>, Vec<Multiple>)> {
-    let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
+) -> Vec<(InstRange, Vec<Multiple>)> {
+    let mut ranges: Vec<(InstRange, Vec<Multiple>)> = Vec::new();
     let strongest = strongest(groups);
     let tested: Vec<_> = groups.iter().filter(|group| !group.multiples.is_empty()).collect();
     if tested.is_empty() {
@@ -147,11 +147,11 @@ fn versions(
         let last = group.members.last().map_or(first, |load| load.inst);
         let multiples = group.multiples.iter().map(&strongest);
         match ranges.last_mut() {
-            Some((range, known)) if side_effect_free.between(range.end - 1, first) => {
-                range.end = range.end.max(last + 1);
+            Some((range, known)) if side_effect_free.between(range.end.before(), first) => {
+                range.end = range.end.max(last.next());
                 known.extend(multiples);
             }
-            _ => ranges.push((first..last + 1, multiples.collect())),
+            _ => ranges.push((first.to(last.next()), multiples.collect())),
         }
     }
     for (_, multiples) in &mut ranges {

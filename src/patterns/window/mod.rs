@@ -8,6 +8,7 @@ mod taps;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Shape, alignment, shapes};
 use super::pattern::Pattern;
+use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
@@ -55,7 +56,7 @@ impl Pattern for Window {
 }
 
 impl Shape for StencilGroup {
-    fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+    fn account(&self, inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let tap = self.taps.iter().find(|tap| tap.load.inst == inst);
         report.source_line = places.line_of_other(self.start().load.inst, inst);
         let mut distances = tap.iter().flat_map(|tap| tap.values.iter().map(|v| v.distance));
@@ -79,7 +80,7 @@ fn broad(
     let (options, flow, limits) = (finder.options, finder.legality.flow(), limits(finder));
     let wanted = |broad: &StencilShape, narrow: &[StencilShape]| {
         let first = &broad.taps[0].load;
-        let form = &flow.insts[first.inst as usize].ast.form;
+        let form = &flow.insts[first.inst].ast.form;
         let request = Request {
             stride: Some(broad.stride),
             bytes: (first.bytes / first.elements.len() as i64) as u32,
@@ -133,7 +134,7 @@ fn weigh(
 }
 
 fn take_one(finder: &mut Finder<'_, '_, '_, '_>, row: &StencilGroup, weighed: Weighed) {
-    let members: Vec<u32> = row.taps.iter().map(|tap| tap.load.inst).collect();
+    let members: Vec<InstId> = row.taps.iter().map(|tap| tap.load.inst).collect();
     // Each tap has a share of the row's cost.
     let paid = match finder.is_weighed() {
         false => Ok(None),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::emit;
 use super::taps::{Beyond, Window, WindowTap, WindowValue};
+use crate::cfg::InstId;
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
 use crate::reuse::{Cell, Element, StencilGroup, Value};
@@ -18,7 +19,7 @@ impl Part for Windows {
         self.0.iter().any(|window| window.linear_lanes)
     }
 
-    fn needs_order(&self, place: u32) -> bool {
+    fn needs_order(&self, place: InstId) -> bool {
         self.0.iter().any(|window| window.place == place && window.needs_order())
     }
 
@@ -59,7 +60,7 @@ pub(super) fn plan(
 /// A row's code, and the addresses that have to be global for it.
 fn window(planner: &Planner<'_, '_, '_, '_>, row: &StencilGroup) -> (Window, Vec<(String, i64)>) {
     let first = &row.taps[0].load;
-    let inst = &planner.flow.insts[first.inst as usize];
+    let inst = &planner.flow.insts[first.inst];
     let (kind, ty) = (without_type(inst.ast.opcode.text), first.elements[0].ty);
     let opcode = |cells: usize| match cells {
         1 => format!("{kind}{ty}"),
@@ -99,7 +100,7 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &StencilGroup) -> (Window, Vec
         distance: value.distance,
     };
     let taps = row.taps.iter().map(|tap| WindowTap {
-        span: planner.flow.insts[tap.load.inst as usize].ast.span.range(),
+        span: planner.flow.insts[tap.load.inst].ast.span.range(),
         values: tap.values.iter().zip(&tap.load.elements).map(value).collect(),
     });
     let window = Window {

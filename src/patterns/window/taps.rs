@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::cfg::InstId;
+
 /// The loads of a row and the code in the place of its taps.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
@@ -16,7 +18,7 @@ pub(super) struct Window {
     /// The taps in program order; the loads stand in the place of the first.
     pub taps: Vec<WindowTap>,
     /// The [place](crate::rewrite::WarpTest::place) of their test.
-    pub place: u32,
+    pub place: InstId,
     /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
     /// Whether it is memory that nobody writes.

@@ -5,7 +5,7 @@
 //! small values of all symbols, for which no index wraps around.
 
 use super::super::eligible::Load;
-use crate::cfg::{Flow, LoopId};
+use crate::cfg::{Flow, InstId, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
 
@@ -34,10 +34,10 @@ type Evaluated = (TermId, Vec<u64>);
 pub(super) struct Later {
     id: LoopId,
     /// For each source its instruction, its address, and the values of that in all rounds.
-    sources: Vec<(u32, Evaluated)>,
+    sources: Vec<(InstId, Evaluated)>,
     /// For each load its instruction, and its address 1, 2, ... iterations later with its values; nothing where
     /// the address depends on more than the iteration, or does not depend on it.
-    loads: Vec<(u32, Vec<Evaluated>)>,
+    loads: Vec<(InstId, Vec<Evaluated>)>,
 }
 
 impl Later {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::cfg::{BlockId, Flow, LoopId};
+use crate::cfg::{BlockId, Flow, InstId, LoopId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::StateSpace;
 
@@ -10,11 +10,11 @@ use crate::ptx::StateSpace;
 pub(super) struct CarryingLoop {
     pub id: LoopId,
     /// The last instruction in front of the loop.
-    pub entry: u32,
+    pub entry: InstId,
     /// Whether the loop is entered by going on behind it.
     pub falls_in: bool,
     /// The branches back, none of which is executed twice in an iteration, nor two of them.
-    pub latches: SmallVec<[u32; 1]>,
+    pub latches: SmallVec<[InstId; 1]>,
     /// Their blocks.
     pub latch_blocks: Vec<BlockId>,
     /// The blocks from which lanes leave the loop or go back to its header.
@@ -65,7 +65,7 @@ pub(super) fn carrying_loop(
     let mut changes_memory = false;
     let mut untraced = 0_usize;
     for &block in &blocks {
-        for inst in &flow.insts[flow.block(block).instructions()] {
+        for inst in &flow.insts[flow.block(block).instructions().range()] {
             match effect(inst) {
                 // They may end the lane, or wait for ever.
                 Effect::Call | Effect::Opaque => return None,
@@ -96,7 +96,7 @@ pub(super) fn carrying_loop(
     }
     changes_memory |= untraced > 0;
     let runs_through = !flow.loops.loops.iter().any(|other| other.parent == Some(id));
-    let (entry, id) = (from.end - 1, id);
+    let (entry, id) = (from.end.before(), id);
     Some(CarryingLoop {
         id,
         entry,
@@ -113,14 +113,14 @@ pub(super) fn carrying_loop(
 
 /// The branch at the end of a block that goes back to the header, if what stands in front of it is executed
 /// once in an iteration that ends there and in no other.
-fn latch(flow: &Flow<'_, '_>, id: LoopId, block: BlockId, alone: bool) -> Option<u32> {
+fn latch(flow: &Flow<'_, '_>, id: LoopId, block: BlockId, alone: bool) -> Option<InstId> {
     // In an inner loop it would be executed again and again.
     let once = flow.loops.innermost(block) == Some(id);
     let header = flow.loops.get(id).header;
     let goes_on = |to: BlockId| to != header && flow.loops.contains(id, to);
     let ends = alone || !flow.block(block).successors.iter().any(|edge| goes_on(edge.to));
-    let last = flow.block(block).end.checked_sub(1)?;
-    let inst = &flow.insts[last as usize];
+    let last = flow.block(block).instructions().next_back()?;
+    let inst = &flow.insts[last];
     let goes_back = !inst.targets.is_empty() && effect(inst) == Effect::Control;
     (once && ends && goes_back).then_some(last)
 }

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use super::eligible::{Element, Load};
 use super::legality::Legality;
 use super::pieces::pieces;
-use crate::cfg::{BlockId, Flow};
+use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::KernelTrace;
 use addresses::Later;
 use carrying_loop::{CarryingLoop, carrying_loop};
@@ -40,18 +40,18 @@ pub struct LoopCarriedReuse {
     /// The load.
     pub load: Load,
     /// The instruction of the load whose value of an iteration before it is.
-    pub source: u32,
+    pub source: InstId,
     /// Distance in iterations: 1 to [`MAX_ITERATIONS`].
     pub distance: u32,
     /// For each element of the load the element of the source load that stands for it.
     pub pieces: Vec<(Element, Element)>,
     /// The last instruction in front of the loop.
-    pub entry: u32,
+    pub entry: InstId,
     /// Whether the loop is entered by going on behind that instruction: what stands in front of the loop goes
     /// there. Otherwise it is a branch to the loop, and that goes in front of it.
     pub falls_in: bool,
     /// The branches back to the loop's header, in front of each of which values are passed on.
-    pub latches: SmallVec<[u32; 1]>,
+    pub latches: SmallVec<[InstId; 1]>,
     /// What the first iterations do.
     pub start: Start,
     /// Which stores of the loop must be apart from what both read; then every iteration performs the load

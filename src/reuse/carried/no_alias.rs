@@ -9,7 +9,7 @@ use super::super::eligible::Load;
 use super::addresses::{iterations_later, keeps};
 use super::carrying_loop::CarryingLoop;
 use super::slice::{Slice, Slicer};
-use crate::cfg::Flow;
+use crate::cfg::{Flow, InstId};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
 
@@ -35,7 +35,7 @@ pub struct Pair {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The step whose result is the base of the address; none: the register that the instruction names.
     pub base: Option<usize>,
     /// Distance in bytes.

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::super::steps::carries;
 use super::carrying_loop::CarryingLoop;
-use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Flow, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 
 /// The maximum number of instructions that are copied for one address, or for the two of a test.
@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 16;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The instruction.
-    pub inst: u32,
+    pub inst: InstId,
     /// The iteration, from 0.
     pub iteration: u32,
     /// The registers that it reads and the steps that give their values; none: the registers themselves.
@@ -52,8 +52,8 @@ pub enum Tested {
 }
 
 /// The register that is the base of a load's or store's address.
-pub(in crate::reuse) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<RegisterId> {
-    flow.insts[inst as usize].args.iter().find_map(|arg| match arg {
+pub(in crate::reuse) fn address_base(flow: &Flow<'_, '_>, inst: InstId) -> Option<RegisterId> {
+    flow.insts[inst].args.iter().find_map(|arg| match arg {
         Arg::Memory { base: Base::Register(register), rest, .. } if rest.is_empty() => {
             Some(*register)
         }
@@ -66,7 +66,7 @@ pub(super) struct Slicer<'r, 'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     carrying_loop: &'r CarryingLoop,
     /// By register, the instructions of the loop that write it.
-    writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>>,
+    writers: FxHashMap<RegisterId, SmallVec<[InstId; 2]>>,
 }
 
 /// The steps found so far for one purpose.
@@ -74,18 +74,18 @@ pub(super) struct Slicer<'r, 'a, 'm, 's> {
 struct Found {
     steps: Slice,
     /// By instruction and iteration.
-    known: FxHashMap<(u32, u32), usize>,
+    known: FxHashMap<(InstId, u32), usize>,
     /// Steps begun.
     begun: usize,
 }
 
 impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     pub(super) fn new(flow: &'a Flow<'m, 's>, carrying_loop: &'r CarryingLoop) -> Self {
-        let mut writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>> = FxHashMap::default();
+        let mut writers: FxHashMap<RegisterId, SmallVec<[InstId; 2]>> = FxHashMap::default();
         for &block in &carrying_loop.blocks {
             for at in flow.block(block).instructions() {
                 for register in definitions(&flow.insts[at]) {
-                    writers.entry(register).or_default().push(at as u32);
+                    writers.entry(register).or_default().push(at);
                 }
             }
         }
@@ -96,7 +96,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     pub(super) fn address(
         &self,
         trace: &KernelTrace,
-        inst: u32,
+        inst: InstId,
         iteration: u32,
     ) -> Option<(Slice, Option<usize>)> {
         let mut found = Found::default();
@@ -109,8 +109,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     pub(super) fn same_address(
         &self,
         trace: &KernelTrace,
-        (load, iteration): (u32, u32),
-        source: u32,
+        (load, iteration): (InstId, u32),
+        source: InstId,
     ) -> Option<SameAddress> {
         let mut found = Found::default();
         let a = self.value(trace, &mut found, (self.wide_base(load)?, load, iteration))?;
@@ -123,15 +123,15 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     pub(super) fn same_address_later(
         &self,
         trace: &KernelTrace,
-        (load, distance): (u32, u32),
-        source: u32,
+        (load, distance): (InstId, u32),
+        source: InstId,
     ) -> Option<SameAddress> {
         // What registers hold at the end of an iteration is what the next one finds.
         self.wide_base(load)?;
         let (slice, load) = self.address(trace, load, distance - 1)?;
         let base = self.wide_base(source)?;
         // (A copy would be made behind the source.)
-        let kept = !definitions(&self.flow.insts[source as usize]).contains(&base);
+        let kept = !definitions(&self.flow.insts[source]).contains(&base);
         kept.then_some(SameAddress { slice, load, source: Tested::Always(base) })
     }
 
@@ -140,7 +140,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     pub(super) fn bases(
         &self,
         trace: &KernelTrace,
-        places: impl Iterator<Item = (u32, u32)>,
+        places: impl Iterator<Item = (InstId, u32)>,
     ) -> Option<(Slice, Vec<Option<usize>>)> {
         let mut found = Found::default();
         let mut bases = Vec::new();
@@ -151,7 +151,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     }
 
     /// The base of an instruction's address, where it is a register of 64 bits.
-    fn wide_base(&self, inst: u32) -> Option<RegisterId> {
+    fn wide_base(&self, inst: InstId) -> Option<RegisterId> {
         let base = address_base(self.flow, inst)?;
         (self.flow.registers[base].ty.bits() == 64).then_some(base)
     }
@@ -162,7 +162,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         &self,
         trace: &KernelTrace,
         found: &mut Found,
-        (register, reader, iteration): (RegisterId, u32, u32),
+        (register, reader, iteration): (RegisterId, InstId, u32),
     ) -> Option<Option<usize>> {
         trace.arena.charge(2);
         // A copy stands in front of the loop, or at each of its latches.
@@ -196,7 +196,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         &self,
         trace: &KernelTrace,
         found: &mut Found,
-        inst: u32,
+        inst: InstId,
         iteration: u32,
     ) -> Option<usize> {
         if let Some(&known) = found.known.get(&(inst, iteration)) {
@@ -206,7 +206,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         if found.begun > MAX_STEPS {
             return None;
         }
-        let here = &self.flow.insts[inst as usize];
+        let here = &self.flow.insts[inst];
         let simple = effect(here) == Effect::Pure
             && here.guard.is_none()
             && matches!(here.args.first(), Some(Arg::Register(_)))
@@ -235,20 +235,19 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         Some(number)
     }
 
-    fn block_of(&self, at: u32) -> Option<BlockId> {
-        let holds =
-            |&&block: &&BlockId| self.flow.block(block).instructions().contains(&(at as usize));
+    fn block_of(&self, at: InstId) -> Option<BlockId> {
+        let holds = |&&block: &&BlockId| self.flow.block(block).instructions().contains(&at);
         self.carrying_loop.blocks.iter().find(holds).copied()
     }
 
     /// Whether an instruction belongs to the loop and to no inner one.
-    fn is_of_loop(&self, at: u32) -> bool {
+    fn is_of_loop(&self, at: InstId) -> bool {
         let innermost = |block| self.flow.loops.innermost(block);
         self.block_of(at).is_some_and(|block| innermost(block) == Some(self.carrying_loop.id))
     }
 
     /// Whether an instruction is executed in every iteration that is followed by another one.
-    fn always_runs(&self, at: u32) -> bool {
+    fn always_runs(&self, at: InstId) -> bool {
         let latches = &self.carrying_loop.latch_blocks;
         self.block_of(at).is_some_and(|block| {
             latches.iter().all(|&latch| self.flow.dominators.dominates(block, latch))
@@ -256,7 +255,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     }
 
     /// Whether, within an iteration, a writer only runs when a reader has.
-    fn comes_behind(&self, reader: u32, writer: u32) -> bool {
+    fn comes_behind(&self, reader: InstId, writer: InstId) -> bool {
         match (self.block_of(reader), self.block_of(writer)) {
             (Some(a), Some(b)) if a == b => reader <= writer,
             (Some(a), Some(b)) => self.flow.dominators.dominates(a, b),
@@ -265,7 +264,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     }
 
     /// Whether a writer has run, in the same iteration, whenever a reader does.
-    fn comes_before(&self, writer: u32, reader: u32) -> bool {
+    fn comes_before(&self, writer: InstId, reader: InstId) -> bool {
         match (self.block_of(writer), self.block_of(reader)) {
             (Some(a), Some(b)) if a == b => writer < reader,
             (Some(a), Some(b)) => self.flow.dominators.dominates(a, b),

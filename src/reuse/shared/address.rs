@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ArrayAccess, Placement, SharedArray};
-use crate::cfg::{BlockId, Flow, RegisterId};
+use crate::cfg::{BlockId, Flow, InstId, RegisterId};
 use crate::emulate::definitions;
 
 /// The new address of an access.
@@ -15,7 +15,7 @@ pub enum Made {
     /// access itself, or one before it in the block), some of its bits turned, and bytes added.
     Shared {
         /// The first access with that register.
-        from: u32,
+        from: InstId,
         /// Bits that are turned.
         turned: u64,
         /// Bytes added.
@@ -28,8 +28,8 @@ pub enum Made {
 /// The new address of each access to an array.
 pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> Vec<Made> {
     // For each register its number of writes so far in the block, and with it the first access.
-    let mut firsts: BTreeMap<(RegisterId, BlockId, usize), u32> = BTreeMap::new();
-    let blocks: BTreeMap<u32, BlockId> =
+    let mut firsts: BTreeMap<(RegisterId, BlockId, usize), InstId> = BTreeMap::new();
+    let blocks: BTreeMap<InstId, BlockId> =
         array.accesses.iter().map(|access| (access.inst, block_of(flow, access.inst))).collect();
     array
         .accesses
@@ -45,7 +45,7 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
                 (_, Some(register), Some((turned, added))) => {
                     let block = blocks[&access.inst];
                     let first = flow.block(block).instructions().start;
-                    let writes = flow.insts[first..access.inst as usize]
+                    let writes = flow.insts[first..access.inst]
                         .iter()
                         .filter(|inst| definitions(inst).contains(&register))
                         .count();
@@ -59,8 +59,8 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
 }
 
 /// The block of an instruction by its index; that of the entry if no way leads to it.
-fn block_of(flow: &Flow<'_, '_>, inst: u32) -> BlockId {
-    let within = |block: &BlockId| flow.block(*block).instructions().contains(&(inst as usize));
+fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> BlockId {
+    let within = |block: &BlockId| flow.block(*block).instructions().contains(&inst);
     flow.block_ids().find(within).unwrap_or(BlockId(0))
 }
 

@@ -1,6 +1,6 @@
 //! An array in shared memory with its accesses.
 
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 use crate::expr::TermId;
 use crate::reuse::refusal::Refusal;
 use crate::reuse::restriction::Restriction;
@@ -8,8 +8,8 @@ use crate::reuse::restriction::Restriction;
 /// An access to an array, in the lanes of some warps.
 #[derive(Clone, Debug)]
 pub struct ArrayAccess {
-    /// Index of the instruction.
-    pub inst: u32,
+    /// The instruction.
+    pub inst: InstId,
     /// Bytes that each lane accesses.
     pub bytes: u32,
     /// How many loops are around it.

@@ -5,7 +5,7 @@
 //! layout is chosen, and never whether one is right.
 
 use super::array::{ArrayAccess, SharedArray};
-use crate::cfg::{Arg, Base, Flow, RegisterId};
+use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
@@ -30,9 +30,9 @@ pub(super) fn access(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
     array: &SharedArray,
-    inst: u32,
+    inst: InstId,
 ) -> Result<ArrayAccess, Refusal> {
-    let ast = flow.insts[inst as usize].ast;
+    let ast = flow.insts[inst].ast;
     let line = source.line(ast.span.start);
     let unknown = Refusal::ArrayUnknown(line);
     let found = trace.accesses.iter().find(|access| access.inst == inst).cloned();
@@ -45,8 +45,7 @@ pub(super) fn access(
     let whole = bytes.is_power_of_two() && u64::from(bytes) <= array.align;
     let (Some(offset), true) = (offset(trace, array, &found), whole) else { return Err(unknown) };
     let place = usize::from(found.effect == Effect::Load);
-    let Some(Arg::Memory { base, offset: displacement, .. }) =
-        flow.insts[inst as usize].args.get(place)
+    let Some(Arg::Memory { base, offset: displacement, .. }) = flow.insts[inst].args.get(place)
     else {
         return Err(unknown);
     };

@@ -3,7 +3,7 @@
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::array::SharedArray;
-use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::Opcode;
 use crate::ptx::StateSpace;
@@ -22,7 +22,7 @@ const BODY: u32 = 1;
 /// What happens to the arrays of a function.
 pub(super) struct Uses {
     /// For each array its accesses by instruction, in order, or why they are not all that happens to it.
-    pub found: Vec<Result<Vec<u32>, Refusal>>,
+    pub found: Vec<Result<Vec<InstId>, Refusal>>,
     /// The first instruction, with its line, that takes the address of one for anything but the address of an access.
     pub told: Option<(String, u32)>,
 }
@@ -37,11 +37,11 @@ pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArr
     }
     let from = uses.sources(flow);
     let line = |inst: &Inst<'_, '_>| source.line(inst.ast.span.start);
-    for (at, inst) in flow.insts.iter().enumerate() {
-        uses.look_at(&from, at as u32, inst, line(inst));
+    for (at, inst) in flow.insts.iter_enumerated() {
+        uses.look_at(&from, at, inst, line(inst));
     }
     for block in flow.block_ids() {
-        let last = &flow.insts[flow.block(block).instructions().end - 1];
+        let last = &flow.insts[flow.block(block).instructions().end.before()];
         for edge in &flow.block(block).successors {
             if let EdgeCondition::Predicate(register, _) = edge.condition {
                 uses.tell(from[register], last, line(last));
@@ -54,7 +54,7 @@ pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArr
 
 struct Search<'a> {
     arrays: &'a [SharedArray],
-    found: Vec<Result<Vec<u32>, Refusal>>,
+    found: Vec<Result<Vec<InstId>, Refusal>>,
     told: Option<(String, u32)>,
 }
 
@@ -132,7 +132,7 @@ impl Search<'_> {
     fn look_at(
         &mut self,
         from: &TiSlice<RegisterId, From>,
-        at: u32,
+        at: InstId,
         inst: &Inst<'_, '_>,
         line: u32,
     ) {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::uniform::{Leaf, each};
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::{Function, FunctionKind, ScalarType, StateSpace};
 use crate::verify::program::{Belief, Role, belief, results, role};
@@ -33,20 +33,20 @@ pub(super) struct Definitions<'p, 'm, 's> {
     flow: &'p Flow<'m, 's>,
     is_kernel: bool,
     /// By register, the instructions that may write it.
-    all: TiVec<RegisterId, Vec<u32>>,
-    block_of: Vec<Option<BlockId>>,
+    all: TiVec<RegisterId, Vec<InstId>>,
+    block_of: TiVec<InstId, Option<BlockId>>,
 }
 
 impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     /// Collects the definitions of a function.
     pub(super) fn of(flow: &'p Flow<'m, 's>, function: &Function<'_>) -> Self {
         let mut all = ti_vec![Vec::new(); flow.registers.len()];
-        let mut block_of = vec![None; flow.insts.len()];
+        let mut block_of = ti_vec![None; flow.insts.len()];
         for block in flow.block_ids() {
             for at in flow.block(block).instructions() {
                 block_of[at] = Some(block);
                 for register in results(&flow.insts[at]) {
-                    all[register].push(at as u32);
+                    all[register].push(at);
                 }
             }
         }
@@ -55,32 +55,32 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
 
     /// The definition of a register that reaches an instruction, if it is known which one does: the last one of the same
     /// block, or the only one of all, which is executed on every way.
-    pub(super) fn reaching(&self, register: RegisterId, reader: u32) -> Option<u32> {
-        let other = self.block_of[reader as usize]?;
+    pub(super) fn reaching(&self, register: RegisterId, reader: InstId) -> Option<InstId> {
+        let other = self.block_of[reader]?;
         let first = self.flow.block(other).first;
-        let mut before = (first..reader).rev();
-        let near = before.find(|at| results(&self.flow.insts[*at as usize]).contains(&register));
+        let mut before = first.to(reader).rev();
+        let near = before.find(|at| results(&self.flow.insts[*at]).contains(&register));
         let at = match (near, &self.all[register][..]) {
             (Some(at), _) => at,
             (None, [at]) => {
-                let own = self.block_of[*at as usize]?;
+                let own = self.block_of[*at]?;
                 let above = own != other && self.flow.dominators.dominates(own, other);
                 above.then_some(*at)?
             }
             _ => return None,
         };
-        self.flow.insts[at as usize].guard.is_none().then_some(at)
+        self.flow.insts[at].guard.is_none().then_some(at)
     }
 
     /// The instruction that computes what a register holds in front of an instruction, if that is the same for a
     /// thread at all times: made of the thread's number, parameters and constants.
-    pub(super) fn invariant(&self, register: RegisterId, reader: u32) -> Option<u32> {
+    pub(super) fn invariant(&self, register: RegisterId, reader: InstId) -> Option<InstId> {
         let at = self.reaching(register, reader)?;
         self.is_invariant(at, &mut FxHashSet::default()).then_some(at)
     }
 
-    fn is_invariant(&self, at: u32, open: &mut FxHashSet<u32>) -> bool {
-        let inst = &self.flow.insts[at as usize];
+    fn is_invariant(&self, at: InstId, open: &mut FxHashSet<InstId>) -> bool {
+        let inst = &self.flow.insts[at];
         match role(inst) {
             Role::Pure => {}
             Role::Load => return self.is_parameter(inst),
@@ -118,7 +118,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     pub(super) fn known(
         &self,
         function: &Function<'_>,
-        (block, start): (BlockId, u32),
+        (block, start): (BlockId, InstId),
         predicate: RegisterId,
     ) -> Known {
         let extents = [(1, u64::from(MOST_THREADS)); 3];
@@ -131,7 +131,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         } else if let Some(most) = function.most_threads() {
             found.extents.iter_mut().for_each(|extent| extent.1 = extent.1.min(most));
         }
-        let last = self.flow.block(block).end - 1;
+        let last = self.flow.block(block).end.before();
         self.follow(block, (predicate, last, true), 0, &mut found);
         let [x, y, z] = found.extents;
         Known {
@@ -147,13 +147,13 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     fn follow(
         &self,
         block: BlockId,
-        (predicate, reader, here): (RegisterId, u32, bool),
+        (predicate, reader, here): (RegisterId, InstId, bool),
         depth: u32,
         found: &mut Facts,
     ) {
         let Some(at) = self.reaching(predicate, reader).filter(|_| depth < 16) else { return };
-        let here = here && self.block_of[at as usize] == Some(block);
-        let inst = &self.flow.insts[at as usize];
+        let here = here && self.block_of[at] == Some(block);
+        let inst = &self.flow.insts[at];
         let deeper = |arg: &Arg<'_>, found: &mut Facts| {
             if let Arg::Register(register) = arg {
                 self.follow(block, (*register, at, here), depth + 1, found);
@@ -183,11 +183,11 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     fn compared(
         &self,
         block: BlockId,
-        (at, here): (u32, bool),
+        (at, here): (InstId, bool),
         (name, a, b): (Qualifier, &Arg<'_>, &Arg<'_>),
         found: &mut Facts,
     ) {
-        let form = &self.flow.insts[at as usize].ast.form;
+        let form = &self.flow.insts[at].ast.form;
         let (Some(ty), Arg::Constant(value)) = (form.first_type(), b) else { return };
         let Some(value) = value.as_integer().and_then(|value| u64::try_from(value).ok()) else {
             return;
@@ -200,9 +200,8 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
                 if let Some(axis) = self.extent(*register, at) {
                     found.extent(axis, name, value);
                 }
-                let mut behind = found.start.min(at)..self.flow.block(block).end;
-                let written =
-                    behind.any(|at| results(&self.flow.insts[at as usize]).contains(register));
+                let mut behind = found.start.min(at).to(self.flow.block(block).end);
+                let written = behind.any(|at| results(&self.flow.insts[at]).contains(register));
                 let is_whole = self.flow.registers[*register].ty.bits() == 32;
                 if name == Qualifier::Eq && here && !written && is_whole {
                     found.constants.push((*register, value));
@@ -213,9 +212,9 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     }
 
     /// The dimension whose number of threads a register holds in front of an instruction.
-    fn extent(&self, register: RegisterId, reader: u32) -> Option<Axis> {
+    fn extent(&self, register: RegisterId, reader: InstId) -> Option<Axis> {
         let at = self.reaching(register, reader)?;
-        let inst = &self.flow.insts[at as usize];
+        let inst = &self.flow.insts[at];
         let is_word = inst.ast.form.first_type().is_some_and(|ty| ty.bits() == 32)
             && self.flow.registers[register].ty.bits() == 32;
         match (inst.ast.form.opcode, &inst.args[..]) {
@@ -229,7 +228,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
 /// The facts found so far.
 struct Facts {
     /// The facts about registers hold from this instruction on.
-    start: u32,
+    start: InstId,
     /// The least and the largest extent of a thread block in each dimension.
     extents: [(u64, u64); 3],
     constants: Vec<(RegisterId, u64)>,

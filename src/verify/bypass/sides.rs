@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::threads::{Block, Place, is_barrier, is_shuffle};
 use super::uniform::{Uniform, live_into};
 use super::values::{Unknown, Values};
-use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId, reached};
+use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId, reached};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::ptx::{Function, FunctionKind, Module, StateSpace};
@@ -25,7 +25,7 @@ const MAX_ENDS: usize = 8;
 /// A branch that may be left out.
 pub(super) struct Bypass {
     /// The branch.
-    pub branch: u32,
+    pub branch: InstId,
     /// Whether the side that stays is the one to which it jumps.
     pub jumps: bool,
     /// The blocks that only the other side leads to.
@@ -75,8 +75,8 @@ pub(super) fn bypass<'s>(
     let subject = Subject { function, module, flow, definitions, behind, uniform, live };
     std::iter::once(first).chain(branches).find_map(|(block, (register, side, kept, unused))| {
         subject.is_bypass(block, register, (side, kept)).then(|| {
-            let branch = flow.block(block).end - 1;
-            let target = flow.insts[branch as usize].targets.first().copied();
+            let branch = flow.block(block).end.before();
+            let target = flow.insts[branch].targets.first().copied();
             Bypass { branch, jumps: target == Some(flow.block(kept).first), unused }
         })
     })
@@ -139,12 +139,12 @@ impl Subject<'_, '_, '_> {
         (side, kept): (BlockId, BlockId),
     ) -> bool {
         let flow = self.flow;
-        let last = &flow.insts[flow.block(branch).end as usize - 1];
+        let last = &flow.insts[flow.block(branch).end.before()];
         let is_branch = last.ast.form.opcode == Opcode::Bra;
         let together = self.uniform.all_pass(branch) && !self.uniform.varies(predicate);
         let insts = flow.block(branch).instructions();
         let noticed = insts.clone().rev().find(|at| !is_quiet(&flow.insts[*at]));
-        let start = noticed.map_or(insts.start, |at| at + 1) as u32;
+        let start = noticed.map_or(insts.start, InstId::next);
         let known = self.definitions.known(self.function, (branch, start), predicate);
         if !is_branch
             || !together

@@ -74,7 +74,7 @@ fn shuffles(source: &SourceFile, function: &Function<'_>) -> Option<usize> {
 /// The text with a branch that always goes the one way, and blanks for what only the other way leads to.
 fn left_out(source: &SourceFile, flow: &Flow<'_, '_>, bypass: &Bypass) -> String {
     let mut text = Blanked::new(source);
-    let branch = flow.insts[bypass.branch as usize].ast;
+    let branch = flow.insts[bypass.branch].ast;
     let end = if bypass.jumps { branch.opcode.span.start } else { branch.span.end };
     text.blank(branch.span.start, end);
     for block in &bypass.unused {
@@ -116,7 +116,7 @@ fn without_remains(source: &SourceFile, original: &str, names: &[&str]) -> Optio
         let read: FxHashSet<RegisterId> = flow.insts.iter().flat_map(reads).collect();
         let is_new = |name: &str| !original.contains(name);
         let mut kept: Vec<&Inst<'_, '_>> = Vec::new();
-        for (at, inst) in (0..).zip(&flow.insts) {
+        for (at, inst) in flow.insts.iter_enumerated() {
             let written = results(inst);
             let is_unread = role(inst) == Role::Pure
                 && !written.is_empty()
@@ -125,7 +125,7 @@ fn without_remains(source: &SourceFile, original: &str, names: &[&str]) -> Optio
                 });
             let is_next = inst.ast.form.opcode == Opcode::Bra
                 && inst.guard.is_none()
-                && inst.targets[..] == [at + 1]
+                && inst.targets[..] == [at.next()]
                 && matches!(inst.ast.operands.first(), Some(Operand::Name(label)) if is_new(label.text));
             if is_unread || is_next {
                 text.blank(inst.ast.span.start, inst.ast.span.end);

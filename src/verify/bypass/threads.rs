@@ -12,7 +12,7 @@ use super::memory::{Access, Memory};
 use super::operation::{Thread, address, compute, operand};
 use super::uniform::Uniform;
 use super::values::{Unknown, Values};
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
@@ -31,7 +31,7 @@ pub(super) struct Place<'p, 'm, 's> {
     /// The block that the branch ends.
     pub branch: BlockId,
     /// The instruction of that block from which on threads are evaluated: nothing behind it is noticed by others.
-    pub start: u32,
+    pub start: InstId,
     /// The block where both sides have met.
     pub end: BlockId,
     /// The successor that the branch has where it is left out.
@@ -42,9 +42,9 @@ pub(super) struct Place<'p, 'm, 's> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
     /// In front of an instruction of a block.
-    Running(BlockId, u32),
+    Running(BlockId, InstId),
     /// At a barrier or shuffle.
-    Waiting(BlockId, u32),
+    Waiting(BlockId, InstId),
     /// Where both sides have met.
     Done,
 }
@@ -67,7 +67,7 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
     /// The largest number of a thread that has executed a shuffle.
     pub last_shuffling: Option<u32>,
     /// By register, the instruction that computes it if its value never changes.
-    origins: FxHashMap<RegisterId, Option<u32>>,
+    origins: FxHashMap<RegisterId, Option<InstId>>,
     steps: u64,
 }
 
@@ -112,7 +112,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         Lane { block: self, thread }.read(register)
     }
 
-    fn step(&mut self, thread: u32, block: BlockId, at: u32) -> Option<()> {
+    fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return None;
@@ -121,8 +121,8 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         if at == flow.block(block).end {
             return self.leave(thread, block);
         }
-        let inst = &flow.insts[at as usize];
-        let next = At::Running(block, at + 1);
+        let inst = &flow.insts[at];
+        let next = At::Running(block, at.next());
         let (role, opcode) = (role(inst), inst.ast.form.opcode);
         if role == Role::Branch {
             self.at[thread as usize] = next;
@@ -201,9 +201,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             let first = warp * WARP_SIZE as usize;
             let lanes = first..(first + WARP_SIZE as usize).min(self.at.len());
             let waits = |at: &At| match at {
-                At::Waiting(block, inst) if is_shuffle(&flow.insts[*inst as usize]) => {
-                    Some((*block, *inst))
-                }
+                At::Waiting(block, inst) if is_shuffle(&flow.insts[*inst]) => Some((*block, *inst)),
                 _ => None,
             };
             let Some((block, at)) = self.at[lanes.clone()].iter().find_map(waits) else { continue };
@@ -214,7 +212,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                 return None;
             }
             self.exchange(first as u32, at)?;
-            lanes.for_each(|lane| self.at[lane] = At::Running(block, at + 1));
+            lanes.for_each(|lane| self.at[lane] = At::Running(block, at.next()));
             self.last_shuffling = self.last_shuffling.max(Some(first as u32 + WARP_SIZE - 1));
             any = true;
         }
@@ -222,8 +220,8 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
     }
 
     /// `shfl.sync.mode.b32 d[|p], a, b, c, -1` in one warp (PTX ISA, "shfl.sync").
-    fn exchange(&mut self, first: u32, at: u32) -> Option<()> {
-        let inst = &self.place.flow.insts[at as usize];
+    fn exchange(&mut self, first: u32, at: InstId) -> Option<()> {
+        let inst = &self.place.flow.insts[at];
         let [to, value, offset, clamp, Arg::Constant(mask)] = &inst.args[..] else { return None };
         if mask.as_integer()? as u32 != u32::MAX {
             return None;
@@ -276,7 +274,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             return None;
         }
         let At::Waiting(block, at) = first else { return Some(false) };
-        self.at.iter_mut().for_each(|thread| *thread = At::Running(block, at + 1));
+        self.at.iter_mut().for_each(|thread| *thread = At::Running(block, at.next()));
         self.passed.iter_mut().for_each(Vec::clear);
         self.memory.barrier();
         self.barriers += 1;
@@ -315,7 +313,7 @@ struct Lane<'l, 'b, 'p, 'm, 's> {
 
 impl Lane<'_, '_, '_, '_, '_> {
     /// What an instruction reads of the parameters into a register.
-    fn parameter(&mut self, register: RegisterId, at: u32) -> Option<TermId> {
+    fn parameter(&mut self, register: RegisterId, at: InstId) -> Option<TermId> {
         let width = self.width(register)?;
         Some(self.block.values.unknown(Unknown::Parameter(at), width))
     }
@@ -407,13 +405,13 @@ impl Lane<'_, '_, '_, '_, '_> {
 /// A thread in front of an instruction that it has executed before the branch.
 struct Past<'q, 'l, 'b, 'p, 'm, 's> {
     lane: &'q mut Lane<'l, 'b, 'p, 'm, 's>,
-    reader: u32,
+    reader: InstId,
 }
 
 impl Past<'_, '_, '_, '_, '_, '_> {
     /// The invariant value that an instruction has written into a register.
-    fn made(&mut self, register: RegisterId, at: u32) -> Option<TermId> {
-        let inst = &self.lane.block.place.flow.insts[at as usize];
+    fn made(&mut self, register: RegisterId, at: InstId) -> Option<TermId> {
+        let inst = &self.lane.block.place.flow.insts[at];
         if role(inst) == Role::Load {
             return self.lane.parameter(register, at);
         }

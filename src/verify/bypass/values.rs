@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::cfg::RegisterId;
+use crate::cfg::{InstId, RegisterId};
 use crate::expr::{Arena, Functions, SymbolId, TermId};
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ pub(super) enum Unknown {
     /// What a register holds at the branch: the same in all threads, or in one thread.
     Register(RegisterId, Option<u32>),
     /// What an instruction reads of the kernel's parameters.
-    Parameter(u32),
+    Parameter(InstId),
     /// A special register with one value for the thread block.
     Special(String),
     /// The address of a variable in 32 bits, by its name with its scope.

@@ -13,7 +13,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
-use crate::cfg::{Arg, Inst, LoopId, RegisterId};
+use crate::cfg::{Arg, Inst, InstId, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, SymbolId, TermId};
 use crate::isa::Opcode;
 use crate::verify::record::{
@@ -160,15 +160,15 @@ fn is_own(terms: &Terms, loop_value: &LoopValue) -> bool {
 /// The values that the original's instructions of a loop compute, each once.
 fn values(comparison: &Comparison<'_, '_>, id: LoopId) -> Vec<TermId> {
     let original = comparison.original;
-    let of_loop = |inst: u32| {
+    let of_loop = |inst: InstId| {
         let loops = &original.flow.loops;
         (0..original.flow.blocks.len() as u32).map(crate::cfg::BlockId).any(|block| {
             loops.innermost(block) == Some(id)
-                && original.flow.block(block).instructions().contains(&(inst as usize))
+                && original.flow.block(block).instructions().contains(&inst)
         })
     };
     let definitions = comparison.before.definitions.iter();
-    let mut values: Vec<(u32, TermId)> = definitions
+    let mut values: Vec<(InstId, TermId)> = definitions
         .filter(|((inst, _), _)| of_loop(*inst))
         .map(|((inst, _), value)| (*inst, *value))
         .collect();
@@ -180,11 +180,11 @@ fn values(comparison: &Comparison<'_, '_>, id: LoopId) -> Vec<TermId> {
 /// The original's stores in a loop: what a load of the loop delivers may be that of an iteration before.
 fn stores_of(comparison: &Comparison<'_, '_>, id: LoopId) -> FxHashMap<TermId, StoreRecord> {
     let original = comparison.original;
-    let of_loop: FxHashSet<u32> = original
+    let of_loop: FxHashSet<InstId> = original
         .flow
         .block_ids()
         .filter(|&block| original.flow.loops.nested(original.loop_of(block), id))
-        .flat_map(|block| original.flow.block(block).instructions().map(|inst| inst as u32))
+        .flat_map(|block| original.flow.block(block).instructions())
         .collect();
     comparison.terms.arena.charge(of_loop.len() as u64);
     let all = comparison.warp.prover.stores.iter();

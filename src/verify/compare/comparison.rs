@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cfg::{BlockId, LoopId};
+use crate::cfg::{BlockId, InstId, LoopId};
 use crate::expr::TermId;
 use crate::verify::oracle::Warp;
 use crate::verify::program::split::Split;
@@ -45,7 +45,7 @@ pub(super) struct Comparison<'c, 's> {
     pub seen: Vec<(usize, Seen)>,
     /// Loads of the rewritten program whose bytes are all read in the original, and whose address is not shown to be
     /// aligned.
-    pub misaligned: FxHashSet<u32>,
+    pub misaligned: FxHashSet<InstId>,
 }
 
 impl<'c, 's> Comparison<'c, 's> {
@@ -122,14 +122,14 @@ impl<'c, 's> Comparison<'c, 's> {
         by_lane.terms.of(&mut self.terms.arena, lane, number, term)
     }
 
-    pub(super) fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
+    pub(super) fn unknown(&mut self, inst: InstId, original: Option<InstId>, reason: String) {
         self.problem(reason, Both { original, rewritten: Some(inst) }, None);
     }
 
     pub(super) fn problem(
         &mut self,
         reason: String,
-        insts: Both<Option<u32>>,
+        insts: Both<Option<InstId>>,
         found: Option<Found>,
     ) {
         let (counterexample, seen) = found.map(|found| (found.counterexample, found.seen)).unzip();

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
-use crate::cfg::{BlockId, EdgeCondition};
+use crate::cfg::{BlockId, EdgeCondition, InstId};
 use crate::isa::Opcode;
 use crate::verify::program::{Program, depends_on_convergence, same_divergence};
 use crate::verify::proof::Proof;
@@ -16,17 +16,17 @@ impl Comparison<'_, '_> {
     /// flow has to be the same, block by block, with the same branches under the same conditions.
     pub(super) fn convergence(&mut self) {
         let sensitive = |program: &Program<'_, '_>, event: &Event| {
-            depends_on_convergence(&program.flow.insts[event.inst as usize])
+            depends_on_convergence(&program.flow.insts[event.inst])
         };
         // Instructions whose results count as the same. One that the rewritten program leaves out is
         // not missed.
         let mut pairs = Vec::new();
-        let mut numbers: FxHashMap<u32, &Event> = FxHashMap::default();
+        let mut numbers: FxHashMap<InstId, &Event> = FxHashMap::default();
         for event in &self.before.events {
             numbers.entry(event.inst).or_insert(event);
         }
         for event in self.after.events.iter().filter(|event| sensitive(self.rewritten, event)) {
-            let matched = self.alignment.matched[event.inst as usize];
+            let matched = self.alignment.matched[event.inst];
             let partner = matched.and_then(|matched| numbers.get(&matched));
             pairs.extend(partner.map(|&partner| (partner, event)));
         }
@@ -80,7 +80,7 @@ impl Comparison<'_, '_> {
             else {
                 continue;
             };
-            let inst = self.rewritten.flow.block(block).end - 1;
+            let inst = self.rewritten.flow.block(block).end.before();
             let pair = (self.before.branches[partner], self.after.branches[block]);
             if pair.0 != pair.1 {
                 self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());

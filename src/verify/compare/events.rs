@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
 use super::loops::numbered;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::verify::program::split::{Split, are_versions};
@@ -17,7 +17,7 @@ impl Comparison<'_, '_> {
     /// Matches the events of the two programs with each other.
     pub(super) fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
-        let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut numbers: FxHashMap<InstId, usize> = FxHashMap::default();
         for (index, event) in self.before.events.iter().enumerate() {
             numbers.entry(event.inst).or_insert(index);
         }
@@ -26,7 +26,7 @@ impl Comparison<'_, '_> {
             .events
             .iter()
             .map(|event| {
-                let inst = self.alignment.matched[event.inst as usize]?;
+                let inst = self.alignment.matched[event.inst]?;
                 let index = *numbers.get(&inst)?;
                 std::mem::take(&mut open[index]).then_some(index)
             })
@@ -39,7 +39,7 @@ impl Comparison<'_, '_> {
             let is_whole = |split: &Split| split.copies.is_empty() && split.has(event.inst, false);
             *open &= !splits.iter().any(is_whole);
         }
-        let exchanged = |inst: u32| {
+        let exchanged = |inst: InstId| {
             self.warp.exchanges.iter().any(|one| one.stores.contains(&inst))
                 || splits.iter().any(|split| split.has(inst, true))
         };
@@ -118,10 +118,8 @@ impl Comparison<'_, '_> {
     }
 
     fn event(&mut self, before: &Event, after: &Event) {
-        let (old, new) = (
-            &self.original.flow.insts[before.inst as usize],
-            &self.rewritten.flow.insts[after.inst as usize],
-        );
+        let (old, new) =
+            (&self.original.flow.insts[before.inst], &self.rewritten.flow.insts[after.inst]);
         let words = |text: &str| text.split_whitespace().collect::<String>();
         let places = (self.original.loop_of(before.block), self.rewritten.loop_of(after.block));
         if words(old.ast.opcode.text) != words(new.ast.opcode.text)
@@ -189,8 +187,8 @@ impl Comparison<'_, '_> {
     fn only_one(&mut self, event: &Event, in_rewritten: bool) {
         let program = if in_rewritten { "the rewritten" } else { "the original" };
         let inst = match in_rewritten {
-            true => &self.rewritten.flow.insts[event.inst as usize],
-            false => &self.original.flow.insts[event.inst as usize],
+            true => &self.rewritten.flow.insts[event.inst],
+            false => &self.original.flow.insts[event.inst],
         };
         let opcode = inst.ast.opcode.text.to_owned();
         let harmless = [

@@ -3,7 +3,7 @@
 //! loads in the original, since the bytes are read there and the address is aligned there.
 
 use super::comparison::Comparison;
-use crate::cfg::{Inst, LoopId};
+use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{Arena, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
@@ -191,19 +191,19 @@ impl Comparison<'_, '_> {
     /// whole warp waits before and behind it, and nothing in between writes.
     fn is_ordered(&self, load: &Load) -> bool {
         let insts = &self.rewritten.flow.insts;
-        if read_only(&insts[load.inst as usize]) {
+        if read_only(&insts[load.inst]) {
             return true;
         }
-        let waits = |at: &u32| self.warp.ordered.contains(&(load.block, *at));
-        let changes_nothing = |at: &u32| {
-            let role = role(&insts[*at as usize]);
+        let waits = |at: &InstId| self.warp.ordered.contains(&(load.block, *at));
+        let changes_nothing = |at: &InstId| {
+            let role = role(&insts[*at]);
             matches!(role, Role::Pure | Role::Load | Role::Observe | Role::Collective)
         };
-        let side_effect_free = |at: &u32| changes_nothing(at) || waits(at);
+        let side_effect_free = |at: &InstId| changes_nothing(at) || waits(at);
         let instructions = self.rewritten.flow.block(load.block).instructions();
-        let (first, end) = (instructions.start as u32, instructions.end as u32);
-        let before = (first..load.inst).rev().take_while(side_effect_free).any(|at| waits(&at));
-        before && (load.inst + 1..end).take_while(side_effect_free).any(|at| waits(&at))
+        let (first, end) = (instructions.start, instructions.end);
+        let before = first.to(load.inst).rev().take_while(side_effect_free).any(|at| waits(&at));
+        before && load.inst.next().to(end).take_while(side_effect_free).any(|at| waits(&at))
     }
 
     /// Whether the text has no wait of the warp in front of a load or none behind it, though its order with what other
@@ -214,9 +214,9 @@ impl Comparison<'_, '_> {
             let form = &inst.ast.form;
             form.opcode == Opcode::Bar && form.has(Qualifier::Warp)
         };
-        let (before, behind) = insts.split_at(load.inst as usize);
+        let (before, behind) = insts.split_at(load.inst);
         let is_between = before.iter().any(waits) && behind.iter().any(waits);
-        !is_between && !read_only(&behind[0])
+        !is_between && !read_only(&insts[load.inst])
     }
 
     /// Whether, seen from the lane `own`, the lane `n` up performs a load of the original whenever `load` is

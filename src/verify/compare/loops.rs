@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
-use crate::cfg::{BlockId, LoopId};
+use crate::cfg::{BlockId, InstId, LoopId};
 use crate::expr::TermId;
 use crate::verify::proof::Proof;
 use crate::verify::record::{
@@ -16,7 +16,7 @@ use crate::verify::record::{
 struct BothLoops<'c> {
     id: LoopId,
     /// The first instruction of the rewritten program's header.
-    inst: u32,
+    inst: InstId,
     before: &'c LoopRecord,
     after: &'c LoopRecord,
     /// In front of the loop.

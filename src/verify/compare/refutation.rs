@@ -2,6 +2,7 @@
 //! shows the difference.
 
 use super::comparison::Comparison;
+use crate::cfg::InstId;
 use crate::ptx::Module;
 use crate::verify::oracle::Warp;
 use crate::verify::program::Both;
@@ -33,8 +34,8 @@ impl Comparison<'_, '_> {
     pub(super) fn check(
         &mut self,
         (proof, claim): (Proof, Claim),
-        inst: u32,
-        original: Option<u32>,
+        inst: InstId,
+        original: Option<InstId>,
         place: &Place,
         what: impl FnOnce() -> String,
     ) {

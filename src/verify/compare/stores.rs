@@ -48,9 +48,9 @@ impl Comparison<'_, '_> {
             true => (&self.rewritten.flow.insts, &self.original.flow.insts),
             false => (&self.original.flow.insts, &self.rewritten.flow.insts),
         };
-        let inst = &insts[split.vector as usize];
+        let inst = &insts[split.vector];
         let (element, space) = (element_bytes(inst), inst.ast.form.space());
-        let sizes = parts.iter().map(|part| element_bytes(&others[part.inst as usize]));
+        let sizes = parts.iter().map(|part| element_bytes(&others[part.inst]));
         // Elements may be words that hold several of the parts' elements.
         let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
         if least == 0 || least != most || !element.is_multiple_of(least) {
@@ -142,12 +142,12 @@ impl Comparison<'_, '_> {
     /// notice is between these, and what the lane itself loads is compared.)
     fn overwritten(&mut self, split: &Split, last: &Event, parts: &[&Event]) {
         let words = |text: &str| text.split_whitespace().collect::<String>();
-        let own = words(self.rewritten.flow.insts[last.inst as usize].ast.opcode.text);
+        let own = words(self.rewritten.flow.insts[last.inst].ast.opcode.text);
         let place = self.place(last.block);
         for (number, part) in (1..).zip(parts) {
             let events = (*part, last);
             let places = (self.original.loop_of(part.block), self.rewritten.loop_of(last.block));
-            let opcode = words(self.original.flow.insts[part.inst as usize].ast.opcode.text);
+            let opcode = words(self.original.flow.insts[part.inst].ast.opcode.text);
             if opcode != own || places.0 != places.1 || part.operands.len() != last.operands.len() {
                 return self.missing_part(split);
             }
@@ -214,14 +214,14 @@ impl Comparison<'_, '_> {
         let place = self.place(new.block);
         let proof = self.prove(&place, a, b, &[new.condition]);
         let same = proof == Proof::Equal;
-        let opcode = self.original.flow.insts[old.inst as usize].ast.opcode.text.to_owned();
+        let opcode = self.original.flow.insts[old.inst].ast.opcode.text.to_owned();
         let what = || format!("the value of `{opcode}`");
         self.check((proof, (a, b)), new.inst, Some(old.inst), &place, what);
         same
     }
 
     fn unlike(&mut self, what: &str, (old, new): (&Event, &Event)) {
-        let opcode = self.original.flow.insts[old.inst as usize].ast.opcode.text;
+        let opcode = self.original.flow.insts[old.inst].ast.opcode.text;
         let reason = format!("{what} of `{opcode}` was not shown to be equal");
         self.unknown(new.inst, Some(old.inst), reason);
     }

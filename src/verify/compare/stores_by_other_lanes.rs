@@ -10,6 +10,7 @@
 use rustc_hash::FxHashSet;
 
 use super::comparison::Comparison;
+use crate::cfg::InstId;
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::ptx::StateSpace;
@@ -52,7 +53,7 @@ impl Comparison<'_, '_> {
 
     fn exchange(&mut self, exchange: &WarpExchange) -> Result<(), &'static str> {
         let (before, after) = (self.before, self.after);
-        let of = |events: &'_ [Event], insts: &[u32]| -> Vec<usize> {
+        let of = |events: &'_ [Event], insts: &[InstId]| -> Vec<usize> {
             (0..events.len()).filter(|&at| insts.contains(&events[at].inst)).collect()
         };
         let stores = of(&after.events, &exchange.stores);
@@ -163,7 +164,7 @@ impl Comparison<'_, '_> {
     ) -> Result<(), &'static str> {
         let always = self.terms.arena.boolean(true);
         let around = self.rewritten.loop_of(exchange.block);
-        let space = self.original.flow.insts[event.inst as usize].ast.form.space();
+        let space = self.original.flow.insts[event.inst].ast.form.space();
         let is_global = self.terms.is_global(event.operands[0]);
         let lanes = WARP_SIZE as i32;
         let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();

@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::evaluate::evaluate;
-use crate::cfg::{LoopId, RegisterId};
+use crate::cfg::{InstId, LoopId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, within};
 use crate::verify::program::Program;
 use crate::verify::record::{Execution, HeaderRegister};
@@ -122,7 +122,7 @@ struct Colours<'c> {
     terms: &'c Terms,
     execution: &'c Execution,
     /// For each event's instruction its opcode, and its number among the events of that opcode.
-    events: FxHashMap<u32, u64>,
+    events: FxHashMap<InstId, u64>,
     of: FxHashMap<HeaderRegister, u64>,
 }
 
@@ -132,7 +132,7 @@ impl<'c> Colours<'c> {
         let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
         let mut events = FxHashMap::default();
         for event in &execution.events {
-            let opcode = program.flow.insts[event.inst as usize].ast.opcode.text;
+            let opcode = program.flow.insts[event.inst].ast.opcode.text;
             let number = numbers.entry(opcode).or_insert(0);
             *number += 1;
             events.entry(event.inst).or_insert(hash(&(opcode, *number)));
@@ -234,7 +234,7 @@ impl<'c> Colours<'c> {
     }
 
     fn symbol(&self, symbol: SymbolId) -> u64 {
-        let event = |inst: &u32| self.events.get(inst);
+        let event = |inst: &InstId| self.events.get(inst);
         match &self.terms.symbols.info(symbol).kind {
             Kind::Phi(_, id, register) => hash(&(
                 "carried",

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use typed_index_collections::ti_vec;
 
 use super::state::{Evaluation, Exit, Oracle};
-use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst};
+use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst, InstId};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::verify::program::{
@@ -42,7 +42,7 @@ pub(in crate::verify) fn evaluate<'a, 's>(
         carry: None,
         memory,
         block: BlockId(0),
-        at: 0,
+        at: InstId(0),
         out: Execution {
             path: ti_vec![None; blocks],
             branches: ti_vec![None; blocks],
@@ -94,7 +94,7 @@ impl<'s> Evaluation<'_, 's> {
         }
         for index in self.program.flow.block(block).instructions() {
             self.terms.arena.charge(1);
-            self.at = index as u32;
+            self.at = index;
             let inst = &self.program.flow.insts[index];
             self.execute(inst);
         }

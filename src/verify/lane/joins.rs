@@ -51,7 +51,7 @@ impl<'s> Evaluation<'_, 's> {
     /// programs.
     fn index_condition(&mut self, edge: &Edge) -> TermId {
         let block = self.program.flow.block(edge.from);
-        let last = &self.program.flow.insts[block.end as usize - 1];
+        let last = &self.program.flow.insts[block.end.before()];
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         // The index is read at the end of the block, where the state is that of the exit.
         let read = |register: RegisterId| match self.program.slots[register] {
@@ -63,7 +63,7 @@ impl<'s> Evaluation<'_, 's> {
         match last.args.first() {
             Some(Arg::Register(register)) => operands.extend(read(*register)),
             Some(other) => {
-                let (at, from) = (block.end - 1, edge.from);
+                let (at, from) = (block.end.before(), edge.from);
                 let here = (std::mem::replace(&mut self.at, at), self.block);
                 self.block = from;
                 operands.extend(self.operand(other, 64));

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-use crate::cfg::{Arg, BlockId, Inst, LoopId, RegisterId};
+use crate::cfg::{Arg, BlockId, Inst, InstId, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::verify::program::{Program, Slot, Window};
 use crate::verify::record::layouts::Layouts;
@@ -69,7 +69,7 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
     pub memory: Memory,
     pub block: BlockId,
     /// Index of the current instruction.
-    pub at: u32,
+    pub at: InstId,
     pub out: Execution,
     /// The values of the carried registers at the current instruction.
     pub state: Vec<TermId>,
@@ -118,10 +118,10 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The instruction of the original that the current one is matched with; in the original the
     /// current one itself.
-    pub(crate) fn matched(&self) -> Option<u32> {
+    pub(crate) fn matched(&self) -> Option<InstId> {
         match self.reference {
             None => Some(self.at),
-            Some(reference) => reference.matched[self.at as usize],
+            Some(reference) => reference.matched[self.at],
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn together(
         }
         // Lanes may pass a call or a barrier one by one.
         let before = flow.block(edge.from);
-        let last = before.instructions().last().map(|at| flow.insts[at].ast.form.opcode);
+        let last = before.instructions().next_back().map(|at| flow.insts[at].ast.form.opcode);
         if before.may_wait() || last == Some(Opcode::Call) {
             return false;
         }

@@ -7,7 +7,7 @@
 //! original's by construction, and needs no further proof.
 
 use super::warp::Warp;
-use crate::cfg::{Inst, LoopId, RegisterId};
+use crate::cfg::{Inst, InstId, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
 use crate::verify::lane::{Evaluation, Oracle, Results};
 use crate::verify::program::results;
@@ -33,7 +33,7 @@ impl<'s> Oracle<'s> for Warp<'_, 's> {
         let fits = |terms: &Terms, candidate: &TermId| {
             terms.arena.width(*candidate) == terms.arena.width(term)
         };
-        let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
+        let matched = here.reference.is_some_and(|r| r.matched[here.at].is_some());
         let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
         for &candidate in &candidates {
             // A value that was written again since is most likely not the one. For the lane's own values, loaded at
@@ -136,16 +136,16 @@ impl<'s> Warp<'_, 's> {
         &self,
         here: &Evaluation<'_, 's>,
         register: RegisterId,
-        (last, count): (Option<u32>, usize),
+        (last, count): (Option<InstId>, usize),
     ) -> Vec<TermId> {
         let Some(reference) = here.reference else { return Vec::new() };
         let key = &here.program.keys[register];
         let counterpart = reference.program.by_key.get(key);
         let written = counterpart.and_then(|other| self.written.get(other));
         let flow = &reference.program.flow;
-        let same_loop = |inst: u32| {
+        let same_loop = |inst: InstId| {
             flow.block_ids()
-                .find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+                .find(|id| flow.block(*id).instructions().contains(&inst))
                 .is_some_and(|block| reference.program.loop_of(block) == here.here())
         };
         let all = written.map_or(&[][..], Vec::as_slice);
@@ -178,7 +178,7 @@ fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
     let Some(reference) = here.reference else { return Vec::new() };
     let key = &here.program.keys[register];
     let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
-    let gap = reference.gaps[here.at as usize].clone();
+    let gap = reference.gaps[here.at].clone();
     gap.rev()
         .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
         .collect()
@@ -186,10 +186,10 @@ fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
 
 /// The last instruction of the original that is matched with one in front of the current one, and how often a register
 /// has been written since.
-fn written_since(here: &Evaluation<'_, '_>, register: RegisterId) -> (Option<u32>, usize) {
+fn written_since(here: &Evaluation<'_, '_>, register: RegisterId) -> (Option<InstId>, usize) {
     let Some(reference) = here.reference else { return (None, 0) };
     let mut count = 0;
-    for at in (0..here.at as usize).rev() {
+    for at in InstId(0).to(here.at).rev() {
         here.terms.arena.charge(1);
         if reference.matched[at].is_some() {
             return (reference.matched[at], count);

@@ -13,7 +13,7 @@ use smallvec::smallvec;
 use super::cross_lane::CrossLane;
 use super::together::together;
 use super::warp_exchange::{Opened, WarpExchange};
-use crate::cfg::{Arg, BlockId, Inst, RegisterId};
+use crate::cfg::{Arg, BlockId, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, TermId, to_signed};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Opcode, Qualifier, Special};
@@ -40,17 +40,17 @@ pub(in crate::verify) struct Warp<'r, 's> {
     /// All values of the original's registers.
     originals: FxHashSet<TermId>,
     /// The values that each of the original's registers gets, in order.
-    pub written: FxHashMap<RegisterId, Vec<(u32, TermId)>>,
+    pub written: FxHashMap<RegisterId, Vec<(InstId, TermId)>>,
     /// Blocks in which all lanes of a warp are known to be together.
     pub reconverged: Vec<Reconverged>,
     /// The blocks and instructions at which the rewritten program orders the memory of a whole warp.
-    pub ordered: Vec<(BlockId, u32)>,
+    pub ordered: Vec<(BlockId, InstId)>,
     /// The last of these barriers.
     pub opened: Option<Opened>,
     /// The stores of other lanes' values.
     pub exchanges: Vec<WarpExchange>,
     /// Instructions that were not understood, each with the reason.
-    pub hints: Vec<(u32, &'static str)>,
+    pub hints: Vec<(InstId, &'static str)>,
 }
 
 impl<'r, 's> Warp<'r, 's> {
@@ -58,10 +58,10 @@ impl<'r, 's> Warp<'r, 's> {
     pub(crate) fn new(
         lanes: Lanes<'r, 's>,
         prover: Prover,
-        definitions: &FxHashMap<(u32, RegisterId), TermId>,
+        definitions: &FxHashMap<(InstId, RegisterId), TermId>,
     ) -> Self {
         let originals = definitions.values().copied().collect();
-        let mut written: FxHashMap<RegisterId, Vec<(u32, TermId)>> = FxHashMap::default();
+        let mut written: FxHashMap<RegisterId, Vec<(InstId, TermId)>> = FxHashMap::default();
         // (In any order: each list is sorted afterwards.)
         definitions.iter().for_each(|(&(inst, register), &term)| {
             written.entry(register).or_default().push((inst, term));
@@ -135,8 +135,8 @@ impl<'s> Warp<'_, 's> {
         let [result @ Arg::Register(register), value, mask] = &inst.args[..] else { return None };
         let path = here.path()?;
         let reference = here.reference?;
-        let position = (0..here.at as usize).rev().find_map(|at| reference.matched[at]);
-        let place = (here.here(), position.unwrap_or(0));
+        let position = InstId(0).to(here.at).rev().find_map(|at| reference.matched[at]);
+        let place = (here.here(), position.unwrap_or_default());
         if !self.prover.exchanges.all_come(here.terms, path, place) {
             self.hints.push((here.at, "some lanes of a warp may not come here"));
             return None;

@@ -5,7 +5,7 @@
 //! the same version of memory of the one in front of the barriers. That they are the same stores is an
 //! assumption here; it is proved when both programs have been evaluated (`stores_by_other_lanes`).
 
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::expr::TermId;
 use crate::ptx::StateSpace;
 use crate::verify::lane::Evaluation;
@@ -17,7 +17,7 @@ use crate::verify::terms::{Kind, Origin, conditions};
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Opened {
     block: BlockId,
-    at: u32,
+    at: InstId,
     /// The versions of memory there, simplified by the path condition.
     memory: Memory,
 }
@@ -27,9 +27,9 @@ pub(in crate::verify) struct Opened {
 pub(in crate::verify) struct WarpExchange {
     /// The block of the rewritten program, and its stores.
     pub block: BlockId,
-    pub stores: Vec<u32>,
+    pub stores: Vec<InstId>,
     /// The original's stores.
-    pub replaced: Vec<u32>,
+    pub replaced: Vec<InstId>,
     /// For each of these, whether all that it stores is what memory held at the first barrier.
     pub current: Vec<bool>,
 }
@@ -53,22 +53,22 @@ impl Opened {
             return None;
         }
         let (program, reference) = (here.program, here.reference?);
-        let between = self.at + 1..here.at;
-        let is_own = |at: &u32| {
-            let inst = &program.flow.insts[*at as usize];
+        let between = self.at.next().to(here.at);
+        let is_own = |at: &InstId| {
+            let inst = &program.flow.insts[*at];
             let store = role(inst) == Role::Store
                 && inst.guard.is_none()
-                && reference.matched[*at as usize].is_none();
+                && reference.matched[*at].is_none();
             store || role(inst) == Role::Pure
         };
         if !between.clone().all(|at| is_own(&at)) {
             return None;
         }
-        let is_store = |at: &u32| role(&program.flow.insts[*at as usize]) == Role::Store;
-        let stores: Vec<u32> = between.filter(is_store).collect();
+        let is_store = |at: &InstId| role(&program.flow.insts[*at]) == Role::Store;
+        let stores: Vec<InstId> = between.filter(is_store).collect();
         let first = *stores.first()?;
-        let space = program.flow.insts[first as usize].ast.form.space();
-        let alike = |at: &u32| program.flow.insts[*at as usize].ast.form.space() == space;
+        let space = program.flow.insts[first].ast.form.space();
+        let alike = |at: &InstId| program.flow.insts[*at].ast.form.space() == space;
         if !matches!(space, StateSpace::Global | StateSpace::Generic) || !stores.iter().all(alike) {
             return None;
         }
@@ -81,7 +81,7 @@ impl Opened {
             .sum();
         let replaced = self.chain(here, bytes)?;
         let insts = &reference.program.flow.insts;
-        if !replaced.iter().all(|at| insts[*at as usize].ast.form.space() == space) {
+        if !replaced.iter().all(|at| insts[*at].ast.form.space() == space) {
             return None;
         }
         // As memory was where the lanes gave each other the values.
@@ -102,10 +102,10 @@ impl Opened {
 
     /// Consecutive stores of the original, of `bytes` bytes in all, that follow the memory behind this barrier and
     /// are performed wherever the barrier is reached.
-    fn chain(&self, here: &mut Evaluation<'_, '_>, bytes: u32) -> Option<Vec<u32>> {
+    fn chain(&self, here: &mut Evaluation<'_, '_>, bytes: u32) -> Option<Vec<InstId>> {
         let reference = here.reference?;
         let records = &reference.execution.stores;
-        let mut ends: Vec<(u32, TermId)> =
+        let mut ends: Vec<(InstId, TermId)> =
             records.iter().map(|(version, record)| (record.inst, *version)).collect();
         ends.sort_unstable();
         let path = here.path()?;
@@ -142,18 +142,18 @@ impl Opened {
 }
 
 /// The block of some stores, if all are of one block, unguarded, with nothing but loads and arithmetic between them.
-fn row(program: &Program<'_, '_>, chain: &[u32]) -> Option<BlockId> {
+fn row(program: &Program<'_, '_>, chain: &[InstId]) -> Option<BlockId> {
     let (first, last) = (*chain.first()?, *chain.last()?);
     let block = program.flow.block_ids().find(|id| {
         let instructions = program.flow.block(*id).instructions();
-        instructions.contains(&(first as usize)) && instructions.contains(&(last as usize))
+        instructions.contains(&first) && instructions.contains(&last)
     })?;
-    let side_effect_free = |at: u32| {
-        let inst = &program.flow.insts[at as usize];
+    let side_effect_free = |at: InstId| {
+        let inst = &program.flow.insts[at];
         match role(inst) {
             Role::Store => chain.contains(&at) && inst.guard.is_none(),
             role => matches!(role, Role::Pure | Role::Load),
         }
     };
-    (first..=last).all(side_effect_free).then_some(block)
+    first.to(last.next()).all(side_effect_free).then_some(block)
 }

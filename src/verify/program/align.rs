@@ -8,18 +8,20 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::difference::equal_runs;
 use super::instructions::{Role, role};
 use super::prepared::Program;
+use crate::cfg::{InstId, InstRange};
 
 /// Matched instructions of two programs.
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Alignment {
     /// For each instruction of the rewritten program, the one of the original.
-    pub matched: Vec<Option<u32>>,
+    pub matched: TiVec<InstId, Option<InstId>>,
     /// For each instruction of the rewritten program, the unmatched ones of the original around it.
-    pub gaps: Vec<Range<u32>>,
+    pub gaps: TiVec<InstId, InstRange>,
 }
 
 /// Matches two programs.
@@ -46,18 +48,27 @@ pub(in crate::verify) fn align(
             .collect()
     };
     let (a, b) = (number(original), number(rewritten));
-    let mut alignment = Alignment { matched: vec![None; b.len()], gaps: vec![0..0; b.len()] };
+    let mut alignment =
+        Alignment { matched: ti_vec![None; b.len()], gaps: ti_vec![InstRange::default(); b.len()] };
+    let range = |places: Range<usize>| InstId::from(places.start).to(InstId::from(places.end));
     let (mut old, mut new) = (0, 0);
     for (olds, news) in equal_runs(&a, &b) {
-        fill_gap(original, rewritten, old..olds.start, new..news.start, &mut alignment);
+        fill_gap(
+            original,
+            rewritten,
+            range(old..olds.start),
+            range(new..news.start),
+            &mut alignment,
+        );
         (old, new) = (olds.end, news.end);
         for (old, new) in olds.zip(news) {
-            alignment.matched[new] = Some(old as u32);
-            alignment.gaps[new] = old as u32..old as u32 + 1;
+            let (old, new) = (InstId::from(old), InstId::from(new));
+            alignment.matched[new] = Some(old);
+            alignment.gaps[new] = old.to(old.next());
         }
     }
-    fill_gap(original, rewritten, old..a.len(), new..b.len(), &mut alignment);
-    widen_gaps(&mut alignment, a.len() as u32);
+    fill_gap(original, rewritten, range(old..a.len()), range(new..b.len()), &mut alignment);
+    widen_gaps(&mut alignment, original.flow.insts.next_key());
     alignment
 }
 
@@ -73,38 +84,39 @@ pub(in crate::verify) fn by_events(
         let next = numbers.len() as u32;
         numbers.entry(opcode).or_insert(next);
     }
-    let number = |all: &[(u32, &str)]| -> Vec<u32> {
+    let number = |all: &[(InstId, &str)]| -> Vec<u32> {
         all.iter().map(|(_, opcode)| numbers[opcode]).collect()
     };
     let (a, b) = (number(&olds), number(&news));
     let count = rewritten.flow.insts.len();
-    let mut alignment = Alignment { matched: vec![None; count], gaps: vec![0..0; count] };
+    let mut alignment =
+        Alignment { matched: ti_vec![None; count], gaps: ti_vec![InstRange::default(); count] };
     for (from, to) in equal_runs(&a, &b) {
         for (old, new) in from.zip(to) {
             let (old, new) = (olds[old].0, news[new].0);
-            alignment.matched[new as usize] = Some(old);
-            alignment.gaps[new as usize] = old..old + 1;
+            alignment.matched[new] = Some(old);
+            alignment.gaps[new] = old.to(old.next());
         }
     }
     alignment
 }
 
 /// The instructions that are events, each with its opcode, in the order of the blocks.
-fn events<'s>(program: &Program<'_, 's>) -> Vec<(u32, &'s str)> {
+fn events<'s>(program: &Program<'_, 's>) -> Vec<(InstId, &'s str)> {
     let insts = &program.flow.insts;
     let of_blocks = program.flow.block_ids().flat_map(|id| program.flow.block(id).instructions());
     of_blocks
         .filter(|at| !matches!(role(&insts[*at]), Role::Pure | Role::Load | Role::Branch))
-        .map(|at| (at as u32, insts[at].ast.opcode.text))
+        .map(|at| (at, insts[at].ast.opcode.text))
         .collect()
 }
 
 /// Matches each instruction with the one in the same place.
 pub(in crate::verify) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
-    let places = 0..program.flow.insts.len() as u32;
+    let places = program.flow.insts.keys();
     Alignment {
         matched: places.clone().map(Some).collect(),
-        gaps: places.map(|at| at..at + 1).collect(),
+        gaps: places.map(|at| at.to(at.next())).collect(),
     }
 }
 
@@ -112,17 +124,17 @@ pub(in crate::verify) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
 fn fill_gap(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
-    olds: Range<usize>,
-    news: Range<usize>,
+    olds: InstRange,
+    news: InstRange,
     alignment: &mut Alignment,
 ) {
-    let is_event = |program: &Program<'_, '_>, at: usize| {
+    let is_event = |program: &Program<'_, '_>, at: InstId| {
         !matches!(role(&program.flow.insts[at]), Role::Pure | Role::Load | Role::Branch)
     };
-    fn opcode<'s>(program: &Program<'_, 's>, at: usize) -> &'s str {
+    fn opcode<'s>(program: &Program<'_, 's>, at: InstId) -> &'s str {
         program.flow.insts[at].ast.opcode.text
     }
-    let mut events: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    let mut events: FxHashMap<&str, Vec<InstId>> = FxHashMap::default();
     for old in olds.clone().filter(|&old| is_event(original, old)) {
         events.entry(opcode(original, old)).or_default().push(old);
     }
@@ -130,28 +142,28 @@ fn fill_gap(
     for new in news.filter(|&new| is_event(rewritten, new)) {
         let Some(same) = events.get(opcode(rewritten, new)) else { continue };
         if let Some(&old) = same.get(same.partition_point(|&old| old < next)) {
-            alignment.matched[new] = Some(old as u32);
-            next = old + 1;
+            alignment.matched[new] = Some(old);
+            next = old.next();
         }
     }
 }
 
 /// An unmatched instruction may replace everything between its matched neighbours, the
 /// neighbours included: the code that replaces a load may be before or behind it.
-fn widen_gaps(alignment: &mut Alignment, count: u32) {
-    let mut before = 0;
-    let mut firsts = Vec::with_capacity(alignment.matched.len());
+fn widen_gaps(alignment: &mut Alignment, end: InstId) {
+    let mut before = InstId(0);
+    let mut firsts: TiVec<InstId, InstId> = TiVec::with_capacity(alignment.matched.len());
     for matched in &alignment.matched {
         firsts.push(before);
         if let Some(old) = matched {
             before = *old;
         }
     }
-    let mut behind = count;
-    for new in (0..alignment.matched.len()).rev() {
+    let mut behind = end;
+    for new in alignment.matched.keys().rev() {
         match alignment.matched[new] {
-            Some(old) => behind = old + 1,
-            None => alignment.gaps[new] = firsts[new].min(behind)..behind,
+            Some(old) => behind = old.next(),
+            None => alignment.gaps[new] = firsts[new].min(behind).to(behind),
         }
     }
 }

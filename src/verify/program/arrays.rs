@@ -10,7 +10,7 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 use super::both::Both;
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
-use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
+use crate::cfg::{Arg, Base, EdgeCondition, Inst, InstId, RegisterId};
 use crate::isa::Opcode;
 use crate::isa::limits::MAX_STATIC_SHARED;
 use crate::ptx::{
@@ -29,7 +29,7 @@ pub(in crate::verify) struct Array {
 /// A plain load or store in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::verify) struct SharedAccess {
-    pub inst: u32,
+    pub inst: InstId,
     /// The array; `None` for a variable that is declared elsewhere.
     pub array: Option<usize>,
     /// Bytes that each lane accesses.
@@ -169,7 +169,7 @@ pub(in crate::verify) fn observed(
     let others = called
         .filter_map(|one| one.statements())
         .any(|all| declares(all) || uses_common(all, &common));
-    for (at, inst) in (0..).zip(&program.flow.insts) {
+    for (at, inst) in program.flow.insts.iter_enumerated() {
         let inside = |arg: &Arg<'_>| match arg {
             Arg::Symbol { .. } => others,
             Arg::Register(_) => true,
@@ -344,8 +344,8 @@ impl Arrays {
         let reached = vec![None; declared.len()];
         let mut arrays = Arrays { declared, accesses: Vec::new(), reached, told: None };
         let made = arrays.made(program);
-        for (at, inst) in program.flow.insts.iter().enumerate() {
-            arrays.look_at(program, &made, at as u32, inst);
+        for (at, inst) in program.flow.insts.iter_enumerated() {
+            arrays.look_at(program, &made, at, inst);
         }
         for block in program.flow.block_ids() {
             for edge in &program.flow.block(block).successors {
@@ -437,7 +437,7 @@ impl Arrays {
         &mut self,
         program: &Program<'_, '_>,
         made: &TiSlice<RegisterId, Made>,
-        at: u32,
+        at: InstId,
         inst: &Inst<'_, '_>,
     ) {
         let opcode = inst.ast.opcode.text;

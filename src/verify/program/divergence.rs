@@ -32,10 +32,8 @@ pub(in crate::verify) fn same_divergence(
     let mut all =
         original.flow.temporal_divergence.iter().filter(|other| other.of == apart.of).copied();
     let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
-    let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
+    let matched = alignment.matched[rewritten.flow.block(branch).end.before()]?;
     all.find(|other| {
-        other
-            .branch
-            .is_some_and(|block| original.flow.block(block).end.checked_sub(1) == Some(matched))
+        other.branch.is_some_and(|block| original.flow.block(block).end == matched.next())
     })
 }

@@ -8,7 +8,7 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
-use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, LoopId, RegisterId};
 use crate::expr::Arena;
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, StateSpace, Statement};
@@ -50,7 +50,7 @@ pub(in crate::verify) struct Program<'m, 's> {
     /// The names of the function's variables in shared memory, with the number of the scope in front.
     pub shared: FxHashSet<String>,
     /// `bar.warp.sync` instructions that are taken to change no memory.
-    own_barriers: FxHashSet<u32>,
+    own_barriers: FxHashSet<InstId>,
 }
 
 /// Adds the variables in shared memory that some statements declare, each with the number of its scope.
@@ -183,14 +183,14 @@ impl<'m, 's> Program<'m, 's> {
 
     /// Takes the `bar.warp.sync` instructions that only this program has, which `matched` says, to change no memory:
     /// those that turn out to do more than to order it are events without a partner in the end.
-    pub(crate) fn leave_out_own_barriers(&mut self, matched: &[Option<u32>]) {
-        let own = |at: &u32| {
-            let inst = &self.flow.insts[*at as usize];
+    pub(crate) fn leave_out_own_barriers(&mut self, matched: &TiSlice<InstId, Option<InstId>>) {
+        let own = |at: &InstId| {
+            let inst = &self.flow.insts[*at];
             let form = &inst.ast.form;
             let barrier = form.opcode == Opcode::Bar && form.has(Qualifier::Warp);
-            barrier && inst.guard.is_none() && matched[*at as usize].is_none()
+            barrier && inst.guard.is_none() && matched[*at].is_none()
         };
-        let found = (0..matched.len() as u32).filter(own).collect();
+        let found = matched.keys().filter(own).collect();
         let before = std::mem::replace(&mut self.own_barriers, found);
         if self.own_barriers != before {
             self.loops = changes(&self.flow, &self.slots, &self.own_barriers);
@@ -198,15 +198,15 @@ impl<'m, 's> Program<'m, 's> {
     }
 
     /// The line of an instruction in its file.
-    pub(crate) fn line(&self, inst: u32) -> u32 {
-        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    pub(crate) fn line(&self, inst: InstId) -> u32 {
+        self.source.line(self.flow.insts[inst].ast.span.start)
     }
 
     /// The opcode and the line of each instruction, for messages.
-    pub(crate) fn named_insts(&self) -> Vec<(String, u32)> {
+    pub(crate) fn named_insts(&self) -> TiVec<InstId, (String, u32)> {
         let opcode = |inst: &Inst<'_, '_>| inst.ast.opcode.text.split_whitespace().collect();
-        let insts = self.flow.insts.iter().enumerate();
-        insts.map(|(at, inst)| (opcode(inst), self.line(at as u32))).collect()
+        let insts = self.flow.insts.iter_enumerated();
+        insts.map(|(at, inst)| (opcode(inst), self.line(at))).collect()
     }
 
     /// An instruction's text with every run of blanks as one, without its guard predicate.
@@ -236,7 +236,7 @@ impl<'m, 's> Program<'m, 's> {
                 let inst = &self.flow.insts[index];
                 let carried = |r: &RegisterId| self.slots[*r] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
-                if !self.own_barriers.contains(&(index as u32)) {
+                if !self.own_barriers.contains(&index) {
                     changes.windows.extend(changed(inst));
                 }
             }
@@ -325,7 +325,7 @@ fn slots(flow: &Flow<'_, '_>) -> TiVec<RegisterId, Slot> {
     let mut written = ti_vec![0u32; count];
     let mut simple = ti_vec![true; count];
     // Block and instruction of the definition.
-    let mut at: TiVec<RegisterId, Option<(BlockId, usize)>> = ti_vec![None; count];
+    let mut at: TiVec<RegisterId, Option<(BlockId, InstId)>> = ti_vec![None; count];
     for block in flow.block_ids() {
         for index in flow.block(block).instructions() {
             let inst = &flow.insts[index];
@@ -336,7 +336,7 @@ fn slots(flow: &Flow<'_, '_>) -> TiVec<RegisterId, Slot> {
             }
         }
     }
-    let mut use_one = |register: RegisterId, block: BlockId, index: usize| {
+    let mut use_one = |register: RegisterId, block: BlockId, index: InstId| {
         let early = match at[register] {
             None => true,
             Some((defined, first)) if defined == block => first >= index,
@@ -374,7 +374,7 @@ fn slots(flow: &Flow<'_, '_>) -> TiVec<RegisterId, Slot> {
 fn changes(
     flow: &Flow<'_, '_>,
     slots: &TiSlice<RegisterId, Slot>,
-    own_barriers: &FxHashSet<u32>,
+    own_barriers: &FxHashSet<InstId>,
 ) -> TiVec<LoopId, Changes> {
     let mut all: TiVec<LoopId, Changes> =
         flow.loops.loops.iter().map(|_| Changes::default()).collect();
@@ -385,7 +385,7 @@ fn changes(
                 let inst = &flow.insts[index];
                 let carried = |register: &RegisterId| slots[*register] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
-                if !own_barriers.contains(&(index as u32)) {
+                if !own_barriers.contains(&index) {
                     changes.windows.extend(changed(inst));
                 }
             }

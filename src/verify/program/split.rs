@@ -9,11 +9,12 @@
 //! vector, in another block. Stores that stand unchanged in both of two such blocks are groups of one part each.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::align::Alignment;
 use super::instructions::{Role, role};
 use super::prepared::Program;
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, InstId};
 use crate::isa::{Modifier, Words};
 
 /// One vector store and the stores that it replaces.
@@ -21,12 +22,12 @@ use crate::isa::{Modifier, Words};
 pub(in crate::verify) struct Split {
     /// Whether the vector store is in the rewritten program.
     pub joined: bool,
-    pub vector: u32,
+    pub vector: InstId,
     /// The other program's stores with the elements, in the order of its text.
-    pub parts: Vec<u32>,
+    pub parts: Vec<InstId>,
     /// The rewritten program's own stores that are matched with the parts, if it has any: it performs either the
     /// vector or these.
-    pub copies: Vec<u32>,
+    pub copies: Vec<InstId>,
     /// Whether each part writes the same bytes as the next one: then `vector` stands for the last.
     pub overwritten: bool,
 }
@@ -34,14 +35,14 @@ pub(in crate::verify) struct Split {
 impl Split {
     /// The instruction of the rewritten program behind which memory is what it is behind the original's last
     /// store of the group, and that store.
-    pub(crate) fn ends(&self) -> Option<(u32, u32)> {
+    pub(crate) fn ends(&self) -> Option<(InstId, InstId)> {
         let last = *self.parts.last()?;
         Some(if self.joined { (self.vector, last) } else { (last, self.vector) })
     }
 
     /// Whether an instruction of the rewritten program, or of the original, belongs to the group. (Copies of the parts
     /// are compared with these as other events are.)
-    pub(crate) fn has(&self, inst: u32, of_rewritten: bool) -> bool {
+    pub(crate) fn has(&self, inst: InstId, of_rewritten: bool) -> bool {
         match of_rewritten == self.joined {
             true => inst == self.vector,
             false => self.parts.contains(&inst),
@@ -51,7 +52,7 @@ impl Split {
 
 /// An event in the order of the blocks: the instruction, its block, and its opcode's words.
 struct One<'s> {
-    inst: u32,
+    inst: InstId,
     block: BlockId,
     matched: bool,
     /// The kind of a store; `None` for other events.
@@ -70,7 +71,7 @@ struct Stored<'s> {
 }
 
 /// The events of a program; `matched` says of an instruction whether it has a partner.
-fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(u32) -> bool) -> Vec<One<'s>> {
+fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(InstId) -> bool) -> Vec<One<'s>> {
     let mut found = Vec::new();
     for block in program.flow.block_ids() {
         for at in program.flow.block(block).instructions() {
@@ -89,7 +90,7 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(u32) -> bool) -> Vec<O
                 let bits = inst.ast.form.types().last().map_or(0, |ty| ty.bits()) * elements;
                 Stored { words, is_vector: elements > 1, bits }
             });
-            found.push(One { inst: at as u32, block, matched: matched(at as u32), store });
+            found.push(One { inst: at, block, matched: matched(at), store });
         }
     }
     found
@@ -104,17 +105,17 @@ pub(in crate::verify) fn find(
     if original.irreducible || rewritten.irreducible {
         return Vec::new();
     }
-    let mut has_partner = vec![false; original.flow.insts.len()];
+    let mut has_partner: TiVec<InstId, bool> = ti_vec![false; original.flow.insts.len()];
     for &old in alignment.matched.iter().flatten() {
-        has_partner[old as usize] = true;
+        has_partner[old] = true;
     }
-    let old = events(original, |at| has_partner[at as usize]);
-    let new = events(rewritten, |at| alignment.matched[at as usize].is_some());
+    let old = events(original, |at| has_partner[at]);
+    let new = events(rewritten, |at| alignment.matched[at].is_some());
     let (mut new, mut old) = (new, old);
     let mut found = twice((original, &old), (rewritten, &new), alignment);
     unify(&found, &mut new, &mut old);
     found.extend(versions(rewritten, (&new, &old), alignment));
-    let settled: Vec<u32> = found.iter().flat_map(|split| split.parts.clone()).collect();
+    let settled: Vec<InstId> = found.iter().flat_map(|split| split.parts.clone()).collect();
     found.extend(overwritten((original, &old), (rewritten, &new), &settled, alignment));
     unify(&found, &mut new, &mut old);
     found.extend(groups(&new, &old, true));
@@ -140,7 +141,7 @@ fn twice(
     alignment: &mut Alignment,
 ) -> Vec<Split> {
     let text = |program: &Program<'_, '_>, one: &One<'_>| {
-        program.text(&program.flow.insts[one.inst as usize]).clone()
+        program.text(&program.flow.insts[one.inst]).clone()
     };
     let runs: Vec<&[One<'_>]> = new.chunk_by(|a, b| a.block == b.block).collect();
     let (mut found, mut next) = (Vec::new(), 0);
@@ -172,8 +173,8 @@ fn twice(
             for matched in &mut alignment.matched {
                 *matched = matched.filter(|other| *other != part.inst);
             }
-            alignment.matched[copy.inst as usize] = Some(part.inst);
-            alignment.gaps[copy.inst as usize] = part.inst..part.inst + 1;
+            alignment.matched[copy.inst] = Some(part.inst);
+            alignment.gaps[copy.inst] = part.inst.to(part.inst.next());
             found.push(Split {
                 joined: true,
                 vector: vector.inst,
@@ -193,8 +194,8 @@ fn versions(
     (new, old): (&[One<'_>], &[One<'_>]),
     alignment: &mut Alignment,
 ) -> Vec<Split> {
-    let mut partners: FxHashMap<u32, u32> = FxHashMap::default();
-    for (copy, part) in (0..).zip(&alignment.matched) {
+    let mut partners: FxHashMap<InstId, InstId> = FxHashMap::default();
+    for (copy, part) in alignment.matched.iter_enumerated() {
         partners.extend(part.map(|part| (part, copy)));
     }
     let (mut found, mut next) = (Vec::new(), 0);
@@ -212,11 +213,11 @@ fn versions(
         };
         let Some(from) = (next..old.len()).find(is_run) else { continue };
         next = from + copies.len();
-        let parts: Vec<u32> = old[from..next].iter().map(|one| one.inst).collect();
-        let copies: Vec<u32> = copies.iter().map(|one| one.inst).collect();
+        let parts: Vec<InstId> = old[from..next].iter().map(|one| one.inst).collect();
+        let copies: Vec<InstId> = copies.iter().map(|one| one.inst).collect();
         for (&part, &copy) in parts.iter().zip(&copies) {
-            alignment.matched[copy as usize] = Some(part);
-            alignment.gaps[copy as usize] = part..part + 1;
+            alignment.matched[copy] = Some(part);
+            alignment.gaps[copy] = part.to(part.next());
         }
         found.push(Split { joined: true, vector: vector.inst, parts, copies, overwritten: false });
     }
@@ -226,7 +227,7 @@ fn versions(
 /// A store as text: its opcode and address, and all of it.
 fn texts(program: &Program<'_, '_>, one: &One<'_>) -> Option<(String, String)> {
     one.store.as_ref()?;
-    let text = program.text(&program.flow.insts[one.inst as usize]);
+    let text = program.text(&program.flow.insts[one.inst]);
     let (address, _) = text.split_once(',')?;
     Some((address.to_owned(), text.clone()))
 }
@@ -247,7 +248,7 @@ fn same_bytes(program: &Program<'_, '_>, events: &[One<'_>]) -> usize {
 fn overwritten(
     (original, old): (&Program<'_, '_>, &[One<'_>]),
     (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
-    settled: &[u32],
+    settled: &[InstId],
     alignment: &mut Alignment,
 ) -> Vec<Split> {
     let (mut found, mut from, mut next): (Vec<Split>, usize, usize) = (Vec::new(), 0, 0);
@@ -281,7 +282,7 @@ fn overwritten(
         let alone = || {
             let last = run.last().map(|one| one.inst);
             let is_alone = |at: &usize| {
-                last.is_some() && alignment.matched[new[*at].inst as usize] == last && is_last(at)
+                last.is_some() && alignment.matched[new[*at].inst] == last && is_last(at)
             };
             let missing = |one: &One<'_>| !alignment.matched.contains(&Some(one.inst));
             let at = (0..new.len()).find(is_alone);
@@ -289,15 +290,15 @@ fn overwritten(
         };
         let Some((at, copies, end)) = version.or_else(alone) else { continue };
         next = end;
-        let parts: Vec<u32> = run.iter().map(|one| one.inst).collect();
+        let parts: Vec<InstId> = run.iter().map(|one| one.inst).collect();
         let copies = copies.map_or(&[][..], |copies| &new[copies..copies + count]);
-        let copies: Vec<u32> = copies.iter().map(|one| one.inst).collect();
+        let copies: Vec<InstId> = copies.iter().map(|one| one.inst).collect();
         for matched in &mut alignment.matched {
             *matched = matched.filter(|part| !parts.contains(part));
         }
         for (&part, &copy) in parts.iter().zip(&copies) {
-            alignment.matched[copy as usize] = Some(part);
-            alignment.gaps[copy as usize] = part..part + 1;
+            alignment.matched[copy] = Some(part);
+            alignment.gaps[copy] = part.to(part.next());
         }
         let vector = new[at].inst;
         found.push(Split { joined: true, vector, parts, copies, overwritten: true });

@@ -20,7 +20,7 @@ use super::normal_form::{
     as_bit, ballot, bit_of, combined, count, counted, exclusive, lattice_of, sum,
 };
 use super::way::{Direction, Way, is_of_all, lane_mask, source_lane, way};
-use crate::cfg::{Inst, LoopId};
+use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Special};
@@ -41,13 +41,13 @@ pub(in crate::verify) struct Exchanges {
     /// By the symbol of a result.
     known: FxHashMap<TermId, Way>,
     /// The instruction of the original that a symbol is a result of.
-    made_by: FxHashMap<TermId, u32>,
+    made_by: FxHashMap<TermId, InstId>,
     /// The instructions of the original whose results were taken apart in a claim that holds.
-    accounted: FxHashSet<u32>,
+    accounted: FxHashSet<InstId>,
     /// The instructions of the original, each with its condition and the loop around it.
-    original: Vec<(u32, TermId, Option<LoopId>)>,
+    original: Vec<(InstId, TermId, Option<LoopId>)>,
     /// The barriers of the original.
-    barriers: Vec<u32>,
+    barriers: Vec<InstId>,
     /// Terms without any such symbol.
     without: FxHashSet<TermId>,
     /// Whether lanes are consecutive in `%tid.x`, as a term.
@@ -88,7 +88,7 @@ impl Exchanges {
         let collectives = execution.events.iter().filter(|event| event.role == Role::Collective);
         let mut alone = None;
         for event in collectives {
-            let inst = &program.flow.insts[event.inst as usize];
+            let inst = &program.flow.insts[event.inst];
             if inst.guard.is_some() || !is_of_all(inst, &event.operands, terms) {
                 continue;
             }
@@ -145,12 +145,12 @@ impl Exchanges {
     }
 
     /// Whether an instruction of the original is one whose result others deliver: a claim that holds has it.
-    pub(crate) fn is_accounted_for(&self, inst: u32) -> bool {
+    pub(crate) fn is_accounted_for(&self, inst: InstId) -> bool {
         self.accounted.contains(&inst)
     }
 
     /// Whether an instruction of the original is one.
-    pub(crate) fn has(&self, inst: u32) -> bool {
+    pub(crate) fn has(&self, inst: InstId) -> bool {
         self.original.iter().any(|(known, ..)| *known == inst)
     }
 
@@ -161,9 +161,9 @@ impl Exchanges {
         &self,
         terms: &Terms,
         path: TermId,
-        (place, position): (Option<LoopId>, u32),
+        (place, position): (Option<LoopId>, InstId),
     ) -> bool {
-        let is_beyond = |inst: u32| {
+        let is_beyond = |inst: InstId| {
             let mut barriers = self.barriers.iter();
             barriers.any(|at| inst < *at && *at <= position || position < *at && *at < inst)
         };
@@ -225,7 +225,7 @@ impl Exchanges {
         (opaque, of_selections): (&Opaque, &FxHashMap<TermId, TermId>),
     ) -> Option<Vec<Lemma>> {
         let mut needed: Vec<Lemma> = Vec::new();
-        let mut looked_at: FxHashSet<u32> = FxHashSet::default();
+        let mut looked_at: FxHashSet<InstId> = FxHashSet::default();
         let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases = [true, false]
             .into_iter()

@@ -40,7 +40,7 @@ impl<'r, 's> Lanes<'r, 's> {
         let (relations, moved) = (FxHashMap::default(), FxHashMap::default());
         // An event that all threads of the block execute together is not one of them.
         let unordered = execution.events.iter().any(|event| {
-            let ast = program.flow.insts[event.inst as usize].ast;
+            let ast = program.flow.insts[event.inst].ast;
             let of_block = matches!(ast.form.opcode, Opcode::Bar | Opcode::Barrier)
                 && !ast.form.has(Qualifier::Warp)
                 && !ast.form.has(Qualifier::Red);

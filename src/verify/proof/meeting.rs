@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::cfg::{Inst, LoopId};
+use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::FunctionKind;
@@ -21,7 +21,7 @@ const MAX_COMPARED: usize = 512;
 
 /// An event at which lanes wait for each other.
 struct Wait {
-    inst: u32,
+    inst: InstId,
     around: Option<LoopId>,
     /// What leads to it, but for conditions that have one value for the warp.
     literals: Vec<TermId>,
@@ -32,7 +32,7 @@ pub(super) fn alone(
     program: &Program<'_, '_>,
     execution: &Execution,
     terms: &Terms,
-) -> FxHashSet<u32> {
+) -> FxHashSet<InstId> {
     // A function may be called by some lanes of a warp.
     let is_kernel = program.function.kind == FunctionKind::Entry;
     if !is_kernel {
@@ -40,7 +40,7 @@ pub(super) fn alone(
     }
     let waits = |wanted: &dyn Fn(&Inst<'_, '_>) -> bool| -> Vec<Wait> {
         let events = execution.events.iter();
-        let events = events.filter(|event| wanted(&program.flow.insts[event.inst as usize]));
+        let events = events.filter(|event| wanted(&program.flow.insts[event.inst]));
         let wait = |event: &Event| {
             let literals = conditions::conjuncts(&terms.arena, event.condition);
             let differs = |one: &TermId| !hardware::is_uniform(terms, *one, None, is_kernel);

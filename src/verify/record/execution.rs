@@ -5,9 +5,9 @@
 //! iteration is executed".
 
 use rustc_hash::FxHashMap;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiSlice, TiVec};
 
-use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::cfg::{BlockId, InstId, InstRange, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::ptx::StateSpace;
 use crate::verify::program::split::Split;
@@ -19,7 +19,7 @@ pub(in crate::verify) type Memory = [TermId; Window::ALL.len()];
 /// An event: an action of a lane that others can notice, so that both programs must have it alike.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Event {
-    pub inst: u32,
+    pub inst: InstId,
     pub block: BlockId,
     pub role: Role,
     /// The condition under which it happens, relative to the iteration.
@@ -32,7 +32,7 @@ pub(in crate::verify) struct Event {
 /// not.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Load {
-    pub inst: u32,
+    pub inst: InstId,
     pub block: BlockId,
     pub condition: TermId,
     pub space: StateSpace,
@@ -128,7 +128,7 @@ pub(in crate::verify) struct CutpointPath {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct StoreRecord {
     /// The instruction, in the program that made it.
-    pub inst: u32,
+    pub inst: InstId,
     pub before: TermId,
     pub address: TermId,
     pub bytes: u32,
@@ -149,7 +149,7 @@ pub(in crate::verify) struct Execution {
     /// The condition by which a block branches.
     pub branches: TiVec<BlockId, Option<TermId>>,
     /// For each definition of a register, by instruction and register, the value.
-    pub definitions: FxHashMap<(u32, RegisterId), TermId>,
+    pub definitions: FxHashMap<(InstId, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     /// The values of read-only loads, each with the loads that deliver it.
@@ -158,11 +158,11 @@ pub(in crate::verify) struct Execution {
     pub global: Vec<GlobalFact>,
     /// The addresses of plain loads and stores that name the shared space, by instruction, each as wide as its
     /// register.
-    pub shared: FxHashMap<u32, TermId>,
+    pub shared: FxHashMap<InstId, TermId>,
     /// The original's addresses that correspond to them, where the array has another layout.
-    pub stands_for: FxHashMap<u32, TermId>,
+    pub stands_for: FxHashMap<InstId, TermId>,
     /// The accesses that could not be shown to go where the layout says.
-    pub astray: Vec<u32>,
+    pub astray: Vec<InstId>,
     /// Whether there is a generic load; only for these it matters which addresses are global.
     pub generic: bool,
 }
@@ -174,10 +174,10 @@ pub(in crate::verify) struct Reference<'r, 's> {
     /// The original, prepared.
     pub program: &'r Program<'r, 's>,
     /// For each instruction of the rewritten program the original's that it is matched with.
-    pub matched: &'r [Option<u32>],
+    pub matched: &'r TiSlice<InstId, Option<InstId>>,
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
     /// original between the same neighbours, which it replaces.
-    pub gaps: &'r [std::ops::Range<u32>],
+    pub gaps: &'r TiSlice<InstId, InstRange>,
     /// Vector stores that replace several stores.
     pub splits: &'r [Split],
     /// For each register at a loop's header the original's that it is paired with; without them registers are

@@ -13,6 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
+use crate::cfg::InstId;
 use crate::expr::{TermId, Valuation};
 use crate::verify::program::arrays::{Array, Arrays, SharedAccess};
 use crate::verify::program::{Both, Program};
@@ -42,7 +43,7 @@ pub(in crate::verify) struct Paired {
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Layouts {
     /// For each access of the rewritten program to an array with another layout, by instruction.
-    pub paired: FxHashMap<u32, Paired>,
+    pub paired: FxHashMap<InstId, Paired>,
     /// The layouts in words.
     pub described: Vec<String>,
 }
@@ -93,7 +94,7 @@ fn pairs(
 ) -> Result<Vec<(SharedAccess, SharedAccess)>, String> {
     let Both { original: before, rewritten: after } = arrays;
     let opcode = |program: &Program<'_, '_>, access: &SharedAccess| {
-        let text = program.flow.insts[access.inst as usize].ast.opcode.text;
+        let text = program.flow.insts[access.inst].ast.opcode.text;
         text.split_whitespace().collect::<String>()
     };
     let alike = before.accesses.len() == after.accesses.len()

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use typed_index_collections::TiVec;
 
 use super::functions::{Function, Load};
-use crate::cfg::LoopId;
+use crate::cfg::{InstId, LoopId};
 use crate::expr::{Arena, FunctionId, Functions, Node, Range, Substitution, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 use crate::solver::Names;
@@ -17,11 +17,11 @@ pub(in crate::verify) enum Origin {
     /// The start of the function.
     Entry,
     /// The event of the original with this number.
-    Event(u32),
+    Event(InstId),
     /// The header of a loop that changes memory.
     Header(LoopId),
     /// An event that only the rewritten program has.
-    RewrittenOnly(u32),
+    RewrittenOnly(InstId),
 }
 
 /// What a symbol denotes.
@@ -35,7 +35,7 @@ pub(in crate::verify) enum Kind {
     Uniform(Special),
     /// The value of a special register that may change, as an instruction reads it: the program, the
     /// instruction's number, the register's name.
-    Volatile(Side, u32, String),
+    Volatile(Side, InstId, String),
     /// A parameter of the function, or a part of one.
     Parameter { name: String, offset: i64, bits: u8 },
     /// The address of a variable or function.
@@ -51,16 +51,16 @@ pub(in crate::verify) enum Kind {
     /// A version of memory.
     Memory(Window, Origin),
     /// A result of an event of the original: the event's number, and the result's.
-    Event(u32, Places),
+    Event(InstId, Places),
     /// A result of an event that only the rewritten program has.
-    RewrittenOnly(u32, Places),
+    RewrittenOnly(InstId, Places),
     /// The condition code register at an instruction where it is not known: the program, and the
     /// instruction.
-    Carry(Side, u32),
+    Carry(Side, InstId),
     /// The lanes that are converged at an instruction of the rewritten program.
-    Mask(u32),
+    Mask(InstId),
     /// The value that a shuffle delivers where the PTX ISA promises none.
-    Unpredictable(u32),
+    Unpredictable(InstId),
     /// The value that a term has in the lane of a number, which is a constant in the term: for a value that this
     /// lane might not read.
     InLane(u32, TermId),
@@ -94,7 +94,7 @@ pub(in crate::verify) struct TextNames {
     /// The registers' names.
     pub registers: [Vec<String>; 2],
     /// The instructions' opcodes and 1-based lines.
-    pub insts: [Vec<(String, u32)>; 2],
+    pub insts: [TiVec<InstId, (String, u32)>; 2],
 }
 
 /// All symbols and uninterpreted functions.
@@ -128,8 +128,8 @@ impl Symbols {
     }
 
     /// An instruction's opcode and line in one of the programs, for messages.
-    pub(crate) fn inst(&self, side: Side, inst: u32) -> String {
-        match (side, self.names.insts[side as usize].get(inst as usize)) {
+    pub(crate) fn inst(&self, side: Side, inst: InstId) -> String {
+        match (side, self.names.insts[side as usize].get(inst)) {
             (Side::Original, Some((opcode, line))) => format!("`{opcode}` of original line {line}"),
             (Side::Rewritten, Some((opcode, line))) => format!("`{opcode}` of line {line}"),
             (_, None) => "an instruction".to_owned(),
