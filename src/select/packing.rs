@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::unionfind::UnionFind;
 use rustc_hash::FxHashMap;
 
-use crate::cfg::InstId;
+use crate::cfg::{BlockId, InstId};
 use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
 use crate::strategies::StrategyName;
 
@@ -21,8 +21,8 @@ const MAX_EXACT: usize = 16;
 /// What two groups may share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
-    Access(u32),
-    Block(u32),
+    Access(InstId),
+    Block(BlockId),
 }
 
 /// A group that a search claims.
@@ -30,7 +30,7 @@ struct Candidate {
     strategy: StrategyName,
     members: BTreeSet<InstId>,
     /// Code is added to these blocks.
-    blocks: BTreeSet<u32>,
+    blocks: BTreeSet<BlockId>,
     /// Hundredths of a cycle per warp.
     weight: i64,
 }
@@ -42,7 +42,7 @@ impl Candidate {
         (group.is_chosen() && is_access).then(|| Candidate {
             strategy: group.strategy,
             members: group.members.iter().copied().collect(),
-            blocks: group.blocks.iter().map(|block| block.0).collect(),
+            blocks: group.blocks.iter().copied().collect(),
             weight: group.saved(),
         })
     }
@@ -55,7 +55,7 @@ impl Candidate {
     }
 
     /// The accesses with the strategy that would replace them.
-    fn claims(&self) -> impl Iterator<Item = (StrategyName, u32)> + '_ {
+    fn claims(&self) -> impl Iterator<Item = (StrategyName, InstId)> + '_ {
         self.members.iter().map(|&inst| (self.strategy, inst))
     }
 
@@ -74,7 +74,7 @@ pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) 
         return greedy;
     }
     let claimed = candidates.len();
-    let mut known: BTreeSet<(StrategyName, BTreeSet<u32>)> =
+    let mut known: BTreeSet<(StrategyName, BTreeSet<InstId>)> =
         candidates.iter().map(|one| (one.strategy, one.members.clone())).collect();
     let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
     let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
@@ -205,7 +205,7 @@ mod tests {
         let mut candidate = |at: usize| Candidate {
             strategy: [StrategyName::Wide, StrategyName::Batch][at % 2],
             members: (0..2).map(|_| InstId(random.u32(0..2 * count as u32))).collect(),
-            blocks: (0..random.u32(0..2)).map(|_| random.u32(0..3)).collect(),
+            blocks: (0..random.u32(0..2)).map(|_| BlockId(random.u32(0..3))).collect(),
             weight: random.i64(0..100),
         };
         (0..count).map(&mut candidate).collect()
