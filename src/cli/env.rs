@@ -7,6 +7,7 @@
 use super::values;
 use crate::ab::cuda;
 use crate::cost::Costs;
+use crate::lint;
 use crate::pipeline::Options;
 use crate::profile::{Consulted, Profile};
 use crate::ptxas::invoke::DEPTH;
@@ -150,10 +151,11 @@ impl Settings {
         self.block.as_deref().map(read).transpose()
     }
 
-    /// The assumptions of [`LINT`]. A shape that is not allowed is reported where a text is rewritten.
-    pub fn assumed(&self) -> Assumed {
+    /// The options of [`LINT`]. A shape that is not allowed is reported where a text is rewritten.
+    pub fn lint_options(&self) -> lint::Options {
         let block = self.shape_of_blocks().unwrap_or_default();
-        Assumed { block, ..Assumed::default() }
+        let assumed = Assumed { block, ..Assumed::default() };
+        lint::Options { level: lint::Level::Warning, assumed, kernel: None }
     }
 
     /// What [`LINT`] asks for.

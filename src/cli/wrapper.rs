@@ -388,8 +388,7 @@ fn lint_fails(
         }
     };
     let word = if linting == Linting::Error { "error" } else { "warning" };
-    let (level, assumed) = (lint::Level::Warning, settings.assumed());
-    let options = lint::Options { level, assumed, kernel: None };
+    let options = settings.lint_options();
     let mut found = false;
     for (source, _) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         // (What cannot be parsed is ptxas's to complain about.)

@@ -108,7 +108,7 @@ fn saved(found: &Found, options: &Options) -> f64 {
     hundredths as f64 / 100.0 - tests.len() as f64 * options.costs.version_cycles
 }
 
-/// The heaviest set of groups, as indices, of which no two conflict.
+/// The heaviest set of groups, as indices, without a conflict between two of them.
 fn heaviest(candidates: &[Candidate]) -> BTreeSet<usize> {
     let count = candidates.len();
     let mut at_place: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
