@@ -7,8 +7,8 @@
 //!
 //! The lanes of the warps of a block are looked at (`sampled`). A sector that one has loaded before comes from the
 //! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
-//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
-//! is written may stay in the second-level cache.
+//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. To memory
+//! goes each sector that is written, once.
 
 mod sampled;
 
@@ -70,7 +70,7 @@ pub fn known(
         axes = [0, 1, 2].map(|axis| axes[axis] || is_written && steps[axis] != 0);
     }
     let mut caches = Caches::new(flow, trace, &costs, axes);
-    let mut bytes = 0.0;
+    let [mut loaded, mut stored] = [0.0; 2];
     // First iterations come first, so that what later ones find there is there.
     for iteration in 0..paths::LOOP_ITERATIONS as usize {
         caches.from_memory.clear();
@@ -86,7 +86,12 @@ pub fn known(
             let request = caches.request(access, warps, sampled.steps[at], times > 0.0);
             let guarded = recorded.guard.is_some();
             let kind = Access { role, bytes: access.bytes, guarded };
-            bytes += times * f64::from(access.bytes);
+            let moved = times * f64::from(access.bytes);
+            match access.kind {
+                AccessKind::Load => loaded += moved,
+                AccessKind::Store => stored += moved,
+                AccessKind::Atomic | AccessKind::Reduction => {}
+            }
             match times > 0.0 {
                 true => on_way.entry(kind).or_default().add(request, times),
                 false => beside.entry(kind).or_default().add(request, 1.0),
@@ -96,7 +101,7 @@ pub fn known(
     // What is executed decides; of kinds that are not, any may be met.
     beside.extend(on_way);
     let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
-    Known { requests: Requests { by_kind: requests, bytes }, executed }
+    Known { requests: Requests { by_kind: requests, loaded, stored }, executed }
 }
 
 /// A sum of requests.
@@ -195,6 +200,8 @@ struct Caches<'t, 'm, 's> {
     costs: &'t Costs,
     /// Those in the first-level cache, which the warps of a block share.
     l1: FxHashSet<u64>,
+    /// Those that have been written: to memory they go once, whatever is written to them.
+    written: FxHashSet<u64>,
     /// Those that came from memory, by their places from the first address of their array on, as far as other blocks have
     /// no such sectors.
     from_memory: FxHashSet<(u64, i64)>,
@@ -216,6 +223,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             trace,
             costs,
             l1: FxHashSet::default(),
+            written: FxHashSet::default(),
             from_memory: FxHashSet::default(),
             starts: FxHashMap::default(),
             axes,
@@ -280,12 +288,16 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         let first: Vec<u64> =
             sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
         let new = if past_l1 { sectors.len() } else { first.len() };
-        let from_memory = match is_load {
-            true => self.sectors_of_memory(steps, &first, is_executed),
-            false => 0,
+        let from_memory = match access.kind {
+            AccessKind::Load => self.sectors_of_memory(steps, &first, is_executed),
+            AccessKind::Store => {
+                sectors.iter().filter(|sector| !self.written.contains(sector)).count()
+            }
+            AccessKind::Atomic | AccessKind::Reduction => 0,
         };
-        if is_load && is_executed {
-            self.l1.extend(&sectors);
+        if is_executed {
+            let seen = if is_load { &mut self.l1 } else { &mut self.written };
+            seen.extend(&sectors);
         }
         let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
         Request {

@@ -64,8 +64,10 @@ impl Request {
 pub struct Requests {
     /// What those of each kind take.
     pub by_kind: BTreeMap<Access, Request>,
-    /// Bytes of a lane that all of them load and store on the path through the text; 0 where that is not known.
-    pub bytes: f64,
+    /// Bytes that a lane loads on the path through the text.
+    pub loaded: f64,
+    /// Bytes that it stores there.
+    pub stored: f64,
 }
 
 impl Requests {

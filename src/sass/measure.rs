@@ -65,19 +65,20 @@ impl Measure {
     }
 }
 
-/// The bytes of a lane that are loaded and stored on the path through the text by those on the path through the machine
-/// code: ptxas may have unrolled a loop; equally many of its iterations are followed in both.
+/// The bytes of a lane that are loaded on the path through the text by those on the path through the machine code: ptxas
+/// may have unrolled a loop; equally many of its iterations are followed in both. Where nothing is loaded, the bytes that
+/// are stored. (ptxas leaves out stores that others overwrite, so loads say more.)
 fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
+    use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
     let accesses = schedule.accesses();
-    let counted = accesses.iter().filter(|(access, _)| {
-        use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
-        matches!(
-            access.role,
-            LoadGeneric | LoadGlobal | LoadShared | StoreGeneric | StoreGlobal | StoreShared
-        )
-    });
-    let bytes: f64 = counted.map(|(access, count)| f64::from(access.bytes) * count).sum();
-    if bytes > 0.0 && requests.bytes > 0.0 { requests.bytes / bytes } else { 1.0 }
+    let of = |roles: [Role; 3]| -> f64 {
+        let counted = accesses.iter().filter(|(access, _)| roles.contains(&access.role));
+        counted.map(|(access, count)| f64::from(access.bytes) * count).sum()
+    };
+    let loaded = (requests.loaded, of([LoadGeneric, LoadGlobal, LoadShared]));
+    let stored = (requests.stored, of([StoreGeneric, StoreGlobal, StoreShared]));
+    let known = [loaded, stored].into_iter().find(|(text, code)| *text > 0.0 && *code > 0.0);
+    known.map_or(1.0, |(text, code)| text / code)
 }
 
 /// Cycles that a warp keeps each unit busy.

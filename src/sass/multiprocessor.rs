@@ -321,6 +321,9 @@ impl<'t> Machine<'t> {
                 served + f64::from(step.latency)
             }
             Role::StoreGlobal | Role::StoreGeneric => {
+                // Nobody waits until the bytes are in memory, but others' bytes do.
+                let written = request.from_memory;
+                through(&mut self.memory, served, written, Level::Memory, self.timing);
                 through(&mut self.to_l2, served, request.from_l2, Level::L2, self.timing)
             }
             _ if !missed => {
@@ -371,7 +374,7 @@ mod tests {
     }
 
     fn cycles(steps: &[Step], request: Request, resident: u32, block: u32) -> f64 {
-        let requests = Requests { by_kind: [(LOAD, request)].into(), bytes: 0.0 };
+        let requests = Requests { by_kind: [(LOAD, request)].into(), ..Requests::default() };
         cycles_per_warp(steps, volta(), &requests, Launch { resident, warps: 256, block })
     }
 

@@ -37,6 +37,9 @@ const SHUFFLES_OF_A_LOOP: f64 = 5.0;
 /// The kind under which shuffles are counted once more: no instruction has it.
 pub const SHUFFLES: u32 = u32::MAX - 1;
 
+/// Kinds of instructions from here on are accesses to memory, and waits for their results.
+pub const ACCESSES: u32 = 1 << 9;
+
 /// Calls on the path that are followed, one in the other.
 const MAX_CALLS: usize = 4;
 
@@ -157,12 +160,18 @@ pub fn executed(blocks: &Blocks, executions: &[f64]) -> Histogram {
     sums
 }
 
-/// By how many instructions two histograms differ.
-fn distance(a: &Histogram, b: &Histogram) -> f64 {
+/// By how many accesses to memory two histograms differ, the waits for their results among them, and by how many
+/// instructions. (ptxas computes the addresses of both versions anew, so of two that differ in their accesses either may have
+/// more of the original's arithmetic.)
+fn distance(a: &Histogram, b: &Histogram) -> (f64, f64) {
     let of = |histogram: &Histogram, kind: &u32| histogram.get(kind).copied().unwrap_or(0.0);
     let only_b = b.keys().filter(|kind| !a.contains_key(kind));
     let all = a.keys().chain(only_b).filter(|kind| **kind != SHUFFLES);
-    all.map(|kind| (of(a, kind) - of(b, kind)).abs()).sum()
+    let differences = all.map(|kind| (*kind, (of(a, kind) - of(b, kind)).abs()));
+    differences.fold((0.0, 0.0), |(accesses, all), (kind, difference)| match kind >= ACCESSES {
+        true => (accesses + difference, all + difference),
+        false => (accesses, all + difference),
+    })
 }
 
 /// The paths through the blocks.

@@ -244,9 +244,9 @@ fn blocks_of(
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
             // What an instruction does, without the form of its operands; and how much, of an access.
-            let operation = u32::from(instruction.opcode()) & 0x1ff;
+            let operation = u32::from(instruction.opcode()) & (paths::ACCESSES - 1);
             let bytes = if accesses { instruction.access_bytes() } else { 0 };
-            *kinds.entry(bytes << 9 | operation).or_default() += 1.0;
+            *kinds.entry(bytes * paths::ACCESSES | operation).or_default() += 1.0;
             let role = table.get(instruction).map(|found| found.class.role);
             if role == Some(Role::Shuffle) {
                 *kinds.entry(paths::SHUFFLES).or_default() += 1.0;
