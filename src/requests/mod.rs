@@ -7,8 +7,8 @@
 //!
 //! The lanes of the warps of a block are looked at (`sampled`). A sector that one has loaded before comes from the
 //! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
-//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. To memory
-//! goes each sector that is written, once.
+//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
+//! is written may stay in the second-level cache.
 
 mod sampled;
 
@@ -200,8 +200,6 @@ struct Caches<'t, 'm, 's> {
     costs: &'t Costs,
     /// Those in the first-level cache, which the warps of a block share.
     l1: FxHashSet<u64>,
-    /// Those that have been written: to memory they go once, whatever is written to them.
-    written: FxHashSet<u64>,
     /// Those that came from memory, by their places from the first address of their array on, as far as other blocks have
     /// no such sectors.
     from_memory: FxHashSet<(u64, i64)>,
@@ -223,7 +221,6 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             trace,
             costs,
             l1: FxHashSet::default(),
-            written: FxHashSet::default(),
             from_memory: FxHashSet::default(),
             starts: FxHashMap::default(),
             axes,
@@ -288,16 +285,12 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         let first: Vec<u64> =
             sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
         let new = if past_l1 { sectors.len() } else { first.len() };
-        let from_memory = match access.kind {
-            AccessKind::Load => self.sectors_of_memory(steps, &first, is_executed),
-            AccessKind::Store => {
-                sectors.iter().filter(|sector| !self.written.contains(sector)).count()
-            }
-            AccessKind::Atomic | AccessKind::Reduction => 0,
+        let from_memory = match is_load {
+            true => self.sectors_of_memory(steps, &first, is_executed),
+            false => 0,
         };
-        if is_executed {
-            let seen = if is_load { &mut self.l1 } else { &mut self.written };
-            seen.extend(&sectors);
+        if is_load && is_executed {
+            self.l1.extend(&sectors);
         }
         let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
         Request {

@@ -321,9 +321,6 @@ impl<'t> Machine<'t> {
                 served + f64::from(step.latency)
             }
             Role::StoreGlobal | Role::StoreGeneric => {
-                // Nobody waits until the bytes are in memory, but others' bytes do.
-                let written = request.from_memory;
-                through(&mut self.memory, served, written, Level::Memory, self.timing);
                 through(&mut self.to_l2, served, request.from_l2, Level::L2, self.timing)
             }
             _ if !missed => {

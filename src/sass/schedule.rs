@@ -127,8 +127,9 @@ impl Schedule {
                 let mut found =
                     BlockSchedule { offset, depth: block.depth, ..BlockSchedule::default() };
                 let mut block_steps = Vec::new();
-                let accesses = accesses(&code[block.first..block.end], table);
-                for (instruction, access) in code[block.first..block.end].iter().zip(accesses) {
+                let instructions = followed(&code[block.first..block.end], table);
+                let accesses = accesses(instructions, table);
+                for (instruction, access) in instructions.iter().zip(accesses) {
                     if let Some(opcode) = table.get(*instruction) {
                         found.issue(*instruction, opcode, &mut pending, timing);
                         found.access(access);
@@ -240,7 +241,7 @@ fn blocks_of(
     let kinds = |(block, schedule): (&graph::Block, &BlockSchedule)| {
         // Versions may differ in nothing but the order of their loads.
         let mut kinds = Histogram::from([(WAITS, schedule.loads_in_flight.len() as f64)]);
-        for &instruction in &code[block.first..block.end] {
+        for &instruction in followed(&code[block.first..block.end], table) {
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
             // What an instruction does, without the form of its operands; and how much, of an access.
@@ -279,6 +280,20 @@ enum Accessed {
     Instead(Role),
     /// This.
     By(Access),
+}
+
+/// The instructions of a block up to the exit of the lanes that have executed an access under the same guard: ptxas has
+/// predicated the first one of two sides of a branch, and what stands behind the exit is the other one.
+fn followed<'c>(code: &'c [Instruction], table: &Opcodes) -> &'c [Instruction] {
+    let role = |instruction: &Instruction| table.get(*instruction).map(|opcode| opcode.class.role);
+    let ends = |(at, instruction): (usize, &Instruction)| {
+        let guard = instruction.guard().filter(|_| role(instruction) == Some(Role::Exit))?;
+        let has_accessed = code[..at].iter().any(|before| {
+            before.guard() == Some(guard) && role(before).is_some_and(Role::accesses_memory)
+        });
+        has_accessed.then_some(at + 1)
+    };
+    &code[..code.iter().enumerate().find_map(ends).unwrap_or(code.len())]
 }
 
 /// The accesses of a block. Of those that stand under a guard and under its opposite, the fewer ones are executed.
