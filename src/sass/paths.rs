@@ -437,6 +437,7 @@ mod tests {
         loops_count_and_early_exits_do_not,
         calls_are_rare_and_branches_are_taken,
         the_version_that_the_original_lacks_is_followed,
+        accesses_tell_versions_apart_before_arithmetic,
         new_shuffles_do_the_last_iterations_of_a_loop,
         a_side_that_alone_calls_is_rare
     );
@@ -537,5 +538,20 @@ mod tests {
         assert_eq!(executions(&found, Some(&original)), [1.0, 0.0, 1.0, 1.0]);
         let original = Histogram::from([(0, 2.0), (2, 1.0)]);
         assert_eq!(executions(&found, Some(&original)), [1.0, 1.0, 0.0, 1.0]);
+    }
+
+    fn accesses_tell_versions_apart_before_arithmetic() {
+        // 1 has the original's access, but computes its address with kind 3; 2 has another one.
+        let mut found = blocks(&[
+            (&[1, 2], 1.0, 0.0, 0),
+            (&[3], 2.0, 1.0, 1),
+            (&[3], 5.0, 1.0, 1),
+            (&[], 1.0, 0.0, 0),
+        ]);
+        let [old, new] = [ACCESSES, 2 * ACCESSES];
+        found.kinds[1].extend([(old, 1.0), (3, 9.0)]);
+        found.kinds[2].insert(new, 1.0);
+        let original = Histogram::from([(0, 2.0), (1, 1.0), (old, 1.0)]);
+        assert_eq!(executions(&found, Some(&original)), [1.0, 0.0, 1.0, 1.0]);
     }
 }

@@ -9,7 +9,7 @@ use crate::common::{self, assembler::Assembler};
 /// What a GPU of today may be.
 const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
-/// What is measured, and the machine instruction that does it.
+/// Operations of the micro-benchmark, each with its machine instruction.
 const MEASURED: [(&str, &str); 7] = [
     ("ld.global", "LDG"),
     ("ld.shared", "LDS"),
