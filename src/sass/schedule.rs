@@ -247,7 +247,7 @@ fn blocks_of(
             // What an instruction does, without the form of its operands; and how much, of an access.
             let operation = u32::from(instruction.opcode()) & (paths::ACCESSES - 1);
             let bytes = if accesses { instruction.access_bytes() } else { 0 };
-            *kinds.entry(bytes * paths::ACCESSES | operation).or_default() += 1.0;
+            *kinds.entry((bytes * paths::ACCESSES) | operation).or_default() += 1.0;
             let role = table.get(instruction).map(|found| found.class.role);
             if role == Some(Role::Shuffle) {
                 *kinds.entry(paths::SHUFFLES).or_default() += 1.0;
