@@ -1,6 +1,12 @@
 //! Kernels by the thousands, rewritten, executed and judged: by generators, by tables of instructions, by planted
 //! mistakes.
 
+use mimalloc::MiMalloc;
+
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 mod affine_kernels;
 /// What the binaries share.
 mod common {

@@ -1,6 +1,12 @@
 //! What one function or one process does: files with expectations, proofs, searches, pages, and the house itself.
 //! Kernels by the thousands are in `execute.rs`, the stand-in as a process in `wrapper/`, installing in `install/`.
 
+use mimalloc::MiMalloc;
+
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 mod common;
 
 mod ab;

@@ -3,13 +3,13 @@
 //! In: blocks and loops. Out: for each branch the places through which every way to some *end* leads.
 //! An end is a way out of the function. Ends by `trap` count only where there is no other end: no
 //! assembler takes the failure for the rule. For a branch within a loop each way out of the loop is an
-//! end as well, and so is the loop's header; then only ways within the loop count, since the lanes
+//! end as well, and so is the loop's header; then only paths within the loop count, since the lanes
 //! that leave the loop take themselves off the list of those that are waited for (`BREAK`).
 //!
 //! Where an outer loop cannot iterate without passing an inner one, ptxas may make one loop of the
 //! two (seen in machine code where nothing happens between the two headers): lanes that go on in the
 //! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
-//! So the next arrival at the inner header by ways within the outer loop is an end, too.
+//! So the next arrival at the inner header by paths within the outer loop is an end, too.
 
 use typed_index_collections::{TiSlice, TiVec};
 
@@ -21,16 +21,16 @@ use super::reach::Reach;
 /// More than this many ends times edges are not looked at; then nothing is known of the function.
 const MAX_WORK: usize = 4_000_000;
 
-/// Where ways from a branch end.
+/// Where paths from a branch end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     /// Out of the function behind this block.
     Leaving(BlockId),
     /// Out of the function anywhere: no end by itself. (A planted mistake.)
     Anywhere,
-    /// At the next arrival at the header of a loop, by ways within that loop or one around it.
+    /// At the next arrival at the header of a loop, by paths within that loop or one around it.
     Header(LoopId, LoopId),
-    /// Out of a loop by this edge, by ways within the loop.
+    /// Out of a loop by this edge, by paths within the loop.
     Exit(LoopId, Edge),
 }
 
@@ -43,7 +43,7 @@ impl End {
         }
     }
 
-    /// The loop by whose ways alone lanes come to the end.
+    /// The loop by whose paths alone lanes come to the end.
     fn within(self) -> Option<LoopId> {
         match self {
             End::Leaving(_) | End::Anywhere => None,
@@ -52,19 +52,19 @@ impl End {
     }
 }
 
-/// The places on all ways to one end, at which lanes may meet.
-pub(super) struct Ways {
+/// The places on all paths to one end, at which lanes may meet.
+pub(super) struct Paths {
     end: End,
-    /// Immediate dominators in the reversed graph: what all ways from a block to the end have in
+    /// Immediate dominators in the reversed graph: what all paths from a block to the end have in
     /// common. The node behind those of the blocks stands for the end.
     common: TiVec<BlockId, Option<BlockId>>,
 }
 
-/// For each end the places through which all ways to it lead.
+/// For each end the places through which all paths to it lead.
 pub(super) struct ReconvergencePoints<'a> {
     blocks: &'a TiSlice<BlockId, Block>,
     loops: &'a LoopForest,
-    ways: Vec<Ways>,
+    paths: Vec<Paths>,
     /// Whether a block leads out of the function at all, and other than by `trap`.
     leads_out: TiVec<BlockId, bool>,
     returns: TiVec<BlockId, bool>,
@@ -103,20 +103,20 @@ impl<'a> ReconvergencePoints<'a> {
         Some(ReconvergencePoints {
             blocks,
             loops,
-            ways: ends.into_iter().map(|end| Ways::new(blocks, loops, end)).collect(),
+            paths: ends.into_iter().map(|end| Paths::new(blocks, loops, end)).collect(),
             leads_out: leads(&|_| true),
             returns: leads(&|block| !block.traps),
         })
     }
 
-    /// The ways from the end of a branch to each end at which lanes that part there may go;
+    /// The paths from the end of a branch to each end at which lanes that part there may go;
     /// `None` where they may meet anywhere, in an endless loop.
-    pub(super) fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Ways> + '_> {
+    pub(super) fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Paths> + '_> {
         if !self.leads_out[branch] {
             return None;
         }
         let returns = self.returns[branch];
-        Some(self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
+        Some(self.paths.iter().filter(move |paths| match (paths.end, paths.end.of()) {
             (End::Leaving(at), _) => !(returns && self.blocks[at].traps),
             (End::Anywhere, _) => true,
             (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
@@ -134,8 +134,8 @@ fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Op
     loops.around(loops.get(id).parent).take_while(passes).last()
 }
 
-impl Ways {
-    fn new(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest, end: End) -> Ways {
+impl Paths {
+    fn new(blocks: &TiSlice<BlockId, Block>, loops: &LoopForest, end: End) -> Paths {
         let root = blocks.next_key();
         let mut reversed = Vec::new();
         let mut ends_with = |at: BlockId| reversed.push((root, at));
@@ -159,14 +159,14 @@ impl Ways {
             if !inside(edge.from) || !inside(edge.to) {
                 continue;
             }
-            // The arrival at the header is the end; what leads away from it is where ways begin.
+            // The arrival at the header is the end; what leads away from it is where paths begin.
             let to = if header == Some(edge.to) { root } else { edge.to };
             reversed.push((to, edge.from));
         }
-        Ways { end, common: immediate_dominators(blocks.len() + 1, root, &reversed) }
+        Paths { end, common: immediate_dominators(blocks.len() + 1, root, &reversed) }
     }
 
-    /// The places on all ways from the end of a branch, nearest first; none if no way leads to the end.
+    /// The places on all paths from the end of a branch, nearest first; none if no way leads to the end.
     pub(super) fn places(
         &self,
         loops: &LoopForest,
@@ -182,7 +182,7 @@ impl Ways {
             .filter_map(move |at| if Some(at) == root { header } else { Some(at) })
     }
 
-    /// The loop that counted ways stay within; `None` if every way counts.
+    /// The loop that counted paths stay within; `None` if every way counts.
     pub(super) fn within(&self) -> Option<LoopId> {
         self.end.within()
     }

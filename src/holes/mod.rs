@@ -237,8 +237,8 @@ fn one(
     };
     let solved = solve::solve(&nodes, &kernel, &wanted, pair.spec.name.span);
     let solved = solved.map_err(|why| match why {
-        Unsolved::Refused(refused) => source.diagnostic(place(refused.hole), refused.message),
-        Unsolved::Empty(message, hole) => {
+        Unsolved::Unsupported(refused) => source.diagnostic(place(refused.hole), refused.message),
+        Unsolved::Unsat(message, hole) => {
             let message = format!("the holes of `{}` cannot be filled: {message}", name.text);
             let note = "the specification";
             source.diagnostic(place(hole), message).with_note(source, pair.spec.name.span, note)

@@ -53,11 +53,11 @@ pub(super) enum Node {
 
 /// Why something has no node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Trouble {
+pub(super) enum Unsupported {
     /// The instruction is not understood.
-    Unknown,
+    Instruction,
     /// There would be too many nodes.
-    Large,
+    TooManyNodes,
 }
 
 /// All nodes.
@@ -220,15 +220,20 @@ impl Nodes {
     ///
     /// # Errors
     /// The instruction is not understood, or there are too many nodes.
-    pub(super) fn apply(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
+    pub(super) fn apply(
+        &mut self,
+        form: &Form,
+        text: &str,
+        args: &[Id],
+    ) -> Result<Id, Unsupported> {
         if self.too_many() {
-            return Err(Trouble::Large);
+            return Err(Unsupported::TooManyNodes);
         }
         if matches!(form.opcode, Opcode::Mov | Opcode::Cvta) {
-            return args.first().copied().ok_or(Trouble::Unknown);
+            return args.first().copied().ok_or(Unsupported::Instruction);
         }
         if !is_pure(form.opcode) {
-            return Err(Trouble::Unknown);
+            return Err(Unsupported::Instruction);
         }
         if let (Opcode::Selp, &[a, b, p]) = (form.opcode, args) {
             match self.value(p) {
@@ -300,8 +305,8 @@ impl Nodes {
     }
 
     /// An operation on what was loaded.
-    fn operation(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
-        let ty = form.last_type().ok_or(Trouble::Unknown)?;
+    fn operation(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Unsupported> {
+        let ty = form.last_type().ok_or(Unsupported::Instruction)?;
         let plain = form.modifiers().len() == 1;
         let bits = ty.bits() as u8;
         let bag = match form.opcode {

@@ -34,9 +34,9 @@ pub(super) struct Solved {
 #[derive(Debug)]
 pub(super) enum Unsolved {
     /// There is no program for the search.
-    Refused(Refused),
+    Unsupported(Refused),
     /// The space is empty: why, where, and the place that misses something.
-    Empty(String, Option<usize>),
+    Unsat(String, Option<usize>),
     /// The bound was reached.
     Bound(u64),
 }
@@ -60,7 +60,7 @@ pub(super) fn solve(
                 continue;
             }
             let problem = lower::lower(nodes, kernel, wanted, space, spec);
-            let mut program = match problem.map_err(Unsolved::Refused)? {
+            let mut program = match problem.map_err(Unsolved::Unsupported)? {
                 Problem::Program(program) => program,
                 Problem::Staged(staged) => {
                     let index = staged.index;
@@ -73,7 +73,7 @@ pub(super) fn solve(
                     empty_spaces[usize::from(space) - 1] = true;
                     let message = "no expression of this hole's family was found with which all steps together do \
                                    what the specification asks for";
-                    last = Some(Unsolved::Empty(message.to_owned(), Some(index)));
+                    last = Some(Unsolved::Unsat(message.to_owned(), Some(index)));
                     continue;
                 }
             };
@@ -94,7 +94,7 @@ pub(super) fn solve(
                 Some(dead) => {
                     empty_spaces[usize::from(space) - 1] = true;
                     let (message, hole) = empty(&program, dead);
-                    Unsolved::Empty(message, hole)
+                    Unsolved::Unsat(message, hole)
                 }
                 None => Unsolved::Bound(tried),
             });

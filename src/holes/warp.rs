@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::hole::Holes;
-use super::node::{Buffer, Id, Nodes, Trouble, UNDEFINED};
+use super::node::{Buffer, Id, Nodes, UNDEFINED, Unsupported};
 use crate::cfg::{Arg, Base, Flow, Inst, InstId, RegisterId};
 use crate::isa::{Axis, Form, Opcode, Qualifier as Q, ScalarType, Special, StateSpace};
 use crate::ptx::{Function, Value};
@@ -118,10 +118,10 @@ impl<'s> Warp<'_, '_, 's> {
         self.error(inst, format!("`{opcode}` is not understood in a kernel with holes"))
     }
 
-    fn trouble(&self, inst: &Inst<'_, '_>, trouble: Trouble) -> Diagnostic {
-        match trouble {
-            Trouble::Unknown => self.unknown(inst),
-            Trouble::Large => {
+    fn unsupported(&self, inst: &Inst<'_, '_>, unsupported: Unsupported) -> Diagnostic {
+        match unsupported {
+            Unsupported::Instruction => self.unknown(inst),
+            Unsupported::TooManyNodes => {
                 self.error(inst, "the kernel is too large for its holes to be filled")
             }
         }
@@ -134,7 +134,7 @@ impl<'s> Warp<'_, '_, 's> {
             let lanes: Vec<usize> = (0..LANES).filter(|&lane| self.at[lane] == at).collect();
             self.out.steps += 1;
             if self.out.steps > MOST_STEPS {
-                return Err(self.trouble(inst, Trouble::Large));
+                return Err(self.unsupported(inst, Unsupported::TooManyNodes));
             }
             for &lane in &lanes {
                 self.finish(at, inst, lane)?;
@@ -167,7 +167,7 @@ impl<'s> Warp<'_, '_, 's> {
     fn chosen(&mut self, inst: &Inst<'_, '_>, new: Id, old: Id, guard: Id) -> Done<Id> {
         let select = self.select.clone();
         let chosen = self.nodes.apply(&select, "selp.b64", &[new, old, guard]);
-        chosen.map_err(|why| self.trouble(inst, why))
+        chosen.map_err(|why| self.unsupported(inst, why))
     }
 
     /// Executes an instruction in some lanes.
@@ -238,7 +238,7 @@ impl<'s> Warp<'_, '_, 's> {
 
     fn negated(&mut self, inst: &Inst<'_, '_>, id: Id) -> Done<Id> {
         let not = self.not.clone();
-        self.nodes.apply(&not, "not.pred", &[id]).map_err(|why| self.trouble(inst, why))
+        self.nodes.apply(&not, "not.pred", &[id]).map_err(|why| self.unsupported(inst, why))
     }
 
     pub(super) fn write(
@@ -375,7 +375,7 @@ impl<'s> Warp<'_, '_, 's> {
                 args.push(self.read(inst, arg, lane, own)?);
             }
             let value = self.nodes.apply(form, inst.ast.opcode.text, &args);
-            let value = value.map_err(|why| self.trouble(inst, why))?;
+            let value = value.map_err(|why| self.unsupported(inst, why))?;
             self.write(inst, *to, lane, value, guards[lane])?;
         }
         Ok(())

@@ -4,9 +4,9 @@
 //! In: `transpositions.toml`, which a test derives anew by `synth` from `tests/synth/linear.sketch`. Out, for a
 //! number of words S, an [`Entry`] that says of three steps:
 //!
-//! 1. the word that a lane has loaded as its r-th becomes its slot `(fan[r] + lane) mod S`;
-//! 2. slot i of a lane comes from lane `(S * lane + (i + turn * (lane / every)) mod S) mod 32`;
-//! 3. word e of its struct is then slot `(e - turn * (lane / every)) mod S`.
+//! 1. the word that a lane has loaded as its r-th becomes its slot `(permutation[r] + lane) mod S`;
+//! 2. slot i of a lane comes from lane `(S * lane + (i + direction * (lane / period)) mod S) mod 32`;
+//! 3. word e of its struct is then slot `(e - direction * (lane / period)) mod S`.
 //!
 //! Words that are stored go the other way, step by step from the last to the first. Nothing is searched for here.
 
@@ -23,11 +23,11 @@ pub struct Entry {
     /// Words of a struct.
     pub words: u32,
     /// The slot of the r-th word that lane 0 has loaded.
-    pub fan: Vec<u32>,
+    pub permutation: Vec<u32>,
     /// Rotation period in lanes; 32 if all lanes rotate equally.
-    pub every: u32,
+    pub period: u32,
     /// 1 or -1: which way the structs of further lanes are turned.
-    pub turn: i32,
+    pub direction: i32,
 }
 
 /// The whole file.
@@ -49,12 +49,12 @@ impl Entry {
 
     /// How often a lane's struct is turned.
     fn turned(&self, lane: u32) -> i64 {
-        i64::from(self.turn) * i64::from(lane / self.every)
+        i64::from(self.direction) * i64::from(lane / self.period)
     }
 
     /// Step 1: the slot of the r-th word that a lane has loaded.
     pub fn slot(&self, loaded: u32, lane: u32) -> u32 {
-        (self.fan[loaded as usize] + lane) % self.words
+        (self.permutation[loaded as usize] + lane) % self.words
     }
 
     /// Step 2: the lane that a slot comes from.
@@ -65,27 +65,27 @@ impl Entry {
 
     /// Step 2 the other way: the lane whose slot the words of all structs that `lane` stores come from. With g
     /// groups of lanes that are turned alike, `lane = (S * L + u) mod 32` for the lane L, where
-    /// `u = (slot + turn * t) mod S` for its group t. Since g divides S and 32, t is known from the remainder by
+    /// `u = (slot + direction * t) mod S` for its group t. Since g divides S and 32, t is known from the remainder by
     /// g; S / g is odd, so that it has an [inverse](Entry::inverse).
     #[cfg(feature = "internals")]
     pub fn keeper(&self, slot: u32, lane: u32) -> u32 {
         let (groups, lane) = (i64::from(self.groups()), i64::from(lane));
-        let (slot, turn) = (i64::from(slot), i64::from(self.turn));
-        let group = (turn * (lane - slot)).rem_euclid(groups);
-        let turned = (slot + turn * group).rem_euclid(self.words.into());
+        let (slot, direction) = (i64::from(slot), i64::from(self.direction));
+        let group = (direction * (lane - slot)).rem_euclid(groups);
+        let turned = (slot + direction * group).rem_euclid(self.words.into());
         let within = i64::from(self.inverse()) * ((lane - turned) / groups);
-        (i64::from(self.every) * group + within.rem_euclid(self.every.into())) as u32
+        (i64::from(self.period) * group + within.rem_euclid(self.period.into())) as u32
     }
 
     /// Groups of lanes that are turned alike: a power of two.
     pub fn groups(&self) -> u32 {
-        WARP_SIZE / self.every
+        WARP_SIZE / self.period
     }
 
     /// The number whose product with S / g is 1 modulo the lanes of a group.
     pub fn inverse(&self) -> u32 {
         let odd = self.words / self.groups();
-        (1..self.every).find(|number| number * odd % self.every == 1).unwrap_or(0)
+        (1..self.period).find(|number| number * odd % self.period == 1).unwrap_or(0)
     }
 
     /// Step 3: the slot that is a word of a lane's struct.
@@ -96,7 +96,7 @@ impl Entry {
     /// Selects that the turns of steps 1 and 3 take for words of 32 bits.
     pub fn selects(&self) -> u32 {
         let rounds = |amounts: u32| amounts.next_power_of_two().trailing_zeros();
-        self.words * (rounds(self.words) + rounds(WARP_SIZE / self.every))
+        self.words * (rounds(self.words) + rounds(WARP_SIZE / self.period))
     }
 }
 

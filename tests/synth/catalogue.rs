@@ -55,12 +55,12 @@ impl Solution {
     /// The entry of the catalogue with these tables.
     fn entry(&self) -> Entry {
         let turned = (0..LANES).find(|lane| self.word(0, *lane) != self.word(0, 0));
-        let turn = turned.map_or(1, |lane| if self.word(0, lane) == 1 { -1 } else { 1 });
+        let direction = turned.map_or(1, |lane| if self.word(0, lane) == 1 { -1 } else { 1 });
         Entry {
             words: self.words,
-            fan: (0..self.words).map(|loaded| self.slot(loaded, 0)).collect(),
-            every: turned.unwrap_or(LANES),
-            turn,
+            permutation: (0..self.words).map(|loaded| self.slot(loaded, 0)).collect(),
+            period: turned.unwrap_or(LANES),
+            direction,
         }
     }
 }
@@ -81,10 +81,10 @@ fn the_catalogue_is_what_the_search_finds() {
                 assert_eq!(entry.word(at, lane), found.word(at, lane), "{words}: {at}, {lane}");
             }
         }
-        let Entry { fan, every, turn, .. } = &entry;
+        let Entry { permutation, period, direction, .. } = &entry;
         let _ = write!(
             text,
-            "\n[[transposition]]\nwords = {words}\nfan = {fan:?}\nevery = {every}\nturn = {turn}\n"
+            "\n[[transposition]]\nwords = {words}\npermutation = {permutation:?}\nperiod = {period}\ndirection = {direction}\n"
         );
         assert!(bless() || Entry::of(words) == Some(&entry), "{words}: {entry:?}\n{ADVICE}");
     }

@@ -1,7 +1,7 @@
 //! Loop-carried values in registers, in place of loads of what an iteration before has loaded (strategy
 //! `reuse`).
 //!
-//! The links of one loop are weighed together, since they share tests.
+//! The recurrences of one loop are weighed together, since they share tests.
 
 mod plan;
 
@@ -19,11 +19,11 @@ use crate::strategies::StrategyName;
 /// compute the one base, the register with the other.
 type Test = (InstId, u32, Slice, RegisterId);
 
-/// The test at the end of each iteration for a link.
-fn tested_always(link: &LoopCarriedReuse) -> Option<Test> {
-    match &link.start {
+/// The test at the end of each iteration for a recurrence.
+fn tested_always(recurrence: &LoopCarriedReuse) -> Option<Test> {
+    match &recurrence.start {
         Start::Performed(Some(SameAddress { slice, source: Tested::Always(base), .. })) => {
-            Some((link.entry, link.distance, slice.clone(), *base))
+            Some((recurrence.entry, recurrence.distance, slice.clone(), *base))
         }
         _ => None,
     }
@@ -50,24 +50,26 @@ impl Pattern for Carry {
             return;
         }
         let free = finder.free_loads(trace, |_| false);
-        let links = finder.legality.carried(trace, &free);
-        let tests: Vec<_> = links.iter().map(tested_always).collect();
+        let recurrences = finder.legality.carried(trace, &free);
+        let tests: Vec<_> = recurrences.iter().map(tested_always).collect();
         let shares = tests.iter().map(|test| share(test.as_ref(), &tests));
         let mut chosen = Vec::new();
-        for (link, share) in links.into_iter().zip(shares) {
-            match weigh(finder, trace, &link, share) {
-                Ok(price) => chosen.push((link, price)),
-                Err(unprofitable) => finder.decline(&[link.load.inst], Rank::Carry, unprofitable),
+        for (recurrence, share) in recurrences.into_iter().zip(shares) {
+            match weigh(finder, trace, &recurrence, share) {
+                Ok(price) => chosen.push((recurrence, price)),
+                Err(unprofitable) => {
+                    finder.decline(&[recurrence.load.inst], Rank::Carry, unprofitable)
+                }
             }
         }
         chosen.truncate(finder.options.most);
-        for (link, price) in chosen {
-            let blocks = blocks_of(finder, &link);
+        for (recurrence, price) in chosen {
+            let blocks = blocks_of(finder, &recurrence);
             finder.claim(Group {
                 blocks,
-                loop_carried: vec![link.source],
+                loop_carried: vec![recurrence.source],
                 price,
-                ..Group::of_loads(StrategyName::Reuse, vec![link.load.inst], link)
+                ..Group::of_loads(StrategyName::Reuse, vec![recurrence.load.inst], recurrence)
             });
         }
     }
@@ -93,9 +95,10 @@ impl Shape for LoopCarriedReuse {
 }
 
 /// The blocks that get code for a loop-carried value.
-fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &LoopCarriedReuse) -> Vec<BlockId> {
-    let around = [link.load.inst, link.source, link.entry, link.entry.next()];
-    let places = around.into_iter().chain(link.latches.iter().copied());
+fn blocks_of(finder: &Finder<'_, '_, '_, '_>, recurrence: &LoopCarriedReuse) -> Vec<BlockId> {
+    let around =
+        [recurrence.load.inst, recurrence.source, recurrence.entry, recurrence.entry.next()];
+    let places = around.into_iter().chain(recurrence.latches.iter().copied());
     places.filter_map(|inst| finder.legality.block_of(inst)).collect()
 }
 
@@ -104,26 +107,26 @@ fn blocks_of(finder: &Finder<'_, '_, '_, '_>, link: &LoopCarriedReuse) -> Vec<Bl
 fn weigh(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
-    link: &LoopCarriedReuse,
+    recurrence: &LoopCarriedReuse,
     test: f64,
 ) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
-    let words: u32 = link.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
-    let (request, costs) = (finder.request(trace, &link.load), &finder.options.costs);
+    let words: u32 = recurrence.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
+    let (request, costs) = (finder.request(trace, &recurrence.load), &finder.options.costs);
     let cost_before = costs.load(&request) + costs.instructions(1);
     let mut limit = None;
-    let cost_after = match link.start {
+    let cost_after = match recurrence.start {
         // The assembler lets the load fill the rotating register.
-        Start::Loaded { .. } => costs.instructions(words * link.distance),
+        Start::Loaded { .. } => costs.instructions(words * recurrence.distance),
         // A value that is not loaded takes a place in the queue all the same.
         Start::Performed(_) => {
             // Beside the first-level cache a load that is there under a predicate takes its time all the
             // same: in the simulator such marches over rows and planes took 1.00 to 1.19 times as long, and
             // less only where the assembler had unrolled all of a loop.
             limit = (!costs.allow_shuffles(&request)).then_some(Limit::Predicated);
-            costs.instructions((words + 1) * link.distance) + test * costs.instructions(1)
+            costs.instructions((words + 1) * recurrence.distance) + test * costs.instructions(1)
         }
     };
     let weighed = Weighed::new(cost_after, cost_before).limited(limit).of(&request);

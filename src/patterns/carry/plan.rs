@@ -12,7 +12,7 @@ use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
-/// What one loop's links have in common.
+/// What one loop's recurrences have in common.
 #[derive(Default)]
 struct Shared {
     /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
@@ -54,15 +54,17 @@ struct CarriedLoad {
     latches: Vec<(usize, String)>,
 }
 
-/// Plans the links that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
+/// Plans the recurrences that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
 /// executed after whichever version of the code before it ran.
 pub(super) fn plan(
-    links: &[&LoopCarriedReuse],
+    recurrences: &[&LoopCarriedReuse],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
     let mut shared = Shared::default();
-    let planned: Vec<CarriedLoad> =
-        links.iter().map(|link| planner.link(link, links, &mut shared)).collect();
+    let planned: Vec<CarriedLoad> = recurrences
+        .iter()
+        .map(|recurrence| planner.recurrence(recurrence, recurrences, &mut shared))
+        .collect();
     let mut prepared = Prepared::default();
     for CarriedLoad { span, moves, entry, latches } in planned {
         prepared.left_out.push(span.clone());
@@ -74,37 +76,43 @@ pub(super) fn plan(
 }
 
 impl Planner<'_, '_, '_, '_> {
-    fn link(
+    fn recurrence(
         &mut self,
-        link: &LoopCarriedReuse,
+        recurrence: &LoopCarriedReuse,
         all: &[&LoopCarriedReuse],
         shared: &mut Shared,
     ) -> CarriedLoad {
-        let entry = if link.falls_in { Code::behind() } else { Code::in_front() };
+        let entry = if recurrence.falls_in { Code::behind() } else { Code::in_front() };
         let mut lines = Lines { entry, latch: Code::in_front() };
         let (mut moves, mut registers) = (Vec::new(), Vec::new());
-        for (from, to) in &link.pieces {
+        for (from, to) in &recurrence.pieces {
             let bits = to.register_bits;
             // From the newest to the one that is used now.
-            let rounds: Vec<Reg> = (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
-            let sent = self.sent(link.source, from.register, from.register_bits, &link.latches);
+            let rounds: Vec<Reg> =
+                (0..recurrence.distance).map(|_| self.plan.fresh.bits(bits)).collect();
+            let sent = self.sent(
+                recurrence.source,
+                from.register,
+                from.register_bits,
+                &recurrence.latches,
+            );
             let now = rotate(&rounds, &sent, &mut lines.latch);
             moves.push((bits, self.name(to.register), now.clone()));
             registers.push((to.register, now));
         }
-        let own = &self.flow.insts[link.load.inst];
-        let moves = match &link.start {
+        let own = &self.flow.insts[recurrence.load.inst];
+        let moves = match &recurrence.start {
             Start::Loaded { slice, base } => {
-                self.first(link, (slice, *base), &registers, shared, &mut lines.entry);
+                self.first(recurrence, (slice, *base), &registers, shared, &mut lines.entry);
                 moves.iter().map(|(bits, to, now)| format!("mov.b{bits} {to}, {now};")).collect()
             }
             Start::Performed(_) => {
-                let passed = self.passed(link, all, shared, &mut lines);
+                let passed = self.passed(recurrence, all, shared, &mut lines);
                 // A guard predicate that it may have always holds, and an instruction can have one only.
                 let text = own.ast.opcode.span.start as usize..own.ast.span.end as usize;
                 let load = format!("@!{passed} {}", self.plan.copied(text));
                 // A register of the address is written behind the load only.
-                let base = link.pieces.iter().any(|(_, to)| {
+                let base = recurrence.pieces.iter().any(|(_, to)| {
                     own.args.iter().any(|arg| {
                     matches!(arg, Arg::Memory { base: Base::Register(r), .. } if *r == to.register)
                 })
@@ -121,19 +129,19 @@ impl Planner<'_, '_, '_, '_> {
         if planted!(Bug::NothingPassedOn) {
             lines.latch.text.clear();
         }
-        self.placed(link, moves.join("\n\t"), lines)
+        self.placed(recurrence, moves.join("\n\t"), lines)
     }
 
-    /// A link's code with its places in the text.
-    fn placed(&self, link: &LoopCarriedReuse, moves: String, lines: Lines) -> CarriedLoad {
+    /// A recurrence's code with its places in the text.
+    fn placed(&self, recurrence: &LoopCarriedReuse, moves: String, lines: Lines) -> CarriedLoad {
         let span = |inst: InstId| self.flow.insts[inst].ast.span.range();
-        let entry = match link.falls_in {
-            false => span(link.entry).start,
-            true => line_end(self.source.text(), span(link.entry).end),
+        let entry = match recurrence.falls_in {
+            false => span(recurrence.entry).start,
+            true => line_end(self.source.text(), span(recurrence.entry).end),
         };
-        let latches = link.latches.iter();
+        let latches = recurrence.latches.iter();
         CarriedLoad {
-            span: span(link.load.inst),
+            span: span(recurrence.load.inst),
             moves,
             entry: (entry, lines.entry.text),
             latches: latches.map(|&latch| (span(latch).start, lines.latch.text.clone())).collect(),
@@ -145,12 +153,12 @@ impl Planner<'_, '_, '_, '_> {
     /// one loop share it.
     fn passed(
         &mut self,
-        link: &LoopCarriedReuse,
+        recurrence: &LoopCarriedReuse,
         all: &[&LoopCarriedReuse],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> String {
-        let key = (link.entry, link.distance);
+        let key = (recurrence.entry, recurrence.distance);
         if let Some(known) = shared.passed.get(&key) {
             return known.clone();
         }
@@ -162,7 +170,7 @@ impl Planner<'_, '_, '_, '_> {
             .collect();
         let holds = self.tests(&sharing, shared, lines);
         let fresh = &mut self.plan.fresh;
-        let rounds: Vec<Reg> = (0..link.distance).map(|_| fresh.predicate()).collect();
+        let rounds: Vec<Reg> = (0..recurrence.distance).map(|_| fresh.predicate()).collect();
         for round in &rounds {
             let first = if planted!(Bug::PassedAtOnce) { "-1" } else { "0" };
             lines.entry.put(op!(Mov.Pred), &[round, &first]);
@@ -172,16 +180,16 @@ impl Planner<'_, '_, '_, '_> {
         now
     }
 
-    /// All tests of some links: what their conjunction is at the loop's end.
+    /// All tests of some recurrences: what their conjunction is at the loop's end.
     fn tests(
         &mut self,
-        links: &[&LoopCarriedReuse],
+        recurrences: &[&LoopCarriedReuse],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> String {
         let mut holds: Option<Reg> = None;
         if !planted!(Bug::NoApartTest) {
-            for rows in self.rows_apart(links, shared, lines) {
+            for rows in self.rows_apart(recurrences, shared, lines) {
                 holds = Some(self.test_apart(&rows, holds, lines));
             }
         }
@@ -191,13 +199,13 @@ impl Planner<'_, '_, '_, '_> {
         let mut done: Vec<(String, String, i64)> = Vec::new();
         // Those in front of the loop come before those at its end.
         for at_end in [false, true] {
-            for link in links {
-                let Start::Performed(Some(test)) = &link.start else { continue };
+            for recurrence in recurrences {
+                let Start::Performed(Some(test)) = &recurrence.start else { continue };
                 if matches!(test.source, Tested::Always(_)) != at_end {
                     continue;
                 }
                 let code = if at_end { &mut lines.latch } else { &mut lines.entry };
-                let tested = self.tested(link, test, shared, code);
+                let tested = self.tested(recurrence, test, shared, code);
                 if !done.contains(&tested) {
                     holds = Some(self.test_same(&tested, holds, code));
                     done.push(tested);
@@ -222,17 +230,18 @@ impl Planner<'_, '_, '_, '_> {
         code.compare(fresh, (Eq, U64), [&a, b], known.as_deref())
     }
 
-    /// What must be apart for some links: for each store and each base of loads one row of bytes.
+    /// What must be apart for some recurrences: for each store and each base of loads one row of bytes.
     fn rows_apart(
         &mut self,
-        links: &[&LoopCarriedReuse],
+        recurrences: &[&LoopCarriedReuse],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> Vec<Rows> {
         let mut all: Vec<Rows> = Vec::new();
-        for link in links {
-            let results = self.copies(link.entry, &link.apart.slice, shared, &mut lines.entry);
-            for pair in &link.apart.pairs {
+        for recurrence in recurrences {
+            let results =
+                self.copies(recurrence.entry, &recurrence.apart.slice, shared, &mut lines.entry);
+            for pair in &recurrence.apart.pairs {
                 let [(store, written), (load, read)] = [pair.store, pair.load].map(|place| {
                     let (own, offset) = self.address(place.inst);
                     let base = place.base.map_or(own, |step| results[step].clone());
@@ -264,26 +273,28 @@ impl Planner<'_, '_, '_, '_> {
     /// much further the load reads from its base than the source from its own.
     fn tested(
         &mut self,
-        link: &LoopCarriedReuse,
+        recurrence: &LoopCarriedReuse,
         test: &SameAddress,
         shared: &mut Shared,
         lines: &mut Code,
     ) -> (String, String, i64) {
         let place = match test.source {
-            Tested::Once(_) => link.entry,
-            Tested::Always(_) => link.latches[0],
+            Tested::Once(_) => recurrence.entry,
+            Tested::Always(_) => recurrence.latches[0],
         };
         let results = self.copies(place, &test.slice, shared, lines);
         let base = |step: Option<usize>, inst: InstId| match step {
             Some(step) => results[step].clone(),
             None => self.address(inst).0,
         };
-        let load = base(test.load, link.load.inst);
+        let load = base(test.load, recurrence.load.inst);
         let source = match test.source {
-            Tested::Once(step) => base(step, link.source),
-            Tested::Always(register) => self.sent(link.source, register, 64, &link.latches),
+            Tested::Once(step) => base(step, recurrence.source),
+            Tested::Always(register) => {
+                self.sent(recurrence.source, register, 64, &recurrence.latches)
+            }
         };
-        let (own, its) = (self.address(link.load.inst).1, self.address(link.source).1);
+        let (own, its) = (self.address(recurrence.load.inst).1, self.address(recurrence.source).1);
         (load, source, own.wrapping_sub(its))
     }
 
@@ -320,15 +331,15 @@ impl Planner<'_, '_, '_, '_> {
     /// The load of the first iteration's value, behind copies of what computes its address.
     fn first(
         &mut self,
-        link: &LoopCarriedReuse,
+        recurrence: &LoopCarriedReuse,
         (slice, base): (&Slice, Option<usize>),
         registers: &[(RegisterId, String)],
         shared: &mut Shared,
         lines: &mut Code,
     ) {
-        let results = self.copies(link.entry, slice, shared, lines);
+        let results = self.copies(recurrence.entry, slice, shared, lines);
         let flow = self.flow;
-        let inst = &flow.insts[link.load.inst];
+        let inst = &flow.insts[recurrence.load.inst];
         let ast = inst.ast;
         // The names of the destinations, each with the rotating register in its place.
         let rounds: FxHashMap<&str, String> = registers
@@ -344,7 +355,7 @@ impl Planner<'_, '_, '_, '_> {
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
         let mut address = self.renamed(address.range(), &names);
         if planted!(Bug::FirstOfAnother) {
-            let other = flow.insts[link.source].ast.operands[1].span();
+            let other = flow.insts[recurrence.source].ast.operands[1].span();
             address = self.renamed(other.range(), &names);
         }
         let to = self.renamed(to.range(), &rounds);

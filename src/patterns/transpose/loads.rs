@@ -45,23 +45,23 @@ fn transpose(whole: &StructPlan, checks: &mut Checks<'_>) -> Words {
     // Step 1: slots, turned by the number of the lane.
     let mut slots = loaded.clone();
     for (at, register) in loaded.into_iter().enumerate() {
-        slots[entry.fan[at] as usize] = register;
+        slots[entry.permutation[at] as usize] = register;
     }
     let lane = checks.lane();
     let amount = modulo(&lane, entry.words, checks, &mut code);
     let way = if planted!(Bug::StructTurn) { -1 } else { 1 };
-    let slots = turn(slots, (&amount, entry.words, way), checks, &mut code);
+    let slots = rotate(slots, (&amount, entry.words, way), checks, &mut code);
     // Step 2.
-    let turned = (entry.every < WARP_SIZE).then(|| {
-        let shift = entry.every.trailing_zeros();
+    let turned = (entry.period < WARP_SIZE).then(|| {
+        let shift = entry.period.trailing_zeros();
         code.set(checks.fresh.word(), op!(Shr.U32), &[&lane, &shift])
     });
     let sent = send(whole, slots, turned.as_ref(), checks, &mut code);
     // Step 3.
     let values = match &turned {
         Some(by) => {
-            let amounts = WARP_SIZE / entry.every;
-            turn(sent, (by, amounts, entry.turn), checks, &mut code)
+            let amounts = WARP_SIZE / entry.period;
+            rotate(sent, (by, amounts, entry.direction), checks, &mut code)
         }
         None => sent,
     };
@@ -119,7 +119,7 @@ fn reciprocal(by: u32) -> (u32, u32) {
 
 /// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
 /// register s + amount, or s - amount where `way` is negative.
-pub(super) fn turn(
+pub(super) fn rotate(
     mut registers: Vec<Reg>,
     (amount, amounts, way): (&Reg, u32, i32),
     checks: &mut Checks<'_>,
@@ -155,7 +155,7 @@ fn send(
     let fresh = &mut checks.fresh;
     let first = code.set(fresh.word(), op!(Mul.Lo.U32), &[&lane, &words]);
     // How far the slots of this lane's struct are from where they would be, from 0 to 2 S - 1 with the slot's.
-    let ahead = turned.map(|by| match entry.turn {
+    let ahead = turned.map(|by| match entry.direction {
         1 => by.clone(),
         _ => code.set(fresh.word(), op!(Sub.S32), &[&words, by]),
     });

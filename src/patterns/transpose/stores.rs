@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use super::fields::StoredPlan;
-use super::loads::{modulo, shuffle, turn};
+use super::loads::{modulo, rotate, shuffle};
 use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft, KernelPlan};
@@ -56,9 +56,9 @@ fn store(whole: &StoredPlan, words: Vec<Reg>, checks: &mut Checks<'_>, code: &mu
     let slots = match groups {
         1 => words,
         _ => {
-            let shift = entry.every.trailing_zeros();
+            let shift = entry.period.trailing_zeros();
             let by = code.set(checks.fresh.word(), op!(Shr.U32), &[&lane, &shift]);
-            turn(words, (&by, groups, -entry.turn), checks, code)
+            rotate(words, (&by, groups, -entry.direction), checks, code)
         }
     };
     // Step 2.
@@ -71,7 +71,7 @@ fn store(whole: &StoredPlan, words: Vec<Reg>, checks: &mut Checks<'_>, code: &mu
     // Step 1.
     let amount = modulo(&lane, entry.words, checks, code);
     let way = if planted!(Bug::StoreTurn) { 1 } else { -1 };
-    let slots = turn(received, (&amount, entry.words, way), checks, code);
+    let slots = rotate(received, (&amount, entry.words, way), checks, code);
     store_in_order(whole, &slots, &mask, checks, code);
 }
 
@@ -88,21 +88,21 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_>, code: &mut Code) ->
         return code.set(source, op!(Mad.Lo.S32), &[&lane, &inverse, &(-slot * inverse)]);
     }
     let (ahead, group) = (fresh.word(), fresh.word());
-    let ahead = match entry.turn {
+    let ahead = match entry.direction {
         1 => code.set(ahead, op!(Add.S32), &[&lane, &-slot]),
         _ => code.set(ahead, op!(Sub.S32), &[&slot, &lane]),
     };
     let group = code.set(group, op!(And.B32), &[&ahead, &(groups - 1)]);
     let part = fresh.word();
-    let (every, shift) = (entry.every, groups.trailing_zeros());
+    let (period, shift) = (entry.period, groups.trailing_zeros());
     if words == groups {
         // Then what is subtracted is the lane's number modulo the number of groups.
         let part = code.set(part, op!(Shr.U32), &[&lane, &shift]);
-        return code.set(source, op!(Mad.Lo.S32), &[&group, &every, &part]);
+        return code.set(source, op!(Mad.Lo.S32), &[&group, &period, &part]);
     }
     let (turned, outside) = (fresh.word(), fresh.predicate());
     let around = fresh.word();
-    let (turned, outside, around) = match entry.turn {
+    let (turned, outside, around) = match entry.direction {
         1 => {
             let turned = code.set(turned, op!(Add.S32), &[&group, &slot]);
             let outside = code.set(outside, op!(Setp.Ge.S32), &[&turned, &words]);
@@ -121,8 +121,8 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_>, code: &mut Code) ->
     let part = code.set(part, op!(Shr.S32), &[&apart, &shift]);
     let within = fresh.word();
     code.put(op!(Mul.Lo.S32), &[&part, &part, &inverse]);
-    let within = code.set(within, op!(And.B32), &[&part, &(every - 1)]);
-    code.set(source, op!(Mad.Lo.S32), &[&group, &every, &within])
+    let within = code.set(within, op!(And.B32), &[&part, &(period - 1)]);
+    code.set(source, op!(Mad.Lo.S32), &[&group, &period, &within])
 }
 
 /// Stores the words that the lanes' structs have in memory one behind the other. What a lane has read from or
@@ -147,7 +147,7 @@ fn store_in_order(
         code.put(op!(Bar.Warp.Sync), &[&mask]);
     }
     let lost = usize::from(planted!(Bug::StoreField));
-    for (index, slot) in entry.fan.iter().enumerate().take(entry.fan.len() - lost) {
+    for (index, slot) in entry.permutation.iter().enumerate().take(entry.permutation.len() - lost) {
         let at = offset + index as i64 * size * 32;
         let register = &slots[*slot as usize];
         code.line(&format!("{}.b{bits} [{own}+{at}], {register};", whole.opcode));

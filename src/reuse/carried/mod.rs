@@ -1,7 +1,7 @@
 //! Loads that read what another load has read some iterations before: the value is carried by the loop in
 //! registers.
 //!
-//! In: loads of one natural loop. Out: [`LoopCarriedReuse`] links, each from a load to the one whose value of an
+//! In: loads of one natural loop. Out: [`LoopCarriedReuse`] recurrences, each from a load to the one whose value of an
 //! earlier iteration it needs. Two things have to be known of such a pair:
 //!
 //! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
@@ -76,7 +76,7 @@ pub enum Start {
 }
 
 impl Legality<'_, '_, '_> {
-    /// The links between loads of one loop; each load has one at most.
+    /// The recurrences between loads of one loop; each load has one at most.
     pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<LoopCarriedReuse> {
         let mut found = Vec::new();
         let flow = self.flow();
@@ -89,15 +89,15 @@ impl Legality<'_, '_, '_> {
                 continue;
             }
             let Some(carrying_loop) = carrying_loop(flow, trace, id) else { continue };
-            found.extend(links(flow, trace, &carrying_loop, &here));
+            found.extend(recurrences(flow, trace, &carrying_loop, &here));
         }
         found.sort_by_key(|carried: &LoopCarriedReuse| carried.load.inst);
         found
     }
 }
 
-/// The links of one loop.
-fn links(
+/// The recurrences of one loop.
+fn recurrences(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
     carrying_loop: &CarryingLoop,

@@ -3,6 +3,7 @@
 //! A behaviour is a row of values at *points*: each is a lane in a round of an instance. A table says of the first
 //! points what is wanted there; the others are further numbers of lanes, and tell apart what is equal by chance.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -102,10 +103,11 @@ impl Pool {
         let mut wider: Vec<Wider> = Vec::new();
         let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
         let mut exact = 0;
-        self.comparisons(&mut |cmp, a, b| {
+        self.comparisons(&on, &mut |cmp, a, b| {
             let holds =
                 |point: &usize| cmp.holds(i64::from(a.values[*point]), i64::from(b.values[*point]));
-            if !on.iter().all(holds) {
+            // Once the list is full, only a condition that suffices alone is taken: mostly the first point decides.
+            if wider.len() >= MOST_WIDER && off.iter().any(holds) {
                 return true;
             }
             let mut set = vec![0u64; off.len().div_ceil(64)];
@@ -133,13 +135,16 @@ impl Pool {
         found
     }
 
-    /// Calls `visit` for each comparison, those with few operators first; it ends that with false.
-    fn comparisons(&self, visit: &mut dyn FnMut(Cmp, &Member, &Member) -> bool) {
+    /// Calls `visit` for each comparison that holds at the points `on`, those with few operators first, until it returns
+    /// false.
+    fn comparisons(&self, on: &[usize], visit: &mut dyn FnMut(Cmp, &Member, &Member) -> bool) {
         for size in 0..=MOST_COMPARED {
             for left in 0..=size {
                 let (first, second) = (self.0.of_size(left), self.0.of_size(size - left));
                 for (a, b) in enumerate::pairs(first, second) {
-                    for cmp in [Cmp::Eq, Cmp::Lt, Cmp::Ge, Cmp::Ne] {
+                    let orders = orders(on, a, b);
+                    let hold = EXCLUDED.iter().filter(|(_, excluded)| orders & excluded == 0);
+                    for &(cmp, _) in hold {
                         if !visit(cmp, a, b) {
                             return;
                         }
@@ -148,6 +153,31 @@ impl Pool {
             }
         }
     }
+}
+
+/// Bits of [`orders`].
+const LESS: u8 = 1;
+const EQUAL: u8 = 2;
+const GREATER: u8 = 4;
+
+/// The comparisons that are tried, with the orders of the operands for which they do not hold.
+const EXCLUDED: [(Cmp, u8); 4] =
+    [(Cmp::Eq, LESS | GREATER), (Cmp::Lt, EQUAL | GREATER), (Cmp::Ge, LESS), (Cmp::Ne, EQUAL)];
+
+/// The orders of two members' values at the points; incomplete once no comparison of [`EXCLUDED`] is left.
+fn orders(points: &[usize], a: &Member, b: &Member) -> u8 {
+    let mut seen = 0;
+    for &point in points {
+        seen |= match a.values[point].cmp(&b.values[point]) {
+            Ordering::Less => LESS,
+            Ordering::Equal => EQUAL,
+            Ordering::Greater => GREATER,
+        };
+        if EXCLUDED.iter().all(|(_, excluded)| seen & excluded != 0) {
+            break;
+        }
+    }
+    seen
 }
 
 /// A condition that holds wherever it has to.
