@@ -1,7 +1,7 @@
 //! Cells before their places in a program are known.
 
 use super::node::Point;
-use crate::synth::term::{Fold, Term};
+use crate::synth::term::{Fold, TermId};
 
 /// Why there is no program.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum Virtual {
     /// It holds this from the beginning.
-    Initial(Term),
+    Initial(TermId),
     /// One of these, by the value at a point.
     Move(Point, Vec<u32>),
     /// A fold.

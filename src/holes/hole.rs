@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::node::Point;
 use crate::cfg::InstId;
 use crate::source::Span;
+use crate::synth::program::PointId;
 
 /// What all names of holes begin with.
 pub(super) const PREFIX: &str = "ptxasw_";
@@ -188,9 +189,9 @@ impl Holes {
     }
 
     /// The hole of a point, and the point's number in the hole's table.
-    pub(super) fn place(&self, point: Point) -> (usize, u32) {
+    pub(super) fn place(&self, point: Point) -> (usize, PointId) {
         let (hole, [i, k]) = self.points[point as usize];
-        (hole, (k * self.holes[hole].extents[0] as u64 + i) as u32)
+        (hole, PointId((k * self.holes[hole].extents[0] as u64 + i) as u32))
     }
 
     /// Notes how the values at a point are used.

@@ -15,7 +15,7 @@ use super::warp::Outcome;
 use crate::isa::{Form, Opcode};
 use crate::source::Span;
 use crate::synth::program::Program;
-use crate::synth::term::{Fold, Term};
+use crate::synth::term::{self, Fold, InputId, TermId};
 
 /// How an operation is read.
 pub(super) enum Reading {
@@ -31,9 +31,9 @@ pub(super) struct Lowering<'l> {
     cells: Vec<Virtual>,
     of: FxHashMap<Id, u32>,
     slots: FxHashMap<(Id, u8), Vec<Slot>>,
-    pub(super) terms: FxHashMap<Id, Term>,
+    pub(super) terms: FxHashMap<Id, TermId>,
     open: FxHashMap<Id, bool>,
-    pub(super) inputs: FxHashMap<String, (u32, u8)>,
+    pub(super) inputs: FxHashMap<String, (InputId, u8)>,
     pub(super) others: FxHashMap<Id, u32>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn lower(
         nodes,
         holes: &kernel.holes,
         program: Program::default(),
-        cells: vec![Virtual::Initial(0)],
+        cells: vec![Virtual::Initial(term::UNDEFINED)],
         of: FxHashMap::default(),
         slots: FxHashMap::default(),
         terms: FxHashMap::default(),

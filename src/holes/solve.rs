@@ -106,7 +106,7 @@ pub(super) fn solve(
 fn formulas(program: &Program, solution: &search::Solution) -> Vec<Expr> {
     let choices = solution.tables.iter().zip(&solution.recipes);
     let holes = program.holes.iter().zip(choices);
-    holes.map(|(hole, (table, recipe))| hole.family.expression(table, recipe)).collect()
+    holes.map(|(hole, (table, recipe))| hole.family.expression(&table.raw, recipe)).collect()
 }
 
 /// The demand that no choice meets.

@@ -5,15 +5,16 @@
 //! cell that it ends in. That is not a proof that there is nothing else, so a space is never said to be empty.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiSlice;
 
 use super::cells::{Slot, Virtual};
 use super::hole::{Holes, Kind};
 use super::node::Point;
 use crate::synth::expr::Expr;
 use crate::synth::family::Wanted;
-use crate::synth::program::{HoleId, Program};
+use crate::synth::program::{HoleId, PointId, Program};
 use crate::synth::search::Cost;
-use crate::synth::term::{Fold, Term};
+use crate::synth::term::{Fold, TermId};
 
 /// Tables that are tried at most.
 const TABLES: u64 = 1 << 17;
@@ -26,7 +27,7 @@ pub(super) struct Staged {
     /// The cells, each behind those that it is made of.
     pub cells: Vec<Virtual>,
     /// What cells have to hold.
-    pub goals: Vec<(u32, Term)>,
+    pub goals: Vec<(u32, TermId)>,
     /// The hole that is an index.
     pub index: usize,
     /// The hole that is a condition, if there is one.
@@ -55,7 +56,7 @@ impl Staged {
         let mut found = None;
         family.each(&wanted, &mut |table, recipe| {
             tried += 1;
-            if let Some(takes_part) = self.run(holes, &sets, table) {
+            if let Some(takes_part) = self.run(holes, &sets, TiSlice::from_ref(table)) {
                 let condition = self.condition.map(|hole| self.conditions(hole, &takes_part));
                 if condition != Some(None) {
                     found = Some((family.expression(table, &recipe), condition.flatten()));
@@ -81,14 +82,19 @@ impl Staged {
     }
 
     /// Executes all steps with a table of the index; what takes part at each point of the condition, if every goal is met.
-    fn run(&self, holes: &Holes, sets: &Sets, table: &[u8]) -> Option<FxHashMap<u32, bool>> {
+    fn run(
+        &self,
+        holes: &Holes,
+        sets: &Sets,
+        table: &TiSlice<PointId, u8>,
+    ) -> Option<FxHashMap<PointId, bool>> {
         let mut holds: Vec<Option<Set>> = Vec::with_capacity(self.cells.len());
-        let mut takes_part: FxHashMap<u32, bool> = FxHashMap::default();
+        let mut takes_part: FxHashMap<PointId, bool> = FxHashMap::default();
         for (at, cell) in self.cells.iter().enumerate() {
             let value = match cell {
                 Virtual::Initial(_) => sets.initial[at],
                 Virtual::Move(point, sources) => {
-                    let value = table[holes.place(*point).1 as usize];
+                    let value = table[holes.place(*point).1];
                     sources.get(usize::from(value)).and_then(|&source| holds[source as usize])
                 }
                 Virtual::Fold(op, slots) => {
@@ -129,11 +135,11 @@ impl Staged {
     }
 
     /// The formula of the condition that holds where it has to and nowhere else among the points that are asked for.
-    fn conditions(&self, hole: usize, takes_part: &FxHashMap<u32, bool>) -> Option<Expr> {
+    fn conditions(&self, hole: usize, takes_part: &FxHashMap<PointId, bool>) -> Option<Expr> {
         let hole = &self.program.holes[HoleId::from(hole)];
         let mut masks = hole.family.support();
         for (point, mask) in masks.iter_mut().enumerate() {
-            if let Some(&holds) = takes_part.get(&(point as u32)) {
+            if let Some(&holds) = takes_part.get(&point.into()) {
                 *mask &= 1 << u32::from(holds);
             }
         }
@@ -160,7 +166,7 @@ struct Sets {
 impl Sets {
     /// None if there are products, values that take part twice, or too many of them.
     fn of(staged: &Staged) -> Option<Sets> {
-        let mut numbers: FxHashMap<Term, u32> = FxHashMap::default();
+        let mut numbers: FxHashMap<TermId, u32> = FxHashMap::default();
         let mut operator: Option<Fold> = None;
         for cell in &staged.cells {
             if let Virtual::Fold(op, slots) = cell {

@@ -6,9 +6,9 @@ use super::staged::{self, Staged};
 use crate::source::Span;
 use crate::synth::family::{Family, Request};
 use crate::synth::program::{
-    self, Cell, Edge, Goal, Guard, HoleId, Made, Measure, Price, Program, Statement,
+    self, CellId, Edge, Goal, Guard, HoleId, Made, Measure, Price, Program, Statement,
 };
-use crate::synth::term::{Fold, Term};
+use crate::synth::term::{Fold, TermId};
 
 /// The most ways of values through all statements.
 const MOST_EDGES: usize = 1 << 21;
@@ -46,7 +46,7 @@ impl Lowered<'_> {
     /// Groups the cells into statements, orders these, and numbers the cells.
     pub(super) fn finish(
         mut self,
-        goals: Vec<(u32, Term, String)>,
+        goals: Vec<(u32, TermId, String)>,
         space: u8,
         spec: Span,
     ) -> Result<Problem, Refused> {
@@ -73,11 +73,10 @@ impl Lowered<'_> {
         };
         self.holes_of(space)?;
         // Inputs first, then statement by statement.
-        let mut number: Vec<Cell> = vec![0; self.cells.len()];
+        let mut number: Vec<CellId> = vec![CellId::UNDEFINED; self.cells.len()];
         for (at, cell) in self.cells.iter().enumerate() {
             if let Virtual::Initial(term) = cell {
-                number[at] = self.program.initial.len() as Cell;
-                self.program.initial.push(*term);
+                number[at] = self.program.initial.push_and_get_key(*term);
             }
         }
         let mut cells = self.program.initial.len();
@@ -85,9 +84,9 @@ impl Lowered<'_> {
         for own in order {
             let members: Vec<usize> =
                 (0..self.cells.len()).filter(|&at| group[at] == Some(own)).collect();
-            let made = Made { first: cells as Cell, count: members.len() as u32 };
+            let made = Made { first: cells.into(), count: members.len() as u32 };
             for &at in &members {
-                number[at] = cells as Cell;
+                number[at] = cells.into();
                 cells += 1;
             }
             let statement = self.statement(own, &members, &number, made, &mut edges_left)?;
@@ -164,7 +163,7 @@ impl Lowered<'_> {
         &self,
         own: Group,
         members: &[usize],
-        number: &[Cell],
+        number: &[CellId],
         made: Made,
         edges_left: &mut usize,
     ) -> Result<Statement, Refused> {

@@ -2,16 +2,16 @@
 
 use super::lower::{Lowering, Reading};
 use super::node::{Id, Node, UNDEFINED};
-use crate::synth::term::{Fold, Term};
+use crate::synth::term::{self, Fold, TermId};
 
 impl Lowering<'_> {
     /// The term of a node without choices.
-    pub(super) fn term(&mut self, id: Id) -> Term {
+    pub(super) fn term(&mut self, id: Id) -> TermId {
         if let Some(&term) = self.terms.get(&id) {
             return term;
         }
         let term = if id == UNDEFINED {
-            0
+            term::UNDEFINED
         } else if let Some([a, b, c]) = self.fused(id) {
             let (a, b) = (self.term(a), self.term(b));
             let product = self.program.terms.product(&[a, b]);
@@ -25,11 +25,11 @@ impl Lowering<'_> {
             match self.reading(id) {
                 Reading::Fold(op, args) => {
                     let args: Vec<Id> = args.into_iter().filter(|&a| !self.is_nothing(a)).collect();
-                    let terms: Vec<Term> = args.into_iter().map(|arg| self.term(arg)).collect();
+                    let terms: Vec<TermId> = args.into_iter().map(|arg| self.term(arg)).collect();
                     self.program.terms.fold(op, &terms)
                 }
                 Reading::Product(args) => {
-                    let terms: Vec<Term> = args.into_iter().map(|arg| self.term(arg)).collect();
+                    let terms: Vec<TermId> = args.into_iter().map(|arg| self.term(arg)).collect();
                     self.program.terms.product(&terms)
                 }
                 Reading::Other => self.atom(id),
@@ -39,7 +39,7 @@ impl Lowering<'_> {
         term
     }
 
-    fn atom(&mut self, id: Id) -> Term {
+    fn atom(&mut self, id: Id) -> TermId {
         let (name, index, bytes) = match *self.nodes.node(id) {
             Node::Load(buffer, offset, bytes) => {
                 let name = self.nodes.buffers[buffer as usize].clone();
@@ -60,17 +60,17 @@ impl Lowering<'_> {
                 let name = format!("{name} by {bytes} bytes");
                 match self.inputs.get(&name) {
                     Some(&(input, _)) => (input, None),
-                    None => (self.program.inputs.len() as u32, Some(name)),
+                    None => (self.program.inputs.next_key(), Some(name)),
                 }
             }
-            None => (self.program.inputs.len() as u32, Some(name)),
+            None => (self.program.inputs.next_key(), Some(name)),
         };
         if let Some(name) = name {
             self.inputs.insert(name.clone(), (input, bytes));
             self.program.inputs.push((name, vec![1]));
         }
         let index = index.unsigned_abs() as u32;
-        let shape = &mut self.program.inputs[input as usize].1;
+        let shape = &mut self.program.inputs[input].1;
         shape[0] = shape[0].max(index as usize + 1);
         self.program.terms.atom(input, index)
     }

@@ -1,22 +1,35 @@
 //! A sketch as a straight line over cells: what the search works on.
 //!
-//! A *cell* is one place of one array. Cell 0 is undefined. An array that a statement without hole makes
+//! A *cell* is one place of one array. CellId 0 is undefined. An array that a statement without hole makes
 //! has no cells of its own: it names those of the array that it reads.
 
 use typed_index_collections::TiVec;
 
 use super::family::Family;
-use super::term::{Fold, Term, Terms};
+use super::term::{Fold, InputId, TermId, Terms};
 use crate::source::Span;
 
-/// The number of a cell.
-pub type Cell = u32;
+/// The number of a cell: inputs come first, then what each statement makes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CellId(pub u32);
+
+impl CellId {
+    /// The cell that holds nothing.
+    pub const UNDEFINED: CellId = CellId(0);
+}
 
 /// One hole of a program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HoleId(pub u32);
 
-table_ids!(HoleId);
+/// The number of a point in the table of a hole: that of `(i, k)` is `k * extents[0] + i`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PointId(pub u32);
+
+table_ids!(CellId, HoleId, PointId);
+
+/// A value for each point of a hole.
+pub type Table = TiVec<PointId, u8>;
 
 /// Something to be found: a function of at most two coordinates.
 #[derive(Clone, Debug)]
@@ -59,11 +72,11 @@ pub enum Price {
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// Where the value comes from.
-    pub source: Cell,
+    pub source: CellId,
     /// Where it goes.
-    pub target: Cell,
+    pub target: CellId,
     /// The point of the table.
-    pub point: u32,
+    pub point: PointId,
     /// The table's value there.
     pub value: u8,
 }
@@ -74,14 +87,14 @@ pub enum Guard {
     /// The slot always takes part.
     Always,
     /// The slot takes part where the hole's table has 1 at the point.
-    Hole(HoleId, u32),
+    Hole(HoleId, PointId),
 }
 
 /// One product that takes part in a fold.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// The cells that are multiplied.
-    pub factors: Vec<Cell>,
+    pub factors: Vec<CellId>,
     /// Whether it takes part.
     pub guard: Guard,
 }
@@ -90,15 +103,30 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The first cell.
-    pub first: Cell,
+    pub first: CellId,
     /// How many.
     pub count: u32,
 }
 
 impl Made {
     /// Whether the statement makes a cell.
-    pub fn has(&self, cell: Cell) -> bool {
-        cell >= self.first && cell - self.first < self.count
+    pub fn has(&self, cell: CellId) -> bool {
+        cell >= self.first && cell.0 - self.first.0 < self.count
+    }
+
+    /// The cells.
+    pub fn cells(&self) -> impl Iterator<Item = CellId> + use<> {
+        (self.first.0..self.first.0 + self.count).map(CellId)
+    }
+
+    /// The cell at a place among them.
+    pub fn cell(&self, place: usize) -> CellId {
+        CellId(self.first.0 + place as u32)
+    }
+
+    /// The place of a cell among them. It must be one of them.
+    pub fn place(&self, cell: CellId) -> usize {
+        (cell.0 - self.first.0) as usize
     }
 }
 
@@ -168,9 +196,9 @@ impl Measure {
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The cell.
-    pub cell: Cell,
+    pub cell: CellId,
     /// The term.
-    pub term: Term,
+    pub term: TermId,
     /// How the cell is called.
     pub name: String,
     /// The line that asks for it.
@@ -185,7 +213,7 @@ pub struct Program {
     /// The statements with cells of their own.
     pub statements: Vec<Statement>,
     /// What each cell of an input holds; the cells of statements follow.
-    pub initial: Vec<Term>,
+    pub initial: TiVec<CellId, TermId>,
     /// How many cells there are.
     pub cells: usize,
     /// The goals.
@@ -195,19 +223,19 @@ pub struct Program {
     /// The terms of inputs and goals.
     pub terms: Terms,
     /// The names of the inputs, and their shapes.
-    pub inputs: Vec<(String, Vec<usize>)>,
+    pub inputs: TiVec<InputId, (String, Vec<usize>)>,
     /// Accumulates of folds that no hole decides about.
     pub accumulates: u32,
 }
 
 impl Program {
     /// How a term is written in messages.
-    pub fn show(&self, terms: &Terms, term: Term) -> String {
+    pub fn show(&self, terms: &Terms, term: TermId) -> String {
         use super::term::Node;
         match terms.node(term) {
             Node::Undefined => "undefined".to_owned(),
             Node::Atom(input, index) => {
-                let (name, shape) = &self.inputs[*input as usize];
+                let (name, shape) = &self.inputs[*input];
                 let mut rest = *index as usize;
                 let mut place: Vec<String> = Vec::new();
                 for extent in shape.iter().rev() {

@@ -68,7 +68,7 @@ fn holes(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Vec<Hole
             line: source.line(hole.span.start),
             axis: hole.coordinates.first().cloned().unwrap_or_default(),
             expression,
-            table: table.clone(),
+            table: table.raw.clone(),
         })
         .collect()
 }
@@ -104,7 +104,9 @@ fn several(number: u64, noun: &str) -> String {
 pub fn expressions(sketch: &Lowered, solution: &Solution) -> Vec<String> {
     let choices = solution.tables.iter().zip(&solution.recipes);
     let holes = sketch.program.holes.iter().zip(choices);
-    holes.map(|(hole, (table, recipe))| hole.family.expression(table, recipe).to_string()).collect()
+    holes
+        .map(|(hole, (table, recipe))| hole.family.expression(&table.raw, recipe).to_string())
+        .collect()
 }
 
 /// A cost in words; what there is none of is left out.

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Lowered;
 use super::ast::{Folded, Statement};
 use super::lower::is_lane;
-use super::program::{self, Cell, Price};
+use super::program::{self, CellId, Price};
 use super::search::Solution;
 
 /// Banks of shared memory, of four bytes each (CUDA C++ Programming Guide, "Shared Memory").
@@ -57,12 +57,12 @@ pub fn registers(tree: &[Statement], sketch: &Lowered) -> u32 {
 /// one for each load, and one more for each further word that a load asks of one bank.
 pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> u32 {
     let program = &sketch.program;
-    let mut from: FxHashMap<Cell, Cell> = FxHashMap::default();
+    let mut from: FxHashMap<CellId, CellId> = FxHashMap::default();
     for statement in &program.statements {
         let program::Statement::Move { hole, edges, .. } = statement else { continue };
         if matches!(program.holes[*hole].price, Price::Loads(_)) {
             let table = &solution.tables[*hole];
-            let taken = edges.iter().filter(|edge| table[edge.point as usize] == edge.value);
+            let taken = edges.iter().filter(|edge| table[edge.point] == edge.value);
             from.extend(taken.map(|edge| (edge.target, edge.source)));
         }
     }
@@ -71,7 +71,7 @@ pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> 
         let Statement::Move(to, _) = statement else { continue };
         let array = &sketch.arrays[&to.array.text];
         // The words of each load, which is one register of all lanes.
-        let mut loads: BTreeMap<usize, BTreeSet<Cell>> = BTreeMap::new();
+        let mut loads: BTreeMap<usize, BTreeSet<CellId>> = BTreeMap::new();
         for (flat, cell) in array.cells.iter().enumerate() {
             if let Some(&word) = from.get(cell) {
                 loads.entry(sketch.place(array, flat).1).or_default().insert(word);
@@ -79,7 +79,7 @@ pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> 
         }
         for words in loads.values() {
             let mut banks = [0; BANKS as usize];
-            words.iter().for_each(|word| banks[(word % BANKS) as usize] += 1);
+            words.iter().for_each(|word| banks[(word.0 % BANKS) as usize] += 1);
             wavefronts += banks.into_iter().max().unwrap_or(0);
         }
     }

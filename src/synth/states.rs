@@ -2,12 +2,13 @@
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use typed_index_collections::TiVec;
 
 use super::Lowered;
 use super::ast;
-use super::program::{Cell, Statement};
+use super::program::{CellId, Statement};
 use super::search::Solution;
-use super::term::{Node, Term, UNDEFINED};
+use super::term::{InputId, Node, TermId, UNDEFINED};
 use crate::source::SourceFile;
 
 /// The most cells of an array that is shown.
@@ -36,19 +37,19 @@ pub fn states(
     solution: &Solution,
 ) -> Vec<State> {
     let program = &sketch.program;
-    let mut holds: Vec<Term> = program.initial.clone();
+    let mut holds: TiVec<CellId, TermId> = program.initial.clone();
     holds.resize(program.cells, UNDEFINED);
-    let mut origins: Vec<Cell> = (0..program.cells as Cell).collect();
+    let mut origins: TiVec<CellId, CellId> = (0..program.cells).map(CellId::from).collect();
     for statement in &program.statements {
         let Statement::Move { hole, edges, .. } = statement else { continue };
         let table = &solution.tables[*hole];
-        for edge in edges.iter().filter(|edge| table[edge.point as usize] == edge.value) {
-            holds[edge.target as usize] = holds[edge.source as usize];
-            origins[edge.target as usize] = edge.source;
+        for edge in edges.iter().filter(|edge| table[edge.point] == edge.value) {
+            holds[edge.target] = holds[edge.source];
+            origins[edge.target] = edge.source;
         }
     }
     let mut first = 0;
-    let offsets: Vec<u32> = program
+    let offsets: TiVec<InputId, u32> = program
         .inputs
         .iter()
         .map(|(_, shape)| {
@@ -57,8 +58,8 @@ pub fn states(
             offset
         })
         .collect();
-    let element = |cell: Cell| match program.terms.node(holds[cell as usize]) {
-        Node::Atom(input, index) => Some(offsets[*input as usize] + index),
+    let element = |cell: CellId| match program.terms.node(holds[cell]) {
+        Node::Atom(input, index) => Some(offsets[*input] + index),
         _ => None,
     };
     let moves = tree.iter().filter_map(|statement| match statement {
@@ -71,7 +72,7 @@ pub fn states(
         if array.cells.len() > MOST_CELLS || array.cells.is_empty() {
             continue;
         }
-        let mut known: FxHashMap<Cell, usize> = FxHashMap::default();
+        let mut known: FxHashMap<CellId, usize> = FxHashMap::default();
         for (flat, &cell) in origin.cells.iter().enumerate().filter(|_| !origin.input) {
             known.entry(cell).or_insert(flat);
         }
@@ -89,7 +90,7 @@ pub fn states(
             }
             values[lane] = element(cell);
             // A step without a hole names the cells that it reads.
-            let came = known.get(&cell).or_else(|| known.get(&origins[cell as usize]));
+            let came = known.get(&cell).or_else(|| known.get(&origins[cell]));
             sources[lane] = came.filter(|_| values[lane].is_some()).map(|&flat| {
                 let (lane, register) = sketch.place(origin, flat);
                 [lane as u32, register as u32]

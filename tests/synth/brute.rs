@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use ptxasw::source::SourceFile;
 use ptxasw::synth::family::Wanted;
-use ptxasw::synth::program::{Guard, Hole, Program, Statement};
+use ptxasw::synth::program::{CellId, Guard, Hole, HoleId, Program, Statement, Table};
 use ptxasw::synth::search::{Limits, Mode, search};
-use ptxasw::synth::term::{Term, UNDEFINED};
+use ptxasw::synth::term::{TermId, UNDEFINED};
 use ptxasw::synth::{lower::lower, parse};
+use typed_index_collections::{TiSlice, TiVec};
 
 /// The most choices of tables that are tried for one sketch.
 const MOST: usize = 8000;
@@ -74,31 +75,31 @@ fn sketch(random: &mut fastrand::Rng) -> String {
 }
 
 /// Every member of a hole's family, in its order.
-fn members(hole: &Hole, most: usize) -> Vec<Vec<u8>> {
+fn members(hole: &Hole, most: usize) -> Vec<Table> {
     let all = (1u64 << hole.values) - 1;
     let masks = vec![all; hole.points()];
     let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
     let mut found = Vec::new();
     hole.family.each(&wanted, &mut |table, _| {
-        found.push(table.to_vec());
+        found.push(Table::from(table.to_vec()));
         found.len() <= most
     });
     found
 }
 
 /// Whether the goals are met with these tables, statement by statement.
-fn solves(program: &mut Program, tables: &[&Vec<u8>]) -> bool {
-    let mut holds: Vec<Term> = program.initial.clone();
+fn solves(program: &mut Program, tables: &TiSlice<HoleId, &Table>) -> bool {
+    let mut holds: TiVec<CellId, TermId> = program.initial.clone();
     holds.resize(program.cells, UNDEFINED);
     for statement in &program.statements {
         match statement {
             Statement::Move { hole, edges, .. } => {
-                let table = tables[usize::from(*hole)];
-                for edge in edges.iter().filter(|e| table[e.point as usize] == e.value) {
-                    if holds[edge.target as usize] != UNDEFINED {
+                let table = tables[*hole];
+                for edge in edges.iter().filter(|e| table[e.point] == e.value) {
+                    if holds[edge.target] != UNDEFINED {
                         return false;
                     }
-                    holds[edge.target as usize] = holds[edge.source as usize];
+                    holds[edge.target] = holds[edge.source];
                 }
             }
             Statement::Fold { op, slots, made, .. } => {
@@ -107,27 +108,25 @@ fn solves(program: &mut Program, tables: &[&Vec<u8>]) -> bool {
                     for slot in slots {
                         let part = match slot.guard {
                             Guard::Always => true,
-                            Guard::Hole(hole, point) => {
-                                tables[usize::from(hole)][point as usize] == 1
-                            }
+                            Guard::Hole(hole, point) => tables[hole][point] == 1,
                         };
                         if part {
-                            let factors: Vec<Term> =
-                                slot.factors.iter().map(|&cell| holds[cell as usize]).collect();
+                            let factors: Vec<TermId> =
+                                slot.factors.iter().map(|&cell| holds[cell]).collect();
                             values.push(program.terms.product(&factors));
                         }
                     }
-                    holds[made.first as usize + at] = program.terms.fold(*op, &values);
+                    holds[made.cell(at)] = program.terms.fold(*op, &values);
                 }
             }
         }
     }
-    program.goals.iter().all(|goal| holds[goal.cell as usize] == goal.term)
+    program.goals.iter().all(|goal| holds[goal.cell] == goal.term)
 }
 
 /// All solutions by trying all choices; `None` where there are too many of them.
-fn brute(program: &Program, most: usize) -> Option<Vec<Vec<Vec<u8>>>> {
-    let mut members: Vec<Vec<Vec<u8>>> = Vec::new();
+fn brute(program: &Program, most: usize) -> Option<Vec<TiVec<HoleId, Table>>> {
+    let mut members: Vec<Vec<Table>> = Vec::new();
     for hole in &program.holes {
         members.push(self::members(hole, most));
         // Most sketches have far too many choices, which the first holes tell.
@@ -140,7 +139,7 @@ fn brute(program: &Program, most: usize) -> Option<Vec<Vec<Vec<u8>>>> {
     let mut found = Vec::new();
     for number in 0..choices {
         let mut rest = number;
-        let mut tables: Vec<&Vec<u8>> = Vec::new();
+        let mut tables: TiVec<HoleId, &Table> = TiVec::new();
         for own in members.iter().rev() {
             tables.push(&own[rest % own.len()]);
             rest /= own.len();
@@ -173,8 +172,7 @@ fn compared(seed: u64, count: usize, most: usize) -> (usize, usize) {
         let found = search(&mut lowered.program, &limits);
         assert!(found.exhaustive, "{text}");
         assert_eq!(found.dead.is_some(), expected.is_empty(), "{text}");
-        let mut actual: Vec<_> =
-            found.solutions.into_iter().map(|found| Vec::from(found.tables)).collect();
+        let mut actual: Vec<_> = found.solutions.into_iter().map(|found| found.tables).collect();
         let mut sorted = expected.clone();
         actual.sort();
         sorted.sort();

@@ -106,7 +106,7 @@ fn outcome(text: &str) -> Result<String, String> {
         for (hole, (table, recipe)) in
             sketch.program.holes.iter().zip(solution.tables.iter().zip(&solution.recipes))
         {
-            let expression = hole.family.expression(table, recipe);
+            let expression = hole.family.expression(&table.raw, recipe);
             for (point, value) in table.iter().enumerate() {
                 let at = [point % hole.extents[0], point / hole.extents[0]];
                 let of = |name: &str| {

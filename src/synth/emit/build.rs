@@ -1,6 +1,7 @@
 //! From a sketch and a solution to the kernel, with the found expressions in the place of holes.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 use super::domain::{Domain, both, replaced};
 use super::kernel::{Kernel, Part, Read, Registers, Step, What};
@@ -12,7 +13,7 @@ use crate::synth::family;
 use crate::synth::lower::is_lane;
 use crate::synth::program::HoleId;
 use crate::synth::search::Solution;
-use crate::synth::term::Fold;
+use crate::synth::term::{Fold, InputId};
 
 /// The lanes of a warp.
 const WARP: usize = 32;
@@ -23,7 +24,7 @@ const MOST_REGISTERS: usize = 1 << 14;
 /// Where a name stands for values.
 #[derive(Clone, Debug)]
 enum Source {
-    Input(usize),
+    Input(InputId),
     /// The array, and for each index the lane axis that it is.
     Array(usize, Vec<Option<usize>>),
 }
@@ -55,9 +56,9 @@ pub fn kernel(
         return Err(format!("a warp has {WARP} lanes, and the sketch {count}"));
     }
     let inputs = sketch.program.inputs.iter();
-    let inputs: Vec<_> =
+    let inputs: TiVec<InputId, _> =
         inputs.map(|(name, shape)| (name.clone(), shape.iter().product())).collect();
-    let sources = sketch.program.inputs.iter().enumerate();
+    let sources = sketch.program.inputs.iter_enumerated();
     let sources = sources.map(|(at, (name, _))| (name.as_str(), Source::Input(at))).collect();
     let (arrays, steps, goals) = (Vec::new(), Vec::new(), Vec::new());
     let name = name.to_owned();
@@ -107,7 +108,7 @@ impl<'s> Builder<'s> {
         let at = self.hole;
         self.hole.0 += 1;
         let family = &self.sketch.program.holes[at].family;
-        (at, family.expression(&self.solution.tables[at], &self.solution.recipes[at]))
+        (at, family.expression(&self.solution.tables[at].raw, &self.solution.recipes[at]))
     }
 
     fn plain(&self, expr: &Expr) -> Expr {
@@ -299,7 +300,7 @@ impl<'s> Builder<'s> {
     /// The inverse of what was found for a scatter, along one of its coordinates.
     fn inverse(&self, number: HoleId, coordinate: &str) -> Result<Expr, String> {
         let hole = &self.sketch.program.holes[number];
-        let table = &self.solution.tables[number];
+        let table = &self.solution.tables[number].raw;
         let [first, _] = hole.extents;
         let along = usize::from(hole.coordinates[0] != *coordinate);
         if hole.values != hole.extents[along] {

@@ -8,9 +8,10 @@ use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::Lowered;
-use crate::synth::program::Statement;
-use crate::synth::term::{Fold, Node, Term, Terms, UNDEFINED};
+use crate::synth::program::{CellId, Statement};
+use crate::synth::term::{Fold, InputId, Node, TermId, Terms, UNDEFINED};
 use std::collections::BTreeMap;
+use typed_index_collections::{TiSlice, TiVec};
 
 /// How often reductions are executed, each time on other numbers.
 const ROUNDS: u64 = 3;
@@ -28,11 +29,11 @@ fn distinct(number: u64) -> u64 {
 }
 
 /// The value of a term; none for what is left open.
-fn value(terms: &Terms, term: Term, inputs: &[Vec<u64>]) -> Option<u64> {
-    let go = |term: &Term| value(terms, *term, inputs);
+fn value(terms: &Terms, term: TermId, inputs: &TiSlice<InputId, Vec<u64>>) -> Option<u64> {
+    let go = |term: &TermId| value(terms, *term, inputs);
     match terms.node(term) {
         Node::Undefined => None,
-        Node::Atom(input, index) => inputs[*input as usize].get(*index as usize).copied(),
+        Node::Atom(input, index) => inputs[*input].get(*index as usize).copied(),
         Node::Product(factors) => {
             factors.iter().try_fold(1u64, |product, factor| Some(product.wrapping_mul(go(factor)?)))
         }
@@ -79,7 +80,7 @@ pub fn check(
                 (false, _) => random.u64(..),
             }
         };
-        let inputs: Vec<Vec<u64>> = kernel
+        let inputs: TiVec<InputId, Vec<u64>> = kernel
             .inputs
             .iter()
             .map(|(_, count)| (0..*count).map(|_| element()).collect())
@@ -92,7 +93,12 @@ pub fn check(
 }
 
 /// The launch of one warp.
-fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: ScalarType) -> Launch {
+fn launch(
+    kernel: &Kernel,
+    inputs: &TiSlice<InputId, Vec<u64>>,
+    entry: &str,
+    width: ScalarType,
+) -> Launch {
     let ty = if width == ScalarType::B32 { Type::U32 } else { Type::U64 };
     let bytes = |elements: &[u64]| -> Vec<u8> {
         elements
@@ -116,7 +122,7 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: ScalarType) 
 fn compare(
     kernel: &Kernel,
     sketch: &Lowered,
-    inputs: &[Vec<u64>],
+    inputs: &TiSlice<InputId, Vec<u64>>,
     buffers: &BTreeMap<String, Buffer>,
     width: ScalarType,
 ) -> Result<(), String> {
@@ -128,7 +134,10 @@ fn compare(
         let actual: Vec<u64> = buffers[&format!("output {name}")].elements().collect();
         let array = &sketch.arrays[name];
         for (flat, cell) in array.cells.iter().enumerate() {
-            let wanted = program.goals.iter().filter(|goal| goal.cell == *cell && *cell != 0);
+            let wanted = program
+                .goals
+                .iter()
+                .filter(|goal| goal.cell == *cell && *cell != CellId::UNDEFINED);
             for goal in wanted.filter(|goal| goal.term != UNDEFINED) {
                 let Some(mut expected) = value(&program.terms, goal.term, inputs) else { continue };
                 if width == ScalarType::B32 {

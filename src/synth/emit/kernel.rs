@@ -3,10 +3,12 @@
 //!
 //! Axes whose names begin with `lane` are the lanes of the warp; every other axis counts registers.
 
+use typed_index_collections::TiVec;
+
 use super::domain::Domain;
 use super::turn::Turn;
 use crate::synth::expr::{Expr, Op};
-use crate::synth::term::Fold;
+use crate::synth::term::{Fold, InputId};
 
 /// A kernel of one warp.
 #[derive(Clone, Debug)]
@@ -16,7 +18,7 @@ pub struct Kernel {
     /// The axes that are lanes; there are at most 32 places.
     pub lanes: Domain,
     /// The inputs with their numbers of elements.
-    pub inputs: Vec<(String, usize)>,
+    pub inputs: TiVec<InputId, (String, usize)>,
     /// What lanes hold.
     pub arrays: Vec<Registers>,
     /// The statements.
@@ -91,7 +93,7 @@ pub enum Read {
     /// From memory.
     Input {
         /// The input.
-        input: usize,
+        input: InputId,
         /// The element.
         index: Expr,
         /// Where there is one.

@@ -11,7 +11,7 @@ use crate::synth::emit::build::kernel;
 use crate::synth::emit::check::{check, is_movement};
 use crate::synth::emit::kernel::Kernel;
 use crate::synth::emit::{self, Parts};
-use crate::synth::program::HoleId;
+use crate::synth::program::{HoleId, PointId};
 use crate::synth::search::{Limits, Mode, Solution, search};
 use crate::synth::{Defines, Lowered, lower::lower, parse, report};
 
@@ -124,6 +124,6 @@ impl Solved {
 
     /// A value of the table of a hole: that of these values of its two coordinates, of which the first has so many.
     pub(super) fn table(&self, hole: HoleId, (first, values): (u32, u32), second: u32) -> u32 {
-        u32::from(self.solution.tables[hole][(second * values + first) as usize])
+        u32::from(self.solution.tables[hole][PointId(second * values + first)])
     }
 }

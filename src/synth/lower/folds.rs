@@ -8,7 +8,7 @@ use super::{Array, Lowering, is_lane, volume};
 use crate::source::Diagnostic;
 use crate::synth::ast::{Folded, HoleText, Index, Name, Part, Reference, When};
 use crate::synth::program::{Goal, Guard, Price, Slot, Statement};
-use crate::synth::term::{Fold, UNDEFINED};
+use crate::synth::term::{Fold, TermId, UNDEFINED};
 
 impl Lowering<'_> {
     /// `fold`
@@ -72,7 +72,7 @@ impl Lowering<'_> {
             }
         }
         let made = self.made(count);
-        let cells = (made.first..made.first + made.count).collect();
+        let cells = made.cells().collect();
         let holes = std::mem::take(&mut self.pending);
         self.program.statements.push(Statement::Fold { op, holes, slots, made });
         let array = Array { shape, axes, cells, input: false };
@@ -211,13 +211,13 @@ impl Lowering<'_> {
     }
 
     /// What a part of a goal is at a place.
-    fn wanted(&mut self, part: &Part, scope: &Scope, place: &[i64]) -> Result<u32, Diagnostic> {
+    fn wanted(&mut self, part: &Part, scope: &Scope, place: &[i64]) -> Result<TermId, Diagnostic> {
         let mut factors = Vec::new();
         for factor in &part.factors {
             let array = self.array(factor)?;
             let at = self.indices(factor, scope, place)?;
             match array.flat(&at) {
-                Ok(flat) => factors.push(self.program.initial[array.cells[flat] as usize]),
+                Ok(flat) => factors.push(self.program.initial[array.cells[flat]]),
                 Err(n) => return Err(self.beyond(factor, array, n, &at, scope, place)),
             }
         }

@@ -9,9 +9,10 @@ use rustc_hash::FxHashMap;
 use super::ast::{Name, Reference, Spanned, Statement};
 use super::declared::{Declared, at_end, measures};
 use super::expr::Expr;
-use super::program::{Cell, HoleId, Measure, Program};
+use super::program::{CellId, HoleId, Measure, Program};
 use super::term::UNDEFINED;
 use crate::source::{Diagnostic, SourceFile, Span};
+use typed_index_collections::ti_vec;
 
 pub use super::declared::Defines;
 
@@ -26,7 +27,7 @@ pub struct Array {
     /// The axis that each index goes along; inputs have none.
     pub axes: Vec<String>,
     /// The cells.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CellId>,
     /// Whether it is an input: beyond it everything is undefined.
     pub input: bool,
 }
@@ -65,7 +66,7 @@ pub fn lower(
         declared: Declared::new(source, defines),
         arrays: FxHashMap::default(),
         families: FxHashMap::default(),
-        program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
+        program: Program { initial: ti_vec![UNDEFINED], cells: 1, ..Program::default() },
         pending: Vec::new(),
         space,
     };
@@ -199,8 +200,7 @@ impl Lowering<'_> {
         }
         let count = volume(&shape);
         self.room(count, input.span)?;
-        let number = self.program.inputs.len() as u32;
-        let first = self.program.cells as u32;
+        let number = self.program.inputs.next_key();
         if self.program.cells != self.program.initial.len() {
             return Err(self.error(input.span, "inputs stand before what reads them"));
         }
@@ -208,9 +208,8 @@ impl Lowering<'_> {
             let term = self.program.terms.atom(number, index);
             self.program.initial.push(term);
         }
-        self.program.cells += count;
         self.program.inputs.push((input.array.text.clone(), shape.clone()));
-        let cells = (first..first + count as u32).collect();
+        let cells = self.made(count).cells().collect();
         self.arrays.insert(
             input.array.text.clone(),
             Array { shape, axes: Vec::new(), cells, input: true },

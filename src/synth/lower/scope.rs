@@ -3,6 +3,7 @@
 use super::{Array, Lowering};
 use crate::source::Diagnostic;
 use crate::synth::ast::{Index, Reference, Spanned};
+use crate::synth::program::CellId;
 
 /// The axes that a statement runs over, each with its extent.
 #[derive(Clone, Debug, Default)]
@@ -118,11 +119,11 @@ impl Lowering<'_> {
         array: &Array,
         scope: &Scope,
         place: &[i64],
-    ) -> Result<u32, Diagnostic> {
+    ) -> Result<CellId, Diagnostic> {
         let at = self.indices(reference, scope, place)?;
         match array.flat(&at) {
             Ok(flat) => Ok(array.cells[flat]),
-            Err(_) if array.input => Ok(0),
+            Err(_) if array.input => Ok(CellId::UNDEFINED),
             Err(number) => Err(self.beyond(reference, array, number, &at, scope, place)),
         }
     }

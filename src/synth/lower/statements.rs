@@ -5,7 +5,7 @@ use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
 use crate::synth::ast::{HoleText, Index, Reference};
 use crate::synth::family::{Family, Request};
-use crate::synth::program::{Edge, Hole, HoleId, Made, Price, Statement};
+use crate::synth::program::{CellId, Edge, Hole, HoleId, Made, PointId, Price, Statement};
 
 /// The most ways of values through one statement.
 const MOST_EDGES: usize = 1 << 23;
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         let (axes, shape) = self.shape(to)?;
         let count = volume(&shape);
         self.room(count.max(scope.places()), to.span)?;
-        let mut array = Array { shape, axes, cells: vec![0; count], input: false };
+        let mut array = Array { shape, axes, cells: vec![CellId::UNDEFINED; count], input: false };
         if hole_of(to).is_none() && inner < scope.axes.len() {
             let missing = &scope.axes[inner].0;
             let message = format!("the axis `{missing}` does not stand on the left");
@@ -95,7 +95,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn made(&mut self, count: usize) -> Made {
-        let first = self.program.cells as u32;
+        let first = CellId::from(self.program.cells);
         self.program.cells += count;
         Made { first, count: count as u32 }
     }
@@ -122,11 +122,11 @@ impl Lowering<'_> {
             let own = self.indices(to, scope, &place)?;
             let flat = array.flat(&own);
             let flat = flat.map_err(|n| self.beyond(to, array, n, &own, scope, &place))?;
-            if array.cells[flat] != 0 {
+            if array.cells[flat] != CellId::UNDEFINED {
                 let message = format!("two values go to {}{own:?}", to.array.text);
                 return Err(self.error(to.span, message));
             }
-            let target = made.first + flat as u32;
+            let target = made.cell(flat);
             array.cells[flat] = target;
             let point = self.point(hole, &coordinates, &place);
             let mut other = self.indices(from, scope, &place)?;
@@ -135,7 +135,7 @@ impl Lowering<'_> {
                 let flat = source.flat(&other);
                 let source = match flat {
                     Ok(flat) => source.cells[flat],
-                    Err(_) if source.input => 0,
+                    Err(_) if source.input => CellId::UNDEFINED,
                     Err(n) => return Err(self.beyond(from, source, n, &other, scope, &place)),
                 };
                 edges.push(Edge { source, target, point, value: value as u8 });
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         let (hole, coordinates) = self.hole(text, scope, array.shape[at], price)?;
         let made = self.made(array.cells.len());
         for (flat, cell) in array.cells.iter_mut().enumerate() {
-            *cell = made.first + flat as u32;
+            *cell = made.cell(flat);
         }
         let mut edges = Vec::new();
         for number in 0..scope.places() {
@@ -201,10 +201,10 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn point(&self, hole: HoleId, coordinates: &[usize], place: &[i64]) -> u32 {
+    pub(super) fn point(&self, hole: HoleId, coordinates: &[usize], place: &[i64]) -> PointId {
         let first = place[coordinates[0]] as u32;
         let second = coordinates.get(1).map_or(0, |&axis| place[axis] as u32);
-        second * self.program.holes[hole].extents[0] as u32 + first
+        PointId(second * self.program.holes[hole].extents[0] as u32 + first)
     }
 
     /// Makes a hole; returns its number and its coordinates' axes in the scope.

@@ -1,19 +1,25 @@
 //! What the conditions of a fold may be, given the values that it folds.
 
+use typed_index_collections::TiSlice;
+
 use super::level::Level;
 use super::worker::{Reason, Worker};
-use crate::synth::program::Guard;
-use crate::synth::term::{Term, UNDEFINED};
+use crate::synth::program::{Guard, PointId};
+use crate::synth::term::{TermId, UNDEFINED};
 
 impl Worker<'_> {
     /// What the conditions of a hole have to be, with all values known.
-    pub(super) fn conditions(&mut self, level: &Level, masks: &mut [u64]) -> Result<(), Reason> {
+    pub(super) fn conditions(
+        &mut self,
+        level: &Level,
+        masks: &mut TiSlice<PointId, u64>,
+    ) -> Result<(), Reason> {
         let plan = self.plan;
-        for (number, sink) in plan.sinks.iter().enumerate() {
+        for (number, sink) in plan.sinks.iter_enumerated() {
             if sink.fold != Some(level.statement) || self.loose(sink) {
                 continue;
             }
-            let terms: Vec<Term> = sink.slots.iter().map(|slot| self.product(slot)).collect();
+            let terms: Vec<TermId> = sink.slots.iter().map(|slot| self.product(slot)).collect();
             for &(term, count) in &sink.elements {
                 *self.count(term) = count as i32;
             }
@@ -22,7 +28,7 @@ impl Worker<'_> {
             let decided = |guard: Guard| match guard {
                 Guard::Always => Some(true),
                 Guard::Hole(hole, point) if hole < level.hole => {
-                    Some(self.tables[hole][point as usize] == 1)
+                    Some(self.tables[hole][point] == 1)
                 }
                 Guard::Hole(..) => None,
             };
@@ -47,7 +53,7 @@ impl Worker<'_> {
                 if hole != level.hole {
                     continue;
                 }
-                let mask = &mut masks[point as usize];
+                let mask = &mut masks[point];
                 if term == UNDEFINED || need <= 0 {
                     *mask &= 1;
                 } else if *self.count(term) == 0 || planted!(Bug::EverythingForced) {

@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use typed_index_collections::TiSlice;
 
 use super::level::Level;
 use super::plan::Plan;
-use crate::synth::program::{Guard, Hole, HoleId, Measure, Price, Program, Statement};
+use crate::synth::program::{Guard, Hole, HoleId, Measure, PointId, Price, Program, Statement};
 
 /// What a solution costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -54,8 +55,8 @@ pub(super) fn fixed(program: &Program) -> Cost {
     Cost { accumulates: program.accumulates, ..Cost::default() }
 }
 
-/// For each register of a hole the lanes and, for each of them, the number of its point.
-fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, usize)> + Clone> {
+/// For each register of a hole the lanes and, for each of them, its point.
+fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, PointId)> + Clone> {
     let [first, second] = hole.extents;
     let lane_at = hole.coordinates.iter().position(|name| name.starts_with("lane"));
     let (lanes, registers, registers_first) = match lane_at {
@@ -64,14 +65,14 @@ fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, u
     };
     (0..registers).map(move |register| {
         (0..lanes).map(move |lane| match registers_first {
-            true => (lane, lane * first + register),
-            false => (lane, register * first + lane),
+            true => (lane, (lane * first + register).into()),
+            false => (lane, (register * first + lane).into()),
         })
     })
 }
 
 /// What the choice of a table for a hole costs.
-pub(super) fn price(hole: &Hole, table: &[u8]) -> Cost {
+pub(super) fn price(hole: &Hole, table: &TiSlice<PointId, u8>) -> Cost {
     let mut cost = Cost::default();
     for register in registers(hole) {
         let mut along = register.map(|(lane, point)| (lane, table[point]));
@@ -133,7 +134,7 @@ fn accumulates(program: &Program, plan: &Plan, fold: usize) -> u32 {
     });
     let times = times.min().unwrap_or(0);
     let needs = plan.sinks.iter().filter(|sink| sink.fold == Some(fold)).map(|sink| {
-        let mut at_point: FxHashMap<(HoleId, u32), u32> = FxHashMap::default();
+        let mut at_point: FxHashMap<(HoleId, PointId), u32> = FxHashMap::default();
         let mut wanted: u32 = sink.elements.iter().map(|(_, count)| count).sum();
         for slot in &sink.slots {
             match slot.guard {
@@ -148,7 +149,7 @@ fn accumulates(program: &Program, plan: &Plan, fold: usize) -> u32 {
 }
 
 /// The least that a choice for a hole can cost if each point has one of the values of its mask.
-fn least(hole: &Hole, masks: &[u64]) -> Cost {
+fn least(hole: &Hole, masks: &TiSlice<PointId, u64>) -> Cost {
     let mut cost = Cost::default();
     for register in registers(hole) {
         let mut along = register.map(|(lane, point)| (lane, masks[point]));

@@ -2,8 +2,8 @@
 
 use super::plan::Plan;
 use super::worker::{Reason, Worker};
-use crate::synth::program::{HoleId, Program};
-use crate::synth::term::Term;
+use crate::synth::program::{HoleId, Program, Table};
+use crate::synth::term::TermId;
 
 /// The most points that are told.
 const MAX_NEEDED: usize = 4;
@@ -16,7 +16,7 @@ pub enum Dead {
         /// The hole that would have to let it through.
         hole: HoleId,
         /// The value.
-        term: Term,
+        term: TermId,
         /// The number of the goal.
         goal: usize,
     },
@@ -46,7 +46,7 @@ pub enum Dead {
 }
 
 /// Why an attempt ended where it did.
-pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
+pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Table]) -> Dead {
     let mut worker = Worker::new(program, plan);
     if let Err(Reason::Sink(sink, _)) = worker.begin() {
         return Dead::Goal { goal: plan.sinks[sink].goal };
@@ -66,7 +66,7 @@ pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead 
     match worker.masks(at) {
         Err(Reason::Demand(number)) => {
             let demand = &level.demands[number];
-            let goal = plan.sinks[demand.sink as usize].goal;
+            let goal = plan.sinks[demand.sink].goal;
             Dead::Demand { hole, term: demand.term, goal }
         }
         Err(Reason::Sink(sink, term)) => Dead::Demand { hole, term, goal: plan.sinks[sink].goal },

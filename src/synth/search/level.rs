@@ -4,9 +4,25 @@
 //! *demand* is one value that has to come into a set of cells behind a statement, because each way of it to
 //! its sink leads through that set.
 
+use typed_index_collections::TiVec;
+
 use super::sets::SetId;
-use crate::synth::program::{Cell, Edge, Guard, HoleId, Program, Slot, Statement};
-use crate::synth::term::{Fold, Term};
+use crate::synth::program::{CellId, Edge, Guard, HoleId, Program, Slot, Statement};
+use crate::synth::term::{Fold, TermId};
+
+/// The number of a demand of one level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DemandId(u32);
+
+/// The number of a sink.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct SinkId(u32);
+
+/// The number of a slot of one sink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SlotId(u32);
+
+table_ids!(DemandId, SinkId, SlotId);
 
 /// One choice.
 #[derive(Clone, Debug)]
@@ -16,7 +32,7 @@ pub(super) struct Level {
     /// The hole.
     pub hole: HoleId,
     /// Demands that do not depend on earlier choices.
-    pub demands: Vec<Demand>,
+    pub demands: TiVec<DemandId, Demand>,
     /// Sinks whose demands depend on earlier choices.
     pub dynamic: Vec<Dynamic>,
     /// Cells that every solution uses, and what they may hold.
@@ -28,35 +44,35 @@ pub(super) struct Level {
     /// Folds that are complete after this choice.
     pub folds: Vec<usize>,
     /// Sinks whose values are complete after this choice.
-    pub complete: Vec<usize>,
+    pub complete: Vec<SinkId>,
     /// More values than there are cells for them: (values, cells), and a sink that wants one of them.
-    pub crowded: Option<(usize, usize, usize)>,
+    pub crowded: Option<(usize, usize, SinkId)>,
 }
 
 /// A value that has to come into a set.
 #[derive(Clone, Debug)]
 pub(super) struct Demand {
     /// The value.
-    pub term: Term,
+    pub term: TermId,
     /// Cells of the statement.
     pub via: SetId,
     /// Cells from which it can come to the sink without this statement.
-    pub around: Vec<Cell>,
+    pub around: Vec<CellId>,
     /// In how many cells it has to be.
     pub copies: u32,
     /// The sink that wants it.
-    pub sink: u32,
+    pub sink: SinkId,
 }
 
 /// A sink of which some factors are known when a choice is made, and exactly one factor of each slot is not.
 #[derive(Clone, Debug)]
 pub(super) struct Dynamic {
     /// The sink.
-    pub sink: u32,
+    pub sink: SinkId,
     /// For each slot: known factors, and the set of cells of the statement through which the other can come.
-    pub slots: Vec<(Vec<Cell>, SetId)>,
+    pub slots: TiVec<SlotId, (Vec<CellId>, SetId)>,
     /// Each element split into one factor (second) and the product of the others (first).
-    pub splits: Vec<Vec<(Term, Term)>>,
+    pub splits: Vec<Vec<(TermId, TermId)>>,
 }
 
 /// A cell that is surely used, with the terms that it may hold, sorted.
@@ -78,7 +94,7 @@ pub(super) struct Sink {
     /// What comes in.
     pub slots: Vec<Slot>,
     /// What has to come in, and how often.
-    pub elements: Vec<(Term, u32)>,
+    pub elements: Vec<(TermId, u32)>,
     /// Whether values of other folds come in, so that nothing is known about elements.
     pub opaque: bool,
     /// The fold, if it is one.
@@ -91,7 +107,7 @@ impl Level {
         Level {
             statement,
             hole,
-            demands: Vec::new(),
+            demands: TiVec::new(),
             dynamic: Vec::new(),
             used: Vec::new(),
             first_differ: false,
@@ -104,8 +120,8 @@ impl Level {
 }
 
 /// The goals as sinks.
-pub(super) fn sinks(program: &Program) -> Vec<Sink> {
-    let fold_of = |cell: Cell| {
+pub(super) fn sinks(program: &Program) -> TiVec<SinkId, Sink> {
+    let fold_of = |cell: CellId| {
         program.statements.iter().position(|statement| {
             matches!(statement, Statement::Fold { .. }) && statement.made().has(cell)
         })
@@ -118,11 +134,11 @@ pub(super) fn sinks(program: &Program) -> Vec<Sink> {
             let fold = fold_of(goal.cell);
             let (op, slots) = match fold.map(|fold| &program.statements[fold]) {
                 Some(Statement::Fold { op, slots, made, .. }) => {
-                    (*op, slots[(goal.cell - made.first) as usize].clone())
+                    (*op, slots[made.place(goal.cell)].clone())
                 }
                 _ => (Fold::Sum, vec![Slot { factors: vec![goal.cell], guard: Guard::Always }]),
             };
-            let mut elements: Vec<(Term, u32)> = Vec::new();
+            let mut elements: Vec<(TermId, u32)> = Vec::new();
             let values = match fold {
                 Some(_) => program.terms.values(op, goal.term),
                 None => vec![goal.term],

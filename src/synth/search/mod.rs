@@ -4,6 +4,8 @@
 //! The members of the first hole are dealt to threads in batches, and what they find is put together in their
 //! order, so that neither solutions nor counts depend on the number of threads. Budgets are counts.
 
+mod bits;
+mod chains;
 mod conditions;
 mod cost;
 mod dead;
@@ -19,13 +21,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::parallel;
 
 use super::family::{Recipe, Wanted};
-use super::program::{HoleId, Program};
+use super::program::{HoleId, PointId, Program, Table};
 pub use cost::Cost;
 use cost::{fixed, price, rest};
 pub use dead::Dead;
 pub use plan::MOST_PLANNED;
 use plan::Plan;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiSlice, TiVec};
 use worker::Worker;
 
 /// What is looked for.
@@ -70,7 +72,7 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// The table of each hole.
-    pub tables: TiVec<HoleId, Vec<u8>>,
+    pub tables: TiVec<HoleId, Table>,
     /// How each was made.
     pub recipes: TiVec<HoleId, Recipe>,
     /// What it costs.
@@ -109,7 +111,7 @@ struct Branch {
     count: u64,
     tried: u64,
     /// The most choices that could be made, with their tables.
-    deepest: Option<Vec<Vec<u8>>>,
+    deepest: Option<Vec<Table>>,
     over: bool,
 }
 
@@ -128,7 +130,7 @@ impl<'s> Search<'s> {
         &self,
         worker: &mut Worker<'s>,
         at: usize,
-        chosen: &mut Vec<(Vec<u8>, Recipe)>,
+        chosen: &mut Vec<(Table, Recipe)>,
         cost: Cost,
         bound: &mut Option<Cost>,
         branch: &mut Branch,
@@ -160,12 +162,13 @@ impl<'s> Search<'s> {
         let Ok(masks) = worker.masks(at) else { return true };
         let hole = &self.program.holes[level.hole];
         let wanted = Wanted {
-            masks: &masks,
+            masks: &masks.raw,
             first_differ: level.first_differ,
             second_differ: level.second_differ,
         };
         let mut go_on = true;
         hole.family.each(&wanted, &mut |table, recipe| {
+            let table = TiSlice::<PointId, u8>::from_ref(table);
             branch.tried += 1;
             if let Some(progress) = self.limits.progress
                 && branch.tried.is_multiple_of(TOLD)
@@ -227,7 +230,12 @@ impl<'s> Search<'s> {
     }
 
     /// Everything behind one member of the first hole.
-    fn branch(&self, table: &[u8], recipe: &Recipe, mut bound: Option<Cost>) -> Branch {
+    fn branch(
+        &self,
+        table: &TiSlice<PointId, u8>,
+        recipe: &Recipe,
+        mut bound: Option<Cost>,
+    ) -> Branch {
         let mut branch = Branch { tried: 1, ..Branch::default() };
         let level = &self.plan.levels[0];
         let hole = &self.program.holes[level.hole];
@@ -261,7 +269,7 @@ impl<'s> Search<'s> {
     /// Deals a batch to threads and puts together what they found; false ends the search.
     fn batch(
         &self,
-        members: &mut Vec<(Vec<u8>, Recipe)>,
+        members: &mut Vec<(Table, Recipe)>,
         found: &mut Found,
         best: &mut Best,
     ) -> bool {
@@ -325,7 +333,7 @@ impl<'s> Search<'s> {
 #[derive(Default)]
 struct Best {
     bound: Option<Cost>,
-    deepest: Option<Vec<Vec<u8>>>,
+    deepest: Option<Vec<Table>>,
 }
 
 /// Searches. `program` gains terms.
@@ -345,14 +353,14 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
         best.deepest = Some(Vec::new());
         if let Ok(masks) = worker.masks(0) {
             let wanted = Wanted {
-                masks: &masks,
+                masks: &masks.raw,
                 first_differ: level.first_differ,
                 second_differ: level.second_differ,
             };
             let mut members = Vec::new();
             let mut go_on = true;
             program.holes[level.hole].family.each(&wanted, &mut |table, recipe| {
-                members.push((table.to_vec(), recipe));
+                members.push((Table::from(table.to_vec()), recipe));
                 if members.len() == BATCH {
                     go_on = search.batch(&mut members, &mut found, &mut best);
                 }

@@ -2,12 +2,13 @@
 //! choice has to let through (`level` says what these are).
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-use super::level::{Demand, Dynamic, Level, Sink, Used, sinks};
-use super::sets::{self, Bits, SetId, Sets};
-use crate::synth::program::{Cell, Edge, HoleId, Made, Program, Statement};
-use crate::synth::term::{Fold, Term, UNDEFINED};
+use super::bits::Bits;
+use super::level::{Demand, Dynamic, Level, Sink, SinkId, Used, sinks};
+use super::sets::{Masks, SetId, Sets};
+use crate::synth::program::{CellId, Edge, HoleId, Made, Program, Statement};
+use crate::synth::term::{Fold, TermId, UNDEFINED};
 
 /// The most bytes that a plan takes; the search does not begin if it would need more.
 pub const MOST_PLANNED: usize = 1 << 28;
@@ -17,17 +18,17 @@ pub(super) struct Plan {
     /// The choices in their order.
     pub levels: Vec<Level>,
     /// The goals.
-    pub sinks: Vec<Sink>,
+    pub sinks: TiVec<SinkId, Sink>,
     /// The values that the points of each hole may have.
-    pub supports: TiVec<HoleId, Vec<u64>>,
+    pub supports: TiVec<HoleId, Masks>,
     /// All sets.
-    pub sets: Vec<Bits>,
+    pub sets: TiVec<SetId, Bits<CellId>>,
     /// Terms that used cells may hold, as bits.
-    pub allowed: Vec<Bits>,
+    pub allowed: Vec<Bits<TermId>>,
     /// Folds that are complete from the start.
     pub first_folds: Vec<usize>,
     /// Sinks that are complete from the start.
-    pub first_sinks: Vec<usize>,
+    pub first_sinks: Vec<SinkId>,
     /// For each statement that is a fold: whether a later statement reads it.
     pub read: Vec<bool>,
     /// Whether the plan is incomplete, because it would be too large.
@@ -35,7 +36,7 @@ pub(super) struct Plan {
     /// For each gather its edges, by target and value: for each target as many as there are values.
     pub incoming: Vec<Vec<Edge>>,
     /// For each movement and each cell before it where the cell's edges begin and end.
-    pub outgoing: Vec<Vec<(u32, u32)>>,
+    pub outgoing: Vec<TiVec<CellId, (u32, u32)>>,
 }
 
 impl Plan {
@@ -64,15 +65,16 @@ impl Plan {
                         .push(number);
                 }
             }
-            let own = (0..sinks.len())
+            let own = sinks
+                .keys()
                 .filter(|&sink| statement.made().has(program.goals[sinks[sink].goal].cell));
             levels.last_mut().map_or(&mut first_sinks, |level| &mut level.complete).extend(own);
         }
-        let input = program.initial.len() as u32;
-        let early = (0..sinks.len()).filter(|&s| program.goals[sinks[s].goal].cell < input);
+        let input = program.initial.next_key();
+        let early = sinks.keys().filter(|&s| program.goals[sinks[s].goal].cell < input);
         first_sinks.extend(early);
         let read = program.statements.iter().map(|one| is_read(program, one)).collect();
-        let supports = program.holes.keys().map(|hole| builder.sets.support(hole).to_vec());
+        let supports = program.holes.keys().map(|hole| builder.sets.support(hole).clone());
         let supports = supports.collect();
         let outgoing = program.statements.iter().map(outgoing).collect();
         let too_large = builder.sets.bytes() > MOST_PLANNED;
@@ -94,12 +96,15 @@ impl Plan {
 }
 
 /// The ways to split each element of a sink into a product and one more factor.
-fn splits(program: &mut Program, sinks: &[Sink]) -> FxHashMap<Term, Vec<(Term, Term)>> {
-    let mut splits: FxHashMap<Term, Vec<(Term, Term)>> = FxHashMap::default();
+fn splits(
+    program: &mut Program,
+    sinks: &TiSlice<SinkId, Sink>,
+) -> FxHashMap<TermId, Vec<(TermId, TermId)>> {
+    let mut splits: FxHashMap<TermId, Vec<(TermId, TermId)>> = FxHashMap::default();
     for &(element, _) in sinks.iter().flat_map(|sink| &sink.elements) {
         splits.entry(element).or_insert_with(|| {
             let factors = program.terms.factors(element);
-            let mut found: Vec<(Term, Term)> = Vec::new();
+            let mut found: Vec<(TermId, TermId)> = Vec::new();
             for at in 0..factors.len() {
                 let mut others = factors.clone();
                 let one = others.remove(at);
@@ -125,35 +130,35 @@ fn is_read(program: &Program, statement: &Statement) -> bool {
 }
 
 /// For a movement and each cell before it where the cell's edges begin and end.
-fn outgoing(statement: &Statement) -> Vec<(u32, u32)> {
+fn outgoing(statement: &Statement) -> TiVec<CellId, (u32, u32)> {
     match statement {
         Statement::Move { edges, made, .. } => {
-            let mut ranges = vec![(0, 0); made.first as usize];
+            let mut ranges = ti_vec![(0, 0); made.first.into()];
             for (at, edge) in (0..).zip(edges) {
-                let range = &mut ranges[edge.source as usize];
+                let range = &mut ranges[edge.source];
                 *range = if range.1 == 0 { (at, at + 1) } else { (range.0, at + 1) };
             }
             ranges
         }
-        Statement::Fold { .. } => Vec::new(),
+        Statement::Fold { .. } => TiVec::new(),
     }
 }
 
 struct Builder<'p> {
     program: &'p Program,
-    sinks: &'p [Sink],
+    sinks: &'p TiSlice<SinkId, Sink>,
     sets: Sets<'p>,
-    splits: FxHashMap<Term, Vec<(Term, Term)>>,
+    splits: FxHashMap<TermId, Vec<(TermId, TermId)>>,
     /// The terms that cells of inputs hold, for sets of these.
-    origins: FxHashMap<SetId, Bits>,
+    origins: FxHashMap<SetId, Bits<TermId>>,
 }
 
 /// Slots of a sink with equal known factors: these, and for each other factor the set of its cells.
-type Group = (Vec<Term>, Vec<SetId>);
+type Group = (Vec<TermId>, Vec<SetId>);
 
 impl Builder<'_> {
     /// Takes the known factors away from an element.
-    fn rest(&self, element: Term, known: &[Term]) -> Option<Vec<Term>> {
+    fn rest(&self, element: TermId, known: &[TermId]) -> Option<Vec<TermId>> {
         let mut rest = self.program.terms.factors(element);
         for term in known {
             let at = rest.iter().position(|other| other == term)?;
@@ -163,22 +168,22 @@ impl Builder<'_> {
     }
 
     fn groups(&mut self, sink: &Sink) -> Vec<Group> {
-        let input = self.program.initial.len() as u32;
-        let mut order: Vec<Vec<Term>> = Vec::new();
-        let mut found: FxHashMap<Vec<Term>, Vec<Vec<Cell>>> = FxHashMap::default();
+        let input = self.program.initial.next_key();
+        // Slots with another number of open factors are another group.
+        let mut order: Vec<(usize, Vec<TermId>)> = Vec::new();
+        let mut found: FxHashMap<(usize, Vec<TermId>), Vec<Vec<CellId>>> = FxHashMap::default();
         for slot in &sink.slots {
-            let (known, open): (Vec<Cell>, Vec<Cell>) =
+            let (known, open): (Vec<CellId>, Vec<CellId>) =
                 slot.factors.iter().partition(|&&cell| cell < input);
-            let mut known: Vec<Term> =
-                known.iter().map(|&cell| self.program.initial[cell as usize]).collect();
+            let mut known: Vec<TermId> =
+                known.iter().map(|&cell| self.program.initial[cell]).collect();
             if known.contains(&UNDEFINED) {
                 continue;
             }
             known.sort_unstable();
-            // Slots with another number of open factors are another group.
-            known.insert(0, open.len() as Term);
-            let ports = found.entry(known.clone()).or_insert_with(|| {
-                order.push(known);
+            let key = (open.len(), known);
+            let ports = found.entry(key.clone()).or_insert_with(|| {
+                order.push(key);
                 vec![Vec::new(); open.len()]
             });
             open.iter().zip(ports).for_each(|(&cell, port)| port.push(cell));
@@ -188,27 +193,33 @@ impl Builder<'_> {
             .map(|key| {
                 let ports = found.remove(&key).unwrap_or_default();
                 let ports = ports.into_iter().map(|port| self.sets.of(port)).collect();
-                (key[1..].to_vec(), ports)
+                (key.1, ports)
             })
             .collect()
     }
 
-    fn movement(&mut self, statement: usize, hole: HoleId, allowed: &mut Vec<Bits>) -> Level {
+    fn movement(
+        &mut self,
+        statement: usize,
+        hole: HoleId,
+        allowed: &mut Vec<Bits<TermId>>,
+    ) -> Level {
         let mut level = Level::new(statement, hole);
         let mut known = FxHashSet::default();
         let sinks = self.sinks;
-        for (number, sink) in sinks.iter().enumerate().filter(|(_, sink)| !sink.opaque) {
+        for (number, sink) in sinks.iter_enumerated().filter(|(_, sink)| !sink.opaque) {
             if self.sets.bytes() > MOST_PLANNED {
                 return level;
             }
-            if let Some(dynamic) = self.dynamic(statement, number as u32, sink) {
+            if let Some(dynamic) = self.dynamic(statement, number, sink) {
                 level.dynamic.push(dynamic);
                 continue;
             }
             let groups = self.groups(sink);
             for &(element, count) in &sink.elements {
-                let Some(mut demand) = self.demand(statement, &groups, element) else { continue };
-                demand.sink = number as u32;
+                let Some(mut demand) = self.demand((statement, number), &groups, element) else {
+                    continue;
+                };
                 if demand.copies == 1 && sink.op == Fold::Sum {
                     demand.copies = count + u32::from(planted!(Bug::OneCopyMore));
                 } else {
@@ -224,10 +235,15 @@ impl Builder<'_> {
     }
 
     /// The demand of an element at a statement; `copies` is 1 if the cells of the statement are the sink's own.
-    fn demand(&mut self, statement: usize, groups: &[Group], element: Term) -> Option<Demand> {
+    fn demand(
+        &mut self,
+        (statement, sink): (usize, SinkId),
+        groups: &[Group],
+        element: TermId,
+    ) -> Option<Demand> {
         let made = self.program.statements[statement].made().clone();
-        let words = self.program.cells.div_ceil(64);
-        let (mut via, mut around) = (vec![0u64; words], vec![0u64; words]);
+        let cells = self.program.cells;
+        let (mut via, mut around) = (Bits::new(cells), Bits::new(cells));
         let mut term = None;
         let mut own = true;
         for (known, ports) in groups {
@@ -238,7 +254,7 @@ impl Builder<'_> {
             let mut relevant = None;
             for &port in ports {
                 let behind = self.sets.behind(statement, port)?;
-                let touches = sets::cells(self.sets.get(behind)).any(|cell| made.has(cell));
+                let touches = self.sets.get(behind).iter().any(|cell| made.has(cell));
                 if touches && relevant.replace((port, behind)).is_some() {
                     return None;
                 }
@@ -246,17 +262,15 @@ impl Builder<'_> {
             let (port, behind) = relevant?;
             let origin = self.sets.origin(port)?;
             let origin = self.origins.entry(origin).or_insert_with(|| {
-                let mut terms = vec![0u64; self.program.terms.count().div_ceil(64)];
-                let cells = sets::cells(self.sets.get(origin));
-                cells.filter_map(|cell| self.program.initial.get(cell as usize)).for_each(
-                    |&term| {
-                        terms[term as usize / 64] |= 1 << (term % 64);
-                    },
-                );
+                let mut terms = Bits::new(self.program.terms.count());
+                let cells = self.sets.get(origin).iter();
+                cells
+                    .filter_map(|cell| self.program.initial.get(cell))
+                    .for_each(|&term| terms.insert(term));
                 terms
             });
-            let mut possible: Vec<Term> =
-                rest.into_iter().filter(|&term| sets::has(origin, term)).collect();
+            let mut possible: Vec<TermId> =
+                rest.into_iter().filter(|&term| origin.has(term)).collect();
             possible.dedup();
             match *possible {
                 [] => continue,
@@ -264,36 +278,36 @@ impl Builder<'_> {
                 _ => return None,
             }
             own &= port == behind;
-            for cell in sets::cells(self.sets.get(behind)) {
+            for cell in self.sets.get(behind).iter() {
                 let set = if made.has(cell) { &mut via } else { &mut around };
-                set[cell as usize / 64] |= 1 << (cell % 64);
+                set.insert(cell);
             }
         }
-        let input = self.program.initial.len() as u32;
+        let input = self.program.initial.next_key();
         // Nothing can ever meet it: a demand without a way says so.
         let term = term.unwrap_or(element);
-        let around: Vec<Cell> = sets::cells(&around).filter(|&cell| cell < made.first).collect();
-        if around.iter().any(|&cell| cell < input && self.program.initial[cell as usize] == term) {
+        let around: Vec<CellId> = around.iter().filter(|&cell| cell < made.first).collect();
+        if around.iter().any(|&cell| cell < input && self.program.initial[cell] == term) {
             return None;
         }
         let forgotten = planted!(Bug::AroundForgotten);
         let around = around.into_iter().filter(|&cell| cell >= input && !forgotten).collect();
         let via = self.sets.intern(via);
-        Some(Demand { term, via, around, copies: if own { 1 } else { 0 }, sink: 0 })
+        Some(Demand { term, via, around, copies: if own { 1 } else { 0 }, sink })
     }
 
     /// The sink as one whose demands depend on earlier choices, if it is one at this statement.
-    fn dynamic(&mut self, statement: usize, number: u32, sink: &Sink) -> Option<Dynamic> {
+    fn dynamic(&mut self, statement: usize, number: SinkId, sink: &Sink) -> Option<Dynamic> {
         let made = self.program.statements[statement].made().clone();
-        let input = self.program.initial.len() as u32;
-        let chosen = |cell: Cell| cell >= input && cell < made.first;
+        let input = self.program.initial.next_key();
+        let chosen = |cell: CellId| cell >= input && cell < made.first;
         if !sink.slots.iter().any(|slot| slot.factors.iter().any(|&cell| chosen(cell))) {
             return None;
         }
-        let mut slots = Vec::new();
+        let mut slots = TiVec::new();
         let mut touches = false;
         for slot in &sink.slots {
-            let (known, open): (Vec<Cell>, Vec<Cell>) =
+            let (known, open): (Vec<CellId>, Vec<CellId>) =
                 slot.factors.iter().partition(|&&cell| cell < made.first);
             let [open] = *open else { return None };
             if known.is_empty() {
@@ -301,9 +315,9 @@ impl Builder<'_> {
             }
             let port = self.sets.of([open]);
             let behind = self.sets.behind(statement, port)?;
-            let own: Vec<Cell> =
-                sets::cells(self.sets.get(behind)).filter(|&cell| made.has(cell)).collect();
-            let all = sets::cells(self.sets.get(behind)).count();
+            let own: Vec<CellId> =
+                self.sets.get(behind).iter().filter(|&cell| made.has(cell)).collect();
+            let all = self.sets.get(behind).iter().count();
             if own.len() != all {
                 return None;
             }
@@ -316,7 +330,7 @@ impl Builder<'_> {
     }
 
     /// Finds the cells that every solution uses: as many values have to come through as there are cells.
-    fn used(&mut self, level: &mut Level, allowed: &mut Vec<Bits>) {
+    fn used(&mut self, level: &mut Level, allowed: &mut Vec<Bits<TermId>>) {
         let Statement::Move { scatter, made, edges, .. } =
             &self.program.statements[level.statement]
         else {
@@ -329,13 +343,13 @@ impl Builder<'_> {
         }
         for (at, component) in components.iter().enumerate() {
             if let Some(&(allowed, _)) = full.get(component) {
-                let cell = made.first + at as u32;
+                let cell = made.cell(at);
                 let edges = self.sets.incoming(level.statement, cell).to_vec();
                 level.used.push(Used { edges, allowed });
             }
         }
         self.differing(level, edges, |target| {
-            let component = components[(target - made.first) as usize];
+            let component = components[made.place(target)];
             full.get(&component).filter(|(_, single)| *single).map(|_| component)
         });
     }
@@ -356,11 +370,11 @@ impl Builder<'_> {
             if !seen.insert(demand.via) {
                 continue;
             }
-            let mut cells = sets::cells(self.sets.get(demand.via));
+            let mut cells = self.sets.get(demand.via).iter();
             let Some(first) = cells.next() else { continue };
             for cell in cells {
-                let a = root(&mut parent, (first - made.first) as usize);
-                let b = root(&mut parent, (cell - made.first) as usize);
+                let a = root(&mut parent, made.place(first));
+                let b = root(&mut parent, made.place(cell));
                 parent[a] = b;
             }
         }
@@ -374,17 +388,17 @@ impl Builder<'_> {
         level: &mut Level,
         components: &[usize],
         made: &Made,
-        allowed: &mut Vec<Bits>,
+        allowed: &mut Vec<Bits<TermId>>,
     ) -> FxHashMap<usize, (usize, bool)> {
         let mut sizes: FxHashMap<usize, usize> = FxHashMap::default();
         for &component in components {
             *sizes.entry(component).or_default() += 1;
         }
         // For each component the values that come through it, each with its copies.
-        let mut values: FxHashMap<usize, FxHashMap<Term, (u32, u32)>> = FxHashMap::default();
+        let mut values: FxHashMap<usize, FxHashMap<TermId, (u32, SinkId)>> = FxHashMap::default();
         for demand in level.demands.iter().filter(|demand| demand.around.is_empty()) {
-            let Some(cell) = sets::cells(self.sets.get(demand.via)).next() else { continue };
-            let component = components[(cell - made.first) as usize];
+            let Some(cell) = self.sets.get(demand.via).iter().next() else { continue };
+            let component = components[made.place(cell)];
             let copies =
                 values.entry(component).or_default().entry(demand.term).or_insert((0, demand.sink));
             copies.0 = copies.0.max(demand.copies.max(1));
@@ -400,13 +414,13 @@ impl Builder<'_> {
             let size = sizes[component];
             let crowd = total as usize + usize::from(planted!(Bug::CrowdedTooSoon));
             if crowd > size && level.crowded.is_none() {
-                let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or_default();
-                level.crowded = Some((total as usize, size, sink as usize));
+                let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or(SinkId::from(0));
+                level.crowded = Some((total as usize, size, sink));
             }
             let enough = total as usize + usize::from(planted!(Bug::FullTooSoon)) >= size;
             if enough && total as usize <= size {
-                let mut bits = vec![0u64; terms.div_ceil(64)];
-                values.keys().for_each(|&term| bits[term as usize / 64] |= 1 << (term % 64));
+                let mut bits = Bits::new(terms);
+                values.keys().for_each(|&term| bits.insert(term));
                 full.insert(*component, (allowed.len(), total as usize == values.len()));
                 allowed.push(bits);
             }
@@ -416,7 +430,12 @@ impl Builder<'_> {
 
     /// Finds out whether used cells tell the places of a coordinate apart, where one source cell could be read at all of
     /// them. `single` is the component of a cell all of whose values come through once.
-    fn differing(&self, level: &mut Level, edges: &[Edge], single: impl Fn(Cell) -> Option<usize>) {
+    fn differing(
+        &self,
+        level: &mut Level,
+        edges: &[Edge],
+        single: impl Fn(CellId) -> Option<usize>,
+    ) {
         let hole = &self.program.holes[level.hole];
         let [first, second] = hole.extents;
         let (mut rows, mut columns) = (FxHashSet::default(), FxHashSet::default());
@@ -425,7 +444,7 @@ impl Builder<'_> {
             ways.clear();
             for edge in edges {
                 if let Some(component) = single(edge.target) {
-                    ways.push((edge.value, component, edge.point as usize));
+                    ways.push((edge.value, component, edge.point.into()));
                 }
             }
             ways.sort_unstable();

@@ -3,49 +3,34 @@
 use rustc_hash::FxHashMap;
 use typed_index_collections::TiVec;
 
-use crate::synth::program::{Cell, Edge, HoleId, Program, Statement};
+use super::bits::Bits;
+use crate::synth::program::{CellId, Edge, HoleId, PointId, Program, Statement};
 
-/// The number of a set.
-pub(super) type SetId = u32;
+/// The number of a set of cells.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct SetId(u32);
 
-/// A set of cells as bits.
-pub(super) type Bits = Vec<u64>;
+table_ids!(SetId);
 
-/// Whether a set has a cell.
-pub(super) fn has(set: &[u64], cell: Cell) -> bool {
-    set[cell as usize / 64] >> (cell % 64) & 1 == 1
-}
-
-/// The cells of a set, in ascending order.
-pub(super) fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
-    set.iter().enumerate().flat_map(|(word, &bits)| {
-        let mut rest = bits;
-        std::iter::from_fn(move || {
-            (rest != 0).then(|| {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                word as u32 * 64 + bit
-            })
-        })
-    })
-}
+/// For each point of a hole a bit for each value that it may have.
+pub(super) type Masks = TiVec<PointId, u64>;
 
 /// The sets, and what was found out about them.
 pub(super) struct Sets<'p> {
     program: &'p Program,
     /// For each statement with a hole the values that each point may have.
-    supports: TiVec<HoleId, Vec<u64>>,
+    supports: TiVec<HoleId, Masks>,
     /// For each statement its edges in the order of their targets.
     incoming: Vec<Vec<Edge>>,
-    sets: Vec<Bits>,
-    numbers: FxHashMap<Bits, SetId>,
+    sets: TiVec<SetId, Bits<CellId>>,
+    numbers: FxHashMap<Bits<CellId>, SetId>,
     back: FxHashMap<(usize, SetId), Option<SetId>>,
 }
 
 impl<'p> Sets<'p> {
     /// No sets yet.
     pub(super) fn new(program: &'p Program) -> Sets<'p> {
-        let supports = program.holes.iter().map(|hole| hole.family.support()).collect();
+        let supports = program.holes.iter().map(|hole| hole.family.support().into()).collect();
         let incoming = program.statements.iter().map(|statement| match statement {
             Statement::Move { edges, .. } => {
                 let mut edges = edges.clone();
@@ -58,19 +43,19 @@ impl<'p> Sets<'p> {
             program,
             supports,
             incoming: incoming.collect(),
-            sets: Vec::new(),
+            sets: TiVec::new(),
             numbers: FxHashMap::default(),
             back: FxHashMap::default(),
         }
     }
 
     /// The values that the points of a hole may have.
-    pub(super) fn support(&self, hole: HoleId) -> &[u64] {
+    pub(super) fn support(&self, hole: HoleId) -> &Masks {
         &self.supports[hole]
     }
 
     /// The edges into a cell.
-    pub(super) fn incoming(&self, statement: usize, cell: Cell) -> &[Edge] {
+    pub(super) fn incoming(&self, statement: usize, cell: CellId) -> &[Edge] {
         let edges = &self.incoming[statement];
         let start = edges.partition_point(|edge| edge.target < cell);
         let end = edges.partition_point(|edge| edge.target <= cell);
@@ -78,19 +63,18 @@ impl<'p> Sets<'p> {
     }
 
     /// The set of these cells.
-    pub(super) fn of(&mut self, cells: impl IntoIterator<Item = Cell>) -> SetId {
-        let mut bits = vec![0u64; self.program.cells.div_ceil(64)];
-        cells.into_iter().for_each(|cell| bits[cell as usize / 64] |= 1 << (cell % 64));
+    pub(super) fn of(&mut self, cells: impl IntoIterator<Item = CellId>) -> SetId {
+        let mut bits = Bits::new(self.program.cells);
+        cells.into_iter().for_each(|cell| bits.insert(cell));
         self.intern(bits)
     }
 
     /// The number of a set.
-    pub(super) fn intern(&mut self, bits: Bits) -> SetId {
+    pub(super) fn intern(&mut self, bits: Bits<CellId>) -> SetId {
         if let Some(&number) = self.numbers.get(&bits) {
             return number;
         }
-        let number = self.sets.len() as SetId;
-        self.sets.push(bits.clone());
+        let number = self.sets.push_and_get_key(bits.clone());
         self.numbers.insert(bits, number);
         number
     }
@@ -101,12 +85,12 @@ impl<'p> Sets<'p> {
     }
 
     /// The bits of a set.
-    pub(super) fn get(&self, set: SetId) -> &Bits {
-        &self.sets[set as usize]
+    pub(super) fn get(&self, set: SetId) -> &Bits<CellId> {
+        &self.sets[set]
     }
 
     /// The sets, and the edges of each statement in the order of their targets.
-    pub(super) fn into_parts(self) -> (Vec<Bits>, Vec<Vec<Edge>>) {
+    pub(super) fn into_parts(self) -> (TiVec<SetId, Bits<CellId>>, Vec<Vec<Edge>>) {
         (self.sets, self.incoming)
     }
 
@@ -117,18 +101,18 @@ impl<'p> Sets<'p> {
             return known;
         }
         let made = self.program.statements[statement].made().clone();
-        let mut bits = self.sets[set as usize].clone();
-        let own: Vec<Cell> = cells(&bits).filter(|&cell| made.has(cell)).collect();
+        let mut bits = self.sets[set].clone();
+        let own: Vec<CellId> = bits.iter().filter(|&cell| made.has(cell)).collect();
         let found = match &self.program.statements[statement] {
             _ if own.is_empty() => Some(set),
             Statement::Fold { .. } => None,
             Statement::Move { hole, .. } => {
                 for cell in own {
-                    bits[cell as usize / 64] &= !(1 << (cell % 64));
+                    bits.remove(cell);
                     let support = &self.supports[*hole];
                     for edge in self.incoming(statement, cell) {
-                        if support[edge.point as usize] >> edge.value & 1 == 1 {
-                            bits[edge.source as usize / 64] |= 1 << (edge.source % 64);
+                        if support[edge.point] >> edge.value & 1 == 1 {
+                            bits.insert(edge.source);
                         }
                     }
                 }

@@ -1,25 +1,24 @@
 //! One thread's part of the search: what cells hold under the choices made so far, and what that means for the
 //! next choice.
 
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-use super::level::{Level, Sink, Used};
+use super::bits::Bits;
+use super::chains::Chains;
+use super::level::{DemandId, Level, Sink, SinkId, SlotId, Used};
 use super::plan::Plan;
-use super::sets;
+use super::sets::Masks;
 use super::ways::Ways;
-use crate::synth::program::{Guard, HoleId, Program, Slot, Statement};
-use crate::synth::term::{Fold, Term, Terms, UNDEFINED};
-
-/// No entry of a list.
-const NONE: u32 = u32::MAX;
+use crate::synth::program::{CellId, Guard, HoleId, PointId, Program, Slot, Statement, Table};
+use crate::synth::term::{Fold, TermId, Terms, UNDEFINED};
 
 /// Why a choice cannot be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
     /// The demand of the level with this number has no way.
-    Demand(usize),
+    Demand(DemandId),
     /// The sink with this number misses this term.
-    Sink(usize, Term),
+    Sink(SinkId, TermId),
     /// The level is crowded.
     Crowded,
     /// Two values of a scatter go to one cell.
@@ -32,18 +31,17 @@ pub(super) struct Worker<'p> {
     pub(super) plan: &'p Plan,
     terms: Terms,
     /// What each cell holds.
-    holds: Vec<Term>,
+    holds: TiVec<CellId, TermId>,
     /// The table of each hole.
-    pub tables: TiVec<HoleId, Vec<u8>>,
+    pub tables: TiVec<HoleId, Table>,
     /// The order in which demands are looked at: what failed last comes first.
-    order: Vec<Vec<u32>>,
-    /// For each term the first entry of a list of places, valid while its stamp is the current one.
-    heads: Vec<(u32, u32)>,
-    stamp: u32,
-    /// The next entry of each list.
-    next: Vec<u32>,
+    order: Vec<Vec<DemandId>>,
+    /// The cells before a movement by the terms that they hold.
+    cells: Chains<CellId>,
+    /// The slots of a sink by the product of their known factors.
+    slots: Chains<SlotId>,
     /// Counts of terms, all 0 between uses.
-    counts: Vec<i32>,
+    counts: TiVec<TermId, i32>,
 }
 
 impl<'p> Worker<'p> {
@@ -51,18 +49,17 @@ impl<'p> Worker<'p> {
     pub(super) fn new(program: &'p Program, plan: &'p Plan) -> Worker<'p> {
         let mut holds = program.initial.clone();
         holds.resize(program.cells, UNDEFINED);
-        let order = plan.levels.iter().map(|level| (0..level.demands.len() as u32).collect());
+        let order = plan.levels.iter().map(|level| level.demands.keys().collect());
         Worker {
             program,
             plan,
             terms: program.terms.clone(),
             holds,
-            tables: ti_vec![Vec::new(); program.holes.len()],
+            tables: ti_vec![Table::new(); program.holes.len()],
             order: order.collect(),
-            heads: Vec::new(),
-            stamp: 0,
-            next: vec![NONE; program.cells],
-            counts: Vec::new(),
+            cells: Chains::new(),
+            slots: Chains::new(),
+            counts: TiVec::new(),
         }
     }
 
@@ -73,7 +70,11 @@ impl<'p> Worker<'p> {
     }
 
     /// The table that was chosen for a level: computes what follows from it.
-    pub(super) fn choose(&mut self, level: &'p Level, table: &[u8]) -> Result<(), Reason> {
+    pub(super) fn choose(
+        &mut self,
+        level: &'p Level,
+        table: &TiSlice<PointId, u8>,
+    ) -> Result<(), Reason> {
         let own = &mut self.tables[level.hole];
         own.clear();
         own.extend_from_slice(table);
@@ -82,12 +83,11 @@ impl<'p> Worker<'p> {
         {
             let values = self.program.holes[level.hole].values;
             if *scatter {
-                let range = made.first as usize..(made.first + made.count) as usize;
-                self.holds[range].fill(UNDEFINED);
+                made.cells().for_each(|cell| self.holds[cell] = UNDEFINED);
                 for ways in edges.chunks(values) {
-                    let edge = ways[usize::from(table[ways[0].point as usize])];
-                    let value = self.holds[edge.source as usize];
-                    let old = &mut self.holds[edge.target as usize];
+                    let edge = ways[usize::from(table[ways[0].point])];
+                    let value = self.holds[edge.source];
+                    let old = &mut self.holds[edge.target];
                     if *old != UNDEFINED {
                         return Err(Reason::Overlap);
                     }
@@ -95,15 +95,15 @@ impl<'p> Worker<'p> {
                 }
             } else {
                 for ways in self.plan.incoming[level.statement].chunks(values) {
-                    let edge = ways[usize::from(table[ways[0].point as usize])];
-                    self.holds[edge.target as usize] = self.holds[edge.source as usize];
+                    let edge = ways[usize::from(table[ways[0].point])];
+                    self.holds[edge.target] = self.holds[edge.source];
                 }
             }
         }
         self.evaluate(&level.folds, &level.complete)
     }
 
-    fn evaluate(&mut self, folds: &[usize], sinks: &[usize]) -> Result<(), Reason> {
+    fn evaluate(&mut self, folds: &[usize], sinks: &[SinkId]) -> Result<(), Reason> {
         let (program, plan) = (self.program, self.plan);
         for &fold in folds {
             let Statement::Fold { op, slots, made, .. } = &program.statements[fold] else {
@@ -114,10 +114,10 @@ impl<'p> Worker<'p> {
                     plan.sinks[sink].fold == Some(fold) && self.loose(&plan.sinks[sink])
                 });
             for (at, slots) in slots.iter().enumerate().filter(|_| needed) {
-                let values: Vec<Term> = self.taking_part(slots).collect();
-                let values: Vec<Term> =
-                    values.into_iter().map(|at| self.product(&slots[at as usize])).collect();
-                self.holds[made.first as usize + at] = self.terms.fold(*op, &values);
+                let slots: Vec<&Slot> = self.taking_part(slots).collect();
+                let values: Vec<TermId> =
+                    slots.into_iter().map(|slot| self.product(slot)).collect();
+                self.holds[made.cell(at)] = self.terms.fold(*op, &values);
             }
         }
         for &number in sinks {
@@ -125,7 +125,7 @@ impl<'p> Worker<'p> {
             let goal = &program.goals[sink.goal];
             let right = match sink.fold {
                 Some(_) if !self.loose(sink) => self.exactly(sink),
-                _ => self.holds[goal.cell as usize] == goal.term,
+                _ => self.holds[goal.cell] == goal.term,
             };
             if !right {
                 return Err(Reason::Sink(number, goal.term));
@@ -144,33 +144,33 @@ impl<'p> Worker<'p> {
     }
 
     /// The slots whose condition holds.
-    fn taking_part<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = u32> + 'a {
-        (0..slots.len() as u32).filter(|&at| match slots[at as usize].guard {
+    fn taking_part<'s>(&self, slots: &'s [Slot]) -> impl Iterator<Item = &'s Slot> {
+        slots.iter().filter(|slot| match slot.guard {
             Guard::Always => true,
-            Guard::Hole(hole, point) => self.tables[hole][point as usize] == 1,
+            Guard::Hole(hole, point) => self.tables[hole][point] == 1,
         })
     }
 
-    pub(super) fn product(&mut self, slot: &Slot) -> Term {
+    pub(super) fn product(&mut self, slot: &Slot) -> TermId {
         match *slot.factors {
-            [only] => self.holds[only as usize],
+            [only] => self.holds[only],
             [a, b] => {
-                let factors = [self.holds[a as usize], self.holds[b as usize]];
+                let factors = [self.holds[a], self.holds[b]];
                 self.terms.product(&factors)
             }
             _ => {
-                let factors: Vec<Term> =
-                    slot.factors.iter().map(|&cell| self.holds[cell as usize]).collect();
+                let factors: Vec<TermId> =
+                    slot.factors.iter().map(|&cell| self.holds[cell]).collect();
                 self.terms.product(&factors)
             }
         }
     }
 
-    pub(super) fn count(&mut self, term: Term) -> &mut i32 {
-        if self.counts.len() <= term as usize {
-            self.counts.resize(self.terms.count().max(term as usize + 1), 0);
+    pub(super) fn count(&mut self, term: TermId) -> &mut i32 {
+        if self.counts.next_key() <= term {
+            self.counts.resize(self.terms.count().max(usize::from(term) + 1), 0);
         }
-        &mut self.counts[term as usize]
+        &mut self.counts[term]
     }
 
     /// Whether a sum holds what its goal wants.
@@ -184,7 +184,7 @@ impl<'p> Worker<'p> {
         for slot in &sink.slots {
             let part = match slot.guard {
                 Guard::Always => true,
-                Guard::Hole(hole, point) => self.tables[hole][point as usize] == 1,
+                Guard::Hole(hole, point) => self.tables[hole][point] == 1,
             };
             if !part {
                 continue;
@@ -209,7 +209,7 @@ impl<'p> Worker<'p> {
     }
 
     /// What a level's points may be, given the choices before it.
-    pub(super) fn masks(&mut self, level: usize) -> Result<Vec<u64>, Reason> {
+    pub(super) fn masks(&mut self, level: usize) -> Result<Masks, Reason> {
         let plan = self.plan;
         let own = &plan.levels[level];
         let mut masks = plan.supports[own.hole].clone();
@@ -223,48 +223,30 @@ impl<'p> Worker<'p> {
         Ok(masks)
     }
 
-    fn clear_heads(&mut self) {
-        self.heads.resize(self.terms.count(), (0, NONE));
-        self.stamp += 1;
-    }
-
-    fn head(&self, term: Term) -> u32 {
-        match self.heads.get(term as usize) {
-            Some(&(stamp, head)) if stamp == self.stamp => head,
-            _ => NONE,
-        }
-    }
-
-    fn push(&mut self, term: Term, at: u32) {
-        self.next[at as usize] = self.head(term);
-        self.heads[term as usize] = (self.stamp, at);
-    }
-
-    fn movement(&mut self, number: usize, level: &Level, masks: &mut [u64]) -> Result<(), Reason> {
+    fn movement(
+        &mut self,
+        number: usize,
+        level: &Level,
+        masks: &mut TiSlice<PointId, u64>,
+    ) -> Result<(), Reason> {
         let plan = self.plan;
-        self.clear_heads();
-        for (cell, &(start, end)) in (0..).zip(&plan.outgoing[level.statement]) {
-            let term = self.holds[cell as usize];
+        self.cells.clear(self.terms.count(), self.program.cells);
+        for (cell, &(start, end)) in plan.outgoing[level.statement].iter_enumerated() {
+            let term = self.holds[cell];
             if start != end && term != UNDEFINED {
-                self.push(term, cell);
+                self.cells.push(term, cell);
             }
         }
         let mut order = std::mem::take(&mut self.order[number]);
         let done = loop {
             let mut changed = false;
             let failed = order.iter().position(|&demand| {
-                let demand = &level.demands[demand as usize];
-                if demand.around.iter().any(|&cell| self.holds[cell as usize] == demand.term) {
+                let demand = &level.demands[demand];
+                if demand.around.iter().any(|&cell| self.holds[cell] == demand.term) {
                     return false;
                 }
                 let mut ways = Ways::new(demand.copies);
-                self.ways(
-                    level.statement,
-                    demand.term,
-                    &plan.sets[demand.via as usize],
-                    masks,
-                    &mut ways,
-                );
+                self.ways(level.statement, demand.term, &plan.sets[demand.via], masks, &mut ways);
                 ways.several &= !planted!(Bug::FirstWayOnly);
                 !ways.apply(masks, &mut changed)
             });
@@ -272,7 +254,7 @@ impl<'p> Worker<'p> {
                 let demand = order[at];
                 order.copy_within(0..at, 1);
                 order[0] = demand;
-                break Err(Reason::Demand(demand as usize));
+                break Err(Reason::Demand(demand));
             }
             if !self.restrict(&level.used, masks, &mut changed) {
                 break Err(Reason::Crowded);
@@ -287,33 +269,42 @@ impl<'p> Worker<'p> {
     }
 
     /// Adds the ways of a term through a set of cells.
-    fn ways(&self, statement: usize, term: Term, via: &[u64], masks: &[u64], ways: &mut Ways) {
+    fn ways(
+        &self,
+        statement: usize,
+        term: TermId,
+        via: &Bits<CellId>,
+        masks: &TiSlice<PointId, u64>,
+        ways: &mut Ways,
+    ) {
         let Statement::Move { edges, .. } = &self.program.statements[statement] else { return };
-        let mut cell = self.head(term);
-        while cell != NONE {
-            let (start, end) = self.plan.outgoing[statement][cell as usize];
+        for cell in self.cells.of(term) {
+            let (start, end) = self.plan.outgoing[statement][cell];
             for edge in &edges[start as usize..end as usize] {
-                if masks[edge.point as usize] >> edge.value & 1 == 1
-                    && sets::has(via, edge.target)
+                if masks[edge.point] >> edge.value & 1 == 1
+                    && via.has(edge.target)
                     && ways.add(edge.point, edge.value, edge.target)
                 {
                     return;
                 }
             }
-            cell = self.next[cell as usize];
         }
     }
 
     /// Used cells hold nothing but what they may; false if one can hold nothing.
-    fn restrict(&self, used: &[Used], masks: &mut [u64], changed: &mut bool) -> bool {
+    fn restrict(
+        &self,
+        used: &[Used],
+        masks: &mut TiSlice<PointId, u64>,
+        changed: &mut bool,
+    ) -> bool {
         used.iter().all(|Used { edges, allowed }| {
             let allowed = &self.plan.allowed[*allowed];
-            let Some(point) = edges.first().map(|edge| edge.point as usize) else { return true };
+            let Some(point) = edges.first().map(|edge| edge.point) else { return true };
             let mut possible = 0u64;
             for edge in edges {
-                let term = self.holds[edge.source as usize];
-                let known = (term as usize) < allowed.len() * 64 && sets::has(allowed, term);
-                possible |= u64::from(known) << edge.value;
+                let term = self.holds[edge.source];
+                possible |= u64::from(allowed.has(term)) << edge.value;
             }
             let new = masks[point] & possible;
             *changed |= new != masks[point];
@@ -323,56 +314,51 @@ impl<'p> Worker<'p> {
     }
 
     /// Demands of sinks of which all factors but one are known.
-    fn dynamic(&mut self, level: &Level, masks: &mut [u64]) -> Result<(), Reason> {
+    fn dynamic(&mut self, level: &Level, masks: &mut TiSlice<PointId, u64>) -> Result<(), Reason> {
         let (program, plan) = (self.program, self.plan);
-        let first = program.statements[level.statement].made().first;
+        let made = program.statements[level.statement].made();
         let values = program.holes[level.hole].values;
         let incoming = &plan.incoming[level.statement];
         loop {
             let mut changed = false;
             for dynamic in &level.dynamic {
-                let sink = &plan.sinks[dynamic.sink as usize];
-                let known: Vec<Term> = dynamic
+                let sink = &plan.sinks[dynamic.sink];
+                let known: TiVec<SlotId, TermId> = dynamic
                     .slots
                     .iter()
                     .map(|(cells, _)| {
-                        let known: Vec<Term> =
-                            cells.iter().map(|&cell| self.holds[cell as usize]).collect();
+                        let known: Vec<TermId> =
+                            cells.iter().map(|&cell| self.holds[cell]).collect();
                         self.terms.product(&known)
                     })
                     .collect();
-                self.clear_heads();
-                if self.next.len() < known.len() {
-                    self.next.resize(known.len(), NONE);
-                }
-                for (slot, &term) in known.iter().enumerate().filter(|(_, t)| **t != UNDEFINED) {
-                    self.push(term, slot as u32);
+                self.slots.clear(self.terms.count(), known.len());
+                for (slot, &term) in known.iter_enumerated().filter(|(_, t)| **t != UNDEFINED) {
+                    self.slots.push(term, slot);
                 }
                 for ((element, _), splits) in sink.elements.iter().zip(&dynamic.splits) {
                     let mut ways = Ways::new(1);
                     'ways: for &(known, rest) in splits {
-                        let mut slot = self.head(known);
-                        while slot != NONE {
-                            let via = &plan.sets[dynamic.slots[slot as usize].1 as usize];
-                            for target in sets::cells(via) {
-                                let at = (target - first) as usize * values;
+                        for slot in self.slots.of(known) {
+                            let via = &plan.sets[dynamic.slots[slot].1];
+                            for target in via.iter() {
+                                let at = made.place(target) * values;
                                 for edge in &incoming[at..at + values] {
-                                    if masks[edge.point as usize] >> edge.value & 1 == 1
-                                        && self.holds[edge.source as usize] == rest
+                                    if masks[edge.point] >> edge.value & 1 == 1
+                                        && self.holds[edge.source] == rest
                                         && ways.add(edge.point, edge.value, edge.target)
                                     {
                                         break 'ways;
                                     }
                                 }
                             }
-                            slot = self.next[slot as usize];
                             if planted!(Bug::OneKnownSlot) {
                                 break;
                             }
                         }
                     }
                     if !ways.apply(masks, &mut changed) {
-                        return Err(Reason::Sink(dynamic.sink as usize, *element));
+                        return Err(Reason::Sink(dynamic.sink, *element));
                     }
                 }
             }

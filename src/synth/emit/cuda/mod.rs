@@ -14,6 +14,7 @@ use super::domain::Domain;
 use super::fuse::{self, Group};
 use super::kernel::{Kernel, Read, Registers, Step, What};
 use crate::ptx::write;
+use crate::synth::term::InputId;
 use writer::{LANE, Writer, named};
 
 /// What functions are made of; several headers with it may stand in one file.
@@ -104,7 +105,7 @@ fn reference(array: &Registers) -> String {
 }
 
 /// The inputs that a value is read from.
-fn input(read: &Read) -> Option<usize> {
+fn input(read: &Read) -> Option<InputId> {
     match read {
         Read::Input { input, .. } => Some(*input),
         Read::Register { .. } => None,
@@ -167,8 +168,8 @@ impl<'k> Writer<'k> {
     }
 
     /// The inputs that statements other than loads read, as parameters.
-    fn inputs(&self, steps: &[&Step]) -> Vec<usize> {
-        let mut found: Vec<usize> = Vec::new();
+    fn inputs(&self, steps: &[&Step]) -> Vec<InputId> {
+        let mut found: Vec<InputId> = Vec::new();
         for step in steps {
             match &step.what {
                 What::Read(read) => found.extend(input(read)),

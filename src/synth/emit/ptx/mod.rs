@@ -16,6 +16,7 @@ use super::kernel::{Kernel, Read, Step};
 use crate::isa::ScalarType::{self, B32, B64, Pred};
 use crate::ptx::write::{self, Block, Fresh, Reg, op};
 use crate::synth::expr::{Expr, Op};
+use crate::synth::term::InputId;
 use writer::Writer;
 
 /// Writes a kernel whose elements are `.b32` or `.b64`. `comment` goes in front of the function, line by line.
@@ -161,7 +162,7 @@ impl Writer<'_> {
         }))
     }
 
-    fn load(&mut self, input: usize, index: &Expr, guard: Option<&Expr>) -> Result<Reg, String> {
+    fn load(&mut self, input: InputId, index: &Expr, guard: Option<&Expr>) -> Result<Reg, String> {
         let name = &self.kernel.inputs[input].0;
         let (element, bytes) = (self.element, self.bytes);
         let base = self.block.once(B64, op!(Ld.Param.B64), &[&format!("[{name}_]")]);
