@@ -246,7 +246,7 @@ impl Synth {
                 why.iter().for_each(|why| io::complain(&format!("{}: {why}", source.name())));
                 Ok(Status::BUDGET)
             }
-            Verdict::Empty(why, over) => {
+            Verdict::Unsat(why, over) => {
                 let status = if over { Status::BUDGET } else { Status::EMPTY };
                 Err(Failure::from(*why).with_status(status))
             }

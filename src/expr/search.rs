@@ -292,7 +292,7 @@ fn broken(walk: &mut Walk<'_>, predicates: &[TermId]) -> Option<TermId> {
 #[derive(Clone, Copy, Debug)]
 enum Corner {
     /// A predicate turns over.
-    Turn(TermId),
+    Flip(TermId),
     /// A term has this value.
     Value(TermId, u64),
     /// A term is this much above another one.
@@ -305,7 +305,7 @@ impl Corner {
     /// Moves the walk to this corner; false if it cannot be reached.
     fn visit(self, walk: &mut Walk<'_>) -> bool {
         match self {
-            Corner::Turn(term) => walk.force(term, walk.value(term) ^ 1),
+            Corner::Flip(term) => walk.force(term, walk.value(term) ^ 1),
             Corner::Value(term, value) => walk.force(term, value),
             Corner::Above(a, b, by) => {
                 let mask = mask(walk.arena.width(a));
@@ -330,7 +330,7 @@ impl Corner {
 fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
     let claim = Valuation::new(arena, [a, b].into_iter());
     let mut corners: Vec<Corner> =
-        [a, b].into_iter().filter(|&t| arena.width(t) == 1).map(Corner::Turn).collect();
+        [a, b].into_iter().filter(|&t| arena.width(t) == 1).map(Corner::Flip).collect();
     for &term in claim.terms().iter().rev() {
         if corners.len() > MAX_CORNERS {
             break;
@@ -339,7 +339,7 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
             Node::Compare(_, x, y) => {
                 corners.extend([0, 1, u64::MAX].map(|by| Corner::Above(x, y, by)));
             }
-            Node::IfThenElse(condition, ..) => corners.push(Corner::Turn(condition)),
+            Node::IfThenElse(condition, ..) => corners.push(Corner::Flip(condition)),
             Node::Binary(
                 BinaryOp::UnsignedRemainder
                 | BinaryOp::SignedRemainder

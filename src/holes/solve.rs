@@ -9,7 +9,7 @@ use super::warp::Outcome;
 use crate::source::Span;
 use crate::synth::expr::Expr;
 use crate::synth::program::Program;
-use crate::synth::search::{self, Dead, Limits, Mode};
+use crate::synth::search::{self, Limits, Mode, Unsat};
 
 /// Tables that are tried at most in each space: few in all of them, then more. What is found with few is not always
 /// known to be the cheapest, and a build does not wait for that.
@@ -90,10 +90,10 @@ pub(super) fn solve(
                     tried,
                 });
             }
-            last = Some(match &found.dead {
-                Some(dead) => {
+            last = Some(match &found.unsat {
+                Some(unsat) => {
                     empty_spaces[usize::from(space) - 1] = true;
-                    let (message, hole) = empty(&program, dead);
+                    let (message, hole) = empty(&program, unsat);
                     Unsolved::Unsat(message, hole)
                 }
                 None => Unsolved::Bound(tried),
@@ -110,17 +110,17 @@ fn formulas(program: &Program, solution: &search::Solution) -> Vec<Expr> {
 }
 
 /// The demand that no choice meets.
-fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
+fn empty(program: &Program, unsat: &Unsat) -> (String, Option<usize>) {
     let goal = |number: usize| &program.goals[number];
-    match *dead {
-        Dead::Demand { hole, term, goal: wanting } => {
+    match *unsat {
+        Unsat::Demand { hole, term, goal: wanting } => {
             let term = program.show(&program.terms, term);
             let name = &goal(wanting).name;
             let message =
                 format!("{term} cannot come through this hole, and {name} has to hold it");
             (message, Some(hole.into()))
         }
-        Dead::Crowded { hole, values, cells, goal: wanting } => {
+        Unsat::Crowded { hole, values, cells, goal: wanting } => {
             let name = &goal(wanting).name;
             let message = format!(
                 "{values} values have to come through this hole, one of them for {name}, and there are {cells} \
@@ -128,12 +128,12 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
             );
             (message, Some(hole.into()))
         }
-        Dead::NoMember { hole, .. } => {
+        Unsat::NoMember { hole, .. } => {
             let message =
                 "no expression of this hole's family does what the specification asks for";
             (message.to_owned(), Some(hole.into()))
         }
-        Dead::Goal { goal: number } => {
+        Unsat::Goal { goal: number } => {
             let term = program.show(&program.terms, goal(number).term);
             (format!("{} never holds {term}", goal(number).name), None)
         }

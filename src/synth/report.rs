@@ -11,7 +11,7 @@ use super::Lowered;
 use super::ast::Statement;
 use super::program::{Hole, HoleId};
 use super::resources;
-use super::search::{Cost, Dead, Found, Mode, Solution};
+use super::search::{Cost, Found, Mode, Solution, Unsat};
 use super::states::State;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -168,9 +168,9 @@ fn demand(hole: &Hole, &(point, mask): &(usize, u64)) -> String {
 }
 
 /// The sketch with family `table` in the place of a hole's own, if that has one.
-pub fn with_table(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Option<SourceFile> {
-    let (Dead::Demand { hole, .. } | Dead::NoMember { hole, .. } | Dead::Crowded { hole, .. }) =
-        dead
+pub fn with_table(source: &SourceFile, sketch: &Lowered, unsat: &Unsat) -> Option<SourceFile> {
+    let (Unsat::Demand { hole, .. } | Unsat::NoMember { hole, .. } | Unsat::Crowded { hole, .. }) =
+        unsat
     else {
         return None;
     };
@@ -188,12 +188,12 @@ pub fn with_table(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Option<
 }
 
 /// Why the space is empty.
-pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
+pub fn empty(source: &SourceFile, sketch: &Lowered, unsat: &Unsat) -> Diagnostic {
     let program = &sketch.program;
     let hole = |number: HoleId| program.holes[number].span;
     let goal = |number: usize| &program.goals[number];
-    let (span, message, wanting) = match *dead {
-        Dead::NoMember { hole: number, ref needed } if !needed.is_empty() => {
+    let (span, message, wanting) = match *unsat {
+        Unsat::NoMember { hole: number, ref needed } if !needed.is_empty() => {
             let hole = &program.holes[number];
             let needed: Vec<String> = needed.iter().map(|needed| demand(hole, needed)).collect();
             let message = format!(
@@ -202,24 +202,24 @@ pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
             );
             (hole.span, message, None)
         }
-        Dead::Demand { hole: number, term, goal: wanting } => {
+        Unsat::Demand { hole: number, term, goal: wanting } => {
             let term = program.show(&program.terms, term);
             let message = format!("the space is empty: {term} cannot come through this hole");
             (hole(number), message, Some(wanting))
         }
-        Dead::Crowded { hole: number, values, cells, goal: wanting } => {
+        Unsat::Crowded { hole: number, values, cells, goal: wanting } => {
             let message = format!(
                 "the space is empty: {values} values have to come through this step, and it has {cells} cells \
                  for them"
             );
             (hole(number), message, Some(wanting))
         }
-        Dead::NoMember { hole: number, .. } => {
+        Unsat::NoMember { hole: number, .. } => {
             let message =
                 "the space is empty: no member of this family does what the goals ask for";
             (hole(number), message.to_owned(), None)
         }
-        Dead::Goal { goal: number } => {
+        Unsat::Goal { goal: number } => {
             let term = program.show(&program.terms, goal(number).term);
             let message = format!("the space is empty: {} never holds {term}", goal(number).name);
             (goal(number).span, message, None)

@@ -5,7 +5,7 @@ use typed_index_collections::TiVec;
 
 use super::domain::{Domain, both, replaced};
 use super::kernel::{Kernel, Part, Read, Registers, Step, What};
-use super::turn::{self, Turn};
+use super::rotation::{self, Rotation};
 use crate::synth::Lowered;
 use crate::synth::ast::{Folded, HoleText, Index, Reference, Statement, When};
 use crate::synth::expr::{Expr, Op};
@@ -216,12 +216,12 @@ impl<'s> Builder<'s> {
         let before = self.hole;
         let mut lhs = self.indices(to);
         let mut rhs = self.indices(from);
-        let mut turn = None;
+        let mut rotation = None;
         if let Some((at, hole)) = scattered {
             let coordinate = self.own(to, at, hole)?;
             let index = std::mem::replace(&mut lhs[at], Expr::name(&coordinate));
-            turn = self.scattered(to, at, &index, &lhs, from, &rhs, &loops);
-            if turn.is_none() {
+            rotation = self.scattered(to, at, &index, &lhs, from, &rhs, &loops);
+            if rotation.is_none() {
                 let inverse = self.inverse(before, &coordinate)?;
                 let put = |name: &str| (name == coordinate).then(|| inverse.clone());
                 rhs = rhs.iter().map(|index| replaced(index, &put)).collect();
@@ -229,23 +229,25 @@ impl<'s> Builder<'s> {
         }
         let (array, axes) = self.make(to);
         let place = self.place(to, &lhs, &axes, &domain)?;
-        let what = match turn {
-            Some(turn) => What::Turn(turn),
+        let what = match rotation {
+            Some(rotation) => What::Rotation(rotation),
             None => {
                 let read = self.read(&from.array.text, rhs, &domain)?;
-                let turn = match &read {
+                let rotation = match &read {
                     Read::Register { array, place, lane: None } => {
                         let extents = &self.kernel.arrays[*array].extents;
                         let lanes = &self.kernel.lanes;
-                        turn::gather(*array, place, extents, &loops, lanes)
+                        rotation::gather(*array, place, extents, &loops, lanes)
                     }
                     _ => None,
                 };
-                turn.map_or(What::Read(read), What::Turn)
+                rotation.map_or(What::Read(read), What::Rotation)
             }
         };
         let loops = match &what {
-            What::Turn(turn) => Domain::of(turn.outer.axes.iter().chain(&turn.inner.axes)),
+            What::Rotation(rotation) => {
+                Domain::of(rotation.outer.axes.iter().chain(&rotation.inner.axes))
+            }
             _ => loops,
         };
         self.sources.insert(&to.array.text, Source::Array(array, axes));
@@ -254,7 +256,7 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    /// A scatter as a turn of registers, if it is one. `index` is what was found for the index number `at`, in whose
+    /// A scatter as a rotation of registers, if it is one. `index` is what was found for the index number `at`, in whose
     /// place `to` has the coordinate of the row.
     #[expect(clippy::too_many_arguments, reason = "both sides of a statement")]
     fn scattered(
@@ -266,7 +268,7 @@ impl<'s> Builder<'s> {
         source: &Reference,
         from: &[Expr],
         loops: &Domain,
-    ) -> Option<Turn> {
+    ) -> Option<Rotation> {
         let array = &self.sketch.arrays[&target.array.text];
         let lane = |axis: &String| is_lane(axis);
         let domain = self.domain(loops);
@@ -283,7 +285,7 @@ impl<'s> Builder<'s> {
         let along = array.axes[..at].iter().filter(|axis| !lane(axis)).count();
         let row = (along, array.shape[at], index, &to[at]);
         let lanes = &self.kernel.lanes;
-        turn::scatter(from, &place, &registers, row, loops, lanes)
+        rotation::scatter(from, &place, &registers, row, loops, lanes)
     }
 
     /// The coordinate of a scatter that becomes the index: the axis of its place.

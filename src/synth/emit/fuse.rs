@@ -63,8 +63,8 @@ fn needed(kernel: &Kernel, array: usize, behind: &[&Step]) -> bool {
         match &step.what {
             What::Read(read) => see(read),
             What::Fold(_, parts) => parts.iter().flat_map(|part| &part.factors).for_each(&mut see),
-            What::Turn(turn) => {
-                see(&Read::Register { array: turn.from, place: Vec::new(), lane: None });
+            What::Rotation(rotation) => {
+                see(&Read::Register { array: rotation.from, place: Vec::new(), lane: None });
             }
         }
     }

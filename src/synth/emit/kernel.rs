@@ -6,7 +6,7 @@
 use typed_index_collections::TiVec;
 
 use super::domain::Domain;
-use super::turn::Turn;
+use super::rotation::Rotation;
 use crate::synth::expr::{Expr, Op};
 use crate::synth::term::{Fold, InputId};
 
@@ -71,7 +71,7 @@ pub enum What {
     /// One value.
     Read(Read),
     /// One value, by turning a row of registers first.
-    Turn(Turn),
+    Rotation(Rotation),
     /// Many values.
     Fold(Fold, Vec<Part>),
 }
@@ -115,7 +115,7 @@ impl Kernel {
     pub fn multiplies(&self) -> bool {
         let several = |step: &Step| match &step.what {
             What::Fold(_, parts) => parts.iter().any(|part| part.factors.len() > 1),
-            What::Read(_) | What::Turn(_) => false,
+            What::Read(_) | What::Rotation(_) => false,
         };
         self.steps.iter().any(several)
     }

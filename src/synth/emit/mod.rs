@@ -1,7 +1,7 @@
 //! A solution as code: a PTX function or a CUDA header.
 //!
 //! - `kernel`: the statements of a sketch over registers and lanes, with what was found; `build` makes it. `domain`:
-//!   expressions over loops and lanes. `turn`: rows of registers that are turned in rounds of selects. `fuse`: steps
+//!   expressions over loops and lanes. `rotation`: rows of registers that are turned in rounds of selects. `fuse`: steps
 //!   that run along an axis together.
 //! - `ptx`, `cuda`: the texts. `index`: PTX of an expression over the lane, for the other subsystems. `check`, `taint`: the judges of both.
 
@@ -13,8 +13,8 @@ mod fuse;
 pub mod index;
 pub mod kernel;
 mod ptx;
+mod rotation;
 pub mod taint;
-mod turn;
 
 pub use cuda::{
     HELPERS as CUDA_HELPERS, Parts, cuda, entry as cuda_entry, functions as cuda_functions,

@@ -3,7 +3,7 @@
 use super::context::{Context, MOST_FITTED};
 use super::execute::{executed, traced};
 use super::law::product;
-use super::outcome::{Dead, Outcome};
+use super::outcome::{Outcome, Unsat};
 use super::problem::{Kind, Slot, Stage};
 use super::run::{Choice, Instance, Names, goals, initial, run};
 use super::tuples::tuples;
@@ -22,7 +22,7 @@ impl Context<'_> {
     /// Looks for expressions that do what is drawn.
     pub(super) fn drawn_network(&self) -> Outcome {
         let Some(drawn) = &self.network.drawn else {
-            return Outcome::dead(Dead::Nothing(0, 0, 0), false);
+            return Outcome::unsat(Unsat::NoExpression(0, 0, 0), false);
         };
         let stages = self.stages(drawn.lanes);
         let mut lists: Vec<Vec<Vec<Expr>>> = vec![Vec::new(); self.network.holes.len()];
@@ -55,14 +55,14 @@ impl Context<'_> {
                 }
             };
             if lists[number].is_empty() {
-                return Outcome::dead(Dead::Hole(number), pool.0.cut);
+                return Outcome::unsat(Unsat::Hole(number), pool.0.cut);
             }
         }
         // A drawing that is wrong has no solution; it is said where.
         if let Slot::Fixed(index) = &self.network.initial
-            && let Err(dead) = self.drawn_is_right(&pairs, index, &stages)
+            && let Err(unsat) = self.drawn_is_right(&pairs, index, &stages)
         {
-            return Outcome::dead(dead, false);
+            return Outcome::unsat(unsat, false);
         }
         if let Some(choice) = self.improved(&lists).filter(|choice| self.as_drawn(choice, &pairs)) {
             return Outcome::solved(self.solution(choice, false));
@@ -84,7 +84,7 @@ impl Context<'_> {
             Some(choice) => Outcome::solved(self.solution(choice, false)),
             None => {
                 let cut = lists.iter().any(|list| list.len() >= MOST_FITTED);
-                Outcome::dead(Dead::Nothing(tried, tried, 0), over || cut)
+                Outcome::unsat(Unsat::NoExpression(tried, tried, 0), over || cut)
             }
         }
     }
@@ -138,7 +138,7 @@ impl Context<'_> {
         pairs: &[Vec<(u32, u32)>],
         index: &Expr,
         stages: &[(usize, i64, &Stage)],
-    ) -> Result<(), Dead> {
+    ) -> Result<(), Unsat> {
         let instance = &self.main[0];
         let names = Names::new(self.network, instance);
         let mut values = initial(&names, index, instance.lanes);
@@ -152,7 +152,7 @@ impl Context<'_> {
         }
         let goals = goals(self.network, &names, instance);
         match (0..instance.lanes).find(|&l| goals[l].is_some() && goals[l] != values[l]) {
-            Some(lane) => Err(Dead::Drawn(lane, values[lane], goals[lane])),
+            Some(lane) => Err(Unsat::Drawn(lane, values[lane], goals[lane])),
             None => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use super::execute::executed;
 use super::fit::Pool;
 use super::law::Value;
 use super::measure::measures;
-use super::outcome::{Dead, Outcome, Solution};
+use super::outcome::{Outcome, Solution, Unsat};
 use super::problem::{Kind, MOST_LANES};
 use super::resolve::{Plan, Step, resolve};
 use super::run::{Choice, Instance, Names, Trace, filled, goals, initial};
@@ -109,7 +109,7 @@ impl Context<'_> {
     }
 
     /// A goal that has more elements than the steps can bring together.
-    fn too_few_steps(&self) -> Option<Dead> {
+    fn too_few_steps(&self) -> Option<Unsat> {
         let instance = &self.main[0];
         let names = Names::new(self.network, instance);
         let goals = goals(self.network, &names, instance);
@@ -117,13 +117,13 @@ impl Context<'_> {
         let most = 1u64.checked_shl(steps as u32).unwrap_or(u64::MAX);
         let long = |goal: &Value| goal.map_or(0, |goal| (goal.1 - goal.0 + 1) as u64);
         let lane = goals.iter().position(|goal| long(goal) > most)?;
-        Some(Dead::Steps(lane, long(&goals[lane]), steps))
+        Some(Unsat::Steps(lane, long(&goals[lane]), steps))
     }
 
     /// Looks for the cheapest network with which the goal is met; of an opened one, for the nearest.
     pub(super) fn network_of_goal(&self) -> Outcome {
-        if let Some(dead) = self.too_few_steps() {
-            return Outcome::dead(dead, false);
+        if let Some(unsat) = self.too_few_steps() {
+            return Outcome::unsat(unsat, false);
         }
         let network = self.network;
         let pools: Vec<Option<Pool>> =
@@ -188,8 +188,8 @@ impl Context<'_> {
         }
         match best {
             Some(solution) => Outcome::solved(solution),
-            None => Outcome::dead(
-                Dead::Nothing(tried, reached, guarded),
+            None => Outcome::unsat(
+                Unsat::NoExpression(tried, reached, guarded),
                 // Conditions are not tried without bounds.
                 full || cut || reached > 0,
             ),

@@ -36,7 +36,7 @@ mod tuples;
 pub use check::{check, check_code, operators};
 pub use emit::{Operator, cuda, ptx, reads};
 pub use measure::Measures;
-pub use outcome::{Dead, Outcome, Solution};
+pub use outcome::{Outcome, Solution, Unsat};
 pub use problem::Network;
 pub use read::problem;
 pub use report::{empty, extent, json, table};

@@ -17,7 +17,7 @@ pub struct Solution {
 
 /// Why there is nothing.
 #[derive(Clone, Debug)]
-pub enum Dead {
+pub enum Unsat {
     /// The drawn network does not compute what is asked for: the lane, and what it holds in the end.
     Drawn(usize, Value, Value),
     /// A goal has more elements than so many steps can bring together: the lane, how many, the steps.
@@ -25,7 +25,7 @@ pub enum Dead {
     /// No expression of this hole has the values of the example.
     Hole(usize),
     /// Sources that were tried; those that lead to the goals; those of them for which there were conditions too.
-    Nothing(usize, usize, usize),
+    NoExpression(usize, usize, usize),
 }
 
 /// The outcome of a search.
@@ -34,7 +34,7 @@ pub struct Outcome {
     /// The solution.
     pub solution: Option<Solution>,
     /// Why there is none.
-    pub dead: Option<Dead>,
+    pub unsat: Option<Unsat>,
     /// Whether a bound ended the search.
     pub over: bool,
 }
@@ -42,11 +42,11 @@ pub struct Outcome {
 impl Outcome {
     /// A solution was found.
     pub fn solved(solution: Solution) -> Outcome {
-        Outcome { solution: Some(solution), dead: None, over: false }
+        Outcome { solution: Some(solution), unsat: None, over: false }
     }
 
     /// There is none, or a bound came first.
-    pub fn dead(dead: Dead, over: bool) -> Outcome {
-        Outcome { solution: None, dead: Some(dead), over }
+    pub fn unsat(unsat: Unsat, over: bool) -> Outcome {
+        Outcome { solution: None, unsat: Some(unsat), over }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::execute::traced;
 use super::law::Value;
 use super::measure::{Measures, measures};
-use super::outcome::{Dead, Solution};
+use super::outcome::{Solution, Unsat};
 use super::problem::{Kind, MOST_LANES, Network};
 use crate::source::{Diagnostic, SourceFile};
 
@@ -128,11 +128,11 @@ fn shown(value: Value) -> String {
 }
 
 /// Why there is no network.
-pub fn empty(source: &SourceFile, network: &Network, dead: &Dead, over: bool) -> Diagnostic {
+pub fn empty(source: &SourceFile, network: &Network, unsat: &Unsat, over: bool) -> Diagnostic {
     let goal = network.goal.span;
     let space = if over { "the search has not ended" } else { "the space is empty" };
-    match dead {
-        Dead::Drawn(lane, holds, wanted) => {
+    match unsat {
+        Unsat::Drawn(lane, holds, wanted) => {
             let message = format!(
                 "in the drawn network lane {lane} ends with {}, and not with {}",
                 shown(*holds),
@@ -142,7 +142,7 @@ pub fn empty(source: &SourceFile, network: &Network, dead: &Dead, over: bool) ->
             let error = source.diagnostic(span, message);
             error.with_note(source, goal, "which is asked for here".to_owned())
         }
-        Dead::Steps(lane, elements, steps) => {
+        Unsat::Steps(lane, elements, steps) => {
             let message = format!(
                 "{space}: lane {lane} needs {elements} elements, and {steps} steps bring at most {} \
                  together",
@@ -150,7 +150,7 @@ pub fn empty(source: &SourceFile, network: &Network, dead: &Dead, over: bool) ->
             );
             source.diagnostic(goal, message)
         }
-        Dead::Hole(hole) => {
+        Unsat::Hole(hole) => {
             let hole = &network.holes[*hole];
             let what = match hole.kind {
                 Kind::Guard => "no condition of this family holds where the drawn network combines",
@@ -159,7 +159,7 @@ pub fn empty(source: &SourceFile, network: &Network, dead: &Dead, over: bool) ->
             let error = source.diagnostic(hole.span, format!("{space}: {what}"));
             error.with_hint("further parts can be named: `?fit(lane, 2 ** s, 2 ** (s + 1))`")
         }
-        Dead::Nothing(tried, reached, guarded) => {
+        Unsat::NoExpression(tried, reached, guarded) => {
             let message = match (reached, guarded) {
                 (0, _) => format!("{space}: none of {tried} sources leads to this"),
                 (_, 0) => format!(

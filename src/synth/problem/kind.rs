@@ -53,7 +53,7 @@ pub(crate) enum Verdict {
     /// A bound or a signal ended the search; a message, if there is one for it.
     Unfinished(Option<String>),
     /// The reason why a sketch has no solution; with `true`, why a bound ended the search before it found one.
-    Empty(Box<Diagnostic>, bool),
+    Unsat(Box<Diagnostic>, bool),
 }
 
 /// A problem. Before [`Problem::solve`] nothing has been found.

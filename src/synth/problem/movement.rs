@@ -8,7 +8,7 @@ use crate::source::{Diagnostic, SourceFile};
 use crate::synth::emit::kernel::Kernel;
 use crate::synth::emit::{self, build};
 use crate::synth::lower::{Lowered, lower};
-use crate::synth::search::{Dead, Found, Limits, MOST_PLANNED, Mode, Solution, search};
+use crate::synth::search::{Found, Limits, MOST_PLANNED, Mode, Solution, Unsat, search};
 use crate::synth::{params, parse, report, states};
 
 /// How many tables are tried to name a family that would do.
@@ -26,10 +26,10 @@ pub(super) struct Movement<'r> {
 
 impl Movement<'_> {
     /// Why there is none, with the family that would do, if there is one.
-    fn empty(&self, dead: &Dead) -> Diagnostic {
+    fn empty(&self, unsat: &Unsat) -> Diagnostic {
         let source = self.request.source;
-        let why = report::empty(source, &self.sketch, dead);
-        let wider = report::with_table(source, &self.sketch, dead);
+        let why = report::empty(source, &self.sketch, unsat);
+        let wider = report::with_table(source, &self.sketch, unsat);
         let hint = "with family `table` in this place there is a solution: any function of the coordinates";
         match wider.is_some_and(|wider| self.has_solution(&wider)) {
             true => why.with_hint(hint),
@@ -81,8 +81,8 @@ impl Problem for Movement<'_> {
     }
 
     fn verdict(&self) -> Verdict {
-        if let Some(dead) = &self.found.dead {
-            return Verdict::Empty(self.empty(dead).into(), false);
+        if let Some(unsat) = &self.found.unsat {
+            return Verdict::Unsat(self.empty(unsat).into(), false);
         }
         if !self.found.exhausted_budget {
             return Verdict::Solved;
@@ -101,7 +101,7 @@ impl Problem for Movement<'_> {
 
     fn table(&self) -> Option<String> {
         let mode = self.request.mode;
-        let says = self.found.dead.is_none() || mode == Mode::Count;
+        let says = self.found.unsat.is_none() || mode == Mode::Count;
         says.then(|| report::table(self.request.source, &self.sketch, &self.found, mode))
     }
 

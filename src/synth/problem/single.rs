@@ -29,9 +29,9 @@ impl Problem for Network<'_> {
 
     fn verdict(&self) -> Verdict {
         match &self.outcome {
-            Some(network::Outcome { dead: Some(dead), over, .. }) => {
-                let why = network::empty(self.request.source, &self.problem, dead, *over);
-                Verdict::Empty(why.into(), *over)
+            Some(network::Outcome { unsat: Some(unsat), over, .. }) => {
+                let why = network::empty(self.request.source, &self.problem, unsat, *over);
+                Verdict::Unsat(why.into(), *over)
             }
             _ => Verdict::Solved,
         }
@@ -81,7 +81,7 @@ impl Problem for Placement<'_> {
     fn verdict(&self) -> Verdict {
         match self.outcome {
             Some(_) => Verdict::Solved,
-            None => Verdict::Empty(place::empty(self.request.source, &self.problem).into(), false),
+            None => Verdict::Unsat(place::empty(self.request.source, &self.problem).into(), false),
         }
     }
 
@@ -176,7 +176,7 @@ impl Problem for Serial<'_> {
                 "the search has not ended: it reached the limit of operators to try".to_owned(),
             )),
             Some(outcome @ scan::Outcome { found: None, .. }) => {
-                Verdict::Empty(report::none(source, &self.subject, outcome).into(), false)
+                Verdict::Unsat(report::none(source, &self.subject, outcome).into(), false)
             }
             _ => Verdict::Unfinished(None),
         }

@@ -8,11 +8,11 @@ mod bits;
 mod chains;
 mod conditions;
 mod cost;
-mod dead;
 mod level;
 mod plan;
 mod sets;
-mod ways;
+mod supports;
+mod unsat;
 mod worker;
 
 use std::sync::Mutex;
@@ -24,10 +24,10 @@ use super::family::{Recipe, Wanted};
 use super::program::{HoleId, PointId, Program, Table};
 pub use cost::Cost;
 use cost::{fixed, price, rest};
-pub use dead::Dead;
 pub use plan::MOST_PLANNED;
 use plan::Plan;
 use typed_index_collections::{TiSlice, TiVec};
+pub use unsat::Unsat;
 use worker::Worker;
 
 /// What is looked for.
@@ -95,7 +95,7 @@ pub struct Found {
     /// How many tables were tried.
     pub tried: u64,
     /// Why there is none.
-    pub dead: Option<Dead>,
+    pub unsat: Option<Unsat>,
 }
 
 /// After how many tables progress is told.
@@ -379,7 +379,8 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
     let ended = limits.mode == Mode::First && found.count > 0;
     found.exhaustive = !ended && !found.exhausted_budget;
     if found.count == 0 && !found.exhausted_budget {
-        found.dead = Some(dead::dead(program, &plan, best.deepest.as_deref().unwrap_or_default()));
+        found.unsat =
+            Some(unsat::unsat(program, &plan, best.deepest.as_deref().unwrap_or_default()));
     }
     found
 }

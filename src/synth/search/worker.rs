@@ -8,7 +8,7 @@ use super::chains::Chains;
 use super::level::{DemandId, Level, Sink, SinkId, SlotId, Used};
 use super::plan::Plan;
 use super::sets::Masks;
-use super::ways::Ways;
+use super::supports::Supports;
 use crate::synth::program::{CellId, Guard, HoleId, PointId, Program, Slot, Statement, Table};
 use crate::synth::term::{Fold, TermId, Terms, UNDEFINED};
 
@@ -84,8 +84,8 @@ impl<'p> Worker<'p> {
             let values = self.program.holes[level.hole].values;
             if *scatter {
                 made.cells().for_each(|cell| self.holds[cell] = UNDEFINED);
-                for ways in edges.chunks(values) {
-                    let edge = ways[usize::from(table[ways[0].point])];
+                for supports in edges.chunks(values) {
+                    let edge = supports[usize::from(table[supports[0].point])];
                     let value = self.holds[edge.source];
                     let old = &mut self.holds[edge.target];
                     if *old != UNDEFINED {
@@ -94,8 +94,8 @@ impl<'p> Worker<'p> {
                     *old = value;
                 }
             } else {
-                for ways in self.plan.incoming[level.statement].chunks(values) {
-                    let edge = ways[usize::from(table[ways[0].point])];
+                for supports in self.plan.incoming[level.statement].chunks(values) {
+                    let edge = supports[usize::from(table[supports[0].point])];
                     self.holds[edge.target] = self.holds[edge.source];
                 }
             }
@@ -245,10 +245,16 @@ impl<'p> Worker<'p> {
                 if demand.around.iter().any(|&cell| self.holds[cell] == demand.term) {
                     return false;
                 }
-                let mut ways = Ways::new(demand.copies);
-                self.ways(level.statement, demand.term, &plan.sets[demand.via], masks, &mut ways);
-                ways.several &= !planted!(Bug::FirstWayOnly);
-                !ways.apply(masks, &mut changed)
+                let mut supports = Supports::new(demand.copies);
+                self.supports(
+                    level.statement,
+                    demand.term,
+                    &plan.sets[demand.via],
+                    masks,
+                    &mut supports,
+                );
+                supports.several &= !planted!(Bug::FirstWayOnly);
+                !supports.apply(masks, &mut changed)
             });
             if let Some(at) = failed {
                 let demand = order[at];
@@ -268,14 +274,14 @@ impl<'p> Worker<'p> {
         self.dynamic(level, masks)
     }
 
-    /// Adds the ways of a term through a set of cells.
-    fn ways(
+    /// Adds the supports of a term through a set of cells.
+    fn supports(
         &self,
         statement: usize,
         term: TermId,
         via: &Bits<CellId>,
         masks: &TiSlice<PointId, u64>,
-        ways: &mut Ways,
+        supports: &mut Supports,
     ) {
         let Statement::Move { edges, .. } = &self.program.statements[statement] else { return };
         for cell in self.cells.of(term) {
@@ -283,7 +289,7 @@ impl<'p> Worker<'p> {
             for edge in &edges[start as usize..end as usize] {
                 if masks[edge.point] >> edge.value & 1 == 1
                     && via.has(edge.target)
-                    && ways.add(edge.point, edge.value, edge.target)
+                    && supports.add(edge.point, edge.value, edge.target)
                 {
                     return;
                 }
@@ -337,8 +343,8 @@ impl<'p> Worker<'p> {
                     self.slots.push(term, slot);
                 }
                 for ((element, _), splits) in sink.elements.iter().zip(&dynamic.splits) {
-                    let mut ways = Ways::new(1);
-                    'ways: for &(known, rest) in splits {
+                    let mut supports = Supports::new(1);
+                    'supports: for &(known, rest) in splits {
                         for slot in self.slots.of(known) {
                             let via = &plan.sets[dynamic.slots[slot].1];
                             for target in via.iter() {
@@ -346,9 +352,9 @@ impl<'p> Worker<'p> {
                                 for edge in &incoming[at..at + values] {
                                     if masks[edge.point] >> edge.value & 1 == 1
                                         && self.holds[edge.source] == rest
-                                        && ways.add(edge.point, edge.value, edge.target)
+                                        && supports.add(edge.point, edge.value, edge.target)
                                     {
-                                        break 'ways;
+                                        break 'supports;
                                     }
                                 }
                             }
@@ -357,7 +363,7 @@ impl<'p> Worker<'p> {
                             }
                         }
                     }
-                    if !ways.apply(masks, &mut changed) {
+                    if !supports.apply(masks, &mut changed) {
                         return Err(Reason::Sink(dynamic.sink, *element));
                     }
                 }

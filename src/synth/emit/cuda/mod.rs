@@ -173,7 +173,7 @@ impl<'k> Writer<'k> {
         for step in steps {
             match &step.what {
                 What::Read(read) => found.extend(input(read)),
-                What::Turn(_) => {}
+                What::Rotation(_) => {}
                 What::Fold(_, parts) => {
                     found.extend(parts.iter().flat_map(|part| &part.factors).filter_map(input));
                 }

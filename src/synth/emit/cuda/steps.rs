@@ -6,7 +6,7 @@ use super::writer::{Writer, named};
 use crate::synth::emit::domain::Domain;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Read, Step, What};
-use crate::synth::emit::turn::Turn;
+use crate::synth::emit::rotation::Rotation;
 use crate::synth::expr::Expr;
 use crate::synth::term::Fold;
 
@@ -74,7 +74,7 @@ impl<'k> Writer<'k> {
                 self.write(step.to, &step.place, &step.loops, &value)?;
                 self.end(&loops);
             }
-            What::Turn(turn) => self.turn(step, turn)?,
+            What::Rotation(rotation) => self.rotation(step, rotation)?,
             What::Fold(op, parts) => {
                 let begins = self.begins(*op, parts);
                 self.begin(&step.loops);
@@ -90,34 +90,35 @@ impl<'k> Writer<'k> {
         Ok(())
     }
 
-    fn turn(&mut self, step: &Step, turn: &Turn) -> Result<(), String> {
-        let Turn { outer, inner, n, most, .. } = turn;
+    fn rotation(&mut self, step: &Step, rotation: &Rotation) -> Result<(), String> {
+        let Rotation { outer, inner, n, most, .. } = rotation;
         let row = Domain { axes: vec![("i_".to_owned(), *n)] };
         let along_row = Domain::of(outer.axes.iter().chain(&row.axes));
         let loops = Domain::of(outer.axes.iter().chain(&inner.axes));
         self.begin(outer);
         self.line(&format!("T row_[{n}];"));
-        let register = self.expression(&turn.register, &loops)?;
-        if turn.scatter {
-            let read = Read::Register { array: turn.from, place: turn.place.clone(), lane: None };
+        let register = self.expression(&rotation.register, &loops)?;
+        if rotation.scatter {
+            let read =
+                Read::Register { array: rotation.from, place: rotation.place.clone(), lane: None };
             self.begin(inner);
             let value = self.read(&read, &loops)?;
             self.line(&format!("row_[{register}] = {value};"));
             self.end(inner);
         } else {
-            let mut place = turn.place.clone();
-            place[turn.at] = Expr::name("i_");
+            let mut place = rotation.place.clone();
+            place[rotation.at] = Expr::name("i_");
             self.begin(&row);
             let value =
-                self.read(&Read::Register { array: turn.from, place, lane: None }, &along_row)?;
+                self.read(&Read::Register { array: rotation.from, place, lane: None }, &along_row)?;
             self.line(&format!("row_[i_] = {value};"));
             self.end(&row);
         }
-        let by = self.expression(&turn.by, &Domain::default())?;
+        let by = self.expression(&rotation.by, &Domain::default())?;
         self.line(&format!("synth::turn<{most}>(row_, {by});"));
-        if turn.scatter {
+        if rotation.scatter {
             let mut place = step.place.clone();
-            place[turn.at] = Expr::name("i_");
+            place[rotation.at] = Expr::name("i_");
             self.begin(&row);
             self.write(step.to, &place, &along_row, "row_[i_]")?;
             self.end(&row);

@@ -6,7 +6,7 @@ use crate::ptx::write::{Op as Instruction, Reg, op};
 use crate::synth::emit::domain::at;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Step, What};
-use crate::synth::emit::turn::{Turn, rounds};
+use crate::synth::emit::rotation::{Rotation, rounds};
 use crate::synth::expr::Expr;
 use crate::synth::term::Fold;
 
@@ -44,7 +44,7 @@ impl Writer<'_> {
             fixed.is_some_and(|(axis, at)| place.iter().any(|own| own.0 == axis && own.1 != at))
         };
         match &step.what {
-            What::Turn(turn) => return self.turn(step, turn),
+            What::Rotation(rotation) => return self.rotation(step, rotation),
             What::Read(read) => {
                 for number in 0..step.loops.places() {
                     let place = step.loops.place(number);
@@ -81,56 +81,56 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn turn(&mut self, step: &Step, turn: &Turn) -> Result<(), String> {
-        let by = self.over_lanes(&turn.by, &[])?;
-        for number in 0..turn.outer.places() {
-            let outer = turn.outer.place(number);
+    fn rotation(&mut self, step: &Step, rotation: &Rotation) -> Result<(), String> {
+        let by = self.over_lanes(&rotation.by, &[])?;
+        for number in 0..rotation.outer.places() {
+            let outer = rotation.outer.place(number);
             let inner = |number: usize| {
                 let mut place = outer.clone();
-                place.extend(turn.inner.place(number));
+                place.extend(rotation.inner.place(number));
                 place
             };
-            let mut row: Vec<Reg> = if turn.scatter {
-                let mut row = vec![None; turn.n];
-                for number in 0..turn.inner.places() {
+            let mut row: Vec<Reg> = if rotation.scatter {
+                let mut row = vec![None; rotation.n];
+                for number in 0..rotation.inner.places() {
                     let place = inner(number);
-                    let from = self.flat(turn.from, &turn.place, &place);
-                    let Expr::Number(to) = at(&turn.register, &place) else {
+                    let from = self.flat(rotation.from, &rotation.place, &place);
+                    let Expr::Number(to) = at(&rotation.register, &place) else {
                         return Err("a register without number".to_owned());
                     };
-                    row[to as usize] = Some(self.value(turn.from, from));
+                    row[to as usize] = Some(self.value(rotation.from, from));
                 }
                 row.into_iter().collect::<Option<_>>().ok_or("a register without value")?
             } else {
                 let mut gathered = |register: usize| {
-                    let mut from = turn.place.clone();
-                    from[turn.at] = Expr::Number(register as i64);
-                    let from = self.flat(turn.from, &from, &outer);
-                    self.value(turn.from, from)
+                    let mut from = rotation.place.clone();
+                    from[rotation.at] = Expr::Number(register as i64);
+                    let from = self.flat(rotation.from, &from, &outer);
+                    self.value(rotation.from, from)
                 };
-                (0..turn.n).map(&mut gathered).collect()
+                (0..rotation.n).map(&mut gathered).collect()
             };
             let lost = usize::from(planted!(Bug::RoundLost));
-            for round in 0..rounds(turn.most) - lost {
+            for round in 0..rounds(rotation.most) - lost {
                 let by = self.number(&by)?;
                 let bit = self.block.once(B32, op!(And.B32), &[&by, &(1 << round)]);
                 let set = self.block.once(Pred, op!(Setp.Ne.S32), &[&bit, &0]);
                 let old = row.clone();
                 for (register, value) in row.iter_mut().enumerate() {
-                    let other = &old[(register + (1 << round)) % turn.n];
+                    let other = &old[(register + (1 << round)) % rotation.n];
                     *value = self.select(other, value, &set);
                 }
             }
-            if turn.scatter {
+            if rotation.scatter {
                 for (register, value) in row.into_iter().enumerate() {
                     let mut to = step.place.clone();
-                    to[turn.at] = Expr::Number(register as i64);
+                    to[rotation.at] = Expr::Number(register as i64);
                     self.write(step, &to, &outer, Some(value));
                 }
             } else {
-                for number in 0..turn.inner.places() {
+                for number in 0..rotation.inner.places() {
                     let place = inner(number);
-                    let Expr::Number(from) = at(&turn.register, &place) else {
+                    let Expr::Number(from) = at(&rotation.register, &place) else {
                         return Err("a register without number".to_owned());
                     };
                     self.write(step, &step.place, &place, Some(row[from as usize].clone()));

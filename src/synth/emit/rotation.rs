@@ -1,4 +1,4 @@
-//! Movements inside of a thread that turn a row of registers by a number of places which depends on the lane.
+//! Movements within a thread that rotate a row of registers by a number of places that depends on the lane.
 //!
 //! Where a step reads (or writes) the register `(g + h) % n`, with `g` of the loops and `h` of the lanes alone, the
 //! row is turned by `h` in one round of selects for each bit of it, and `g` is a name that the compiler knows. One
@@ -7,16 +7,16 @@
 use super::domain::{Domain, at};
 use crate::synth::expr::{Expr, Op};
 
-/// A turn of rows.
+/// A rotation of rows.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct Rotation {
     /// The array that is read.
     pub from: usize,
     /// The loops outside of a row, and those of its registers.
     pub outer: Domain,
-    /// See [`Turn::outer`].
+    /// See [`Rotation::outer`].
     pub inner: Domain,
-    /// Where rows are read: the index number `at` is replaced by the register's number, unless the turn is a scatter.
+    /// Where rows are read: the index number `at` is replaced by the register's number, unless the rotation is a scatter.
     pub place: Vec<Expr>,
     /// Which index goes along the row: of the array that is read, or of the one that a scatter writes.
     pub at: usize,
@@ -26,7 +26,7 @@ pub struct Turn {
     pub by: Expr,
     /// The most that `by` is.
     pub most: usize,
-    /// The register of the row that is read after the turn (gather) or written before it (scatter).
+    /// The register of the row that is read after the rotation (gather) or written before it (scatter).
     pub register: Expr,
     /// Whether the step says where registers go.
     pub scatter: bool,
@@ -92,14 +92,14 @@ fn apart<'e>(indices: impl IntoIterator<Item = &'e Expr>, outer: &Domain) -> boo
     })
 }
 
-/// A gather as a turn, if it is one and fewer selects do it.
+/// A gather as a rotation, if it is one and fewer selects do it.
 pub(super) fn gather(
     from: usize,
     place: &[Expr],
     extents: &[usize],
     loops: &Domain,
     lanes: &Domain,
-) -> Option<Turn> {
+) -> Option<Rotation> {
     (0..place.len()).find_map(|along| {
         let n = extents[along];
         let sum = split(&place[along], n, loops, lanes, false)?;
@@ -116,11 +116,22 @@ pub(super) fn gather(
             return None;
         }
         let (place, by, register) = (place.to_vec(), sum.by, sum.register);
-        Some(Turn { from, outer, inner, place, at: along, n, by, most, register, scatter: false })
+        Some(Rotation {
+            from,
+            outer,
+            inner,
+            place,
+            at: along,
+            n,
+            by,
+            most,
+            register,
+            scatter: false,
+        })
     })
 }
 
-/// A scatter as a turn, if it is one: `(at, n, index, coordinate)` of the index of the target.
+/// A scatter as a rotation, if it is one: `(at, n, index, coordinate)` of the index of the target.
 pub(super) fn scatter(
     from: usize,
     place: &[Expr],
@@ -128,7 +139,7 @@ pub(super) fn scatter(
     (along, n, index, coordinate): (usize, usize, &Expr, &Expr),
     loops: &Domain,
     lanes: &Domain,
-) -> Option<Turn> {
+) -> Option<Rotation> {
     let sum = split(index, n, loops, lanes, true)?;
     let (outer, inner) = parted(loops, &sum.register);
     // Every register of the row is written, and by one place of its loops.
@@ -144,5 +155,5 @@ pub(super) fn scatter(
     }
     let most = sum.turns.iter().copied().max()? as usize;
     let (place, by, register) = (place.to_vec(), sum.by, sum.register);
-    Some(Turn { from, outer, inner, place, at: along, n, by, most, register, scatter: true })
+    Some(Rotation { from, outer, inner, place, at: along, n, by, most, register, scatter: true })
 }

@@ -1,28 +1,29 @@
-//! The ways of a value through a choice, and what follows for the choice.
+//! Supports of a demand, as in arc consistency: the values at a point of a hole by which a cell meets it. Values that leave
+//! a demand unsupported are removed.
 
 use typed_index_collections::TiSlice;
 
 use crate::synth::program::{CellId, PointId};
 
-/// The ways of one demand, as far as they matter.
-pub(super) struct Ways {
+/// The supports of one demand, as far as they matter.
+pub(super) struct Supports {
     /// How many different cells are needed.
     copies: u32,
     cells: Vec<CellId>,
-    /// The point that the first way leads to.
+    /// The point of the first support.
     point: Option<PointId>,
     values: u64,
-    /// Whether they lead to several points.
+    /// Whether they are at several points.
     pub several: bool,
 }
 
-impl Ways {
+impl Supports {
     /// None yet.
-    pub(super) fn new(copies: u32) -> Ways {
-        Ways { copies, cells: Vec::new(), point: None, values: 0, several: false }
+    pub(super) fn new(copies: u32) -> Supports {
+        Supports { copies, cells: Vec::new(), point: None, values: 0, several: false }
     }
 
-    /// Adds a way; true if more are of no interest.
+    /// Adds a support; returns true if further ones change nothing.
     pub(super) fn add(&mut self, point: PointId, value: u8, cell: CellId) -> bool {
         if self.copies > 1 {
             if !self.cells.contains(&cell) {
@@ -35,7 +36,7 @@ impl Ways {
         self.several
     }
 
-    /// Takes away what would leave the demand without a way; false if it has none.
+    /// Removes the values that would leave the demand unsupported; returns false if it has no support.
     pub(super) fn apply(self, masks: &mut TiSlice<PointId, u64>, changed: &mut bool) -> bool {
         if self.copies > 1 {
             return self.cells.len() >= self.copies as usize;

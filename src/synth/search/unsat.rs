@@ -10,7 +10,7 @@ const MAX_NEEDED: usize = 4;
 
 /// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
 #[derive(Clone, Debug)]
-pub enum Dead {
+pub enum Unsat {
     /// A goal's value cannot come through the statement of this hole.
     Demand {
         /// The hole that would have to let it through.
@@ -46,43 +46,43 @@ pub enum Dead {
 }
 
 /// Why an attempt ended where it did.
-pub(super) fn dead(program: &Program, plan: &Plan, deepest: &[Table]) -> Dead {
+pub(super) fn unsat(program: &Program, plan: &Plan, deepest: &[Table]) -> Unsat {
     let mut worker = Worker::new(program, plan);
     if let Err(Reason::Sink(sink, _)) = worker.begin() {
-        return Dead::Goal { goal: plan.sinks[sink].goal };
+        return Unsat::Goal { goal: plan.sinks[sink].goal };
     }
     let mut last = None;
     for (level, table) in plan.levels.iter().zip(deepest) {
         last = Some(level.hole);
         if worker.choose(level, table).is_err() {
-            return Dead::NoMember { hole: level.hole, needed: Vec::new() };
+            return Unsat::NoMember { hole: level.hole, needed: Vec::new() };
         }
     }
     let at = deepest.len();
     let Some(level) = plan.levels.get(at) else {
-        return Dead::NoMember { hole: last.unwrap_or(HoleId(0)), needed: Vec::new() };
+        return Unsat::NoMember { hole: last.unwrap_or(HoleId(0)), needed: Vec::new() };
     };
     let hole = level.hole;
     match worker.masks(at) {
         Err(Reason::Demand(number)) => {
             let demand = &level.demands[number];
             let goal = plan.sinks[demand.sink].goal;
-            Dead::Demand { hole, term: demand.term, goal }
+            Unsat::Demand { hole, term: demand.term, goal }
         }
-        Err(Reason::Sink(sink, term)) => Dead::Demand { hole, term, goal: plan.sinks[sink].goal },
+        Err(Reason::Sink(sink, term)) => Unsat::Demand { hole, term, goal: plan.sinks[sink].goal },
         Err(Reason::Crowded) => match level.crowded {
             Some((values, cells, sink)) => {
-                Dead::Crowded { hole, values, cells, goal: plan.sinks[sink].goal }
+                Unsat::Crowded { hole, values, cells, goal: plan.sinks[sink].goal }
             }
-            None => Dead::NoMember { hole, needed: Vec::new() },
+            None => Unsat::NoMember { hole, needed: Vec::new() },
         },
-        Err(Reason::Overlap) => Dead::NoMember { hole, needed: Vec::new() },
+        Err(Reason::Overlap) => Unsat::NoMember { hole, needed: Vec::new() },
         Ok(masks) => {
             let support = program.holes[hole].family.support();
             let narrowed = masks.iter().zip(&support).enumerate();
             let narrowed = narrowed.filter(|(_, (mask, support))| mask != support);
             let needed = narrowed.map(|(point, (&mask, _))| (point, mask)).take(MAX_NEEDED);
-            Dead::NoMember { hole, needed: needed.collect() }
+            Unsat::NoMember { hole, needed: needed.collect() }
         }
     }
 }
