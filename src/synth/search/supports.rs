@@ -1,5 +1,5 @@
-//! Supports of a demand, as in arc consistency: the values at a point of a hole by which a cell meets it. Values that leave
-//! a demand unsupported are removed.
+//! Supports of a demand, as in arc consistency: the values at a point of a hole by which a cell meets it. Values that
+//! leave a demand unsupported are removed.
 
 use typed_index_collections::TiSlice;
 
