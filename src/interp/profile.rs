@@ -1,13 +1,15 @@
 //! A profile without a GPU: the events of a run, instruction by instruction.
 
+use typed_index_collections::{TiVec, ti_vec};
+
 use super::counters::{Counters, Tally, Total};
 use super::program::{FunctionId, Origin, Pc, Program};
 use crate::source::Span;
 
-/// The events of each micro-operation, by function and index.
+/// The events of each micro-operation of each function.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
-    functions: Vec<Vec<Counters>>,
+    functions: TiVec<FunctionId, TiVec<Pc, Counters>>,
 }
 
 /// The events of one instruction.
@@ -26,14 +28,16 @@ pub struct InstructionProfile {
 impl Tally for Profile {
     #[inline(always)]
     fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters {
-        &mut self.functions[function as usize][pc as usize]
+        &mut self.functions[function][pc]
     }
 }
 
 impl Total for Profile {
     fn new(program: &Program) -> Profile {
         let functions = program.functions.iter();
-        Profile { functions: functions.map(|f| vec![Counters::default(); f.code.len()]).collect() }
+        Profile {
+            functions: functions.map(|f| ti_vec![Counters::default(); f.code.len()]).collect(),
+        }
     }
 
     fn merge(&mut self, other: &Profile) {
@@ -56,7 +60,7 @@ impl Profile {
         let mut found: Vec<InstructionProfile> = Vec::new();
         for (function, counters) in program.functions.iter().zip(&self.functions) {
             let mut current: Option<InstructionProfile> = None;
-            for (pc, counters) in counters.iter().enumerate() {
+            for (pc, counters) in counters.iter_enumerated() {
                 if function.code[pc].first {
                     found.extend(current.take());
                     current = Some(InstructionProfile {

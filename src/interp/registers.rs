@@ -7,6 +7,8 @@
 //!
 //! Invariant of the narrow file: a value of fewer than 32 bits is kept zero-extended.
 
+use typed_index_collections::TiVec;
+
 /// One bit for each of the 32 lanes of a warp; bit 0 is lane 0.
 pub(super) type Mask = u32;
 
@@ -26,8 +28,19 @@ pub(super) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Index of a register in its file.
-pub(super) type Slot = u32;
+/// The number of a register in its file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(super) struct Slot(pub u32);
+
+table_ids!(Slot);
+
+impl Slot {
+    /// The register `count` places behind it.
+    #[inline]
+    pub(super) fn plus(self, count: u32) -> Slot {
+        Slot(self.0 + count)
+    }
+}
 
 /// Which of the register files a slot belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,20 +57,20 @@ pub(super) enum File {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
     /// Predicates.
-    pub preds: Vec<Mask>,
+    pub preds: TiVec<Slot, Mask>,
     /// Registers of up to 32 bits.
-    pub w32: Vec<[u32; LANES]>,
+    pub w32: TiVec<Slot, [u32; LANES]>,
     /// Registers of 64 bits.
-    pub w64: Vec<[u64; LANES]>,
+    pub w64: TiVec<Slot, [u64; LANES]>,
 }
 
 impl Registers {
     /// One lane of a register, zero-extended.
     pub(super) fn get(&self, file: File, slot: Slot, lane: usize) -> u64 {
         match file {
-            File::Pred => u64::from(self.preds[slot as usize] >> lane & 1),
-            File::W32 => u64::from(self.w32[slot as usize][lane]),
-            File::W64 => self.w64[slot as usize][lane],
+            File::Pred => u64::from(self.preds[slot] >> lane & 1),
+            File::W32 => u64::from(self.w32[slot][lane]),
+            File::W64 => self.w64[slot][lane],
         }
     }
 
@@ -65,11 +78,11 @@ impl Registers {
     pub(super) fn set(&mut self, file: File, slot: Slot, lane: usize, value: u64) {
         match file {
             File::Pred => {
-                let mask = &mut self.preds[slot as usize];
+                let mask = &mut self.preds[slot];
                 *mask = *mask & !(1 << lane) | (u32::from(value != 0)) << lane;
             }
-            File::W32 => self.w32[slot as usize][lane] = value as u32,
-            File::W64 => self.w64[slot as usize][lane] = value,
+            File::W32 => self.w32[slot][lane] = value as u32,
+            File::W64 => self.w64[slot][lane] = value,
         }
     }
 }
@@ -183,7 +196,7 @@ macro_rules! lane_type {
             const FILE: File = File::$name;
             #[inline(always)]
             fn read(registers: &Registers, slot: Slot, first: usize) -> [Self; PART] {
-                let row = &registers.$file[slot as usize][first..first + PART];
+                let row = &registers.$file[slot][first..first + PART];
                 let mut part = [Self::default(); PART];
                 for at in 0..PART {
                     let $raw = row[at];
@@ -199,7 +212,7 @@ macro_rules! lane_type {
                 part: &[Self; PART],
                 mask: Mask,
             ) {
-                let row = &mut registers.$file[slot as usize][first..first + PART];
+                let row = &mut registers.$file[slot][first..first + PART];
                 if mask == FULL {
                     for at in 0..PART {
                         let $value = part[at];
@@ -235,7 +248,7 @@ impl Lane for bool {
     const FILE: File = File::Pred;
     #[inline(always)]
     fn read(registers: &Registers, slot: Slot, first: usize) -> [bool; PART] {
-        let bits = registers.preds[slot as usize] >> first;
+        let bits = registers.preds[slot] >> first;
         let mut part = [false; PART];
         for (at, value) in part.iter_mut().enumerate() {
             *value = bits & 1 << at != 0;
@@ -251,7 +264,7 @@ impl Lane for bool {
         // Each byte is 0 or 1; the product has all of them side by side in its uppermost byte.
         let product = u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080);
         let mask = mask & 0xff << first;
-        let old = &mut registers.preds[slot as usize];
+        let old = &mut registers.preds[slot];
         *old = *old & !mask | ((product >> 56) as Mask) << first & mask;
     }
 }

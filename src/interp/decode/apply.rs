@@ -34,7 +34,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             let count = inst.operands().len();
             return Err(inst.unsupported(format!("`{name}` is not modelled with {count} operands")));
         }
-        let mut sources = [0; 4];
+        let mut sources = [Slot::default(); 4];
         for (index, &ty) in s.iter().enumerate() {
             sources[index] = self.source(inst.operand(index + 1)?, ty)?;
         }
@@ -81,7 +81,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         d: (&'m Operand<'s>, ScalarType),
         s: &[(&'m Operand<'s>, ScalarType)],
     ) -> Result<(), Fault> {
-        let mut sources = [0; 4];
+        let mut sources = [Slot::default(); 4];
         for (slot, &(operand, ty)) in sources.iter_mut().zip(s) {
             *slot = self.source_low(operand, ty)?;
         }

@@ -3,7 +3,7 @@
 use super::decoder::Decoder;
 use super::inst::Inst;
 use super::reconverge;
-use super::scope::{Family, Found, Home, Register, Symbol, Variable as Place};
+use super::scope::{Family, Found, Home, LabelId, Register, Symbol, Variable as Place};
 use super::unit::{align_of, align_up, element_size, size_of};
 use crate::interp::fault::Fault;
 use crate::interp::memory::Named;
@@ -14,14 +14,16 @@ use crate::interp::registers::{File, Slot, warp};
 use crate::ptx::family::Row;
 use crate::ptx::{self, Directive, Instruction, Name, Operand, StateSpace, Statement, Variable};
 use crate::source::Span;
+use typed_index_collections::TiSlice;
 
-/// Turns label numbers into indices, once all labels are known.
-fn patch(code: &mut [MicroOp], labels: &[Pc]) {
+/// Turns label numbers into those of micro-operations, once all labels are known.
+fn patch(code: &mut TiSlice<Pc, MicroOp>, labels: &TiSlice<LabelId, Pc>) {
+    let place = |target: Pc| labels[LabelId::of(target)];
     for micro in code {
         match &mut micro.op {
-            Op::Branch { target, .. } => *target = labels[*target as usize],
+            Op::Branch { target, .. } => *target = place(*target),
             Op::IndexedBranch(branch) => {
-                branch.targets.iter_mut().for_each(|target| *target = labels[*target as usize]);
+                branch.targets.iter_mut().for_each(|target| *target = place(*target));
             }
             _ => {}
         }
@@ -107,15 +109,15 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         self.scopes.push();
         for statement in statements {
             if let Statement::Label(name) = statement {
-                self.scopes.declare(name.text, Symbol::Label(self.labels.len()));
-                self.labels.push(Pc::MAX);
+                self.scopes.declare(name.text, Symbol::Label(self.labels.next_key()));
+                self.labels.push(Pc(u32::MAX));
             }
         }
         for statement in statements {
             match statement {
                 Statement::Label(name) => {
                     if let Some(Found::Symbol(Symbol::Label(label))) = self.scopes.find(name.text) {
-                        self.labels[label] = self.function.code.len() as Pc;
+                        self.labels[label] = self.function.code.next_key();
                     }
                 }
                 Statement::Instruction(instruction) => self.instruction(instruction),

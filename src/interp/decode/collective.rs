@@ -14,6 +14,9 @@ const MASK: ScalarType = ScalarType::B32;
 
 type Results = (Option<Slot>, Option<Slot>);
 
+/// In the place of an operand that an instruction does not have.
+const NONE: Slot = Slot(0);
+
 /// `d`, `d|p`, where either may be `_`.
 fn results<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
@@ -55,7 +58,7 @@ pub(crate) fn shuffle<'m, 's>(
     if file_of(ty) != File::W32 {
         return Err(inst.bad_type(ty));
     }
-    let mut s = [0; 3];
+    let mut s = [NONE; 3];
     for (index, slot) in s.iter_mut().enumerate() {
         *slot = cx.source(inst.operand(index + 1)?, MASK)?;
     }
@@ -91,7 +94,7 @@ pub(crate) fn vote<'m, 's>(
     let Some(source) = operand else { return Err(inst.unsupported("a vote needs a predicate")) };
     let members = if sync { Some(cx.source(inst.operand(2)?, MASK)?) } else { None };
     let (d, p) = results(cx, inst.operand(0)?, ty)?;
-    emit(cx, Collective { kind, members, s: [source, 0, 0], negated, d, p });
+    emit(cx, Collective { kind, members, s: [source, NONE, NONE], negated, d, p });
     Ok(())
 }
 
@@ -112,7 +115,7 @@ pub(crate) fn matching<'m, 's>(
     let source = cx.source(inst.operand(1)?, ty)?;
     let members = Some(cx.source(inst.operand(2)?, MASK)?);
     let (d, p) = results(cx, inst.operand(0)?, MASK)?;
-    emit(cx, Collective { kind, members, s: [source, 0, 0], negated: false, d, p });
+    emit(cx, Collective { kind, members, s: [source, NONE, NONE], negated: false, d, p });
     Ok(())
 }
 
@@ -150,7 +153,7 @@ pub(crate) fn reduction<'m, 's>(
     let members = Some(cx.source(inst.operand(2)?, MASK)?);
     let (d, p) = results(cx, inst.operand(0)?, ty)?;
     let kind = CollectiveKind::Redux(operation);
-    emit(cx, Collective { kind, members, s: [source, 0, 0], negated: false, d, p });
+    emit(cx, Collective { kind, members, s: [source, NONE, NONE], negated: false, d, p });
     Ok(())
 }
 
@@ -164,7 +167,7 @@ pub(crate) fn warp_barrier<'m, 's>(
     inst.finish()?;
     let members = Some(cx.source(inst.operand(0)?, MASK)?);
     let kind = CollectiveKind::Sync;
-    emit(cx, Collective { kind, members, s: [0; 3], negated: false, d: None, p: None });
+    emit(cx, Collective { kind, members, s: [NONE; 3], negated: false, d: None, p: None });
     Ok(())
 }
 
@@ -178,7 +181,7 @@ pub(crate) fn elect<'m, 's>(
     let members = Some(cx.source(inst.operand(1)?, MASK)?);
     let (d, p) = results(cx, inst.operand(0)?, MASK)?;
     let kind = CollectiveKind::Elect;
-    emit(cx, Collective { kind, members, s: [0; 3], negated: false, d, p });
+    emit(cx, Collective { kind, members, s: [NONE; 3], negated: false, d, p });
     Ok(())
 }
 

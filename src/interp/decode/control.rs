@@ -25,7 +25,7 @@ pub(crate) fn branch<'m, 's>(
 
 fn label<'s>(cx: &mut Decoder<'_, '_, 's>, name: Name<'s>) -> Result<Pc, Fault> {
     match cx.lookup(name)? {
-        Symbol::Label(label) => Ok(label as Pc),
+        Symbol::Label(label) => Ok(label.target()),
         _ => Err(cx.error(name.span, format!("`{}` is not a label", name.text))),
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn indexed_branch<'m, 's>(
     let Symbol::Targets(list) = cx.lookup(*list)? else {
         return Err(inst.unsupported(format!("`{}` is not a list of branch targets", list.text)));
     };
-    let targets = cx.branch_targets(list).iter().map(|&label| label as Pc).collect();
+    let targets = cx.branch_targets(list).iter().map(|&label| label.target()).collect();
     cx.emit(Op::IndexedBranch(Box::new(IndexedBranch { index, targets, meet: AT_RETURN })));
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! What decoding a function knows so far, and how instructions add micro-operations and registers to it.
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
-use super::scope::{Found, Register, Scopes, Symbol};
+use super::scope::{Found, LabelId, Register, Scopes, Symbol};
 use super::unit::Unit;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::rare::Cell;
@@ -17,10 +18,10 @@ pub(crate) struct Decoder<'u, 'm, 's> {
     pub unit: &'u mut Unit<'m, 's>,
     pub(super) scopes: Scopes<'s>,
     pub(super) function: Function,
-    /// Where each label stands, by number.
-    pub(super) labels: Vec<Pc>,
-    /// `.branchtargets` lists, as label numbers.
-    pub(super) targets: Vec<Vec<usize>>,
+    /// Where each label stands.
+    pub(super) labels: TiVec<LabelId, Pc>,
+    /// `.branchtargets` lists.
+    pub(super) targets: Vec<Vec<LabelId>>,
     pub(super) immediates: FxHashMap<(File, u64), Slot>,
     pub(super) specials: FxHashMap<LaunchInvariant, Slot>,
     pub(super) carry: Option<Slot>,
@@ -39,7 +40,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             unit,
             scopes: Scopes::default(),
             function: Function::default(),
-            labels: Vec::new(),
+            labels: TiVec::new(),
             targets: Vec::new(),
             immediates: FxHashMap::default(),
             specials: FxHashMap::default(),
@@ -58,7 +59,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// The labels of a `.branchtargets` list.
-    pub(crate) fn branch_targets(&self, list: usize) -> &[usize] {
+    pub(crate) fn branch_targets(&self, list: usize) -> &[LabelId] {
         &self.targets[list]
     }
 
@@ -88,27 +89,27 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         let bits = ty.bits();
         let (file, slot) = match bits {
             1 => {
-                frame.preds.push(garbage(0) as u32);
-                (File::Pred, frame.preds.len() - 1)
+                let slot = frame.preds.push_and_get_key(garbage(0) as u32);
+                (File::Pred, slot)
             }
             2..=32 => {
                 let mask = u32::MAX >> (32 - bits);
-                frame.w32.push(std::array::from_fn(|lane| garbage(lane) as u32 & mask));
-                (File::W32, frame.w32.len() - 1)
+                let row = std::array::from_fn(|lane| garbage(lane) as u32 & mask);
+                (File::W32, frame.w32.push_and_get_key(row))
             }
             _ => {
+                let slot = frame.w64.next_key();
                 for half in 0..bits / 64 {
                     frame
                         .w64
                         .push(std::array::from_fn(|lane| garbage(lane + LANES * half as usize)));
                 }
-                (File::W64, frame.w64.len() - (bits / 64) as usize)
+                (File::W64, slot)
             }
         };
-        let slot = slot as Slot;
         if !name.is_empty() {
             self.names
-                .extend((0..bits.div_ceil(64)).map(|at| ((file, slot + at), name.to_owned())));
+                .extend((0..bits.div_ceil(64)).map(|at| ((file, slot.plus(at)), name.to_owned())));
         }
         Register { file, slot, bits, float: ty.is_float() }
     }
@@ -184,9 +185,9 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         let slot = self.scratch(file);
         let frame = &mut self.function.frame;
         match file {
-            File::Pred => frame.preds[slot as usize] = if bits == 0 { 0 } else { !0 },
-            File::W32 => frame.w32[slot as usize] = [bits as u32; LANES],
-            File::W64 => frame.w64[slot as usize] = [bits; LANES],
+            File::Pred => frame.preds[slot] = if bits == 0 { 0 } else { !0 },
+            File::W32 => frame.w32[slot] = [bits as u32; LANES],
+            File::W64 => frame.w64[slot] = [bits; LANES],
         }
         self.immediates.insert((file, bits), slot);
         slot

@@ -7,6 +7,7 @@
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Reversed;
+use typed_index_collections::TiSlice;
 
 use crate::interp::program::{Guard, MicroOp, Op, Pc, Region};
 
@@ -24,28 +25,24 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// The graph of a function's code.
-    pub(crate) fn new(code: &[MicroOp]) -> Graph {
+    pub(crate) fn new(code: &TiSlice<Pc, MicroOp>) -> Graph {
         let starts = block_starts(code);
         let edges = DiGraph::with_capacity(starts.len() + 1, 2 * starts.len());
-        let mut graph = Graph { edges, starts, end: code.len() as Pc };
+        let mut graph = Graph { edges, starts, end: code.next_key() };
         for _ in 0..=graph.starts.len() {
             graph.edges.add_node(());
         }
         for block in 0..graph.starts.len() {
-            let end = graph.end(block, code);
-            let last = &code[end - 1];
-            let mut edge = |to: usize| {
-                if to < code.len() {
-                    let to =
-                        NodeIndex::new(graph.starts.partition_point(|&s| s as usize <= to) - 1);
+            let (end, last) = (graph.end(block), graph.last(block, code));
+            let mut edge = |to: Pc| {
+                if to < graph.end {
+                    let to = NodeIndex::new(graph.block_of(to));
                     graph.edges.add_edge(to, NodeIndex::new(block), ());
                 }
             };
             match &last.op {
-                Op::Branch { target, .. } => edge(*target as usize),
-                Op::IndexedBranch(branch) => {
-                    branch.targets.iter().for_each(|&to| edge(to as usize))
-                }
+                Op::Branch { target, .. } => edge(*target),
+                Op::IndexedBranch(branch) => branch.targets.iter().for_each(|&to| edge(to)),
                 _ => {}
             }
             if falls_through(last) {
@@ -62,15 +59,14 @@ impl Graph {
 
     /// The micro-operations of the blocks whose entry in `blocks` is true.
     pub(crate) fn region(&self, blocks: &[bool]) -> Region {
-        let end = |block: usize| self.starts.get(block + 1).copied().unwrap_or(self.end);
         let inside = (0..self.blocks()).filter(|&block| blocks[block]);
-        Region::new(inside.map(|block| self.starts[block]..end(block)))
+        Region::new(inside.map(|block| self.starts[block]..self.end(block)))
     }
 
     /// For each block whether some way from it leads out of the function other than by `trap`.
-    pub(crate) fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
+    pub(crate) fn returns(&self, code: &TiSlice<Pc, MicroOp>) -> Vec<bool> {
         let leads_out = |block: &usize| {
-            let last = &code[self.end(*block, code) - 1];
+            let last = self.last(*block, code);
             is_way_out(last) && !matches!(last.op, Op::Trap)
         };
         let mut returns = vec![false; self.blocks()];
@@ -84,13 +80,18 @@ impl Graph {
     }
 
     /// The block in which a micro-operation stands.
-    pub(crate) fn block_of(&self, pc: usize) -> usize {
-        self.starts.partition_point(|&start| start as usize <= pc) - 1
+    pub(crate) fn block_of(&self, pc: Pc) -> usize {
+        self.starts.partition_point(|&start| start <= pc) - 1
     }
 
     /// One past the last micro-operation of a block.
-    pub(crate) fn end(&self, block: usize, code: &[MicroOp]) -> usize {
-        self.starts.get(block + 1).map_or(code.len(), |&next| next as usize)
+    pub(crate) fn end(&self, block: usize) -> Pc {
+        self.starts.get(block + 1).copied().unwrap_or(self.end)
+    }
+
+    /// The last micro-operation of a block.
+    pub(crate) fn last<'c>(&self, block: usize, code: &'c TiSlice<Pc, MicroOp>) -> &'c MicroOp {
+        &code[self.end(block).before()]
     }
 
     /// Post-dominators if only the way out by block `way_out` counts, or no way out at all.
@@ -131,21 +132,21 @@ pub(super) fn is_way_out(micro: &MicroOp) -> bool {
     matches!(micro.op, Op::Return | Op::Exit | Op::Trap)
 }
 
-/// The first micro-operations of the basic blocks, in order; 0 is among them.
-fn block_starts(code: &[MicroOp]) -> Vec<Pc> {
-    let mut starts = vec![0];
-    for (pc, micro) in code.iter().enumerate() {
+/// The first micro-operations of the basic blocks, in order; that of the function is among them.
+fn block_starts(code: &TiSlice<Pc, MicroOp>) -> Vec<Pc> {
+    let mut starts = vec![Pc::ENTRY];
+    for (pc, micro) in code.iter_enumerated() {
         match &micro.op {
-            Op::Branch { target, .. } => starts.extend([*target, pc as Pc + 1]),
+            Op::Branch { target, .. } => starts.extend([*target, pc.next()]),
             Op::IndexedBranch(branch) => {
                 starts.extend(&branch.targets);
-                starts.push(pc as Pc + 1);
+                starts.push(pc.next());
             }
-            Op::Return | Op::Exit | Op::Trap => starts.push(pc as Pc + 1),
+            Op::Return | Op::Exit | Op::Trap => starts.push(pc.next()),
             _ => {}
         }
     }
-    starts.retain(|&start| (start as usize) < code.len());
+    starts.retain(|&start| start < code.next_key());
     starts.sort_unstable();
     starts.dedup();
     starts

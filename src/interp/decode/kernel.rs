@@ -5,8 +5,9 @@ use super::reconverge;
 use super::unit::{Unit, align_of, align_up, size_of};
 use crate::interp::fault::Fault;
 use crate::interp::memory::StateSpaceLayout;
-use crate::interp::program::{Function, Op, ParamPlace, Program};
+use crate::interp::program::{Function, FunctionId, Op, ParamPlace, Program};
 use crate::ptx::{self, Module, StateSpace};
+use typed_index_collections::{TiSlice, TiVec};
 
 /// Decodes a kernel and the functions that it calls; with `random` for launches that let lanes meet at random.
 ///
@@ -31,7 +32,7 @@ pub(crate) fn decode(
             params.push(ParamPlace { name, offset, size });
         }
     }
-    let mut functions = Vec::new();
+    let mut functions = TiVec::new();
     while functions.len() < unit.functions.len() {
         let function = unit.functions[functions.len()];
         let is_kernel = functions.is_empty();
@@ -80,7 +81,10 @@ const MAX_PARAMS: u64 = 1 << 16;
 /// Bytes of a thread's local memory.
 pub(crate) const MAX_LOCAL: u64 = 1 << 19;
 
-fn check_sizes(layout: &StateSpaceLayout, functions: &[Function]) -> Result<(), Fault> {
+fn check_sizes(
+    layout: &StateSpaceLayout,
+    functions: &TiSlice<FunctionId, Function>,
+) -> Result<(), Fault> {
     let local = functions.iter().map(|function| function.local_bytes).max().unwrap_or(0);
     for (what, bytes, limit) in [
         ("shared memory of a block", layout.shared_bytes, MAX_SHARED),

@@ -155,7 +155,7 @@ pub(crate) fn load<'m, 's>(
     for item in items {
         if shape.ty == B128 {
             let slot = cx.element_pair(item)?;
-            for slot in [slot, slot + 1] {
+            for slot in [slot, slot.plus(1)] {
                 dests.push(Some(Destination { file: File::W64, slot, sign_to: 0 }));
             }
         } else {
@@ -181,7 +181,7 @@ pub(crate) fn store<'m, 's>(
     for item in items {
         if shape.ty == B128 {
             let slot = cx.element_pair(item)?;
-            sources.extend([(File::W64, slot), (File::W64, slot + 1)]);
+            sources.extend([(File::W64, slot), (File::W64, slot.plus(1))]);
         } else {
             sources.push((file_of(shape.ty), cx.element_source(item, shape.ty)?));
         }

@@ -12,6 +12,8 @@
 
 use std::collections::BTreeMap;
 
+use typed_index_collections::TiSlice;
+
 use super::graph::{Graph, falls_through, is_way_out};
 use super::paths::{LoopPaths, within_loops};
 use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
@@ -21,14 +23,14 @@ use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 const MOST: usize = 64;
 
 /// Writes the assembler's meeting point into every branch of a function.
-pub(super) fn annotate(code: &mut [MicroOp]) {
+pub(super) fn annotate(code: &mut TiSlice<Pc, MicroOp>) {
     let graph = Graph::new(code);
     let kept = last_return(code);
     let dominators = graph.post_dominators(kept.map(|pc| graph.block_of(pc)));
-    let meeting = |pc: usize| {
+    let meeting = |pc: Pc| {
         graph.up(&dominators, graph.block_of(pc)).map_or(AT_RETURN, |block| graph.starts[block])
     };
-    let meets: Vec<(usize, Pc)> = branches(code).map(|pc| (pc, meeting(pc))).collect();
+    let meets: Vec<(Pc, Pc)> = branches(code).map(|pc| (pc, meeting(pc))).collect();
     for (pc, point) in meets {
         match &mut code[pc].op {
             Op::Branch { meet, .. } => *meet = point,
@@ -43,21 +45,21 @@ pub(super) fn annotate(code: &mut [MicroOp]) {
 /// those for which the last return counts before the others. A `trap` counts only where there is no
 /// other way out: no assembler takes the failure for the rule. Then come the points by ways within a
 /// loop. Also returned is the code of each loop.
-pub(super) fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
+pub(super) fn choices(code: &TiSlice<Pc, MicroOp>) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
     let graph = Graph::new(code);
     let mut found: BTreeMap<Pc, Vec<Meeting>> = BTreeMap::new();
     let returns = graph.returns(code);
     let last = last_return(code).map(|pc| graph.block_of(pc));
     let others = (0..graph.starts.len())
-        .filter(|&block| is_way_out(&code[graph.end(block, code) - 1]))
+        .filter(|&block| is_way_out(graph.last(block, code)))
         .filter(|&block| Some(block) != last);
     // If several ways out count, fewer points lie on all ways: no set of several gives a point that
     // none of its members gives.
     for way_out in last.into_iter().chain(others) {
         let dominators = graph.post_dominators(Some(way_out));
-        let traps = matches!(code[graph.end(way_out, code) - 1].op, Op::Trap);
+        let traps = matches!(graph.last(way_out, code).op, Op::Trap);
         for pc in branches(code).filter(|&pc| !(traps && returns[graph.block_of(pc)])) {
-            let points = found.entry(pc as Pc).or_default();
+            let points = found.entry(pc).or_default();
             let mut next = graph.up(&dominators, graph.block_of(pc));
             while let Some(block) = next.filter(|_| points.len() < MOST) {
                 let point = Meeting { at: graph.starts[block], within: None };
@@ -70,7 +72,7 @@ pub(super) fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Regi
     }
     let (paths, regions) = within_loops(&graph);
     for pc in branches(code) {
-        let points = found.entry(pc as Pc).or_default();
+        let points = found.entry(pc).or_default();
         let most = points.len() + MOST;
         for (paths, block) in paths.iter().flat_map(|paths: &LoopPaths| {
             paths.places(graph.block_of(pc)).map(move |block| (paths, block))
@@ -85,25 +87,25 @@ pub(super) fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Regi
 }
 
 /// The micro-operations at which lanes can part.
-fn branches(code: &[MicroOp]) -> impl Iterator<Item = usize> {
-    (0..code.len()).filter(|&pc| matches!(code[pc].op, Op::Branch { .. } | Op::IndexedBranch(_)))
+fn branches(code: &TiSlice<Pc, MicroOp>) -> impl Iterator<Item = Pc> {
+    code.keys().filter(|&pc| matches!(code[pc].op, Op::Branch { .. } | Op::IndexedBranch(_)))
 }
 
 /// The return that counts although it may be one among many.
-fn last_return(code: &[MicroOp]) -> Option<usize> {
-    let at = code.iter().rposition(is_return)?;
+fn last_return(code: &TiSlice<Pc, MicroOp>) -> Option<Pc> {
+    let at = code.rposition(is_return)?;
     // The return that the decoder adds at the end counts only if something falls into it.
-    if at == 0 || falls_through(&code[at - 1]) || is_target(code, at as Pc) {
+    if at == Pc::ENTRY || falls_through(&code[at.before()]) || is_target(code, at) {
         return Some(at);
     }
-    code[..at].iter().rposition(is_return)
+    code[..at].rposition(is_return)
 }
 
 fn is_return(micro: &MicroOp) -> bool {
     matches!(micro.op, Op::Return)
 }
 
-fn is_target(code: &[MicroOp], pc: Pc) -> bool {
+fn is_target(code: &TiSlice<Pc, MicroOp>, pc: Pc) -> bool {
     code.iter().any(|micro| match &micro.op {
         Op::Branch { target, .. } => *target == pc,
         Op::IndexedBranch(branch) => branch.targets.contains(&pc),

@@ -3,10 +3,28 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::interp::program::FunctionId;
+use crate::interp::program::{FunctionId, Pc};
 use crate::interp::registers::{File, Slot};
 use crate::ptx::family::memberships;
 use crate::ptx::{ScalarType, StateSpace};
+
+/// The number of a label in its function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LabelId(u32);
+
+table_ids!(LabelId);
+
+impl LabelId {
+    /// What a branch to the label has as its target until the place of the label is known.
+    pub(super) fn target(self) -> Pc {
+        Pc(self.0)
+    }
+
+    /// The label that such a target stands for.
+    pub(super) fn of(target: Pc) -> LabelId {
+        LabelId(target.0)
+    }
+}
 
 /// A declared register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +43,7 @@ impl Register {
     /// An element of a vector whose first register this is; the elements lie one behind the other.
     pub(crate) fn element(self, index: u8) -> Register {
         let each = if self.bits == 128 { 2 } else { 1 };
-        Register { slot: self.slot + each * Slot::from(index), ..self }
+        Register { slot: self.slot.plus(each * u32::from(index)), ..self }
     }
 }
 
@@ -71,8 +89,8 @@ pub(crate) enum Symbol {
     Vector(Register, u8),
     /// A variable.
     Variable(Variable),
-    /// A label, by its number within the function.
-    Label(usize),
+    /// A label.
+    Label(LabelId),
     /// A `.branchtargets` list, by its number within the function.
     Targets(usize),
     /// A `.callprototype` or `.calltargets`: calls do without it.

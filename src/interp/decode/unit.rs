@@ -289,7 +289,7 @@ impl<'m, 's> Unit<'m, 's> {
                 Found::Member(..) => None,
             };
         };
-        let id = self.functions.len() as FunctionId;
+        let id = FunctionId::from(self.functions.len());
         self.functions.push(function);
         self.ids.insert(function.name.text, id);
         Some(Symbol::Function(id))

@@ -53,19 +53,19 @@ impl<'a> Spaces<'a> {
             // Shared and local memory have addresses of 32 bits, so that a sum wraps around: compilers put the beginning of
             // an array in front of its window where the offset leads back into it.
             Base::W32(slot) if matches!(place.space, StateSpace::Shared | StateSpace::Local) => {
-                let row = &registers.w32[slot as usize];
+                let row = &registers.w32[slot];
                 for lane in 0..LANES {
                     addresses[lane] = u64::from(row[lane].wrapping_add(offset as u32));
                 }
             }
             Base::W32(slot) => {
-                let row = &registers.w32[slot as usize];
+                let row = &registers.w32[slot];
                 for lane in 0..LANES {
                     addresses[lane] = u64::from(row[lane]).wrapping_add(offset);
                 }
             }
             Base::W64(slot) => {
-                let row = &registers.w64[slot as usize];
+                let row = &registers.w64[slot];
                 for lane in 0..LANES {
                     addresses[lane] = row[lane].wrapping_add(offset);
                 }
@@ -245,7 +245,7 @@ impl<'a> Spaces<'a> {
                     watch.look((part, home), (skip, load.bytes), *dest);
                 }
                 if (load.bytes, dest.file, dest.sign_to) == (4, File::W32, 0) {
-                    let row = &mut registers.w32[dest.slot as usize];
+                    let row = &mut registers.w32[dest.slot];
                     for lane in lanes(part.lanes) {
                         row[lane] = part.window.read32(part.offsets[lane] + skip, lane);
                     }
@@ -340,9 +340,9 @@ pub(super) fn put(
         }
     }
     match dest.file {
-        File::W64 => blend(&mut registers.w64[dest.slot as usize], &values, mask),
+        File::W64 => blend(&mut registers.w64[dest.slot], &values, mask),
         File::W32 => {
-            let row = &mut registers.w32[dest.slot as usize];
+            let row = &mut registers.w32[dest.slot];
             for (lane, (own, value)) in row.iter_mut().zip(values).enumerate() {
                 *own = if mask & 1 << lane != 0 { value as u32 } else { *own };
             }

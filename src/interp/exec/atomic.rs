@@ -94,11 +94,11 @@ impl Watch<'_> {
                 }
                 let index = (skip / step) as usize;
                 let (element, half) = match atomic.wide {
-                    Some(_) => (0, index as Slot),
+                    Some(_) => (0, index as u32),
                     None => (index, 0),
                 };
                 if let Some(&(Some((file, slot)), _)) = atomic.elements.get(element) {
-                    self.found((file, slot + half), (home, offset), lane, bits);
+                    self.found((file, slot.plus(half)), (home, offset), lane, bits);
                 }
                 marks.write(offset, lane, step, 0);
             }
@@ -115,7 +115,7 @@ fn exchange_pair(
     compare: bool,
 ) {
     let at = part.offsets[lane];
-    let pair = |slot: Slot| [0, 1].map(|half| registers.w64[slot as usize + half][lane]);
+    let pair = |slot: Slot| [0, 1].map(|half| registers.w64[slot.plus(half)][lane]);
     let Some(&(d, (_, b))) = atomic.elements.first() else { return };
     let old = [0, 8].map(|skip| part.window.read(at + skip, lane, 8));
     let b = pair(b);
@@ -127,7 +127,7 @@ fn exchange_pair(
     part.window.write(at, lane, 8, new[0]);
     part.window.write(at + 8, lane, 8, new[1]);
     if let Some((_, d)) = d {
-        registers.w64[d as usize][lane] = old[0];
-        registers.w64[d as usize + 1][lane] = old[1];
+        registers.w64[d][lane] = old[0];
+        registers.w64[d.plus(1)][lane] = old[1];
     }
 }

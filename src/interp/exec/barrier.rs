@@ -36,7 +36,7 @@ fn named(barrier: &Barrier, value: impl Fn(Slot) -> u32) -> Result<(u32, Option<
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
-        match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {
+        match &self.warps[warp].function(self.machine, group).code.get(pc)?.op {
             Op::Barrier(barrier) => Some(barrier),
             _ => None,
         }
@@ -52,9 +52,9 @@ impl<C: Tally> Block<'_, C> {
         let machine = self.machine;
         let group = self.warps[warp].groups[index].clone();
         let function = self.warps[warp].function(machine, index);
-        let micro = &function.code[group.pc as usize];
+        let micro = &function.code[group.pc];
         let Op::Barrier(barrier) = &micro.op else { return Ok(()) };
-        let span = function.spans[group.pc as usize];
+        let span = function.spans[group.pc];
         let lanes = self.warps[warp].executing(machine, index);
         let live = self.warps[warp].live;
         let registers = self.warps[warp].registers(group.frame);
@@ -63,7 +63,7 @@ impl<C: Tally> Block<'_, C> {
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             Err(machine.blame(fault, warp as u32, lanes))
         };
-        let (id, threads) = match named(barrier, |slot| registers.w32[slot as usize][first]) {
+        let (id, threads) = match named(barrier, |slot| registers.w32[slot][first]) {
             Ok(named) => named,
             Err(message) => return fault(message),
         };
@@ -73,7 +73,7 @@ impl<C: Tally> Block<'_, C> {
             BarrierKind::Popc { p, negated, .. }
             | BarrierKind::And { p, negated, .. }
             | BarrierKind::Or { p, negated, .. } => {
-                let mask = registers.preds[p as usize];
+                let mask = registers.preds[p];
                 (true, Some(if negated { !mask } else { mask } & lanes))
             }
         };
@@ -98,7 +98,7 @@ impl<C: Tally> Block<'_, C> {
         }
         let warp = &mut self.warps[warp];
         if !waits {
-            warp.groups[index].pc += 1;
+            warp.groups[index].pc = group.pc.next();
         } else if lanes == group.mask {
             warp.groups[index].state = State::Barrier(id);
         } else if barrier.aligned {
@@ -109,8 +109,8 @@ impl<C: Tally> Block<'_, C> {
             warp.diverge(
                 machine,
                 index,
-                group.pc + 1,
-                &[(group.mask & !lanes, group.pc + 1), (lanes, group.pc)],
+                group.pc.next(),
+                &[(group.mask & !lanes, group.pc.next()), (lanes, group.pc)],
             );
             if let Some(waiting) = warp.groups.last_mut() {
                 waiting.state = State::Barrier(id);
@@ -175,7 +175,7 @@ impl<C: Tally> Block<'_, C> {
     fn misaligned(&self, warp: usize, index: usize, message: String) -> Fault {
         let (own, machine) = (&self.warps[warp], self.machine);
         let group = &own.groups[index];
-        let span = own.function(machine, index).spans[group.pc as usize];
+        let span = own.function(machine, index).spans[group.pc];
         let fault = Fault::new(FaultKind::Undefined, message).at(span);
         machine.blame(fault, warp as u32, group.mask)
     }
@@ -233,12 +233,12 @@ impl<C: Tally> Block<'_, C> {
         let warp = &mut self.warps[warp];
         let group = &mut warp.groups[index];
         group.state = State::Ready;
-        group.pc += 1;
+        group.pc = group.pc.next();
         let (mask, frame) = (group.mask, group.frame);
         let registers = warp.registers(frame);
         let (d, value) = match kind {
             Some(BarrierKind::Popc { d, .. }) => {
-                let row = &mut registers.w32[d as usize];
+                let row = &mut registers.w32[d];
                 crate::interp::registers::blend(row, &[gate.votes; LANES], mask);
                 return;
             }
@@ -246,7 +246,7 @@ impl<C: Tally> Block<'_, C> {
             Some(BarrierKind::Or { d, .. }) => (d, gate.votes > 0),
             _ => return,
         };
-        let row = &mut registers.preds[d as usize];
+        let row = &mut registers.preds[d];
         *row = if value { *row | mask } else { *row & !mask };
     }
 }

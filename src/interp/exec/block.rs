@@ -14,6 +14,7 @@ use crate::interp::memory::{Accessor, Phase, PhaseId, Region, Shadow, new_junk, 
 use crate::interp::poison::Marks;
 use crate::interp::program::{FunctionId, MicroOp, Op, Pc};
 use crate::interp::registers::Mask;
+use typed_index_collections::TiSlice;
 
 /// Instructions after which a group that still runs lets others run: enough that hardly any
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
@@ -260,7 +261,7 @@ impl<'p, C: Tally> Block<'p, C> {
         if let Some(lacks) = lacks {
             message += &format!("; {}", lacks.shown(&self.machine.program.layout));
         }
-        let span = own.function(self.machine, group).spans[pc.saturating_sub(1) as usize];
+        let span = own.function(self.machine, group).spans[Pc(pc.0.saturating_sub(1))];
         let fault = Fault::new(FaultKind::Deadlock, message).at(span);
         self.machine.blame(fault, warp as u32, mask)
     }
@@ -273,7 +274,7 @@ impl<'p, C: Tally> Block<'p, C> {
         for warp in &self.warps {
             for (index, group) in warp.groups.iter().enumerate() {
                 let function = warp.function_id(index);
-                let code = &self.machine.program.functions[function as usize].code;
+                let code = &self.machine.program.functions[function].code;
                 let (at, what) = match group.state {
                     State::Ready => match innermost(code, group.pc) {
                         Some(latch) => (latch, "spin in a loop"),
@@ -293,23 +294,23 @@ impl<'p, C: Tally> Block<'p, C> {
         }
         places.sort_by_key(|(.., what, _)| *what != "spin in a loop");
         for (number, (at, function, what, all)) in places.iter().enumerate() {
-            let function = &self.machine.program.functions[*function as usize];
+            let function = &self.machine.program.functions[*function];
             let count: u32 = all.iter().map(|(_, lanes)| lanes.count_ones()).sum();
             let (warp, lanes) = all[0];
             let [x, y, z] = self.machine.thread(warp, lanes.trailing_zeros() as usize);
             fault.message += &format!("; {count} threads from ({x}, {y}, {z}) on {what}");
             if number == 0 {
-                fault = fault.at(function.spans[*at as usize]);
+                fault = fault.at(function.spans[*at]);
                 fault = self.machine.blame(fault, warp, lanes);
-                if let Op::Branch { target, .. } = function.code[*at as usize].op {
-                    let mut body = function.code[target as usize..=*at as usize].iter();
+                if let Op::Branch { target, .. } = function.code[*at].op {
+                    let mut body = function.code[target..=*at].iter();
                     if let Some(lacks) = self.lacks
                         && body.any(|micro| matches!(micro.op, Op::MBarrier(_)))
                     {
                         let lacks = lacks.shown(&self.machine.program.layout);
                         fault.message += &format!(" and wait for a phase there: {lacks}");
                     }
-                    let span = function.spans[target as usize];
+                    let span = function.spans[target];
                     let remedy = "the loop does not end for these threads, or the launch needs a larger `limit`";
                     let what = "the loop begins here";
                     let (remedy, declared) = (remedy.to_owned(), None);
@@ -327,7 +328,7 @@ impl<'p, C: Tally> Block<'p, C> {
         for warp in &self.warps {
             for (index, group) in warp.groups.iter().enumerate() {
                 let function = warp.function(self.machine, index);
-                let span = function.spans[group.pc as usize];
+                let span = function.spans[group.pc];
                 let what = match group.state {
                     State::Barrier(id) => format!("at barrier {id}"),
                     _ => "for other lanes of their warp".to_owned(),
@@ -352,9 +353,9 @@ impl<'p, C: Tally> Block<'p, C> {
 type Standing = (Pc, FunctionId, &'static str, Vec<(u32, Mask)>);
 
 /// The branch that closes the innermost loop around a micro-operation.
-fn innermost(code: &[MicroOp], at: Pc) -> Option<Pc> {
-    let back = code.iter().zip(0..).filter_map(|(micro, pc)| match micro.op {
-        Op::Branch { target, .. } if target <= at && at <= pc => Some((pc - target, pc)),
+fn innermost(code: &TiSlice<Pc, MicroOp>, at: Pc) -> Option<Pc> {
+    let back = code.iter_enumerated().filter_map(|(pc, micro)| match micro.op {
+        Op::Branch { target, .. } if target <= at && at <= pc => Some((pc.0 - target.0, pc)),
         _ => None,
     });
     back.min().map(|(_, pc)| pc)

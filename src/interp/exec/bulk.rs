@@ -59,7 +59,7 @@ impl<'a> Spaces<'a> {
         watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         for lane in lanes(mask) {
-            let size = registers.w32[copy.size as usize][lane];
+            let size = registers.w32[copy.size][lane];
             let from = self.stretch(registers, &copy.from, size, Intent::Read, lane)?;
             let to = self.stretch(registers, &copy.to, size, Intent::Write, lane)?;
             let step = copy.reduce.map_or(4, |(_, bytes)| bytes);

@@ -145,7 +145,7 @@ impl Warp {
         let join =
             self.new_join(Join { at, within: None, expected, arrived: 0, parent, frame, then });
         let state = State::Ready;
-        self.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+        self.groups.push(Group { pc: Pc::ENTRY, mask: lanes, frame, join: Some(join), state });
     }
 
     /// Hands the results of lanes that have returned from a call over to the caller's frame.
@@ -158,10 +158,10 @@ impl Warp {
         lanes: Mask,
     ) {
         let functions = &machine.program.functions;
-        let id = |frame: usize| self.frames[frame].function as usize;
-        let (returns, pc) = (&functions[id(callee)].returns, call);
-        if let Op::Call(call) = &functions[id(caller)].code[call as usize].op {
-            let site = functions[id(caller)].first_site + pc;
+        let function = |frame: usize| &functions[self.frames[frame].function];
+        let (returns, pc) = (&function(callee).returns, call);
+        if let Op::Call(call) = &function(caller).code[pc].op {
+            let site = function(caller).site(pc);
             self.pass((callee, returns), (caller, &call.results), (lanes, site));
         }
     }
@@ -177,8 +177,8 @@ impl<C: Tally> Block<'_, C> {
         let block = self.id;
         let group = self.warps[warp].groups[index].clone();
         let function = self.warps[warp].function(machine, index);
-        let span = function.spans[group.pc as usize];
-        let Op::Call(call) = &function.code[group.pc as usize].op else { return Ok(()) };
+        let span = function.spans[group.pc];
+        let Op::Call(call) = &function.code[group.pc].op else { return Ok(()) };
         let executing = self.warps[warp].executing(machine, index);
         let fault = |kind, message: String| {
             Err(machine.blame(Fault::new(kind, message).at(span), warp as u32, executing))
@@ -190,7 +190,7 @@ impl<C: Tally> Block<'_, C> {
                 return fault(FaultKind::Undefined, message);
             }
         };
-        let callee = &machine.program.functions[id as usize];
+        let callee = &machine.program.functions[id];
         if callee.external {
             if PROVIDED.contains(&callee.name.as_str()) {
                 self.check_poison(warp, &group, call, lanes)?;
@@ -199,7 +199,7 @@ impl<C: Tally> Block<'_, C> {
             called.map_err(|fault| machine.blame(fault.at(span), warp as u32, lanes))?;
         }
         let warp = &mut self.warps[warp];
-        let next = group.pc + 1;
+        let next = group.pc.next();
         let mut parent = group.join;
         if lanes != group.mask {
             // The other lanes wait behind the call, or call another function first.
@@ -224,7 +224,7 @@ impl<C: Tally> Block<'_, C> {
             return fault(FaultKind::Limit, message);
         }
         let frame = warp.push_frame(machine, block, id);
-        let site = function.first_site + group.pc;
+        let site = function.site(group.pc);
         warp.pass((group.frame, &call.args), (frame, &callee.params), (lanes, site));
         warp.begin(frame, lanes, parent, Then::Return { caller: group.frame, call: group.pc });
         Ok(())
@@ -243,13 +243,13 @@ impl<C: Tally> Block<'_, C> {
             Callee::Direct(id) => return Ok((id, executing)),
             Callee::Indirect(slot) => slot,
         };
-        let handles = self.warps[warp].registers(frame).w64[slot as usize];
+        let handles = self.warps[warp].registers(frame).w64[slot];
         let handle = handles[executing.trailing_zeros() as usize];
         let same = lanes(executing).filter(|&lane| handles[lane] == handle);
         let lanes = same.fold(0, |mask, lane| mask | 1 << lane);
         let program = self.machine.program;
         let id = program.layout.function_of(handle).ok_or(handle)?;
-        if id as usize >= program.functions.len() {
+        if id >= program.functions.next_key() {
             return Err(handle);
         }
         Ok((id, lanes))
@@ -269,8 +269,8 @@ impl<C: Tally> Block<'_, C> {
         let machine = self.machine;
         let warp = &self.warps[warp];
         let frame = &warp.frames[group.frame];
-        let function = &machine.program.functions[frame.function as usize];
-        let site = function.first_site + group.pc;
+        let function = &machine.program.functions[frame.function];
+        let site = function.site(group.pc);
         for lane in lanes(mask) {
             let found = call.args.iter().find_map(|argument| match *argument {
                 Formal::Register(file, slot) => {
@@ -290,7 +290,7 @@ impl<C: Tally> Block<'_, C> {
                 let failed = AccessFault::poisoned(lane, "an argument of this call", source);
                 let mut fault = Fault::new(failed.kind, failed.message);
                 tell_source(machine, source, &mut fault);
-                let span = function.spans[group.pc as usize];
+                let span = function.spans[group.pc];
                 return Err(machine.blame(fault.at(span), warp.index, 1 << lane));
             }
         }

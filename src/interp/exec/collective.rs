@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
+use crate::interp::program::{Collective, CollectiveKind, Op, Pc, Reduction, Shuffle};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 
 /// The lanes that take part and their operands.
@@ -61,12 +61,12 @@ impl<C: Tally> Block<'_, C> {
         let alike = (0..LANES).fold(0, |any, lane| any | differ(lane)) == 0;
         if alike && active & !named == 0 && named & warp.live & !active == 0 {
             warp.perform(machine, &mut self.counters, &[(index, active)]);
-            warp.groups[index].pc += 1;
+            warp.groups[index].pc = pc.next();
             return Ok(());
         }
         if let Some(lane) = lanes(active).find(|&lane| members[lane] >> lane & 1 == 0) {
             let message = format!("lane {lane} is not in its own member mask");
-            let span = warp.function(machine, index).spans[pc as usize];
+            let span = warp.function(machine, index).spans[pc];
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             return Err(machine.blame(fault, warp.index, 1 << lane));
         }
@@ -75,7 +75,8 @@ impl<C: Tally> Block<'_, C> {
         } else {
             // The lanes whose guard is false do not wait; behind the instruction they meet those that
             // do.
-            warp.diverge(machine, index, pc + 1, &[(mask & !active, pc + 1), (active, pc)]);
+            let next = pc.next();
+            warp.diverge(machine, index, next, &[(mask & !active, next), (active, pc)]);
             if let Some(waiting) = warp.groups.last_mut() {
                 waiting.state = State::Collective;
             }
@@ -109,7 +110,7 @@ impl Warp {
         machine: &Machine<'p>,
         index: usize,
     ) -> Option<&'p Collective> {
-        let pc = self.groups[index].pc as usize;
+        let pc = self.groups[index].pc;
         match &self.function(machine, index).code[pc].op {
             Op::Collective(collective) => Some(collective),
             _ => None,
@@ -120,7 +121,7 @@ impl Warp {
     fn members(&mut self, collective: &Collective, index: usize, active: Mask) -> [Mask; LANES] {
         let frame = self.groups[index].frame;
         match collective.members {
-            Some(slot) => self.registers(frame).w32[slot as usize],
+            Some(slot) => self.registers(frame).w32[slot],
             None => [active; LANES],
         }
     }
@@ -172,19 +173,20 @@ impl Warp {
     fn go_on(&mut self, machine: &Machine<'_>, mut parts: Vec<(usize, Mask)>) {
         let all = parts.iter().fold(0, |all, &(_, set)| all | set);
         parts.sort_unstable_by_key(|&(index, _)| std::cmp::Reverse(index));
-        let mut places: Vec<(usize, u32)> = Vec::new();
+        let mut places: Vec<(usize, Pc)> = Vec::new();
         for (index, set) in parts {
             let Group { pc, mask, frame, .. } = self.groups[index];
-            if !places.contains(&(frame, pc + 1)) {
-                places.push((frame, pc + 1));
+            if !places.contains(&(frame, pc.next())) {
+                places.push((frame, pc.next()));
             }
             if set == mask {
                 self.groups[index].state = State::Ready;
-                self.groups[index].pc += 1;
+                self.groups[index].pc = pc.next();
                 continue;
             }
             // Lanes with other members still wait.
-            self.diverge(machine, index, pc + 1, &[(set, pc + 1), (mask & !set, pc)]);
+            let next = pc.next();
+            self.diverge(machine, index, next, &[(set, next), (mask & !set, pc)]);
             if let Some(waiting) = self.groups.last_mut() {
                 waiting.state = State::Collective;
             }
@@ -258,7 +260,7 @@ impl Gathered {
         let [a, b, c] = collective.s;
         self.lanes |= executing;
         if let CollectiveKind::Shuffle(_) = collective.kind {
-            let row = |slot: Slot| &registers.w32[slot as usize];
+            let row = |slot: Slot| &registers.w32[slot];
             blend(&mut self.b, row(b), executing);
             blend(&mut self.c, row(c), executing);
             for (lane, (own, a)) in self.a.iter_mut().zip(row(a)).enumerate() {
@@ -269,18 +271,18 @@ impl Gathered {
         for lane in lanes(executing) {
             self.a[lane] = match collective.kind {
                 CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
-                    u64::from(registers.w32[a as usize][lane])
+                    u64::from(registers.w32[a][lane])
                 }
                 CollectiveKind::All
                 | CollectiveKind::Any
                 | CollectiveKind::Uni
                 | CollectiveKind::Ballot => {
-                    let bit = registers.preds[a as usize] >> lane & 1 != 0;
+                    let bit = registers.preds[a] >> lane & 1 != 0;
                     u64::from(bit != collective.negated)
                 }
                 CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => match file {
-                    File::W64 => registers.w64[a as usize][lane],
-                    _ => u64::from(registers.w32[a as usize][lane]),
+                    File::W64 => registers.w64[a][lane],
+                    _ => u64::from(registers.w32[a][lane]),
                 },
                 CollectiveKind::Sync | CollectiveKind::Elect => 0,
             };
@@ -293,16 +295,16 @@ impl Outcome {
     fn deliver(&self, collective: &Collective, registers: &mut Registers, executing: Mask) {
         let &Collective { kind, d, p, .. } = collective;
         if let Some(p) = p {
-            let row = &mut registers.preds[p as usize];
+            let row = &mut registers.preds[p];
             *row = *row & !executing | self.p & executing;
         }
         let Some(d) = d else { return };
         if matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni) {
             let bits = lanes(executing).fold(0, |m, lane| m | (self.d[lane] as u32) << lane);
-            let row = &mut registers.preds[d as usize];
+            let row = &mut registers.preds[d];
             *row = *row & !executing | bits & executing;
         } else {
-            let row = &mut registers.w32[d as usize];
+            let row = &mut registers.w32[d];
             for (lane, (own, value)) in row.iter_mut().zip(&self.d).enumerate() {
                 *own = if executing & 1 << lane != 0 { *value as u32 } else { *own };
             }

@@ -23,8 +23,8 @@ impl Spaces<'_> {
         let bytes = copy.bytes;
         let read: [u32; LANES] = std::array::from_fn(|lane| match copy.limit {
             CopyLimit::All => bytes,
-            CopyLimit::Bytes(slot) => registers.w32[slot as usize][lane].min(bytes),
-            CopyLimit::Ignore(slot) if registers.preds[slot as usize] >> lane & 1 != 0 => 0,
+            CopyLimit::Bytes(slot) => registers.w32[slot][lane].min(bytes),
+            CopyLimit::Ignore(slot) if registers.preds[slot] >> lane & 1 != 0 => 0,
             CopyLimit::Ignore(_) => bytes,
         });
         let sources = lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |m, lane| m | 1 << lane);

@@ -32,7 +32,7 @@ impl Spaces<'_> {
                 return Err(AccessFault::new(lane, FaultKind::Misaligned, message));
             }
         }
-        let strides = fragment.stride.map_or([0; LANES], |slot| registers.w32[slot as usize]);
+        let strides = fragment.stride.map_or([0; LANES], |slot| registers.w32[slot]);
         let base = FragmentBase { addresses, strides };
         let intent = if fragment.store { Intent::Write } else { Intent::Read };
         let what = (fragment.place.space, fragment.bytes, intent);

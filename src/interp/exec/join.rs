@@ -131,7 +131,7 @@ impl Warp {
                 if last {
                     self.frames[join.frame].free = true;
                 }
-                (caller, call + 1)
+                (caller, call.next())
             }
         };
         if mask != 0 {
@@ -142,8 +142,8 @@ impl Warp {
 
     /// Whether lanes that go on at a meeting point end without doing anything else.
     pub(super) fn ends(&self, machine: &Machine<'_>, join: &Join) -> bool {
-        let code = &machine.program.functions[self.frames[join.frame].function as usize].code;
-        let next = code[join.at.min(code.len() as Pc) as usize..].iter();
+        let code = &machine.program.functions[self.frames[join.frame].function].code;
+        let next = code[join.at.min(code.next_key())..].iter();
         let mut rest = next.skip_while(|micro| matches!(micro.op, Op::Nothing));
         let ends = |micro: &MicroOp| {
             micro.guard == Guard::Always && matches!(micro.op, Op::Return | Op::Exit)

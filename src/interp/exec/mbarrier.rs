@@ -12,7 +12,7 @@ use crate::interp::fault::FaultKind;
 use crate::interp::memory::Kind;
 use crate::interp::program::transaction::{MBarrier, MBarrierKind};
 use crate::interp::program::{Order, Place, Scope};
-use crate::interp::registers::{LANES, Mask, Registers, lanes};
+use crate::interp::registers::{LANES, Mask, Registers, Slot, lanes};
 
 /// The largest arrival count.
 const MAX_COUNT: u64 = (1 << 20) - 1;
@@ -205,7 +205,7 @@ fn step(
     lane: usize,
     word: &mut u64,
 ) -> Result<bool, &'static str> {
-    let narrow = |slot: u32| registers.w32[slot as usize][lane];
+    let narrow = |slot: Slot| registers.w32[slot][lane];
     match kind {
         MBarrierKind::Init(count) => *word = Object::new(u64::from(narrow(count)))?.encode(),
         MBarrierKind::Invalidate => {
@@ -236,7 +236,7 @@ fn step(
             object.complete();
             *word = object.encode();
             if let Some(state) = state {
-                registers.w64[state as usize][lane] = before;
+                registers.w64[state][lane] = before;
             }
         }
         MBarrierKind::Test { done, phase: (file, slot) } => {

@@ -61,7 +61,7 @@ impl Schedule {
             Some(points) => points.as_slice(),
             None => &[assembler],
         };
-        let of_branch = mix(mix(seed) ^ u64::from(function.first_site + pc));
+        let of_branch = mix(mix(seed) ^ u64::from(function.site(pc)));
         let any = |number: u64| {
             let number = (number % (points.len() as u64 + 1)) as usize;
             points.get(number).copied().unwrap_or(alone)

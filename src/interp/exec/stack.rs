@@ -9,7 +9,7 @@ use super::warp::Warp;
 use crate::interp::decode::MAX_LOCAL;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::rare::{Stack, StackKind};
-use crate::interp::program::{Op, Pc};
+use crate::interp::program::{FunctionId, Op, Pc};
 use crate::interp::registers::lanes;
 
 impl Warp {
@@ -20,9 +20,9 @@ impl Warp {
     pub(super) fn stack(&mut self, machine: &Machine<'_>, index: usize) -> Result<(), Fault> {
         let executing = self.executing(machine, index);
         let (pc, frame) = (self.groups[index].pc, self.groups[index].frame);
-        self.groups[index].pc = pc + 1;
+        self.groups[index].pc = pc.next();
         let Some(stack) = stack_at(machine, self.function_id(index), pc) else { return Ok(()) };
-        let fixed = machine.program.functions[self.function_id(index) as usize].local_bytes;
+        let fixed = machine.program.functions[self.function_id(index)].local_bytes;
         let alone = self.alone(index);
         let frame = &mut self.frames[frame];
         let (file, slot) = stack.value;
@@ -35,8 +35,7 @@ impl Warp {
                 let end = values.max().and_then(|bytes| at.checked_add(bytes));
                 let Some(end) = end.filter(|&end| end <= MAX_LOCAL) else {
                     let message = format!("a thread has at most {MAX_LOCAL} bytes of local memory");
-                    let span =
-                        machine.program.functions[frame.function as usize].spans[pc as usize];
+                    let span = machine.program.functions[frame.function].spans[pc];
                     let fault = Fault::new(FaultKind::OutOfBounds, message).at(span);
                     return Err(machine.blame(fault, self.index, executing));
                 };
@@ -76,8 +75,8 @@ impl Warp {
     }
 }
 
-fn stack_at<'p>(machine: &Machine<'p>, function: u32, pc: Pc) -> Option<&'p Stack> {
-    match &machine.program.functions[function as usize].code.get(pc as usize)?.op {
+fn stack_at<'p>(machine: &Machine<'p>, function: FunctionId, pc: Pc) -> Option<&'p Stack> {
+    match &machine.program.functions[function].code.get(pc)?.op {
         Op::Stack(stack) => Some(stack),
         _ => None,
     }

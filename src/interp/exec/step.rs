@@ -95,21 +95,21 @@ pub(super) fn step(
             fill(registers, File::W32, *slot, u64::from(lanes), lanes);
         }
         Op::IsSpace(p, a, space) => {
-            let inside = machine.in_space(&registers.w64[*a as usize], *space);
-            let p = &mut registers.preds[*p as usize];
+            let inside = machine.in_space(&registers.w64[*a], *space);
+            let p = &mut registers.preds[*p];
             *p = *p & !lanes | inside & lanes;
         }
         Op::Branch { target, meet } => {
             counters.branches += 1;
             counters.divergent_branches += 1;
-            let ways = SmallVec::from([(lanes, *target), (mask & !lanes, pc + 1)]);
+            let ways = SmallVec::from([(lanes, *target), (mask & !lanes, pc.next())]);
             return Ok(Next::Part { meet: *meet, ways });
         }
         Op::IndexedBranch(branch) => {
             counters.branches += 1;
-            let mut ways = indexed(branch, &registers.w32[branch.index as usize], lanes)?;
+            let mut ways = indexed(branch, &registers.w32[branch.index], lanes)?;
             if lanes != mask {
-                ways.push((mask & !lanes, pc + 1));
+                ways.push((mask & !lanes, pc.next()));
             }
             if let [(_, only)] = ways[..] {
                 return Ok(Next::At(only));

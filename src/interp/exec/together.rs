@@ -73,7 +73,7 @@ impl Warp {
         for &(group, executing) in parts {
             let Some(collective) = self.collective(machine, group) else { continue };
             let function = self.function(machine, group);
-            let site = function.first_site + self.groups[group].pc;
+            let site = function.site(self.groups[group].pc);
             let row = results(kind, all, outcome, &given, site);
             let frame = &mut self.frames[self.groups[group].frame];
             let any = lanes(executing).any(|lane| row[lane].0 != 0);

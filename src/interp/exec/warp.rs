@@ -17,11 +17,12 @@ use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{Conflict, Named, PhaseId, Race, new_junk, new_unwritten};
 use crate::interp::poison::{Place, Poison, Source};
 use crate::interp::program::rare::Cell;
-use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
+use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, MicroOp, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
 use crate::ptx::StateSpace;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use typed_index_collections::TiSlice;
 
 /// Why [`Warp::run`] has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,8 +92,14 @@ impl Warp {
             phase: None,
             schedule: Schedule::new(machine.meet, machine.number(block), index),
         };
-        let frame = warp.push_frame(machine, block, 0);
-        warp.groups.push(Group { pc: 0, mask: live, frame, join: None, state: State::Ready });
+        let frame = warp.push_frame(machine, block, FunctionId::KERNEL);
+        warp.groups.push(Group {
+            pc: Pc::ENTRY,
+            mask: live,
+            frame,
+            join: None,
+            state: State::Ready,
+        });
         warp
     }
 
@@ -103,7 +110,7 @@ impl Warp {
         block: [u32; 3],
         id: FunctionId,
     ) -> usize {
-        let function = &machine.program.functions[id as usize];
+        let function = &machine.program.functions[id];
         let template = &function.frame;
         let mut registers = Registers {
             preds: template.preds.clone(),
@@ -111,13 +118,13 @@ impl Warp {
             w64: template.w64.clone(),
         };
         for &(special, slot) in &template.specials {
-            registers.w32[slot as usize] =
+            registers.w32[slot] =
                 std::array::from_fn(|lane| machine.special(special, block, self.index, lane));
         }
         let frames = self.frames.iter().filter(|frame| !frame.free);
         let local_base = frames
             .map(|frame| {
-                let fixed = machine.program.functions[frame.function as usize].local_bytes;
+                let fixed = machine.program.functions[frame.function].local_bytes;
                 (frame.local_base + fixed + frame.dynamic).next_multiple_of(16)
             })
             .max()
@@ -179,13 +186,13 @@ impl Warp {
 
     /// The function that a group is in.
     pub(super) fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
-        &machine.program.functions[self.function_id(group) as usize]
+        &machine.program.functions[self.function_id(group)]
     }
 
     /// The lanes of a group that take part in the micro-operation at its program counter.
     pub(super) fn executing(&mut self, machine: &Machine<'_>, group: usize) -> Mask {
         let Group { pc, mask, frame, .. } = self.groups[group];
-        let guard = self.function(machine, group).code[pc as usize].guard;
+        let guard = self.function(machine, group).code[pc].guard;
         active(self.registers(frame), guard, mask)
     }
 
@@ -241,7 +248,7 @@ impl Warp {
         slice: u64,
     ) -> Result<Stop, Fault> {
         let id = self.function_id(index);
-        let function = &machine.program.functions[id as usize];
+        let function = &machine.program.functions[id];
         let Group { mut pc, mask, frame, .. } = self.groups[index];
         let ahead = self.ahead(function, index);
         let end = self.steps.saturating_add(slice);
@@ -256,7 +263,7 @@ impl Warp {
             params: machine.params,
             frame: *local_base,
         };
-        let code = function.code.as_slice();
+        let code: &TiSlice<Pc, MicroOp> = &function.code;
         loop {
             if POISON && let Some(poison) = poison {
                 poison.reach(pc, mask);
@@ -270,7 +277,7 @@ impl Warp {
                 self.groups[index].pc = pc;
                 return Ok(Stop::Slice);
             }
-            let micro = &code[pc as usize];
+            let micro = &code[pc];
             let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
@@ -278,7 +285,7 @@ impl Warp {
                 counters.instructions += 1;
                 counters.lane_instructions += u64::from(lanes.count_ones());
             }
-            watch.who.site = function.first_site + pc;
+            watch.who.site = function.site(pc);
             if POISON && let Some(poison) = poison {
                 let ready = poison.prepare((code, pc, watch.who.site), registers, (mask, lanes));
                 if let Err(failed) = ready {
@@ -290,7 +297,7 @@ impl Warp {
                 if matches!(micro.op, Op::Branch { .. }) {
                     counters.branches += 1;
                 }
-                pc += 1;
+                pc = pc.next();
                 continue;
             }
             let stepped = match &micro.op {
@@ -324,7 +331,7 @@ impl Warp {
                     return Ok(stop);
                 }
                 Op::Return | Op::Exit => {
-                    self.groups[index].pc = pc + 1;
+                    self.groups[index].pc = pc.next();
                     self.leave(machine, index, lanes, matches!(micro.op, Op::Return));
                     return Ok(Stop::Switch);
                 }
@@ -341,14 +348,14 @@ impl Warp {
                 }
             };
             match stepped {
-                Ok(Next::On) => pc += 1,
+                Ok(Next::On) => pc = pc.next(),
                 Ok(Next::Poison) => {
                     let poison =
                         poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
                     if let Some(marks) = watch.marks.as_deref_mut() {
                         poison.take(&mut marks.found);
                     }
-                    pc += 1;
+                    pc = pc.next();
                     if !POISON {
                         self.groups[index].pc = pc;
                         return Ok(Stop::Switch);
@@ -356,7 +363,7 @@ impl Warp {
                 }
                 Ok(Next::At(target)) => pc = target,
                 Ok(Next::Yield) => {
-                    self.groups[index].pc = pc + 1;
+                    self.groups[index].pc = pc.next();
                     return Ok(Stop::Yield(index));
                 }
                 Ok(Next::Part { meet, ways }) => {
@@ -440,7 +447,7 @@ fn fault_of(
     warp: u32,
 ) -> Fault {
     let AccessFault { lane, kind, message, outside, more_shared, poison } = failed;
-    let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+    let mut fault = Fault::new(kind, message).at(function.spans[pc]);
     fault.outside = outside;
     fault.more_shared = more_shared.unwrap_or_default();
     if let Some(race) = &watch.race {
@@ -550,7 +557,7 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
 fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
     match guard {
         Guard::Always => mask,
-        Guard::If(slot) => mask & registers.preds[slot as usize],
-        Guard::Unless(slot) => mask & !registers.preds[slot as usize],
+        Guard::If(slot) => mask & registers.preds[slot],
+        Guard::Unless(slot) => mask & !registers.preds[slot],
     }
 }

@@ -20,8 +20,16 @@ pub(super) use words::{Window, new_junk, new_unwritten, new_words};
 use crate::ptx::StateSpace;
 use crate::source::Span;
 
-/// Index of a function in its program.
-pub(super) type FunctionId = u32;
+/// The number of a function in its program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct FunctionId(pub u32);
+
+table_ids!(FunctionId);
+
+impl FunctionId {
+    /// The kernel.
+    pub(super) const KERNEL: FunctionId = FunctionId(0);
+}
 
 /// Window numbers of the state spaces; 0 stays empty, so that null pointers fault.
 mod window {
@@ -126,13 +134,13 @@ impl StateSpaceLayout {
 
     /// The handle by which an indirect call names a function.
     pub(super) fn function_handle(&self, id: FunctionId) -> u64 {
-        (window::FUNCTIONS << self.shift) + 16 * (u64::from(id) + 1)
+        (window::FUNCTIONS << self.shift) + 16 * (u64::from(id.0) + 1)
     }
 
     /// The function that a handle names.
     pub(super) fn function_of(&self, handle: u64) -> Option<FunctionId> {
         let offset = handle.checked_sub(window::FUNCTIONS << self.shift)?;
         let index = (offset / 16).checked_sub(1)?;
-        (offset % 16 == 0).then(|| u32::try_from(index).ok()).flatten()
+        (offset % 16 == 0).then(|| u32::try_from(index).ok().map(FunctionId)).flatten()
     }
 }

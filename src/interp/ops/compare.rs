@@ -277,11 +277,11 @@ macro_rules! choice {
     ($file:ident, $ty:ty) => {{
         fn run(registers: &mut Registers, slots: &Slots, mask: Mask) {
             let [a, b, p, _] = slots.s;
-            let p = registers.preds[p as usize];
+            let p = registers.preds[p];
             // Often the lanes are of one mind.
             if mask == FULL && (p == 0 || p == FULL) {
-                let from = if p == 0 { b } else { a } as usize;
-                registers.$file.copy_within(from..from + 1, slots.d[0] as usize);
+                let from = if p == 0 { b } else { a };
+                registers.$file.copy_within(from..from.plus(1), slots.d[0]);
                 return;
             }
             for first in (0..LANES).step_by(PART) {

@@ -6,7 +6,7 @@ use crate::float::format::{BF16, F16};
 use crate::float::{Format, odd};
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::registers::{File, WarpFn, warp};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
@@ -96,7 +96,7 @@ pub(super) fn decode<'m, 's>(
     if inst.operands().len() != count + 1 {
         return Err(inst.unsupported("wrong number of operands"));
     }
-    let mut sources = [0; 3];
+    let mut sources = [Slot::default(); 3];
     for (index, slot) in sources[..count].iter_mut().enumerate() {
         *slot = cx.source(inst.operand(index + 1)?, ty)?;
     }

@@ -2,7 +2,7 @@
 
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::registers::{WarpFn, warp};
+use crate::interp::registers::{Slot, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B16, B32, B64, Pred, S16, S32, S64, U16, U32, U64};
 use crate::ptx::{Operand, Value};
@@ -154,7 +154,7 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
         _ => return Err(inst.unsupported("the table of `lop3` has to be an integer")),
     };
     let table = cx.immediate(crate::interp::registers::File::W32, table & 0xff);
-    let mut sources = [0; 4];
+    let mut sources = [Slot::default(); 4];
     for (index, slot) in sources[..3].iter_mut().enumerate() {
         *slot = cx.source(inst.operand(index + 1)?, ty)?;
     }

@@ -2,7 +2,7 @@
 
 use crate::interp::decode::{Decoder, Element, Inst, file_of};
 use crate::interp::fault::Fault;
-use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::interp::registers::{File, WarpFn, warp};
 use crate::isa::Qualifier;
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, B8, B16, B32, B64, B128, Pred};
@@ -36,7 +36,7 @@ pub(super) fn decode<'m, 's>(
             let (a, d) = (cx.pair(a)?, cx.pair(d)?);
             let copy = warp!(bits 1; |a: u64| -> u64 { a });
             cx.emit_lanes(copy, &[d], &[a]);
-            cx.emit_lanes(copy, &[d + 1], &[a + 1]);
+            cx.emit_lanes(copy, &[d.plus(1)], &[a.plus(1)]);
             Ok(())
         }
         _ => {
@@ -154,7 +154,7 @@ fn unpack_pair<'m, 's>(
     let source = cx.pair(a)?;
     for (index, &item) in items.iter().enumerate() {
         if let Some(d) = cx.element_result(item, B64)? {
-            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
+            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d], &[source.plus(index as u32)]);
         }
     }
     Ok(())
@@ -175,7 +175,7 @@ fn pack<'m, 's>(
     if ty == B128 {
         let d = cx.pair(d)?;
         for (index, &source) in sources.iter().enumerate() {
-            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d + index as Slot], &[source]);
+            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d.plus(index as u32)], &[source]);
         }
         return Ok(());
     }

@@ -79,7 +79,7 @@ pub(super) fn decode<'m, 's>(
         let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
         return Err(inst.unsupported(message));
     }
-    let mut slots = [0; 3];
+    let mut slots = [Slot::default(); 3];
     for (index, slot) in slots[..sources].iter_mut().enumerate() {
         *slot = match narrow {
             Some(ty) if index + 1 < sources => widened(cx, inst.operand(index + 1)?, ty)?,

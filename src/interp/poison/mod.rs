@@ -22,6 +22,7 @@ pub(super) use uses::contributed;
 use uses::{other_results, reads, results, uses, writes};
 
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::memory::Site;
 use super::program::rare::Cell;
@@ -91,7 +92,7 @@ impl Source {
 
     /// A register that no instruction has written, and none has read.
     pub(super) fn register((file, slot): Cell) -> Source {
-        let slot = u64::from(slot) & ((1 << SLOT_BITS) - 1);
+        let slot = u64::from(slot.0) & ((1 << SLOT_BITS) - 1);
         let file = (index(file) as u64) << SLOT_BITS;
         Source(u64::from(Site::MAX) | (slot | file) << 32 | 3 << 62)
     }
@@ -117,7 +118,7 @@ impl Source {
                     1 => File::W32,
                     _ => File::W64,
                 };
-                Place::Register((file, (offset & ((1 << SLOT_BITS) - 1)) as Slot))
+                Place::Register((file, Slot((offset & ((1 << SLOT_BITS) - 1)) as u32)))
             }
         }
     }
@@ -198,9 +199,9 @@ pub(super) struct Poison {
     /// The poisoned bits, where the lane is in `lanes`.
     bits: Registers,
     /// The lanes with poison, by file and slot.
-    lanes: [Vec<Mask>; 3],
+    lanes: [TiVec<Slot, Mask>; 3],
     /// Where it comes from, by file and slot.
-    sources: [Vec<[Source; LANES]>; 3],
+    sources: [TiVec<Slot, [Source; LANES]>; 3],
     /// Registers that become poison where the ways of a branch on poison meet.
     pending: Vec<Pending>,
     /// Room to try an operation with other values.
@@ -254,16 +255,19 @@ impl Poison {
 
     fn sized(counts: [usize; 3]) -> Poison {
         let bits = Registers {
-            preds: vec![0; counts[0]],
-            w32: vec![[0; LANES]; counts[1]],
-            w64: vec![[0; LANES]; counts[2]],
+            preds: ti_vec![0; counts[0]],
+            w32: ti_vec![[0; LANES]; counts[1]],
+            w64: ti_vec![[0; LANES]; counts[2]],
         };
-        let scratch =
-            Registers { preds: vec![0; 6], w32: vec![[0; LANES]; 6], w64: vec![[0; LANES]; 6] };
+        let scratch = Registers {
+            preds: ti_vec![0; 6],
+            w32: ti_vec![[0; LANES]; 6],
+            w64: ti_vec![[0; LANES]; 6],
+        };
         Poison {
             bits,
-            lanes: counts.map(|count| vec![0; count]),
-            sources: counts.map(|count| vec![[Source::default(); LANES]; count]),
+            lanes: counts.map(|count| ti_vec![0; count]),
+            sources: counts.map(|count| ti_vec![[Source::default(); LANES]; count]),
             pending: Vec::new(),
             scratch,
             site: 0,
@@ -278,7 +282,7 @@ impl Poison {
     /// The lanes of a register that hold poison.
     #[inline]
     pub(super) fn lanes(&self, (file, slot): Cell) -> Mask {
-        self.lanes[index(file)][slot as usize]
+        self.lanes[index(file)][slot]
     }
 
     /// The poisoned bits of a lane.
@@ -291,7 +295,7 @@ impl Poison {
 
     /// Where the poison of a lane comes from.
     pub(super) fn source(&self, (file, slot): Cell, lane: usize) -> Source {
-        self.sources[index(file)][slot as usize][lane].read_at(self.site)
+        self.sources[index(file)][slot][lane].read_at(self.site)
     }
 
     /// Adds poison to a lane.
@@ -302,14 +306,14 @@ impl Poison {
         }
         let (file, slot) = cell;
         self.bits.set(file, slot, lane, all);
-        self.lanes[index(file)][slot as usize] |= 1 << lane;
-        self.sources[index(file)][slot as usize][lane] = source;
+        self.lanes[index(file)][slot] |= 1 << lane;
+        self.sources[index(file)][slot][lane] = source;
     }
 
     /// Removes the poison of some lanes, which have been written.
     #[inline]
     pub(super) fn clear(&mut self, (file, slot): Cell, lanes: Mask) {
-        self.lanes[index(file)][slot as usize] &= !lanes;
+        self.lanes[index(file)][slot] &= !lanes;
     }
 
     /// Poisons all of a register in some lanes, for the reason of another register's poison.
@@ -337,7 +341,7 @@ impl Poison {
 }
 
 /// The slots of registers that a scratch copy has, sources first.
-const SCRATCH: [Slot; 6] = [0, 1, 2, 3, 4, 5];
+const SCRATCH: [Slot; 6] = [Slot(0), Slot(1), Slot(2), Slot(3), Slot(4), Slot(5)];
 
 /// All lanes, for operations that are tried on a copy.
 const EVERYONE: Mask = FULL;

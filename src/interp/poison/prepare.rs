@@ -1,5 +1,7 @@
 //! The treatment of poison before a micro-operation is executed.
 
+use typed_index_collections::TiSlice;
+
 use super::{Found, Poison, other_results, results, uses};
 use crate::interp::exec::AccessFault;
 use crate::interp::memory::Site;
@@ -14,11 +16,11 @@ impl Poison {
     /// Poison decides where lanes go on, which address they access, or what others see.
     pub(crate) fn prepare(
         &mut self,
-        (code, pc, site): (&[MicroOp], Pc, Site),
+        (code, pc, site): (&TiSlice<Pc, MicroOp>, Pc, Site),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
     ) -> Result<(), AccessFault> {
-        let micro = &code[pc as usize];
+        let micro = &code[pc];
         self.site = site;
         let guard = match micro.guard {
             Guard::Always => None,

@@ -1,6 +1,8 @@
 //! Branches on poison whose two ways do nothing but compute: they reach no effect by themselves. What the lanes have in the
 //! registers that either way writes depends on poison where the ways meet.
 
+use typed_index_collections::TiSlice;
+
 use super::{Pending, Poison, results};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
@@ -10,8 +12,8 @@ use crate::interp::registers::{Mask, lanes};
 const MOST: usize = 1 << 10;
 
 /// The registers that are written between a branch and the place where its ways meet; none if something else is done there.
-fn written(code: &[MicroOp], branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
-    let (mut open, mut seen, mut cells) = (vec![target, branch + 1], Vec::new(), Vec::new());
+fn written(code: &TiSlice<Pc, MicroOp>, branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
+    let (mut open, mut seen, mut cells) = (vec![target, branch.next()], Vec::new(), Vec::new());
     while let Some(pc) = open.pop() {
         if pc == meet || seen.contains(&pc) {
             continue;
@@ -20,7 +22,7 @@ fn written(code: &[MicroOp], branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cel
             return None;
         }
         seen.push(pc);
-        let micro = code.get(pc as usize)?;
+        let micro = code.get(pc)?;
         match &micro.op {
             Op::Branch { target, .. } => open.push(*target),
             op => {
@@ -31,7 +33,7 @@ fn written(code: &[MicroOp], branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cel
                 }
             }
         }
-        open.push(pc + 1);
+        open.push(pc.next());
     }
     Some(cells)
 }
@@ -40,7 +42,7 @@ impl Poison {
     /// Lets lanes take a branch whose guard is poison, if its ways only compute. Returns whether they do.
     pub(super) fn branches(
         &mut self,
-        (code, pc): (&[MicroOp], Pc),
+        (code, pc): (&TiSlice<Pc, MicroOp>, Pc),
         (target, meet): (Pc, Pc),
         (guard, uncertain): (Cell, Mask),
     ) -> bool {

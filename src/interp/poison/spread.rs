@@ -10,7 +10,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::{EVERYONE, Poison, SCRATCH, Source, whole};
 use crate::interp::program::rare::{Across, Cell, Scalar};
-use crate::interp::registers::{Dependence, File, LANES, Mask, Registers, Slots, WarpOp, lanes};
+use crate::interp::registers::{
+    Dependence, File, LANES, Mask, Registers, Slot, Slots, WarpOp, lanes,
+};
 
 /// The 16-bit half of a register.
 const HALF: u64 = 0xffff;
@@ -23,7 +25,7 @@ impl Poison {
         mask: Mask,
         registers: &Registers,
     ) {
-        let cells = |files: &[Option<File>], slots: &[u32]| {
+        let cells = |files: &[Option<File>], slots: &[Slot]| {
             let pairs = files.iter().zip(slots);
             pairs.filter_map(|(file, &slot)| Some(((*file)?, slot))).collect::<Vec<Cell>>()
         };
@@ -94,7 +96,7 @@ impl Poison {
         let poisoned = data.iter().filter(|&&cell| self.lanes(cell) & mask != 0);
         let poisoned: IndexSet<Cell, FxBuildHasher> = poisoned.copied().collect();
         let mut place = Slots::default();
-        let mut copied: Vec<(Cell, u32)> = Vec::new();
+        let mut copied: Vec<(Cell, Slot)> = Vec::new();
         for (at, file) in op.s.iter().enumerate() {
             let Some(file) = *file else { continue };
             let cell = (file, slots.s[at]);

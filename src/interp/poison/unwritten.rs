@@ -63,7 +63,7 @@ pub(crate) fn unwritten(function: &Function, names: Vec<(Cell, String)>) -> Vec<
 /// What a block does; adds to `all` what it exposes.
 fn summary(function: &Function, graph: &Graph, block: usize, all: &mut FxHashSet<Cell>) -> Summary {
     let mut summary = Summary::default();
-    let range = graph.starts[block] as usize..graph.end(block, &function.code);
+    let range = graph.starts[block]..graph.end(block);
     for micro in &function.code[range] {
         let guard = match micro.guard {
             Guard::Always => None,

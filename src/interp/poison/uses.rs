@@ -52,7 +52,7 @@ pub(super) fn uses(op: &Op) -> Uses {
             for (file, slot) in b.chain(atomic.c) {
                 push(&mut uses, (file, slot), OPERAND);
                 if atomic.wide.is_some() {
-                    push(&mut uses, (file, slot + 1), OPERAND);
+                    push(&mut uses, (file, slot.plus(1)), OPERAND);
                 }
             }
         }
@@ -242,7 +242,7 @@ pub(super) fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
             for (file, slot) in atomic.elements.iter().filter_map(|&(d, _)| d) {
                 cells.push((file, slot));
                 if atomic.wide.is_some() {
-                    cells.push((file, slot + 1));
+                    cells.push((file, slot.plus(1)));
                 }
             }
         }

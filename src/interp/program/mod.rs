@@ -11,6 +11,8 @@ pub(super) mod transaction;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use typed_index_collections::TiVec;
+
 use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, CopyGroup, MBarrier};
 use super::memory::{Named, Site, StateSpaceLayout};
@@ -22,17 +24,36 @@ use crate::source::Span;
 pub(super) use super::memory::{FunctionId, Order, Scope};
 pub(super) use place::{AtomicFn, Base, Place};
 
-/// Index of a micro-operation in its function.
-pub(super) type Pc = u32;
+/// The number of a micro-operation in its function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Pc(pub u32);
+
+table_ids!(Pc);
+
+impl Pc {
+    /// The first micro-operation of a function.
+    pub(super) const ENTRY: Pc = Pc(0);
+
+    /// The place behind it.
+    #[inline(always)]
+    pub(super) fn next(self) -> Pc {
+        Pc(self.0 + 1)
+    }
+
+    /// The micro-operation in front of it. There must be one.
+    pub(super) fn before(self) -> Pc {
+        Pc(self.0 - 1)
+    }
+}
 
 /// The reconvergence point of a branch whose lanes meet only where the function returns.
-pub(super) const AT_RETURN: Pc = Pc::MAX;
+pub(super) const AT_RETURN: Pc = Pc(u32::MAX);
 
 /// All functions that a kernel can reach, and their common data.
 #[derive(Debug)]
 pub(super) struct Program {
     /// The kernel is function 0.
-    pub functions: Vec<Function>,
+    pub functions: TiVec<FunctionId, Function>,
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
     /// Whether something besides barriers of the whole block may order threads: fences, strong loads and stores, atomics
@@ -67,11 +88,11 @@ pub(super) struct Function {
     /// Its name.
     pub name: String,
     /// The micro-operations; empty where the module only declares the function.
-    pub code: Vec<MicroOp>,
-    /// Where each micro-operation stands, by index.
-    pub spans: Vec<Span>,
-    /// The place in the sources that each micro-operation was compiled from, by index.
-    pub origins: Vec<Option<Origin>>,
+    pub code: TiVec<Pc, MicroOp>,
+    /// Where each micro-operation stands.
+    pub spans: TiVec<Pc, Span>,
+    /// The place in the sources that each micro-operation was compiled from.
+    pub origins: TiVec<Pc, Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
     /// The registers that some path reads before it has written them, with their names.
@@ -136,11 +157,19 @@ impl Region {
     }
 }
 
+impl Function {
+    /// The number of a micro-operation among those of all functions.
+    #[inline(always)]
+    pub(super) fn site(&self, pc: Pc) -> Site {
+        self.first_site + pc.0
+    }
+}
+
 impl Program {
     /// The instruction of a micro-operation that is given by its number among those of all functions.
     pub(super) fn span(&self, site: Site) -> Span {
         let function = self.function(site);
-        let span = function.and_then(|f| f.spans.get((site - f.first_site) as usize));
+        let span = function.and_then(|f| f.spans.get(Pc(site - f.first_site)));
         span.copied().unwrap_or_default()
     }
 
@@ -168,11 +197,11 @@ pub(super) enum Formal {
 #[derive(Debug, Default, Clone)]
 pub(super) struct FrameTemplate {
     /// The predicates.
-    pub preds: Vec<Mask>,
+    pub preds: TiVec<Slot, Mask>,
     /// The narrow registers; those that the program does not initialise hold garbage.
-    pub w32: Vec<[u32; LANES]>,
+    pub w32: TiVec<Slot, [u32; LANES]>,
     /// The wide registers.
-    pub w64: Vec<[u64; LANES]>,
+    pub w64: TiVec<Slot, [u64; LANES]>,
     /// Slots that hold special registers, to be filled for each warp.
     pub specials: Vec<(LaunchInvariant, Slot)>,
 }

@@ -79,7 +79,6 @@ pub(crate) fn transpose<'m, 's>(
     let a = cx.source(inst.operand(1)?, B32)?;
     let d = cx.dest(inst.operand(0)?, B32)?;
     let (sources, results) = (vec![(File::W32, a)], vec![(File::W32, d)]);
-    let (a, d) = (a as usize, d as usize);
     let run = Box::new(move |registers: &mut Registers| {
         let given = registers.w32[a];
         let element =
