@@ -45,7 +45,7 @@ pub(crate) fn decode(
         function.first_site = sites;
         sites += function.code.len() as u32;
         if random {
-            (function.meetings, function.loops) = reconverge::choices(&function.code);
+            (function.reconvergences, function.loops) = reconverge::choices(&function.code);
         }
     }
     let any =

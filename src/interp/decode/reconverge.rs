@@ -16,7 +16,7 @@ use typed_index_collections::TiSlice;
 
 use super::graph::{Graph, falls_through, is_way_out};
 use super::paths::{LoopPaths, within_loops};
-use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
+use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc, Reconvergence, Region};
 
 /// The most points among which the meeting point of a branch is chosen, by ways out of the function
 /// and again by ways within loops: functions of thousands of blocks have as many.
@@ -45,9 +45,11 @@ pub(super) fn annotate(code: &mut TiSlice<Pc, MicroOp>) {
 /// those for which the last return counts before the others. A `trap` counts only where there is no
 /// other way out: no assembler takes the failure for the rule. Then come the points by ways within a
 /// loop. Also returned is the code of each loop.
-pub(super) fn choices(code: &TiSlice<Pc, MicroOp>) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
+pub(super) fn choices(
+    code: &TiSlice<Pc, MicroOp>,
+) -> (BTreeMap<Pc, Vec<Reconvergence>>, Vec<Region>) {
     let graph = Graph::new(code);
-    let mut found: BTreeMap<Pc, Vec<Meeting>> = BTreeMap::new();
+    let mut found: BTreeMap<Pc, Vec<Reconvergence>> = BTreeMap::new();
     let returns = graph.returns(code);
     let last = last_return(code).map(|pc| graph.block_of(pc));
     let others = (0..graph.starts.len())
@@ -62,7 +64,7 @@ pub(super) fn choices(code: &TiSlice<Pc, MicroOp>) -> (BTreeMap<Pc, Vec<Meeting>
             let points = found.entry(pc).or_default();
             let mut next = graph.up(&dominators, graph.block_of(pc));
             while let Some(block) = next.filter(|_| points.len() < MOST) {
-                let point = Meeting { at: graph.starts[block], within: None };
+                let point = Reconvergence { at: graph.starts[block], within: None };
                 if !points.contains(&point) {
                     points.push(point);
                 }
@@ -77,7 +79,7 @@ pub(super) fn choices(code: &TiSlice<Pc, MicroOp>) -> (BTreeMap<Pc, Vec<Meeting>
         for (paths, block) in paths.iter().flat_map(|paths: &LoopPaths| {
             paths.places(graph.block_of(pc)).map(move |block| (paths, block))
         }) {
-            let point = Meeting { at: graph.starts[block], within: Some(paths.within) };
+            let point = Reconvergence { at: graph.starts[block], within: Some(paths.within) };
             if points.len() < most && !points.contains(&point) {
                 points.push(point);
             }

@@ -3,7 +3,7 @@
 use super::group::{Group, Join, JoinId, State, Then};
 use super::machine::Machine;
 use super::warp::Warp;
-use crate::interp::program::{AT_RETURN, Guard, Meeting, MicroOp, Op, Pc};
+use crate::interp::program::{AT_RETURN, Guard, MicroOp, Op, Pc, Reconvergence};
 use crate::interp::registers::Mask;
 
 impl Warp {
@@ -18,7 +18,7 @@ impl Warp {
     ) {
         let group = self.groups[index].clone();
         let function = self.function(machine, index);
-        let Meeting { at, within } = self.schedule.meeting(function, group.pc, meet);
+        let Reconvergence { at, within } = self.schedule.reconvergence(function, group.pc, meet);
         let meets_there = |id: JoinId| {
             self.joins[id].as_ref().is_some_and(|join| join.at == at && join.within == within)
         };

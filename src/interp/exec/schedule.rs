@@ -1,6 +1,6 @@
 //! What the PTX ISA leaves open and a warp has to decide: where lanes meet again, and who runs next.
 
-use crate::interp::program::{AT_RETURN, Function, Meeting, Pc};
+use crate::interp::program::{AT_RETURN, Function, Pc, Reconvergence};
 use crate::launch::Meet;
 
 /// The decisions of one warp. They depend on the launch, the block and the warp alone.
@@ -49,15 +49,20 @@ impl Schedule {
     ///
     /// A compiler chooses for each branch, not for each time that it is executed, but a compiler may
     /// also have copied the branch: some points are chosen anew each time.
-    pub(super) fn meeting(&mut self, function: &Function, pc: Pc, assembler: Pc) -> Meeting {
-        let alone = Meeting { at: AT_RETURN, within: None };
-        let assembler = Meeting { at: assembler, within: None };
+    pub(super) fn reconvergence(
+        &mut self,
+        function: &Function,
+        pc: Pc,
+        assembler: Pc,
+    ) -> Reconvergence {
+        let alone = Reconvergence { at: AT_RETURN, within: None };
+        let assembler = Reconvergence { at: assembler, within: None };
         let seed = match self.meet {
             Meet::Assembler => return assembler,
             Meet::Never => return alone,
             Meet::Random(seed) => seed,
         };
-        let points = match function.meetings.get(&pc) {
+        let points = match function.reconvergences.get(&pc) {
             Some(points) => points.as_slice(),
             None => &[assembler],
         };

@@ -75,7 +75,7 @@ pub(super) fn step(
         Op::CopyGroup(group) => watch.copies(lanes, *group),
         Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters, watch)?,
         Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,
-        Op::Across(across) => (across.run)(registers),
+        Op::CrossLane(cross_lane) => (cross_lane.run)(registers),
         Op::Fragment(fragment) => {
             spaces.fragment(registers, fragment, counters, (watch, poison))?;
         }

@@ -52,7 +52,7 @@ pub(super) struct Warp {
     pub live: Mask,
     /// Its groups; the last one that is ready runs.
     pub groups: Vec<Group>,
-    /// Meeting points; free ones are `None`.
+    /// Reconvergence points; free ones are `None`.
     pub joins: Vec<Option<Join>>,
     /// Frames, free ones among them.
     pub frames: Vec<Frame>,
@@ -319,7 +319,7 @@ impl Warp {
                     pc = *target;
                     continue;
                 }
-                Op::Across(_) | Op::Fragment(_) if lanes != FULL => {
+                Op::CrossLane(_) | Op::Fragment(_) if lanes != FULL => {
                     if lanes == mask && self.live == FULL {
                         self.groups[index].pc = pc;
                         return Ok(Stop::Collective(index));

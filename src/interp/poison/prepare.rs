@@ -52,7 +52,7 @@ impl Poison {
         match &micro.op {
             Op::Lanes(op, slots) => self.lanes_op((op, slots), active, registers),
             Op::Scalar(scalar) => self.scalar(scalar, active),
-            Op::Across(across) if active != 0 => self.across(across, registers),
+            Op::CrossLane(cross_lane) if active != 0 => self.cross_lane(cross_lane, registers),
             Op::IsSpace(p, a, _) => {
                 let poisoned = self.lanes((File::W64, *a)) & active;
                 self.clear((File::Pred, *p), active);

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use super::{EVERYONE, Poison, SCRATCH, Source, whole};
-use crate::interp::program::rare::{Across, Cell, Scalar};
+use crate::interp::program::rare::{Cell, CrossLane, Scalar};
 use crate::interp::registers::{
     Dependence, File, LANES, Mask, Registers, Slot, Slots, WarpOp, lanes,
 };
@@ -154,10 +154,10 @@ impl Poison {
 
     /// An operation that mixes the registers of all lanes. It is tried with the poisoned bits all 0, all 1 and as they
     /// are: ones are NaN in most floating-point formats, so an element that depends on such a number differs.
-    pub(crate) fn across(&mut self, across: &Across, registers: &mut Registers) {
-        let poisoned = across.sources.iter().any(|&cell| self.lanes(cell) != 0);
+    pub(crate) fn cross_lane(&mut self, cross_lane: &CrossLane, registers: &mut Registers) {
+        let poisoned = cross_lane.sources.iter().any(|&cell| self.lanes(cell) != 0);
         if !poisoned {
-            across.results.iter().for_each(|&cell| self.clear(cell, EVERYONE));
+            cross_lane.results.iter().for_each(|&cell| self.clear(cell, EVERYONE));
             return;
         }
         let row = |registers: &Registers, (file, slot): Cell| -> [u64; LANES] {
@@ -166,8 +166,8 @@ impl Poison {
         let rows = |registers: &Registers, cells: &[Cell]| -> Vec<[u64; LANES]> {
             cells.iter().map(|&cell| row(registers, cell)).collect()
         };
-        let sources = rows(registers, &across.sources);
-        let results = rows(registers, &across.results);
+        let sources = rows(registers, &cross_lane.sources);
+        let results = rows(registers, &cross_lane.results);
         let put = |registers: &mut Registers, cells: &[Cell], values: &[[u64; LANES]]| {
             for (&(file, slot), values) in cells.iter().zip(values) {
                 (0..LANES).for_each(|lane| registers.set(file, slot, lane, values[lane]));
@@ -175,10 +175,10 @@ impl Poison {
         };
         let mut outcomes = Vec::new();
         for pattern in [Some(0), Some(u64::MAX), None] {
-            put(registers, &across.results, &results);
-            put(registers, &across.sources, &sources);
+            put(registers, &cross_lane.results, &results);
+            put(registers, &cross_lane.sources, &sources);
             if let Some(pattern) = pattern {
-                for &cell in &across.sources {
+                for &cell in &cross_lane.sources {
                     for lane in lanes(self.lanes(cell)) {
                         let bits = self.bits(cell, lane);
                         let value = registers.get(cell.0, cell.1, lane) & !bits | pattern & bits;
@@ -186,16 +186,16 @@ impl Poison {
                     }
                 }
             }
-            (across.run)(registers);
-            outcomes.push(rows(registers, &across.results));
+            (cross_lane.run)(registers);
+            outcomes.push(rows(registers, &cross_lane.results));
         }
-        put(registers, &across.results, &results);
-        put(registers, &across.sources, &sources);
-        let source = across.sources.iter().find_map(|&cell| {
+        put(registers, &cross_lane.results, &results);
+        put(registers, &cross_lane.sources, &sources);
+        let source = cross_lane.sources.iter().find_map(|&cell| {
             let lane = lanes(self.lanes(cell)).next()?;
             Some(self.source(cell, lane))
         });
-        for (at, &cell) in across.results.iter().enumerate() {
+        for (at, &cell) in cross_lane.results.iter().enumerate() {
             let found = std::array::from_fn(|lane| {
                 let differs = |other: usize| outcomes[0][at][lane] ^ outcomes[other][at][lane];
                 (differs(1) | differs(2), source.unwrap_or_default())

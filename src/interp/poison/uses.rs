@@ -133,7 +133,7 @@ pub(super) fn uses(op: &Op) -> Uses {
         }
         Op::Lanes(..)
         | Op::Scalar(_)
-        | Op::Across(_)
+        | Op::CrossLane(_)
         | Op::FrameAddress(..)
         | Op::Branch { .. }
         | Op::Return
@@ -181,7 +181,7 @@ pub(super) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
             cells.extend(pairs.filter_map(|(file, slot)| Some(((*file)?, slot))));
         }
         Op::Scalar(scalar) => cells.extend(scalar.s.iter().copied()),
-        Op::Across(across) => cells.extend(across.sources.iter().copied()),
+        Op::CrossLane(cross_lane) => cells.extend(cross_lane.sources.iter().copied()),
         Op::Store(store) => cells.extend(store.sources.iter().copied()),
         Op::Fragment(fragment) if fragment.store => {
             cells.extend(fragment.elements.iter().map(|&(cell, _)| cell));
@@ -197,7 +197,7 @@ pub(super) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
 /// The registers that a micro-operation writes.
 pub(super) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
     match op {
-        Op::Across(across) => across.results.iter().copied().collect(),
+        Op::CrossLane(cross_lane) => cross_lane.results.iter().copied().collect(),
         Op::Collective(collective) => {
             let d = match collective.kind {
                 CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni => File::Pred,

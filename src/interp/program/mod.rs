@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use typed_index_collections::TiVec;
 
-use self::rare::{Across, FragmentMove, Scalar, Stack};
+use self::rare::{CrossLane, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, CopyGroup, MBarrier};
 use super::memory::{Named, Site, StateSpaceLayout};
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
@@ -108,7 +108,7 @@ pub(super) struct Function {
     /// Whether the function is `.noreturn` or a declaration without a body.
     pub external: bool,
     /// Where the lanes of each branch may meet again; empty unless the launch chooses at random.
-    pub meetings: BTreeMap<Pc, Vec<Meeting>>,
+    pub reconvergences: BTreeMap<Pc, Vec<Reconvergence>>,
     /// The code of each natural loop; empty unless the launch chooses at random.
     pub loops: Vec<Region>,
     /// Number of its first micro-operation among those of all functions.
@@ -126,7 +126,7 @@ pub struct Origin {
 
 /// Where the lanes of a branch may meet again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Meeting {
+pub(super) struct Reconvergence {
     /// They meet at this micro-operation; [`AT_RETURN`] if nowhere.
     pub at: Pc,
     /// The number of a loop of the function: lanes that leave it are not waited for.
@@ -257,7 +257,7 @@ pub(super) enum Op {
     /// A pure operation, lane by lane.
     Scalar(Box<Scalar>),
     /// A pure operation on the registers of all lanes together.
-    Across(Across),
+    CrossLane(CrossLane),
     /// A load; boxed, as are the other rare or large ones, to keep the list compact.
     Load(Box<Load>),
     /// A store.

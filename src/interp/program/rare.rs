@@ -34,7 +34,7 @@ impl fmt::Debug for Scalar {
 pub(crate) type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
-pub(crate) struct Across {
+pub(crate) struct CrossLane {
     /// Its operation.
     pub run: AcrossFn,
     /// The registers that it reads.
@@ -43,10 +43,10 @@ pub(crate) struct Across {
     pub results: Vec<Cell>,
 }
 
-impl fmt::Debug for Across {
+impl fmt::Debug for CrossLane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Across { sources, results, .. } = self;
-        f.debug_struct("Across").field("s", sources).field("d", results).finish_non_exhaustive()
+        let CrossLane { sources, results, .. } = self;
+        f.debug_struct("CrossLane").field("s", sources).field("d", results).finish_non_exhaustive()
     }
 }
 

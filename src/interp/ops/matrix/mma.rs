@@ -8,7 +8,7 @@ use crate::float::Round;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
-use crate::interp::program::rare::Across;
+use crate::interp::program::rare::CrossLane;
 use crate::interp::registers::Registers;
 use crate::isa::Qualifier;
 
@@ -135,6 +135,6 @@ pub(super) fn emit<'m, 's>(
         [&product.a, &product.b, &product.c].iter().flat_map(|m| m.cells.clone()).collect();
     let results = product.d.cells.clone();
     let run = Box::new(move |registers: &mut Registers| product.run(registers));
-    cx.emit(Op::Across(Across { run, sources, results }));
+    cx.emit(Op::CrossLane(CrossLane { run, sources, results }));
     Ok(())
 }

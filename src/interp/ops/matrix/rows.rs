@@ -7,7 +7,7 @@ use super::fragment;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
-use crate::interp::program::rare::{Across, FragmentBase, FragmentMove};
+use crate::interp::program::rare::{CrossLane, FragmentBase, FragmentMove};
 use crate::interp::registers::{File, LANES, Registers};
 use crate::isa::{Modifier, Opcode, Qualifier, Shape};
 use crate::ptx::ScalarType::{B16, B32};
@@ -88,6 +88,6 @@ pub(crate) fn transpose<'m, 's>(
             element(column, row) | element(column + 1, row) << 16
         });
     });
-    cx.emit(Op::Across(Across { run, sources, results }));
+    cx.emit(Op::CrossLane(CrossLane { run, sources, results }));
     Ok(())
 }
