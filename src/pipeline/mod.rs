@@ -52,7 +52,7 @@ pub struct Rewritten {
 
 /// The report and the edits of a function at the end of its way; the analysis, which may be large, is
 /// gone.
-struct Settled {
+struct FunctionRewrite {
     report: KernelReport,
     edits: Vec<Edit>,
 }
@@ -92,9 +92,9 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         unsupported,
         names: Names::for_text(source.text()),
     };
-    let settled = job.settle(&functions);
+    let rewritten = job.rewrite_all(&functions);
     let (kernels, edits): (Vec<_>, Vec<_>) =
-        settled.into_iter().map(|Settled { report, edits }| (report, edits)).unzip();
+        rewritten.into_iter().map(|FunctionRewrite { report, edits }| (report, edits)).unzip();
     let strategy = options.select.strategies.to_string();
     let warnings = job.advised.warnings;
     let file = source.name().to_owned();
@@ -132,23 +132,23 @@ struct Job<'a, 's> {
 
 impl<'j> Job<'_, 'j> {
     /// Analyses and rewrites all functions, in parallel.
-    fn settle<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
+    fn rewrite_all<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<FunctionRewrite> {
         let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
-            return self.settle_numbered(functions);
+            return self.rewrite_numbered(functions);
         };
-        parallel::map(functions, |function| self.settle_one(function, self.analyse(function)))
+        parallel::map(functions, |function| self.rewrite_one(function, self.analyse(function)))
     }
 
     /// The same if accepted candidates are chosen by their numbers: a function's candidates have
     /// numbers only once all functions before it are analysed, so all analyses are kept until the last
     /// one is done.
-    fn settle_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
+    fn rewrite_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<FunctionRewrite> {
         let mut analyses = parallel::map(functions, |function| self.analyse(function));
         number(analyses.iter_mut().flatten(), self.options);
         functions
             .iter()
             .zip(analyses)
-            .map(|(function, analysis)| self.settle_one(function, analysis))
+            .map(|(function, analysis)| self.rewrite_one(function, analysis))
             .collect()
     }
 
@@ -183,11 +183,11 @@ impl<'j> Job<'_, 'j> {
     }
 
     /// Turns the analysis of one function into its report and edits.
-    fn settle_one(
+    fn rewrite_one(
         &self,
         function: &Function<'_>,
         analysis: Result<Decided<'_, '_>, String>,
-    ) -> Settled {
+    ) -> FunctionRewrite {
         let places = (self.source, &self.origins);
         let (report, edits) = match analysis {
             Ok(decided) => match self.edits(function, &decided) {
@@ -207,7 +207,7 @@ impl<'j> Job<'_, 'j> {
         let advice = self.advised.of(function);
         let strategy = advice.map(|advice| profile::word_for(advice.strategies));
         let reason = advice.map(|advice| advice.reason.clone());
-        Settled { report: KernelReport { strategy, reason, ..report }, edits }
+        FunctionRewrite { report: KernelReport { strategy, reason, ..report }, edits }
     }
 
     /// The lane strides of a function's accesses and what their requests cost, by their instructions; empty where nobody asks.
