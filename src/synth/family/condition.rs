@@ -3,9 +3,10 @@
 
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+use typed_index_collections::TiVec;
 
 use super::formula::{Names, add, mul};
-use super::request::{Recipe, Request, Visit, Wanted};
+use super::request::{MemberId, Recipe, Request, Visit, Wanted};
 use crate::synth::expr::{Cmp, Expr, Op};
 
 /// One condition.
@@ -23,9 +24,9 @@ const MAX_FACTOR: i64 = 32;
 /// All conditions of a hole, each set of points once.
 #[derive(Clone, Debug)]
 pub(super) struct Conditions {
-    members: Vec<Condition>,
+    members: TiVec<MemberId, Condition>,
     /// The points where each holds, as bits.
-    sets: Vec<Vec<u64>>,
+    sets: TiVec<MemberId, Vec<u64>>,
     points: usize,
 }
 
@@ -68,7 +69,7 @@ impl Conditions {
             }
         }
         let points = first * second;
-        let mut found = Conditions { members: Vec::new(), sets: Vec::new(), points };
+        let mut found = Conditions { members: TiVec::new(), sets: TiVec::new(), points };
         let mut known = FxHashSet::default();
         for condition in candidates {
             let mut set = vec![0u64; points.div_ceil(64)];
@@ -103,12 +104,12 @@ impl Conditions {
     /// Calls `visit` for each condition within the masks.
     pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let mut table = vec![0u8; self.points];
-        for (number, set) in self.sets.iter().enumerate() {
+        for (number, set) in self.sets.iter_enumerated() {
             let within = wanted.masks.iter().enumerate().all(|(point, mask)| {
                 table[point] = u8::from(has(set, point));
                 mask >> table[point] & 1 == 1
             });
-            if within && !visit(&table, Recipe::Number(number as u32)) {
+            if within && !visit(&table, Recipe::Member(number)) {
                 return;
             }
         }
@@ -130,7 +131,7 @@ impl Conditions {
         rest: &[u64],
         wanted: &Wanted<'_>,
         table: &mut [u8],
-        path: &mut Vec<u32>,
+        path: &mut Vec<MemberId>,
         visit: &mut Visit<'_>,
     ) -> bool {
         let words = rest.len();
@@ -156,7 +157,7 @@ impl Conditions {
             return visit(table, Recipe::Part(path.clone()));
         }
         let mut known = FxHashSet::default();
-        for (number, set) in self.sets.iter().enumerate() {
+        for (number, set) in self.sets.iter_enumerated() {
             let taken: Vec<u64> = set.iter().zip(rest).map(|(a, b)| a & b).collect();
             let fits =
                 (0..words).all(|w| taken[w] & excluded[w] == 0 && forced[w] & !taken[w] == 0);
@@ -165,7 +166,7 @@ impl Conditions {
             }
             let left: Vec<u64> = rest.iter().zip(&taken).map(|(a, b)| a & !b).collect();
             write(table, &taken);
-            path.push(number as u32);
+            path.push(number);
             let go_on = self.part(value + 1, ways, &left, wanted, table, path, visit);
             path.pop();
             if !go_on {
@@ -176,8 +177,8 @@ impl Conditions {
     }
 
     /// The formula of a condition.
-    pub(super) fn formula(&self, number: u32, names: &Names) -> Expr {
-        match self.members[number as usize] {
+    pub(super) fn formula(&self, number: MemberId, names: &Names) -> Expr {
+        match self.members[number] {
             Condition::Constant(holds) => Expr::Number(i64::from(holds)),
             Condition::Compare { swap, cmp, constant, factor } => {
                 let (v, w) = match swap {
@@ -197,7 +198,7 @@ impl Conditions {
     }
 
     /// The formula of a choice.
-    pub(super) fn part_formula(&self, numbers: &[u32], names: &Names) -> Expr {
+    pub(super) fn part_formula(&self, numbers: &[MemberId], names: &Names) -> Expr {
         let last = Expr::Number(numbers.len() as i64);
         let numbered = |value: usize| match planted!(Bug::PartFormula) {
             true => numbers.len() - value,

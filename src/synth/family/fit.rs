@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
 
 use super::formula::Names;
-use super::request::{Recipe, Request, Visit, Wanted};
+use super::request::{MemberId, Recipe, Request, Visit, Wanted};
 use super::xform;
 use crate::synth::emit::domain::replaced;
 use crate::synth::enumerate::{Limits, Pool};
@@ -25,8 +26,8 @@ const OPERATIONS: [Op; 9] =
 /// Members over the names of coordinates, with their tables.
 #[derive(Clone, Debug)]
 pub(super) struct Fitted {
-    tables: Vec<Vec<u8>>,
-    members: Vec<Expr>,
+    tables: TiVec<MemberId, Vec<u8>>,
+    members: TiVec<MemberId, Expr>,
 }
 
 impl Fitted {
@@ -38,7 +39,7 @@ impl Fitted {
         params: &FxHashMap<String, i64>,
     ) -> Fitted {
         let [first, second] = request.extents;
-        let mut found = Fitted { tables: Vec::new(), members: Vec::new() };
+        let mut found = Fitted { tables: TiVec::new(), members: TiVec::new() };
         let names = Names::new(request.names);
         let mut known = FxHashSet::default();
         for member in members {
@@ -76,7 +77,7 @@ impl Fitted {
         let numbers = numbers.map(|number| part(Expr::Number(number), &|_| number));
         let limits = Limits { operations: &OPERATIONS, operators, most: MOST, left_heavy: false };
         let pool = Pool::new(coordinates.into_iter().chain(numbers), &limits);
-        let mut fitted = Fitted { tables: Vec::new(), members: Vec::new() };
+        let mut fitted = Fitted { tables: TiVec::new(), members: TiVec::new() };
         let mut known: FxHashSet<u128> = FxHashSet::default();
         for member in pool.members() {
             let values = member.values.iter().map(|value| i64::from(*value));
@@ -103,16 +104,16 @@ impl Fitted {
 
     /// Calls `visit` for each member within the masks.
     pub(super) fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
-        for (number, table) in self.tables.iter().enumerate() {
+        for (number, table) in self.tables.iter_enumerated() {
             let within = table.iter().zip(wanted.masks).all(|(value, mask)| mask >> value & 1 == 1);
-            if within && !visit(table, Recipe::Number(number as u32)) {
+            if within && !visit(table, Recipe::Member(number)) {
                 return;
             }
         }
     }
 
     /// The formula of a member.
-    pub(super) fn formula(&self, number: u32) -> Expr {
-        self.members[number as usize].clone()
+    pub(super) fn formula(&self, number: MemberId) -> Expr {
+        self.members[number].clone()
     }
 }

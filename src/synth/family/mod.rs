@@ -20,7 +20,7 @@ use fit::Fitted;
 use linear::Linear;
 use xform::XForm;
 
-pub use request::{Recipe, Request, Visit, Wanted};
+pub use request::{MemberId, Recipe, Request, Visit, Wanted};
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -110,13 +110,13 @@ impl Family {
             (Kind::Linear(linear), Recipe::Formula(kind, parameters)) => {
                 linear.formula(*kind, parameters, &names)
             }
-            (Kind::Condition(conditions), Recipe::Number(number)) => {
+            (Kind::Condition(conditions), Recipe::Member(number)) => {
                 conditions.formula(*number, &names)
             }
             (Kind::Part(conditions), Recipe::Part(numbers)) => {
                 conditions.part_formula(numbers, &names)
             }
-            (Kind::Listed(fitted), Recipe::Number(number)) => fitted.formula(*number),
+            (Kind::Listed(fitted), Recipe::Member(number)) => fitted.formula(*number),
             _ => return fitted(self.extents, self.values, &self.names, table),
         };
         let same = |expr: &Expr| names.gives(expr, self.extents, table);
@@ -134,7 +134,7 @@ pub fn fitted(extents: [usize; 2], values: usize, names: &[String], table: &[u8]
     let own = formula::Names::new(names);
     let mut found = None;
     fitted.each(&wanted, &mut |_, recipe| {
-        if let Recipe::Number(number) = recipe {
+        if let Recipe::Member(number) = recipe {
             found = Some(fitted.formula(number));
         }
         false

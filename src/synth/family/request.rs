@@ -43,6 +43,12 @@ pub struct Parameters {
     pub c: u8,
 }
 
+/// The number of a listed member, of a condition or of a fitted expression in its family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemberId(u32);
+
+table_ids!(MemberId);
+
 /// How a member was made; [`Family::expression`](super::Family::expression) makes a text of it.
 #[derive(Clone, Debug)]
 pub enum Recipe {
@@ -50,10 +56,10 @@ pub enum Recipe {
     XForm(Parameters),
     /// The number of the kind, and its parameters.
     Formula(u8, [i32; 5]),
-    /// The number of a listed member, of a condition or of a fitted expression.
-    Number(u32),
+    /// A listed member, a condition or a fitted expression.
+    Member(MemberId),
     /// The conditions of a `part`, one after the other.
-    Part(Vec<u32>),
+    Part(Vec<MemberId>),
     /// No formula.
     Table,
 }

@@ -3,7 +3,7 @@
 //! The laws of an operator often fail on states that no list reaches, such as a maximum below a later value.
 
 use super::subject::Loop;
-use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term};
+use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, Values};
 use crate::solver::numbers::{Prover, Verdict};
 
 /// The most guesses.
@@ -13,12 +13,8 @@ const MOST: usize = 400;
 pub(super) type Reached = (Vec<i64>, Vec<i64>);
 
 fn holds(term: &Term, state: &[i64], givens: &[i64], element: &[i64]) -> Option<bool> {
-    let of = |variable: u32| match variable {
-        INPUT..GIVEN => element[(variable - INPUT) as usize],
-        GIVEN.. => givens[(variable - GIVEN) as usize],
-        _ => state[variable as usize],
-    };
-    term::value(term, &of).map(|value| value != 0)
+    let values = Values::new(state, givens).with_inputs(element);
+    term::value(term, &|variable| *values.of(variable)).map(|value| value != 0)
 }
 
 /// Predicates about the accumulators: those that may hold always, and those under which others may hold.

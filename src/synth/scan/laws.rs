@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::examples::Example;
 use super::invariants;
 use super::subject::Loop;
-use super::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Term};
+use super::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Term, Values};
 use crate::solver::numbers::{Prover, Verdict};
 
 /// The longest lists whose elements the prover chooses to refute a candidate.
@@ -188,9 +188,9 @@ fn refute(
     let a = run(&start, 0..left);
     let b = run(&start, left..left + right);
     let whole = run(&a, left..left + right);
+    let states = Values::new(&a, &[]).with_right(&b);
     let by = |variable: u32| match variable {
-        0..INPUT => a[variable as usize].clone(),
-        RIGHT.. => b[(variable - RIGHT) as usize].clone(),
+        0..INPUT | RIGHT.. => Arc::clone(states.of(variable)),
         _ => term::variable(variable),
     };
     let combined = combine.iter().map(|component| term::substitute(component, &by));

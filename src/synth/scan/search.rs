@@ -7,7 +7,7 @@ use super::examples::{Example, Source};
 use super::growth::{Growth, growth};
 use super::laws::Proof;
 use super::subject::Loop;
-use super::term::{self, Shared, Sort};
+use super::term::{self, Shared, Sort, Values};
 
 use rustc_hash::FxHashSet;
 
@@ -180,12 +180,8 @@ fn combined(
     right: &[i64],
 ) -> impl Iterator<Item = Option<i64>> {
     combine.iter().map(|component| {
-        let of = |variable: u32| match variable {
-            term::RIGHT.. => right[(variable - term::RIGHT) as usize],
-            term::GIVEN.. => givens[(variable - term::GIVEN) as usize],
-            _ => left[variable as usize],
-        };
-        term::value(component, &of)
+        let values = Values::new(left, givens).with_right(right);
+        term::value(component, &|variable| *values.of(variable))
     })
 }
 

@@ -1,6 +1,6 @@
 //! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
 
-use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary};
+use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, Values, binary};
 use crate::source::Span;
 
 /// The type of something that a loop reads; numbers with their bits.
@@ -191,14 +191,8 @@ impl Loop {
 
     /// The state after one more element; `None` where a number becomes too large.
     pub fn step(&self, givens: &[i64], state: &[i64], element: &[i64]) -> Option<Vec<i64>> {
-        let of = |variable: u32| {
-            let at = (variable & 0xff) as usize;
-            match variable & !0xff {
-                INPUT => element[at],
-                GIVEN => givens[at],
-                _ => state[at],
-            }
-        };
+        let values = Values::new(state, givens).with_inputs(element);
+        let of = |variable: u32| *values.of(variable);
         self.accumulators.iter().map(|accumulator| term::value(&accumulator.step, &of)).collect()
     }
 

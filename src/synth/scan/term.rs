@@ -16,6 +16,43 @@ pub(super) const GIVEN: u32 = 2 << 8;
 /// Number of the first accumulator of the right operand.
 pub(super) const RIGHT: u32 = 3 << 8;
 
+/// What variables stand for: a table for each kind of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Values<'v, T> {
+    state: &'v [T],
+    inputs: &'v [T],
+    givens: &'v [T],
+    right: &'v [T],
+}
+
+impl<'v, T> Values<'v, T> {
+    /// The values of accumulators and of givens.
+    pub(super) fn new(state: &'v [T], givens: &'v [T]) -> Values<'v, T> {
+        Values { state, inputs: &[], givens, right: &[] }
+    }
+
+    /// With those of the inputs, element by element.
+    pub(super) fn with_inputs(self, inputs: &'v [T]) -> Values<'v, T> {
+        Values { inputs, ..self }
+    }
+
+    /// With those of the accumulators of the right operand.
+    pub(super) fn with_right(self, right: &'v [T]) -> Values<'v, T> {
+        Values { right, ..self }
+    }
+
+    /// The value of a variable. The table of its kind must have it.
+    pub(super) fn of(&self, variable: u32) -> &'v T {
+        let (table, first) = match variable {
+            0..INPUT => (self.state, 0),
+            INPUT..GIVEN => (self.inputs, INPUT),
+            GIVEN..RIGHT => (self.givens, GIVEN),
+            RIGHT.. => (self.right, RIGHT),
+        };
+        &table[(variable - first) as usize]
+    }
+}
+
 /// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
 pub(super) const INFINITY: i64 = 1 << 62;
 

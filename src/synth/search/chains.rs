@@ -1,6 +1,6 @@
 //! Places grouped by the term that they hold.
 
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::TiVec;
 
 use crate::synth::term::TermId;
 
@@ -13,13 +13,13 @@ pub(super) struct Chains<K> {
     next: TiVec<K, Option<K>>,
 }
 
-impl<K: Copy + From<usize> + Into<usize>> Chains<K>
+impl<K: Copy + From<usize>> Chains<K>
 where
     usize: From<K>,
 {
     /// Empty lists.
     pub(super) fn new() -> Chains<K> {
-        Chains { heads: TiVec::new(), stamp: 0, next: ti_vec![] }
+        Chains { heads: TiVec::new(), stamp: 0, next: TiVec::new() }
     }
 
     /// Empties the lists, with room for `terms` terms and `places` places.

@@ -9,7 +9,7 @@ use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::scan::examples::{List, Source};
 use crate::synth::scan::subject::{Kind, Loop};
-use crate::synth::scan::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term};
+use crate::synth::scan::term::{self, INFINITY, Op, Shared, Sort, Term, Values};
 
 /// One execution of both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,10 +150,8 @@ fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i
     let subject = code.subject();
     let wraps = code.wraps();
     let results = |state: &[i64]| {
-        let of = |variable: u32| match variable {
-            GIVEN.. => givens[(variable - GIVEN) as usize],
-            _ => state[variable as usize],
-        };
+        let known = Values::new(state, givens);
+        let of = |variable: u32| *known.of(variable);
         let results = subject.result.iter().map(|term| {
             let kind = code.kind(code.sort(term));
             value(term, &of, wraps).filter(|value| is_exact(kind, *value))
@@ -192,11 +190,8 @@ fn stepped(
     element: &[i64],
     wraps: bool,
 ) -> Option<Vec<i64>> {
-    let of = |variable: u32| match variable {
-        GIVEN.. => givens[(variable - GIVEN) as usize],
-        INPUT.. => element[(variable - INPUT) as usize],
-        _ => state[variable as usize],
-    };
+    let known = Values::new(state, givens).with_inputs(element);
+    let of = |variable: u32| *known.of(variable);
     subject.accumulators.iter().map(|own| value(&own.step, &of, wraps)).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::synth::emit::index::{Scope, condition, value};
 use crate::synth::network::emit::{Shuffle, Step, machine, steps};
 use crate::synth::network::{Network, Solution};
 use crate::synth::scan::subject::Kind;
-use crate::synth::scan::term::{GIVEN, INPUT, Shared, Sort};
+use crate::synth::scan::term::{Shared, Sort, Values};
 
 /// What a kernel does with a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -308,10 +308,8 @@ impl Writer<'_> {
     fn results(&mut self, state: &State, outputs: &[Reg], index: &dyn Display) {
         let subject = self.code.subject();
         let givens = self.givens.clone();
-        let of = |variable: u32| match variable {
-            GIVEN.. => givens[(variable - GIVEN) as usize].clone(),
-            _ => state[variable as usize].clone(),
-        };
+        let known = Values::new(state, &givens);
+        let of = |variable: u32| known.of(variable).clone();
         let results = subject.result.iter().map(|term| (term.clone(), self.code.sort(term)));
         let values = self.terms(&results.collect::<Vec<_>>(), &of);
         for (at, (value, output)) in values.iter().zip(outputs).enumerate() {
@@ -400,11 +398,8 @@ impl Writer<'_> {
             elements.push(self.loaded(read.kind, op!(Ld.Global), &place));
         }
         let givens = self.givens.clone();
-        let of = |variable: u32| match variable {
-            GIVEN.. => givens[(variable - GIVEN) as usize].clone(),
-            INPUT.. => elements[(variable - INPUT) as usize].clone(),
-            _ => state[variable as usize].clone(),
-        };
+        let known = Values::new(state, &givens).with_inputs(&elements);
+        let of = |variable: u32| known.of(variable).clone();
         let steps = subject.accumulators.iter().map(|own| (own.step.clone(), own.sort));
         let steps: Vec<(Shared, Sort)> = steps.collect();
         let new = self.terms(&steps, &of);

@@ -8,7 +8,7 @@ use crate::isa::Qualifier;
 use crate::isa::ScalarType::{self, F32, F64, Pred, U8};
 use crate::ptx::write::{Block, Op as Instruction, Reg, Value, op};
 use crate::synth::scan::subject::{Accumulator, Kind};
-use crate::synth::scan::term::{GIVEN, INFINITY, Op, RIGHT, Shared, Sort, Term};
+use crate::synth::scan::term::{INFINITY, Op, Shared, Sort, Term, Values};
 
 /// A register for each accumulator; a predicate for one that is a boolean.
 pub(super) type State = Vec<Reg>;
@@ -251,11 +251,8 @@ impl Writer<'_> {
     /// The state after two lists.
     pub(super) fn combined(&mut self, a: &State, b: &State) -> State {
         let givens = self.givens.clone();
-        let of = |variable: u32| match variable {
-            RIGHT.. => b[(variable - RIGHT) as usize].clone(),
-            GIVEN.. => givens[(variable - GIVEN) as usize].clone(),
-            _ => a[variable as usize].clone(),
-        };
+        let values = Values::new(a, &givens).with_right(b);
+        let of = |variable: u32| values.of(variable).clone();
         let found = self.code.found;
         let combine = found.combine.iter().cloned();
         let sorts = found.subject.accumulators.iter().map(|own| own.sort);
