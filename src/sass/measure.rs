@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::access::Requests;
+use super::access::{Access, Requests};
 use super::code::{self, Function};
 use super::cubin::{self, Usage};
 use super::multiprocessor::{self, Launch};
@@ -50,7 +50,7 @@ impl Measure {
         let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
         let launch = Launch { resident: 1, warps: 1, block: 1 };
         let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
-        let scale = scale(schedule, requests);
+        let scale = scale(&schedule.accesses(), requests);
         let with = |resident: u32| {
             // Registers and shared memory may hold fewer.
             let fit = resident.min(most.unwrap_or(resident)).max(1);
@@ -68,9 +68,8 @@ impl Measure {
 /// The bytes of a lane that are loaded on the path through the text by those on the path through the machine code: ptxas
 /// may have unrolled a loop; equally many of its iterations are followed in both. Where nothing is loaded, the bytes that
 /// are stored. (ptxas leaves out stores that others overwrite, so loads say more.)
-fn scale(schedule: &Schedule, requests: &Requests) -> f64 {
+fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> f64 {
     use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
-    let accesses = schedule.accesses();
     let of = |roles: [Role; 3]| -> f64 {
         let counted = accesses.iter().filter(|(access, _)| roles.contains(&access.role));
         counted.map(|(access, count)| f64::from(access.bytes) * count).sum()
@@ -144,4 +143,27 @@ pub fn executed(bytes: &[u8]) -> Result<BTreeMap<String, Histogram>, String> {
         Some((function.name, schedule.executed))
     };
     Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())
+}
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(loads_say_how_often_a_loop_is_unrolled);
+
+    fn loads_say_how_often_a_loop_is_unrolled() {
+        let access = |role, bytes| Access { role, bytes, guarded: false };
+        let code = BTreeMap::from([
+            (access(Role::LoadGlobal, 16), 4.0),
+            (access(Role::LoadShared, 4), 16.0),
+            (access(Role::StoreGlobal, 4), 1.0),
+        ]);
+        let text = |loaded, stored| Requests { loaded, stored, ..Requests::default() };
+        // Half the iterations; ptxas has left out stores that are overwritten.
+        assert_eq!(scale(&code, &text(64.0, 16.0)), 0.5);
+        // Nothing is loaded: stores tell. Nothing is known: as it stands.
+        assert_eq!(scale(&code, &text(0.0, 16.0)), 4.0);
+        assert_eq!(scale(&code, &text(0.0, 0.0)), 1.0);
+        assert_eq!(scale(&BTreeMap::new(), &text(64.0, 16.0)), 1.0);
+    }
 }

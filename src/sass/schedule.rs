@@ -401,3 +401,32 @@ impl BlockSchedule {
         pending.pass(cycles);
     }
 }
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(a_predicated_side_ends_with_the_exit_of_its_lanes);
+
+    /// Opcodes, and the guards `@P0`, `@!P0` and none, in the encoding of compute capability 9.0.
+    const LDG: u128 = 0x981;
+    const STG: u128 = 0x986;
+    const EXIT: u128 = 0x94d;
+    const P0: u128 = 0;
+    const NOT_P0: u128 = 0x8000;
+    const ALL: u128 = 0x7000;
+
+    fn a_predicated_side_ends_with_the_exit_of_its_lanes() {
+        let table = Opcodes::of(90).expect("the encoding is known");
+        let length = |words: &[u128]| {
+            let code: Vec<_> = words.iter().map(|word| Instruction::new(0, *word)).collect();
+            followed(&code, table).len()
+        };
+        // if (p) { load; store; return } load; store: ptxas has predicated the first side.
+        assert_eq!(length(&[P0 | LDG, P0 | STG, P0 | EXIT, ALL | LDG, ALL | STG, ALL | EXIT]), 3);
+        // Lanes that leave before an access of their own: the rest of the block is followed.
+        assert_eq!(length(&[P0 | EXIT, ALL | LDG, ALL | STG, ALL | EXIT]), 4);
+        assert_eq!(length(&[NOT_P0 | LDG, P0 | EXIT, ALL | STG, ALL | EXIT]), 4);
+        assert_eq!(length(&[ALL | LDG, P0 | EXIT, ALL | STG, ALL | EXIT]), 4);
+    }
+}
