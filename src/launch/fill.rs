@@ -37,5 +37,10 @@ pub(super) fn index(ty: Type, count: usize) -> Vec<u64> {
 
 /// The elements as bytes.
 pub(super) fn bytes(ty: Type, elements: &[u64]) -> Vec<u8> {
-    elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(ty.bytes())).collect()
+    let size = ty.bytes();
+    let mut bytes = vec![0; elements.len() * size];
+    for (to, bits) in bytes.chunks_exact_mut(size).zip(elements) {
+        to.copy_from_slice(&bits.to_le_bytes()[..size]);
+    }
+    bytes
 }

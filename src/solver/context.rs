@@ -19,6 +19,22 @@ pub fn forget() {
     CURRENT.with_borrow_mut(|current| *current = None);
 }
 
+/// Runs `work` in a context of its own, for many claims by [`super::Solver`] about one pair of functions. Earlier work of
+/// z3 shows in its answers, so claims that belong together and always come in one order go into one session. The context
+/// is made for the first claim.
+pub fn session<R>(work: impl FnOnce() -> R) -> R {
+    /// Puts the context back that the thread had, also after a panic.
+    struct Outer(Option<Context>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            let outer = self.0.take();
+            CURRENT.with_borrow_mut(|current| *current = outer);
+        }
+    }
+    let _outer = Outer(CURRENT.with_borrow_mut(Option::take));
+    work()
+}
+
 /// Runs `work` in the context of the current function.
 pub(super) fn within<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
     let known = CURRENT.with_borrow(Clone::clone);
@@ -30,20 +46,7 @@ pub(super) fn within<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> 
     with_z3_context(&context, work)
 }
 
-/// More bytes than z3 takes at a time when it makes a context, which is 8 MB: most of the cost of
-/// making one is that these are new pages.
-const LARGEST_BLOCK: usize = 20 << 20;
-
-/// Lets the pages that one function's context gives back serve the next one: an allocator such as
-/// glibc's keeps blocks up to the size of the largest that was ever given back. The block that is
-/// allocated here is never touched, so it takes no memory.
-fn keep_pages() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST_BLOCK))));
-}
-
 fn fresh() -> Context {
-    keep_pages();
     if IS_UNUSED.replace(false) {
         return Context::thread_local();
     }

@@ -19,11 +19,11 @@ mod translate;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-pub use context::forget;
+pub use context::{forget, session};
 pub use names::Names;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use z3::ast::Bool;
+use z3::ast::{BV, Bool};
 use z3::{Config, Params, SatResult, with_z3_config};
 
 use crate::expr::{Arena, Search, Searcher, TermId, are_contradictory, follows};
@@ -118,7 +118,6 @@ pub fn version() -> String {
 
 /// Whether the z3 that was found at run time tells true claims from false ones.
 pub fn works() -> bool {
-    use z3::ast::BV;
     with_z3_config(&Config::new(), || {
         let x = BV::new_const("x", 32);
         let check = |claim: Bool| {
@@ -143,14 +142,6 @@ pub fn value(
     values: &dyn Fn(crate::expr::SymbolId) -> u64,
 ) -> Option<u64> {
     Translator::value(arena, names, term, values)
-}
-
-/// Runs `work` in a solver context of its own, for many claims by [`Solver::judge`]: a context for
-/// each would cost more than the claims. Earlier work of z3 shows in its answers, so claims that
-/// belong together and always come in one order go into one session.
-pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
-    bound_memory();
-    with_z3_config(&Config::new(), work)
 }
 
 /// z3's units spent in this context so far.
@@ -280,30 +271,14 @@ impl Solver {
         if self.admit(arena, assumptions.iter().copied().chain([a, b]), false).is_err() {
             return Judgement::Unknown;
         }
-        let mut translator = Translator::new(arena, names);
-        let mut premises: Vec<_> =
-            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
-        let differ = translator.differ(a, b);
-        let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
-        premises.extend(translator.bounds());
-        premises.push(differ);
+        bound_memory();
         let mut query = self.query(self.limit);
-        let solver = z3::Solver::new();
-        let result = query.check(&solver, &premises, "equal", self.limit);
-        self.units = query.units;
-        let model = if result == SatResult::Sat { solver.get_model() } else { None };
-        match (result, model) {
-            (SatResult::Sat, Some(model)) => Judgement::Refuted(
-                wanted
-                    .iter()
-                    .map(|bits| {
-                        model.eval(bits, true).and_then(|value| value.as_u64()).unwrap_or(0)
-                    })
-                    .collect(),
-            ),
-            (SatResult::Unsat, _) => Judgement::Proved,
-            _ => Judgement::Unknown,
-        }
+        let (judgement, left) = context::within(|| {
+            let judgement = query.judge(arena, names, (a, b), assumptions, wanted);
+            (judgement, query.units)
+        });
+        self.units = left;
+        judgement
     }
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
@@ -439,6 +414,35 @@ struct Query {
 }
 
 impl Query {
+    /// Puts the claim to z3; if it does not hold, what the terms `wanted` are in the counterexample.
+    fn judge(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+        wanted: &[TermId],
+    ) -> Judgement {
+        let mut translator = Translator::new(arena, names);
+        let mut premises: Vec<_> =
+            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+        let differ = translator.differ(a, b);
+        let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
+        premises.extend(translator.bounds());
+        premises.push(differ);
+        let solver = z3::Solver::new();
+        let result = self.check(&solver, &premises, "equal", self.limit);
+        let model = if result == SatResult::Sat { solver.get_model() } else { None };
+        match (result, model) {
+            (SatResult::Sat, Some(model)) => {
+                let value = |bits: &BV| model.eval(bits, true).and_then(|value| value.as_u64());
+                Judgement::Refuted(wanted.iter().map(|bits| value(bits).unwrap_or(0)).collect())
+            }
+            (SatResult::Unsat, _) => Judgement::Proved,
+            _ => Judgement::Unknown,
+        }
+    }
+
     /// Puts the claim to z3. `satisfied` says that the assumptions are known to hold for some values.
     fn ask(
         &mut self,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use z3::ast::{Bool, Int, Real};
-use z3::{Params, SatResult, Solver};
+use z3::{Config, Params, SatResult, Solver, with_z3_config};
 
 /// What a variable ranges over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -76,6 +76,13 @@ pub enum Verdict {
     Refuted(Vec<Option<i64>>),
     /// The limit was reached.
     Unknown,
+}
+
+/// Runs `work` in a z3 context of its own, for many claims by one [`Prover`]: a context for each would cost more than the
+/// claims, and earlier work of z3 shows in its answers.
+pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
+    super::bound_memory();
+    with_z3_config(&Config::new(), work)
 }
 
 /// Puts claims to z3, within a budget.

@@ -218,6 +218,9 @@ fn is_equal(original: &str, rewritten: &str) -> bool {
     read(rewritten) && validate("a.ptx", original, rewritten).verdict == Verdict::Equal
 }
 
+/// How many mutants ptxas is given in one file: mostly it takes all of them, and starting it is most of its time.
+const TOGETHER: usize = 32;
+
 /// Judges every `stride`th mutant, added to a kernel with a body of its own, and hands those that are equal to
 /// ptxas.
 fn judge(target: &str, body: &str, stride: usize) {
@@ -225,26 +228,25 @@ fn judge(target: &str, body: &str, stride: usize) {
     let original = kernel(target, body);
     let all: Vec<String> = SEEDS.lines().flat_map(mutants).step_by(stride).collect();
     assert!(all.len() > 1000);
-    let equal: Vec<&String> = all
-        .par_iter()
-        .filter(|mutant| is_equal(&original, &kernel(target, &format!("{body}\n{mutant}"))))
-        .collect();
+    let with = |added: &str| kernel(target, &format!("{body}\n{added}"));
+    let equal: Vec<String> =
+        all.par_iter().filter(|mutant| is_equal(&original, &with(mutant))).cloned().collect();
     assert!(equal.len() > all.len() / 100, "only {} of {} are equal", equal.len(), all.len());
-    let folder = tempfile::tempdir().expect("a folder");
+    let refusal = |added: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cubin = folder.path().join("a.cubin");
+        // With a cubin it had a warning to say.
+        assembler.assemble(&with(added), &cubin).err().filter(|_| !cubin.exists())
+    };
+    let alone = |mutant: &String| {
+        let error = refusal(mutant)?;
+        let reason = error.lines().find(|line| line.contains("error")).unwrap_or(&error);
+        Some(format!("{mutant}   {reason}"))
+    };
     let refused: Vec<String> = equal
-        .par_iter()
-        .enumerate()
-        .filter_map(|(number, mutant)| {
-            let text = kernel(target, &format!("{body}\n{mutant}"));
-            let cubin = folder.path().join(format!("{number}.cubin"));
-            let error = assembler.assemble(&text, &cubin).err()?;
-            if cubin.exists() {
-                // It had a warning to say.
-                return None;
-            }
-            let reason = error.lines().find(|line| line.contains("error")).unwrap_or(&error);
-            Some(format!("{mutant}   {reason}"))
-        })
+        .par_chunks(TOGETHER)
+        .filter(|mutants| refusal(&mutants.join("\n")).is_some())
+        .flat_map_iter(|mutants| mutants.iter().filter_map(alone))
         .collect();
     println!("{} mutants, {} equal, {} refused", all.len(), equal.len(), refused.len());
     common::report(&refused, "the validator must not call equal what ptxas refuses");

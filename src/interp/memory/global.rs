@@ -24,11 +24,13 @@ pub(crate) struct Region {
 
 impl Region {
     fn new(name: &str, space: StateSpace, bytes: &[u8]) -> Region {
-        let words = new_words(bytes.len() as u64);
-        for (word, chunk) in words.iter().zip(bytes.chunks(4)) {
-            let mut raw = [0; 4];
-            raw[..chunk.len()].copy_from_slice(chunk);
-            word.store(u32::from_le_bytes(raw), Relaxed);
+        let (whole, rest) = bytes.as_chunks();
+        let mut words: Vec<AtomicU32> =
+            whole.iter().map(|word| AtomicU32::new(u32::from_le_bytes(*word))).collect();
+        if !rest.is_empty() {
+            let mut word = [0; 4];
+            word[..rest.len()].copy_from_slice(rest);
+            words.push(AtomicU32::new(u32::from_le_bytes(word)));
         }
         let (name, len) = (name.to_owned(), bytes.len() as u64);
         Region { name, space, len, words, poison: OnceLock::new() }
@@ -61,8 +63,10 @@ impl Region {
 
     /// Its present contents.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> =
-            self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        let mut bytes = vec![0; 4 * self.words.len()];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(&self.words) {
+            to.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
         bytes.truncate(self.len as usize);
         bytes
     }

@@ -57,7 +57,7 @@ pub(super) fn solve() -> Result<Vec<Operator>, String> {
         let source = SourceFile::new(name.as_str(), sketch.as_str());
         let tree = parse(&source).map_err(|error| error.to_string())?;
         let subject = scan::read(&source, &tree, &[]).map_err(|error| error.to_string())?;
-        let outcome = solver::session(|| scan::solve(&subject));
+        let outcome = solver::numbers::session(|| scan::solve(&subject));
         match &outcome.found {
             Some(found) if found.unproved.is_empty() => Ok(Operator { name, sketch, outcome }),
             Some(_) => Err(format!("{name}: a law of its operator is not proved")),

@@ -154,7 +154,7 @@ impl Problem for Serial<'_> {
     }
 
     fn solve(&mut self) -> bool {
-        let outcome = solver::session(|| scan::solve(&self.subject));
+        let outcome = solver::numbers::session(|| scan::solve(&self.subject));
         log::info!(
             "{}: {} sets of auxiliary accumulators, {} candidates refuted, {} claims",
             self.request.source.name(),
