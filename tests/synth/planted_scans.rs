@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ptxasw::planted::{self, Bug};
-use ptxasw::solver;
 use ptxasw::source::SourceFile;
 use ptxasw::synth::network::Network;
 use ptxasw::synth::place::Placement;
@@ -107,7 +106,7 @@ fn solved(text: &str) -> Solved {
     let mut subject = scan::read(&source, &tree, &[]).unwrap_or_else(|error| panic!("{error}"));
     // Mistakes lead to searches for what is not there.
     subject.most = subject.most.min(1);
-    let outcome = solver::session(|| scan::solve(&subject));
+    let outcome = scan::solve(&subject);
     match &outcome.found {
         None => Solved::None(report::none(&source, &subject, &outcome).to_string()),
         Some(_) => Solved::Loop(outcome),

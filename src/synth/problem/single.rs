@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 
 use super::kind::{Language, Problem, Request, Verdict, json, unsolved, wrong};
-use crate::solver;
 use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx, sweep};
 use crate::synth::scan::{self, Found, Loop, report};
 use crate::synth::{network, place};
@@ -154,7 +153,7 @@ impl Problem for Serial<'_> {
     }
 
     fn solve(&mut self) -> bool {
-        let outcome = solver::numbers::session(|| scan::solve(&self.subject));
+        let outcome = scan::solve(&self.subject);
         log::info!(
             "{}: {} sets of auxiliary accumulators, {} candidates refuted, {} claims",
             self.request.source.name(),

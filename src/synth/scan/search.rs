@@ -11,7 +11,7 @@ use super::term::{self, Shared, Sort, Values};
 
 use rustc_hash::FxHashSet;
 
-use crate::solver::numbers::Prover;
+use crate::solver::numbers::{self, Prover};
 
 /// How many pairs of random lists a search begins with.
 const FIRST_EXAMPLES: usize = 56;
@@ -71,6 +71,10 @@ struct Search {
 
 /// Looks for an operator with few auxiliary accumulators.
 pub fn solve(subject: &Loop) -> Outcome {
+    numbers::session(|| find(subject))
+}
+
+fn find(subject: &Loop) -> Outcome {
     let mut source = Source::new(subject, 0);
     let examples = (0..FIRST_EXAMPLES).map(|_| source.example(5, 12)).collect();
     let outcome = Outcome {
