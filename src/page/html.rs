@@ -256,7 +256,7 @@ fn collectives(report: &KernelReport) -> Markup {
                             td { code { (one.of) } }
                             td.number { (one.lanes) }
                             td.number { (one.shuffles) }
-                            td { (with_code(&one.outcome())) }
+                            td.why { (with_code(&one.outcome())) }
                         }
                     }
                 }
@@ -336,7 +336,7 @@ fn accesses(all: &[LoadReport], operand: &str) -> Markup {
                             td.number { (access.line) }
                             td { code { (access.register) } }
                             td { span.badge.(mark) { (mark) } }
-                            td { (listing::reason(access, all)) (listing::rule(access)) }
+                            td.why { (listing::reason(access, all)) (listing::rule(access)) }
                         }
                     }
                 }

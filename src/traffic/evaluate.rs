@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::alignment::{Aligned, Alignments};
-use super::lane_sum::{Coefficients, LaneSum};
+use super::lane_sum::LaneSum;
 use super::shape::{BlockShape, LANES, Warp};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolKind, Uniformity};
@@ -357,7 +357,7 @@ impl<'a> Evaluator<'a> {
             let extended = bits.map(|one| if signed { sign_extend(one, from) } else { one } as i64);
             return Value::Known(LaneSum::numbers(extended));
         }
-        if sum.is_uniform() || !spans_too_far(&sum, from) {
+        if sum.is_uniform() || !sum.spans_too_far(from) {
             return Value::Known(sum);
         }
         self.unfollowed(term)
@@ -370,7 +370,7 @@ impl<'a> Evaluator<'a> {
                 let cut = lanes.map(|one| to_signed(one as u64 & mask(width), width));
                 Value::Known(LaneSum::numbers(cut))
             }
-            None if sum.is_uniform() || !spans_too_far(&sum, width) => Value::Known(sum),
+            None if sum.is_uniform() || !sum.spans_too_far(width) => Value::Known(sum),
             None => self.unfollowed(term),
         }
     }
@@ -383,11 +383,14 @@ impl<'a> Evaluator<'a> {
             return self.pointwise(term, &[inner], |v| v[0] >> low);
         }
         let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
-        if sum.is_uniform() {
+        // Where a row of lanes lies below bit `low`, the bits are the same in all of them.
+        let is_below = |row: (u32, [i64; LANES])| row.0 <= u32::from(low);
+        if sum.is_uniform() || self.in_row(&sum).is_some_and(is_below) {
             return Value::Known(LaneSum::uniform(term));
         }
         match low {
             0 => self.remainder(term, &sum, 1 << width.min(62)),
+            1..62 if low + width == arena.width(inner) => self.quotient(term, &sum, 1 << low),
             _ => self.unfollowed(term),
         }
     }
@@ -584,15 +587,4 @@ fn lane_numbers(first: i64) -> LaneSum {
 
 fn power(number: i64) -> Option<u32> {
     (number > 0 && number & (number - 1) == 0).then(|| number.trailing_zeros())
-}
-
-/// Whether numbers of a sum lie so far apart that the sum wraps around in some lane whatever the rest of it is.
-fn spans_too_far(sum: &LaneSum, width: u8) -> bool {
-    let far = |coefficients: &Coefficients| {
-        let lanes = coefficients.lanes();
-        let (low, high) = (lanes.iter().min(), lanes.iter().max());
-        let span = high.zip(low).map_or(0, |(high, low)| i128::from(*high) - i128::from(*low));
-        span >= 1 << (u32::from(width) - 1)
-    };
-    sum.parts().iter().any(|(_, coefficients)| far(coefficients))
 }

@@ -120,6 +120,17 @@ impl LaneSum {
         found.map_or([0; LANES], |(_, coefficients)| coefficients.lanes())
     }
 
+    /// Whether numbers lie so far apart that the sum wraps around in some lane whatever the rest of it is.
+    pub(super) fn spans_too_far(&self, width: u8) -> bool {
+        let is_far = |coefficients: &Coefficients| {
+            let lanes = coefficients.lanes();
+            let (low, high) = (lanes.iter().min(), lanes.iter().max());
+            let span = high.zip(low).map_or(0, |(high, low)| i128::from(*high) - i128::from(*low));
+            span >= 1 << (u32::from(width) - 1)
+        };
+        self.parts.iter().any(|(_, coefficients)| is_far(coefficients))
+    }
+
     fn add_part(&mut self, factor: Factor, coefficients: Coefficients) {
         match self.parts.iter_mut().find(|(known, _)| *known == factor) {
             Some((_, known)) => *known = known.combine(&coefficients, i64::wrapping_add),
