@@ -67,7 +67,7 @@ fn steps(source: &SourceFile, function: &Function<'_>, limits: &Limits) -> (u64,
     let around = Surroundings::new(source, &module);
     let decided = within(|| {
         select::decide((source, &around), function, &flow, &mut trace, &legal, &options)
-            .findings
+            .decisions
             .len()
     })
     .is_ok();

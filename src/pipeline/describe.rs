@@ -8,7 +8,7 @@ use crate::isa::Opcode;
 use crate::patterns::{Places, Price, operand_text};
 use crate::ptx::{Body, Function, StateSpace, Statement};
 use crate::report::{self, Decision, KernelReport, LoadReport, Origins};
-use crate::select::{Choice, Finding, Verdict};
+use crate::select::{Choice, LoadDecision, Verdict};
 use crate::source::SourceFile;
 use crate::traffic::Request;
 
@@ -25,11 +25,11 @@ pub(super) fn decided(
     let places = Places { source, origins, flow: &decided.flow };
     let loads: Vec<LoadReport> = decided
         .choice
-        .findings
+        .decisions
         .iter()
-        .map(|finding| {
-            let report = load_report(&places, &decided.choice, finding);
-            match requests.get(&finding.inst).cloned() {
+        .map(|decision| {
+            let report = load_report(&places, &decided.choice, decision);
+            match requests.get(&decision.inst).cloned() {
                 None => report,
                 Some((lane_stride, request)) => {
                     LoadReport { lane_stride, request: Some(request), ..report }
@@ -62,16 +62,16 @@ pub(super) fn decided(
 pub(super) fn load_report(
     places: &Places<'_, '_>,
     choice: &Choice,
-    finding: &Finding,
+    decision: &LoadDecision,
 ) -> LoadReport {
-    let mut report = places.report_of(finding.inst);
-    report.bytes = finding.bytes;
-    match &finding.verdict {
+    let mut report = places.report_of(decision.inst);
+    report.bytes = decision.bytes;
+    match &decision.verdict {
         Verdict::Kept(refusal) => places.keep(&mut report, refusal),
         Verdict::Replaced(group) => {
             let group = &choice.groups[*group];
             report.decision = Decision::By(group.strategy);
-            group.shape.account(finding.inst, places, &mut report);
+            group.shape.account(decision.inst, places, &mut report);
             report.cost = group.price.map(Price::cost);
         }
     }

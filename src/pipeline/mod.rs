@@ -345,8 +345,9 @@ pub(crate) fn reusable(
         within(|| select::decide((source, around), function, flow, trace, &legal, &select));
     let Ok(choice) = choice else { return Vec::new() };
     let places = Places { source, origins, flow };
-    let each = choice.findings.iter();
-    each.map(|finding| (finding.inst, describe::load_report(&places, &choice, finding))).collect()
+    let each = choice.decisions.iter();
+    each.map(|decision| (decision.inst, describe::load_report(&places, &choice, decision)))
+        .collect()
 }
 
 /// What the visitor of [`for_each_trace`] receives of a function: its control flow and trace, or why

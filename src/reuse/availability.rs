@@ -38,12 +38,12 @@ pub(super) struct RuntimeChecks {
     /// How many may be.
     most: usize,
     /// Those that were met.
-    pub stores: Vec<StoreApart>,
+    pub stores: Vec<NoAliasCheck>,
 }
 
 /// A store that is compared with a source at run time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct StoreApart {
+pub struct NoAliasCheck {
     /// The store's instruction.
     pub inst: InstId,
     /// Bytes around the source's that it must not have met either: those of the other lanes of a warp. What
@@ -278,7 +278,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         killer: usize,
         from: &Load,
         to: &Load,
-    ) -> Option<StoreApart> {
+    ) -> Option<NoAliasCheck> {
         let access = &trace.accesses[killer];
         let home = |index: usize| self.flow.loops.innermost(trace.accesses[index].block);
         let place = home(killer);
@@ -300,7 +300,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let stride = prover.lane_stride(trace, from.address, place)?;
         let same = prover.lane_stride(trace, address, place) == Some(stride);
         let margin = stride.checked_abs()?.checked_mul(31)?;
-        (same && margin < 1 << 30).then_some(StoreApart { inst, margin })
+        (same && margin < 1 << 30).then_some(NoAliasCheck { inst, margin })
     }
 
     /// How an access between the two kills the source load, in words; `None` if it does not.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::alignment::MAX_VECTOR;
 use super::alike::LaneClaim;
-use super::availability::StoreApart;
+use super::availability::NoAliasCheck;
 use super::pieces::Piece;
 use super::prove::NoWrap;
 use crate::cfg::{BlockId, InstId, RegisterId};
@@ -58,7 +58,7 @@ pub struct Guards {
     /// end of this block.
     pub source_executed: Option<BlockId>,
     /// These stores must not have been to the source's bytes in this lane.
-    pub stores_apart: Vec<StoreApart>,
+    pub no_alias_checks: Vec<NoAliasCheck>,
     /// The load's generic address must be global.
     pub global_address: bool,
     /// In the lane itself, the load's address must be so many bytes above the source's: what is not

@@ -319,8 +319,8 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         if in_branch && delta != 0 && self.never_whole(trace, &source) {
             return Err(Refusal::NeverRuns);
         }
-        let stores_apart = runtime_checked.stores;
-        let is_remembered = in_branch || !stores_apart.is_empty();
+        let no_alias_checks = runtime_checked.stores;
+        let is_remembered = in_branch || !no_alias_checks.is_empty();
         let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
         // (What is remembered of a source says whether its guard predicate held, too.)
@@ -343,12 +343,12 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         let moves = delta != 0;
         let guards = Guards {
             // (What other lanes of the warp may have stored lies by the lane's place.)
-            linear_lanes: (moves || !stores_apart.is_empty()) && self.linear.is_none(),
+            linear_lanes: (moves || !no_alias_checks.is_empty()) && self.linear.is_none(),
             whole_warp: moves,
             no_wrap,
             source_active,
             source_executed,
-            stores_apart,
+            no_alias_checks,
             // If only one of the two is generic, the other one's address shows that it is global.
             global_address: source.generic && load.generic && !planted!(Bug::GenericAddress),
             address_delta,

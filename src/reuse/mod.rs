@@ -48,7 +48,7 @@ mod whole;
 pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
 pub use alignment::{MAX_VECTOR_SM_100, Multiple};
 pub use alike::LaneClaim;
-pub use availability::StoreApart;
+pub use availability::NoAliasCheck;
 pub use batched::{Addend, Batched, Distance, MovedLoad};
 pub use carried::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 pub use eligible::{Element, Load, OWN_REGISTERS};

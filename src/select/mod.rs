@@ -1,7 +1,7 @@
 //! Chooses among legal replacements.
 //!
 //! In: the control flow and trace of one function, and through [`crate::reuse`] every legal
-//! replacement. Out: a [`Finding`] for every global load: a member of a group that replaces it, or kept and why; and
+//! replacement. Out: a [`LoadDecision`] for every global load: a member of a group that replaces it, or kept and why; and
 //! the groups, as the [`patterns`] have claimed them.
 
 mod packing;
@@ -38,7 +38,7 @@ pub enum Verdict {
 
 /// The decision about one global load.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct LoadDecision {
     /// The instruction.
     pub inst: InstId,
     /// Bytes loaded by each lane.
@@ -51,7 +51,7 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Choice {
     /// Every global load in program order.
-    pub findings: Vec<Finding>,
+    pub decisions: Vec<LoadDecision>,
     /// What replaces accesses, and what was refused but is listed.
     pub groups: Vec<Group>,
 }
@@ -69,8 +69,8 @@ impl Choice {
     /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
     /// order. A group is only kept if all of its loads are. Stores come behind the loads, each group as one.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
-        for finding in &self.findings {
-            if let Verdict::Replaced(group) = finding.verdict
+        for decision in &self.decisions {
+            if let Verdict::Replaced(group) = decision.verdict
                 && !keep()
             {
                 self.groups[group].refusal = Some(Refusal::NotSelected);
@@ -83,11 +83,11 @@ impl Choice {
                 group.price = None;
             }
         }
-        for finding in &mut self.findings {
-            if let Verdict::Replaced(group) = finding.verdict
+        for decision in &mut self.decisions {
+            if let Verdict::Replaced(group) = decision.verdict
                 && !self.groups[group].is_chosen()
             {
-                finding.verdict = Verdict::Kept(Refusal::NotSelected);
+                decision.verdict = Verdict::Kept(Refusal::NotSelected);
             }
         }
     }
@@ -118,14 +118,14 @@ pub fn decide(
         }
         finder.found()
     });
-    let mut findings: Vec<Finding> = loads
+    let mut decisions: Vec<LoadDecision> = loads
         .iter()
         .map(|&index| {
             let access = &trace.accesses[index];
             let kept = || found.refusals.get(&access.inst).cloned().unwrap_or(Refusal::NoPartner);
             let claimed = found.claimed.get(&access.inst).copied();
             let verdict = claimed.map_or_else(|| Verdict::Kept(kept()), Verdict::Replaced);
-            Finding { inst: access.inst, bytes: access.bytes(), verdict }
+            LoadDecision { inst: access.inst, bytes: access.bytes(), verdict }
         })
         .collect();
     let named: BTreeSet<usize> = found.claimed.into_values().collect();
@@ -135,21 +135,21 @@ pub fn decide(
             group.refusal = Some(Refusal::NotSelected);
         }
     }
-    add_unreachable(flow, &mut findings);
-    Choice { findings, groups: found.groups }
+    add_unreachable(flow, &mut decisions);
+    Choice { decisions, groups: found.groups }
 }
 
-/// Adds a finding for each load in code that no way leads to, which has no trace.
-fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
-    let seen: BTreeSet<InstId> = findings.iter().map(|finding| finding.inst).collect();
+/// Adds a decision for each load in code that no way leads to, which has no trace.
+fn add_unreachable(flow: &Flow<'_, '_>, decisions: &mut Vec<LoadDecision>) {
+    let seen: BTreeSet<InstId> = decisions.iter().map(|decision| decision.inst).collect();
     for (at, inst) in flow.insts.iter_enumerated() {
         let space = inst.ast.form.space();
         let global = matches!(space, StateSpace::Global | StateSpace::Generic);
         if effect(inst) == Effect::Load && global && !seen.contains(&at) {
             let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8);
             let verdict = Verdict::Kept(Refusal::Unreachable);
-            findings.push(Finding { inst: at, bytes, verdict });
+            decisions.push(LoadDecision { inst: at, bytes, verdict });
         }
     }
-    findings.sort_by_key(|finding| finding.inst);
+    decisions.sort_by_key(|decision| decision.inst);
 }

@@ -37,7 +37,7 @@ fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
     if guards.source_executed.is_some() {
         names.push("source-executed".to_owned());
     }
-    if !guards.stores_apart.is_empty() {
+    if !guards.no_alias_checks.is_empty() {
         names.push("stores-apart".to_owned());
     }
     if guards.global_address {

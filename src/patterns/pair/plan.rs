@@ -8,7 +8,7 @@ use super::emit;
 use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, op, statement};
-use crate::reuse::{self, LaneClaim, LegalReuse, NoWrap, StoreApart};
+use crate::reuse::{self, LaneClaim, LegalReuse, NoAliasCheck, NoWrap};
 use crate::rewrite::{
     Assembly, CheckedRegister, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement,
     Transfer, line_end,
@@ -16,7 +16,7 @@ use crate::rewrite::{
 
 /// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
 /// it, and the stores that have not been to its bytes.
-type Remembered = (InstId, Option<BlockId>, Vec<StoreApart>);
+type Remembered = (InstId, Option<BlockId>, Vec<NoAliasCheck>);
 
 /// Loads that take their values from other loads' registers, in program order.
 #[derive(Debug)]
@@ -169,10 +169,10 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
     /// has to be executed, set behind it, and cleared by a store to one of its bytes.
     fn remembered(&mut self, covered: &LegalReuse) -> Option<String> {
         let (source, guards) = (covered.source, &covered.guards);
-        if guards.source_executed.is_none() && guards.stores_apart.is_empty() {
+        if guards.source_executed.is_none() && guards.no_alias_checks.is_empty() {
             return None;
         }
-        let key = (source, guards.source_executed, guards.stores_apart.clone());
+        let key = (source, guards.source_executed, guards.no_alias_checks.clone());
         if let Some(known) = self.executed.get(&key) {
             return Some(known.clone());
         }
@@ -202,7 +202,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
                 }
             });
         }
-        if guards.stores_apart.is_empty() || planted!(Bug::StoreNotAsked) {
+        if guards.no_alias_checks.is_empty() || planted!(Bug::StoreNotAsked) {
             return Some(made);
         }
         let (base, offset) = self.planner.address(source);
@@ -214,7 +214,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
             let access = accesses.iter().find(|access| access.inst == at);
             access.map_or(0, |access| i64::from(access.bytes()))
         };
-        for &StoreApart { inst: store, margin } in &guards.stores_apart {
+        for &NoAliasCheck { inst: store, margin } in &guards.no_alias_checks {
             // From the first place at which the store could meet those bytes, it is as far to the store as all
             // such places are, or further.
             let (own, its) = self.planner.address(store);

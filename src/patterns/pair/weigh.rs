@@ -67,7 +67,7 @@ pub(super) fn weigh(
     // Where lanes have to be asked, the load is performed for some: half of the time, as nobody knows how
     // often that is.
     let runtime_checked = u32::from(legal_reuse.guards.source_executed.is_some())
-        + legal_reuse.guards.stores_apart.len() as u32;
+        + legal_reuse.guards.no_alias_checks.len() as u32;
     let cost_after = match runtime_checked {
         0 => cost_after,
         _ => {

@@ -24,7 +24,7 @@ use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
 
 /// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]
-pub(super) struct Carried {
+pub(super) struct LoopCarriedRegisters {
     /// By loop and register of the rewritten program.
     pub values: FxHashMap<HeaderRegister, Assumed>,
     withdrawn: FxHashSet<HeaderRegister>,
@@ -39,7 +39,7 @@ const MAX_LATER: usize = 4;
 /// The most flags that are tried for one register.
 const MAX_FLAGS: usize = 16;
 
-impl Carried {
+impl LoopCarriedRegisters {
     /// Guesses for the registers that have none yet. True if there is a new guess.
     pub(super) fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();

@@ -8,7 +8,7 @@
 //! rewritten program under the same condition with the same operands, and the rewritten program must
 //! have no others.
 
-use super::carried::Carried;
+use super::carried::LoopCarriedRegisters;
 use super::comparison::Comparison;
 use crate::cfg::LoopId;
 use crate::expr::within;
@@ -128,7 +128,7 @@ fn attempt<'s>(
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
     let mut split: Vec<HeaderRegister> = Vec::new();
-    let mut carried = Carried::default();
+    let mut carried = LoopCarriedRegisters::default();
     let mut laid_out: Option<Option<Layouts>> = None;
     let mut doubtful = false;
     for _ in 0..MAX_REFINEMENTS {
@@ -239,7 +239,7 @@ fn shape_differs<'s>(
 impl Comparison<'_, '_> {
     /// Proves the loop-carried values equal; returns the registers for which that fails. From here on claims decide
     /// the verdict.
-    fn loop_carried(&mut self, carried: &Carried) -> Vec<HeaderRegister> {
+    fn loop_carried(&mut self, carried: &LoopCarriedRegisters) -> Vec<HeaderRegister> {
         let (forest, loops) = (&self.rewritten.flow.loops, &self.after.loops);
         let prover = &mut self.warp.prover;
         prover.deciding = true;

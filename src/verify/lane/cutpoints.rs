@@ -36,7 +36,7 @@ impl Evaluation<'_, '_> {
             }
         }
         for register in changes.registers {
-            let Slot::Carried(index) = self.program.slots[register] else { continue };
+            let Slot::LoopCarried(index) = self.program.slots[register] else { continue };
             let kind = self.phi(id, register);
             let width = self.width(register);
             let symbol = self.terms.symbol(kind, width, None);
@@ -68,7 +68,7 @@ impl Evaluation<'_, '_> {
                 let mut changed = windows.iter();
                 for (register, symbol) in &self.out.cutpoints[index].symbols {
                     values.push(match register.map(|r| self.program.slots[r]) {
-                        Some(Slot::Carried(slot)) => exit.state[slot as usize],
+                        Some(Slot::LoopCarried(slot)) => exit.state[slot as usize],
                         Some(Slot::Single) => *symbol,
                         None => {
                             changed.next().map_or(*symbol, |&window| exit.memory[window as usize])

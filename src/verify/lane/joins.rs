@@ -55,7 +55,7 @@ impl<'s> Evaluation<'_, 's> {
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         // The index is read at the end of the block, where the state is that of the exit.
         let read = |register: RegisterId| match self.program.slots[register] {
-            Slot::Carried(index) => {
+            Slot::LoopCarried(index) => {
                 self.exits[edge.from].as_ref().map(|exit| exit.state[index as usize])
             }
             Slot::Single => self.single[register],
@@ -78,7 +78,7 @@ impl<'s> Evaluation<'_, 's> {
         if let Some((register, negated)) = last.guard {
             // Read as the index is.
             let guard = match self.program.slots[register] {
-                Slot::Carried(index) => {
+                Slot::LoopCarried(index) => {
                     self.exits[edge.from].as_ref().map(|exit| exit.state[index as usize])
                 }
                 Slot::Single => self.single[register],
@@ -141,7 +141,7 @@ impl<'s> Evaluation<'_, 's> {
         let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
         let mut values = Vec::new();
         for &register in &self.program.loops[id].registers {
-            let Slot::Carried(index) = self.program.slots[register] else { continue };
+            let Slot::LoopCarried(index) = self.program.slots[register] else { continue };
             let carried =
                 self.reference.and_then(|r| r.carried.get(&HeaderRegister { id, register }));
             let symbol = match carried {
@@ -198,7 +198,7 @@ impl<'s> Evaluation<'_, 's> {
                 };
                 let value = |exit: &Exit| match (loop_value.register, window) {
                     (Some(register), _) => match self.program.slots[register] {
-                        Slot::Carried(index) => exit.state[index as usize],
+                        Slot::LoopCarried(index) => exit.state[index as usize],
                         Slot::Single => loop_value.symbol,
                     },
                     (None, Some(window)) => exit.memory[window as usize],

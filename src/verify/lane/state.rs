@@ -128,7 +128,7 @@ impl<'s> Evaluation<'_, 's> {
     /// A register's value at the current instruction.
     pub(crate) fn read(&mut self, register: RegisterId) -> TermId {
         match self.program.slots[register] {
-            Slot::Carried(index) => self.state[index as usize],
+            Slot::LoopCarried(index) => self.state[index as usize],
             Slot::Single => match self.single[register] {
                 Some(term) => term,
                 None => self.unwritten(register),
@@ -165,7 +165,7 @@ impl<'s> Evaluation<'_, 's> {
             self.ask_oracle(|oracle, here| oracle.unify(here, register, term)).unwrap_or(term);
         match self.program.slots[register] {
             Slot::Single => self.single[register] = Some(term),
-            Slot::Carried(index) => self.state[index as usize] = term,
+            Slot::LoopCarried(index) => self.state[index as usize] = term,
         }
         self.out.definitions.insert((self.at, register), term);
     }

@@ -21,7 +21,7 @@ pub(in crate::verify) enum Slot {
     /// Written once, unguarded, before all its uses: one value for the function.
     Single,
     /// Carried from block to block: index into the state.
-    Carried(u32),
+    LoopCarried(u32),
 }
 
 /// A function, prepared.
@@ -366,7 +366,7 @@ fn slots(flow: &Flow<'_, '_>) -> TiVec<RegisterId, Slot> {
                 return Slot::Single;
             }
             next += 1;
-            Slot::Carried(next - 1)
+            Slot::LoopCarried(next - 1)
         })
         .collect()
 }
