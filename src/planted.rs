@@ -196,6 +196,8 @@ pub enum Bug {
     ArrayFolded,
     /// A layout may split the bytes of a vector access.
     ArrayVectors,
+    /// Dynamic shared memory is laid out although its last block is not whole.
+    ArrayRest,
     /// In a stencil, one lane too many takes its value from the second load, 32 elements further on.
     RowBound,
     /// In a stencil, the source lane of a shuffle is one too high.
@@ -631,7 +633,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 59] = [
+    pub const STRATEGIES: [Bug; 60] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -691,6 +693,7 @@ impl Bug {
         Bug::ArrayEscapes,
         Bug::ArrayFolded,
         Bug::ArrayVectors,
+        Bug::ArrayRest,
     ];
 
     /// Mistakes in the families, the search and the code of sketches.

@@ -66,7 +66,8 @@ struct Found {
 /// A launch of a kernel with buffers for its 64-bit parameters, each pointing well into its buffer,
 /// and a number for the others. Elements within a few thousand bytes of each other differ, so a
 /// wrong address shows, and none is so large that it is no index. Where
-/// the kernel's own comment says `launch: a + 1024`, the parameter `a` points that much further.
+/// the kernel's own comment says `launch: a + 1024`, the parameter `a` points that much further; `shared: 4096` is the
+/// dynamic shared memory in bytes.
 fn launch(
     source: &SourceFile,
     function: &Function<'_>,
@@ -86,9 +87,10 @@ fn launch(
         }
     }
     let text = format!(
-        r#"{{"kernel": "{}", "grid": [2, 1, 1], "block": {block:?}, "dynamic_shared": 0,
+        r#"{{"kernel": "{}", "grid": [2, 1, 1], "block": {block:?}, "dynamic_shared": {},
             "buffers": {{{}}}, "args": [{}]}}"#,
         function.name.text,
+        dynamic_shared(source, function),
         buffers.join(", "),
         arguments.join(", ")
     );
@@ -99,11 +101,22 @@ fn launch(
     Some(launch)
 }
 
+/// The lines of the comment above a function.
+fn comment<'a>(source: &'a SourceFile, function: &Function<'_>) -> impl Iterator<Item = &'a str> {
+    let first = source.line(function.span.start);
+    (1..first).rev().map_while(|line| source.line_text(line).strip_prefix("// "))
+}
+
+/// The bytes of shared memory that the comment above a function names.
+fn dynamic_shared(source: &SourceFile, function: &Function<'_>) -> u64 {
+    let told = comment(source, function).find_map(|line| line.strip_prefix("shared: "));
+    told.map_or(0, |bytes| bytes.parse().expect("bytes"))
+}
+
 /// What the comment above a function adds to a parameter, in bytes.
 fn further(source: &SourceFile, function: &Function<'_>, parameter: &str) -> i64 {
-    let first = source.line(function.span.start);
-    let comment = (1..first).rev().map_while(|line| source.line_text(line).strip_prefix("// "));
-    let told = comment.filter_map(|line| line.strip_prefix("launch: ")?.split_once(" + "));
+    let told = comment(source, function);
+    let told = told.filter_map(|line| line.strip_prefix("launch: ")?.split_once(" + "));
     let told = told.filter(|(name, _)| *name == parameter);
     told.map(|(_, bytes)| bytes.parse::<i64>().expect("bytes")).sum()
 }

@@ -37,6 +37,9 @@ const BLOCK: [u64; 3] = [5, 3, 2];
 /// Blocks of the grid along each axis.
 const GRID: u64 = 16;
 
+/// Bytes of shared memory that launches give: whole rows of banks.
+const DYNAMIC_SHARED: u64 = 32 << 10;
+
 /// The lanes of a warp that execute an access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
@@ -280,6 +283,7 @@ impl Sampler<'_> {
             SymbolKind::WarpUniform(Special::Ntid(axis)) => self.shape[axis.index()],
             SymbolKind::WarpUniform(Special::Ctaid(axis)) => self.block[axis.index()],
             SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
+            SymbolKind::WarpUniform(Special::DynamicSmemSize) => DYNAMIC_SHARED,
             SymbolKind::Iteration(id) => {
                 turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at)
             }

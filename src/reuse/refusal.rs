@@ -82,7 +82,7 @@ pub enum Refusal {
     NoConflict,
     /// A layout with fewer bank conflicts, in words, needs more bytes than the array may take.
     ArrayMayNotGrow(Restriction, String),
-    /// The array is external: its size comes from the launch or from another file.
+    /// The array is external, and not certainly all of the kernel's shared memory.
     ArrayDynamic,
     /// The array is declared at module level, where other functions may access it.
     ArrayOfModule,
@@ -350,7 +350,7 @@ impl fmt::Display for Refusal {
             Refusal::ArrayDynamic => {
                 write!(
                     f,
-                    "an `.extern` array gets its size elsewhere, from the launch or another file"
+                    "an `.extern` array is not all of the kernel's shared memory, or functions elsewhere may use it"
                 )
             }
             Refusal::ArrayOfModule => {

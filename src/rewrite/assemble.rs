@@ -32,6 +32,7 @@ fn all(plan: &KernelPlan<'_>, mode: Mode) -> Vec<Draft> {
     for part in plan.parts.iter().filter(|part| !part.leads()) {
         part.edits(plan, &mut checks, mode, &mut edits);
     }
-    edits.push(Draft::insert(plan.body, checks.prologue() + &tests));
+    let start: String = plan.parts.iter().map(|part| part.at_start()).collect();
+    edits.push(Draft::insert(plan.body, checks.prologue() + &start + &tests));
     edits
 }

@@ -386,9 +386,9 @@
 //! # Arrays in shared memory
 //!
 //! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the
-//! function's own, its address goes nowhere but into addresses of plain loads and stores, and of each of these it is
-//! known which array it is made from: not stored, not given to a call, no generic address, no atomic, no copy into
-//! it, no matrix instruction, no condition. What else may be in the block uses the same code.
+//! function's own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and
+//! atomics, and of each of these it is known which array it is made from: not stored, not given to a call, no generic
+//! address, no copy into it, no matrix instruction, no condition. What else may be in the block uses the same code.
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
@@ -404,13 +404,16 @@
 //! rest: not where the function, or one that it calls, uses an `.extern .shared` array or reads how much shared memory
 //! there is, and not beyond 48 KiB.
 //!
+//! Where each launch gives the size, addresses are swizzled within blocks of 128 bytes, and only if the array begins with a
+//! row and its size is a multiple of 128 and not 0 (as it is for an array of another file), which the kernel asks. A part of a block at the end would be swizzled beyond it.
+//!
 //! ```text
 //! ld.shared.v4 {...}, [f(o)];      // f moves words: the other three are elsewhere
 //! ```
 //!
 //! Rules `array-may-not-grow`, `array-dynamic`, `array-of-module`. `tests/cases/refuse/bank.ptx`,
-//! `tests/cases/refuse/bank_dynamic.ptx`, `tests/cases/refuse/bank_calls.ptx`; mistakes `ArrayVectors`, `ArraySize`,
-//! `ArrayBits`.
+//! `tests/cases/refuse/bank_dynamic.ptx`, `tests/cases/refuse/bank_extern.ptx`, `tests/cases/refuse/bank_calls.ptx`;
+//! mistakes `ArrayVectors`, `ArraySize`, `ArrayBits`, `ArrayRest`.
 //!
 //! **34. An address is made from another's new address only where the function says so**: the bytes between the two do
 //! not lead into another row, for any value that the register may have.

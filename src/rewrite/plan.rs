@@ -43,6 +43,11 @@ pub trait Part: Debug {
         false
     }
 
+    /// Code that the function executes once, where it starts.
+    fn at_start(&self) -> &str {
+        ""
+    }
+
     /// The statements that [`Mode::NoLoad`] leaves out.
     fn left_out(&self) -> Vec<Range<usize>> {
         Vec::new()
@@ -63,6 +68,8 @@ pub trait Part: Debug {
 pub struct Prepared {
     /// The code at its places.
     pub drafts: Vec<Draft>,
+    /// Code that the function executes once, where it starts.
+    pub at_start: String,
     /// The statements that [`Mode::NoLoad`] leaves out.
     pub left_out: Vec<Range<usize>>,
 }
@@ -75,6 +82,10 @@ impl Prepared {
 }
 
 impl Part for Prepared {
+    fn at_start(&self) -> &str {
+        &self.at_start
+    }
+
     fn left_out(&self) -> Vec<Range<usize>> {
         self.left_out.clone()
     }

@@ -23,6 +23,9 @@ const DEEPEST: usize = 4;
 /// Sums of the same numbers in another order differ by less.
 const ROUNDING: f64 = 1e-6;
 
+/// Means of wavefronts of drawn addresses differ by less than this factor.
+const NOISE: f64 = 1.25;
+
 /// The decision about an array in shared memory.
 #[derive(Clone, Debug)]
 pub(super) struct ArrayFinding {
@@ -203,6 +206,9 @@ impl Search<'_, '_, '_> {
             if !each.all(|(shape, same)| in_shape(shape, placement) <= same + ROUNDING) {
                 continue;
             }
+            if !array.accesses.iter().all(|access| is_no_worse_spread(access, placement)) {
+                continue;
+            }
             let made = shared::made(flow, array, placement);
             let cycles = waves + instruction * shared::added(array, placement, &made, often);
             let key =
@@ -214,6 +220,14 @@ impl Search<'_, '_, '_> {
         }
         chosen
     }
+}
+
+/// Whether an access takes about as many wavefronts as before, or fewer, if each lane reads another value from memory for
+/// its address.
+fn is_no_worse_spread(access: &ArrayAccess, placement: Placement) -> bool {
+    let [before, after] =
+        [Placement::Same, placement].map(|placement| mean_of(access, &access.spread, placement));
+    after <= NOISE * before + ROUNDING
 }
 
 /// How often an access is executed, by the loops around it.

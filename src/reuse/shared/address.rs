@@ -21,6 +21,16 @@ pub enum Made {
         /// Bytes added.
         added: i64,
     },
+    /// Where each launch gives the array's size: the bits that are turned in what the register points to, made in front of
+    /// the instruction `from`, are turned in the access's own address.
+    Turned {
+        /// The first access with that register.
+        from: InstId,
+        /// Bytes added in front of the turn.
+        before: i64,
+        /// Bytes added behind it.
+        behind: i64,
+    },
     /// Made of the access's whole address, for this access alone.
     Own,
 }
@@ -31,10 +41,28 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
     let mut firsts: BTreeMap<(RegisterId, BlockId, usize), InstId> = BTreeMap::new();
     let blocks: BTreeMap<InstId, BlockId> =
         array.accesses.iter().map(|access| (access.inst, block_of(flow, access.inst))).collect();
+    let mut first = |register: RegisterId, inst: InstId| {
+        let block = blocks[&inst];
+        let start = flow.block(block).instructions().start;
+        let writes = flow.insts[start..inst]
+            .iter()
+            .filter(|inst| definitions(inst).contains(&register))
+            .count();
+        *firsts.entry((register, block, writes)).or_insert(inst)
+    };
     array
         .accesses
         .iter()
         .map(|access| {
+            if array.is_dynamic && placement != Placement::Same {
+                let split = split(access, placement);
+                return match (access.base.0, split) {
+                    (Some(register), Some((before, behind))) => {
+                        Made::Turned { from: first(register, access.inst), before, behind }
+                    }
+                    _ => Made::Own,
+                };
+            }
             let folded = folded(access, placement);
             match (placement, access.base.0, folded) {
                 (Placement::Same, ..) => Made::Kept,
@@ -43,14 +71,7 @@ pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> V
                     Made::Shared { from: access.inst, turned, added }
                 }
                 (_, Some(register), Some((turned, added))) => {
-                    let block = blocks[&access.inst];
-                    let first = flow.block(block).instructions().start;
-                    let writes = flow.insts[first..access.inst]
-                        .iter()
-                        .filter(|inst| definitions(inst).contains(&register))
-                        .count();
-                    let from = *firsts.entry((register, block, writes)).or_insert(access.inst);
-                    Made::Shared { from, turned, added }
+                    Made::Shared { from: first(register, access.inst), turned, added }
                 }
                 _ => Made::Own,
             }
@@ -96,6 +117,31 @@ fn folded(access: &ArrayAccess, placement: Placement) -> Option<(u64, i64)> {
     }
 }
 
+/// The bytes that are added to a register in front of a turn by bits of the register, and those behind it; `None` if the
+/// bytes added lead into another row. No start of the array is known, but where bits are turned it begins with a row.
+fn split(access: &ArrayAccess, placement: Placement) -> Option<(i64, i64)> {
+    let displacement = access.base.1;
+    let Placement::Swizzle { row, bits, unit } = placement else { return None };
+    // Rows that lie so far apart are turned alike, wherever the array begins.
+    let far = row + bits;
+    if displacement & ((1 << far) - 1) == 0 {
+        return Some((0, displacement));
+    }
+    let (row_mask, low) = ((1i64 << row) - 1, displacement & ((1 << far) - 1));
+    let in_row = access.bits? & row_mask as u64;
+    let stays = in_row + (low as u64) < 1 << row || planted!(Bug::ArrayFolded);
+    if !stays {
+        return None;
+    }
+    // Bits that nobody turns and the register has not set are added as well behind the turn.
+    let changed = ((1i64 << bits) - 1) << unit;
+    let is_apart = in_row & low as u64 == 0 && low & changed == 0;
+    Some(if is_apart { (0, displacement) } else { (low, displacement - low) })
+}
+
+/// Instructions that make the mask for dynamic shared memory.
+const MASK: f64 = 5.0;
+
 /// How many instructions the new addresses take, each times the guessed iterations of its loops: `often` for one
 /// of some depth.
 pub fn added(
@@ -114,6 +160,11 @@ pub fn added(
     let each = |(access, made): (&ArrayAccess, &Made)| {
         let instructions = match *made {
             Made::Kept => 0.0,
+            // A shift and a choice of bits; the turn goes with the latter, if nothing is added in front of it.
+            Made::Turned { from, before, .. } if before == 0 => {
+                whole * f64::from(u8::from(from == access.inst))
+            }
+            Made::Turned { from, .. } => 2.0 + whole * f64::from(u8::from(from == access.inst)),
             Made::Own => whole + f64::from(u8::from(access.base.1 != 0)),
             Made::Shared { from, turned, .. } => {
                 let first =
@@ -123,5 +174,6 @@ pub fn added(
         };
         instructions * often(access.depth)
     };
-    array.accesses.iter().zip(made).map(each).sum()
+    let mask = if array.is_dynamic && placement != Placement::Same { MASK } else { 0.0 };
+    mask + array.accesses.iter().zip(made).map(each).sum::<f64>()
 }

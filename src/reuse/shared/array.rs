@@ -21,8 +21,11 @@ pub struct ArrayAccess {
     /// The bits that may be set in the bytes from the array's start to where the register points, if those are
     /// known to be less than the array's size.
     pub bits: Option<u64>,
-    /// Bytes from the array's start in each lane, for each warp that is looked at.
+    /// Bytes from the array's start in each lane, for each warp that is looked at. A value from memory counts as one for
+    /// all lanes of a warp.
     pub offsets: Vec<Vec<u64>>,
+    /// The same, where each lane has another value from memory; empty if the address depends on none.
+    pub spread: Vec<Vec<u64>>,
     /// Bytes from the array's start, where the text does not name the block's shape.
     pub of_any_shape: Option<TermId>,
     /// The lanes that there are.
@@ -40,8 +43,10 @@ pub struct SharedArray {
     pub line: u32,
     /// The element's type as written, and its bytes.
     pub element: (&'static str, u64),
-    /// Its bytes.
+    /// Its bytes; 0 if each launch gives their number.
     pub bytes: u64,
+    /// Whether each launch gives its bytes (`.extern .shared`).
+    pub is_dynamic: bool,
     /// What its address is a multiple of.
     pub align: u64,
     /// The bytes by which it may grow.

@@ -11,7 +11,7 @@ use crate::reuse::restriction::{MOST_STATIC, Restriction};
 use crate::source::SourceFile;
 
 /// The most accesses to one array.
-const MOST_ACCESSES: usize = 256;
+const MOST_ACCESSES: usize = 1024;
 
 /// The arrays that a function declares, in order, and those at module level that it names.
 pub fn arrays(
@@ -24,12 +24,20 @@ pub fn arrays(
     let declared = statements.iter().filter_map(growth::own_array);
     let mut arrays: Vec<SharedArray> =
         declared.filter_map(|variable| declaration(source, variable)).collect();
+    let mut of_module: Vec<SharedArray> = around
+        .named(function.name.text)
+        .into_iter()
+        .flat_map(|one| of_module(source, one))
+        .collect();
+    if arrays.is_empty() && around.is_all_dynamic(function.name.text) {
+        // No other name is one of shared memory, so this is the only array.
+        of_module.iter_mut().for_each(|array| array.refusal = None);
+        arrays = std::mem::take(&mut of_module);
+    }
     // The new code names the array where it is accessed.
     arrays.retain(|array| !is_hidden(statements, &array.name));
-    let of_module =
-        around.named(function.name.text).into_iter().flat_map(|one| of_module(source, one));
     if arrays.is_empty() {
-        return of_module.collect();
+        return of_module;
     }
     let uses = uses::uses(source, flow, &arrays);
     let whole = |array: &SharedArray| array.bytes + array.align.max(1) - 1;
@@ -77,6 +85,7 @@ fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
         line: source.line(variable.span.start),
         element: (name, element),
         bytes: declared.dimensions.iter().fold(element, of),
+        is_dynamic: external,
         align: variable.align.unwrap_or(element),
         room: 0,
         unrestricted_room: 0,
@@ -130,6 +139,7 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
         line: source.line(variable.span.start),
         element: (ty.name(), element),
         bytes,
+        is_dynamic: false,
         align: variable.align.unwrap_or(element),
         room: 0,
         unrestricted_room: 0,

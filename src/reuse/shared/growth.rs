@@ -29,6 +29,8 @@ pub struct Surroundings<'a, 's> {
     source: &'a SourceFile,
     functions: FxHashMap<&'s str, &'a Function<'s>>,
     variables: FxHashMap<&'s str, &'a Variable<'s>>,
+    /// Whether `%dynamic_smem_size` is there (PTX ISA 4.1).
+    has_dynamic_size: bool,
     /// The threads of a block along x, y and z, where a function does not name them.
     pub(super) block: Option<[u64; 3]>,
 }
@@ -54,7 +56,8 @@ impl<'a, 's> Surroundings<'a, 's> {
         });
         let named = |one: &'a Variable<'s>| one.names.iter().map(move |name| (name.name.text, one));
         let variables = shared.flat_map(named).collect();
-        Surroundings { source, functions, variables, block: None }
+        let has_dynamic_size = module.version.is_some_and(|version| version >= (4, 1));
+        Surroundings { source, functions, variables, has_dynamic_size, block: None }
     }
 
     /// The same module, launched in blocks of this shape where `.reqntid` names none. It decides which layout of an array is
@@ -63,11 +66,13 @@ impl<'a, 's> Surroundings<'a, 's> {
         Surroundings { block, ..self }
     }
 
-    /// Whether a function that declares arrays in shared memory calls one whose body was not parsed.
+    /// Whether a function that declares or names arrays in shared memory calls one whose body was not parsed.
     pub fn need_bodies(&self) -> bool {
         let declaring = self.functions.values().filter(|function| {
             let statements = function.statements().unwrap_or_default();
-            statements.iter().any(|one| own_array(one).is_some())
+            let mut reach = Reach::default();
+            self.visit(function, &mut reach);
+            statements.iter().any(|one| own_array(one).is_some()) || !reach.variables.is_empty()
         });
         let callees = declaring.flat_map(|function| self.reach(function).functions);
         let bodies = callees.filter_map(|name| self.functions.get(name));
@@ -87,6 +92,30 @@ impl<'a, 's> Surroundings<'a, 's> {
         named.sort_by_key(|variable| variable.span.start);
         named.dedup_by_key(|variable| variable.span.start);
         named
+    }
+
+    /// Whether the shared memory of a kernel is one `.extern .shared` array, so far as its text and that of the functions
+    /// that it calls show, and the kernel alone names it.
+    pub(super) fn is_all_dynamic(&self, kernel: &str) -> bool {
+        let Some(function) = self.functions.get(kernel) else { return false };
+        let reach = self.reach(function);
+        let Some(&(name, _)) = reach.variables.first() else { return false };
+        let is_only = reach.variables.iter().all(|&used| used == (name, kernel));
+        let is_dynamic = self.variables.get(name).is_some_and(|variable| {
+            variable.linkage.contains(&".extern")
+                && variable.names.len() == 1
+                && size(variable).is_none()
+        });
+        let own_arrays = |name: &&str| {
+            let body = self.functions.get(name).and_then(|one| one.statements());
+            arrays_inside(body.unwrap_or_default()) != Some(0)
+        };
+        self.has_dynamic_size
+            && function.kind == FunctionKind::Entry
+            && is_only
+            && is_dynamic
+            && reach.unknown.is_empty()
+            && !reach.functions.iter().any(own_arrays)
     }
 
     /// By how much the arrays of a function may grow, which take `own` bytes.

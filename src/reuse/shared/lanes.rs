@@ -6,8 +6,8 @@
 
 use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
-use crate::expr::{Node, SymbolId, TermId, Valuation};
+use crate::emulate::{KernelTrace, SymbolKind};
+use crate::expr::{Arena, Node, Range, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
 use crate::ptx::Function;
 use crate::reuse::eligible::OWN_REGISTERS;
@@ -38,31 +38,37 @@ pub(super) fn access(
     let found = trace.accesses.iter().find(|access| access.inst == inst).cloned();
     // No way leads there: the access is moved with the others, and counts for nothing.
     let Some(found) = found else { return Err(unknown) };
-    if found.strong.is_some() {
-        return Err(Refusal::ArrayEscapes(ast.opcode.text.to_owned(), line));
-    }
     let bytes = found.bytes();
-    let whole = bytes.is_power_of_two() && u64::from(bytes) <= array.align;
-    let (Some(offset), true) = (offset(trace, array, &found), whole) else { return Err(unknown) };
-    let place = usize::from(found.effect == Effect::Load);
-    let Some(Arg::Memory { base, offset: displacement, .. }) = flow.insts[inst].args.get(place)
-    else {
-        return Err(unknown);
-    };
+    // Where the launch gives the array's size, whole blocks of addresses are laid out, wherever the array begins.
+    let whole = bytes.is_power_of_two() && (u64::from(bytes) <= array.align || array.is_dynamic);
+    let (Some(address), true) = (found.address, whole) else { return Err(unknown) };
+    let memory = flow.insts[inst].args.iter().find_map(|arg| match arg {
+        Arg::Memory { base, offset, .. } => Some((base, offset)),
+        _ => None,
+    });
+    let Some((base, displacement)) = memory else { return Err(unknown) };
     let register = match base {
         Base::Register(register) => Some(*register),
         _ => None,
     };
+    // By its name, dynamic memory is addressed in 32 bits, which reach all of it.
+    let width = match register {
+        None if array.is_dynamic => 32,
+        _ => trace.arena.width(address),
+    };
+    // An address that comes from several places is one in the array all the same: it counts for nothing.
+    let offset = offset(trace, array, address);
     let name = |register: RegisterId| flow.registers[register].name;
     if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
         return Err(Refusal::ArrayLaidOut);
     }
     let exact = shape(function).or(block);
-    let of_any_shape = exact.is_none().then_some(offset);
-    let offsets = offsets(exact, trace, offset).ok_or(unknown)?;
-    let width = trace.arena.width(offset);
-    let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
-    let range = trace.arena.range(start);
+    let Lanes { offsets, spread } =
+        offset.map(|offset| offsets(exact, trace, offset)).unwrap_or_default();
+    let bits = offset.and_then(|offset| {
+        let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
+        possible_bits(&mut trace.arena, start)
+    });
     let depth = flow.loops.depth(flow.loops.innermost(found.block));
     let threads = exact.map_or(LANES, |[x, y, z]| x * y * z);
     Ok(ArrayAccess {
@@ -71,20 +77,36 @@ pub(super) fn access(
         depth,
         base: (register, *displacement),
         width,
-        // Within 1 << 20 nothing wraps around.
-        bits: (range.umax < 1 << 20).then_some(!range.zeros & ((1 << 20) - 1)),
+        bits,
         offsets,
-        of_any_shape,
+        spread,
+        of_any_shape: offset.filter(|_| exact.is_none()),
         lanes: if threads >= LANES { u32::MAX } else { (1 << threads) - 1 },
     })
 }
 
+/// The bits that may be set in a number of bytes, if it is certainly less than 1 << 20, so that nothing wraps around.
+fn possible_bits(arena: &mut Arena, bytes: TermId) -> Option<u64> {
+    const MOST: u64 = 1 << 20;
+    let bits = |range: Range| (range.umax < MOST).then_some(!range.zeros & (MOST - 1));
+    let whole = bits(arena.range(bytes))?;
+    let (constant, addends) = arena.linear_parts(bytes);
+    // Addends without a common bit are added without carries.
+    let apart = addends.iter().try_fold(constant, |known, &(term, factor)| {
+        let addend = arena.scale(term, factor);
+        bits(arena.range(addend))
+            .filter(|own| known < MOST && known & own == 0)
+            .map(|own| known | own)
+    });
+    Some(apart.map_or(whole, |apart| apart & whole))
+}
+
 /// The bytes from the array's start to an address, as a term.
-fn offset(trace: &mut KernelTrace, array: &SharedArray, access: &Access) -> Option<TermId> {
-    let address = access.address?;
+fn offset(trace: &mut KernelTrace, array: &SharedArray, address: TermId) -> Option<TermId> {
     let width = trace.arena.width(address);
-    // As `emulate` names the address of a variable in the body's outermost braces.
-    let start = SymbolKind::Address(format!("1.{}:{width}", array.name));
+    // As `emulate` names the address of a variable of the module, or in the body's outermost braces.
+    let scope = if array.is_dynamic { "" } else { "1." };
+    let start = SymbolKind::Address(format!("{scope}{}:{width}", array.name));
     let is_address =
         |symbol: SymbolId| matches!(trace.symbols.info(symbol).kind, SymbolKind::Address(_));
     let named = |term: TermId| match *trace.arena.node(term) {
@@ -109,64 +131,102 @@ fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
 /// neither the text nor the user names one; by shape, access, warp and lane.
 pub fn in_usual_shapes(trace: &KernelTrace, accesses: &[ArrayAccess]) -> Vec<Vec<Vec<Vec<u64>>>> {
     let of = |&shape| {
-        accesses.iter().map(|one| offsets(Some(shape), trace, one.of_any_shape?)).collect()
+        let in_lanes = |one: &ArrayAccess| {
+            one.of_any_shape.map(|offset| offsets(Some(shape), trace, offset).offsets)
+        };
+        accesses.iter().map(|one| in_lanes(one).unwrap_or_default()).collect()
     };
-    USUAL_SHAPES.iter().filter_map(of).collect()
+    USUAL_SHAPES.iter().map(of).collect()
 }
 
-/// The values of a term in the lanes of some warps; `None` if they depend on unknown values. Where the block's
-/// shape is not known, the lanes of a warp lie one after the other in `tid.x`.
-fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
-    let mut valuation = Valuation::new(&trace.arena, [term].into_iter());
+/// Bytes from an array's start, by warp and lane: none if they are not known.
+#[derive(Default)]
+struct Lanes {
+    /// Where a value from memory is the same for all lanes of a warp.
+    offsets: Vec<Vec<u64>>,
+    /// Where each lane has another one; empty if the address depends on none.
+    spread: Vec<Vec<u64>>,
+}
+
+/// The values of a term in the lanes of some warps. Where the block's shape is not known, the lanes of a warp lie one after
+/// the other in `tid.x`.
+fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Lanes {
+    let valuation = Valuation::new(&trace.arena, [term].into_iter());
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
     let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
     let uniform = |symbol: SymbolId| trace.uniform.get(symbol).copied().unwrap_or(false);
-    let known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
+    let is_known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
         SymbolKind::Tid(_) | SymbolKind::LaneId | SymbolKind::Iteration(_) => true,
-        SymbolKind::Unknown(_) | SymbolKind::Memory(_) => false,
         _ => uniform(symbol),
     };
-    if has_functions || !symbols.iter().all(known) {
-        return None;
-    }
-    let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
-    let of_lane = |symbol: SymbolId| match &trace.symbols.info(symbol).kind {
-        SymbolKind::LaneId | SymbolKind::WarpUniform(Special::Ntid(_)) => true,
-        SymbolKind::Tid(axis) => shape.is_some() || *axis == Axis::X,
-        _ => false,
+    let mut all = Warps { shape, trace, term, valuation, symbols: &symbols };
+    let spread = match symbols.iter().all(is_known) && !has_functions {
+        true => Vec::new(),
+        false => all.sampled(|one| !is_known(&one)),
     };
-    // All warps access the same where nothing depends on the warp.
-    let is_one = warps == 1 && symbols.iter().all(|&(_, symbol)| of_lane(symbol));
-    let samples = (0..if is_one { 1 } else { SAMPLES }).map(|sample| {
-        let first = (sample % warps) * LANES;
-        let lanes = (0..LANES).map(|lane| {
-            for (number, &(term, symbol)) in symbols.iter().enumerate() {
-                let info = trace.symbols.info(symbol);
-                let same = (sample * (2 * number as u64 + 1)) % 8;
-                let thread = first + lane;
-                let [x, y, _] = shape.unwrap_or([LANES, 1, 1]);
-                let value = match &info.kind {
-                    SymbolKind::LaneId => lane,
-                    SymbolKind::Tid(axis) if shape.is_some() => match axis {
-                        Axis::X => thread % x,
-                        Axis::Y => thread / x % y.max(1),
-                        Axis::Z => thread / (x * y.max(1)),
-                    },
-                    SymbolKind::Tid(Axis::X) => lane,
-                    SymbolKind::WarpUniform(Special::Ntid(axis)) => match shape {
-                        Some(shape) => shape[axis.index()],
-                        None => LANES,
-                    },
-                    _ => same,
-                };
-                valuation.set(term, value & crate::expr::mask(info.width));
-            }
-            valuation.evaluate();
-            valuation.value(term)
+    // The values of an unknown function look drawn: a wavefront more or less means nothing.
+    Lanes { offsets: if has_functions { Vec::new() } else { all.sampled(|_| false) }, spread }
+}
+
+/// Warps in which a term is evaluated.
+struct Warps<'a> {
+    shape: Option<[u64; 3]>,
+    trace: &'a KernelTrace,
+    term: TermId,
+    valuation: Valuation<'a>,
+    symbols: &'a [(TermId, SymbolId)],
+}
+
+impl Warps<'_> {
+    /// The term by warp and lane. `differs` says which symbols differ from lane to lane in no known way.
+    fn sampled(&mut self, differs: impl Fn((TermId, SymbolId)) -> bool) -> Vec<Vec<u64>> {
+        let Warps { shape, trace, term, symbols, .. } = *self;
+        let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
+        let of_lane = |symbol: SymbolId| match &trace.symbols.info(symbol).kind {
+            SymbolKind::LaneId | SymbolKind::WarpUniform(Special::Ntid(_)) => true,
+            SymbolKind::Tid(axis) => shape.is_some() || *axis == Axis::X,
+            _ => false,
+        };
+        // All warps access the same where nothing depends on the warp.
+        let is_one = warps == 1 && symbols.iter().all(|&(_, symbol)| of_lane(symbol));
+        let samples = (0..if is_one { 1 } else { SAMPLES }).map(|sample| {
+            let first = (sample % warps) * LANES;
+            let lanes = (0..LANES).map(|lane| {
+                for (number, &(term, symbol)) in symbols.iter().enumerate() {
+                    let info = trace.symbols.info(symbol);
+                    let same = (sample * (2 * number as u64 + 1)) % 8;
+                    let thread = first + lane;
+                    let [x, y, _] = shape.unwrap_or([LANES, 1, 1]);
+                    let value = match &info.kind {
+                        SymbolKind::LaneId => lane,
+                        SymbolKind::Tid(axis) if shape.is_some() => match axis {
+                            Axis::X => thread % x,
+                            Axis::Y => thread / x % y.max(1),
+                            Axis::Z => thread / (x * y.max(1)),
+                        },
+                        SymbolKind::Tid(Axis::X) => lane,
+                        SymbolKind::WarpUniform(Special::Ntid(axis)) => match shape {
+                            Some(shape) => shape[axis.index()],
+                            None => LANES,
+                        },
+                        _ if differs((term, symbol)) => mixed(LANES * sample + lane, number as u64),
+                        _ => same,
+                    };
+                    self.valuation.set(term, value & crate::expr::mask(info.width));
+                }
+                self.valuation.evaluate();
+                self.valuation.value(term)
+            });
+            lanes.collect::<Vec<u64>>()
         });
-        lanes.collect::<Vec<u64>>()
-    });
-    let samples: Vec<Vec<u64>> = samples.collect();
-    Some(samples)
+        samples.collect()
+    }
+}
+
+/// A small number that looks drawn (the finaliser of MurmurHash3).
+fn mixed(lane: u64, number: u64) -> u64 {
+    let mixed = (lane << 8 | number).wrapping_add(1).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    mixed >> 33 & 0xff
 }

@@ -20,4 +20,4 @@ pub use array::{ArrayAccess, SharedArray};
 pub use find::arrays;
 pub use growth::Surroundings;
 pub use lanes::in_usual_shapes;
-pub use placement::{Placement, placements};
+pub use placement::{BLOCK, Placement, placements};

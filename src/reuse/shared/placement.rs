@@ -10,6 +10,14 @@ const LARGEST_ROW: u8 = 12;
 /// Bits of the number of a byte within a 16-byte vector, the widest access that is moved as a whole.
 const VECTOR: u8 = 4;
 
+/// Bytes of the blocks that a swizzle maps to themselves where each launch gives the array's size, as a power of two: a row
+/// of all banks. The size has to be a multiple of them, which is asked when the kernel starts.
+pub const BLOCK: u8 = 7;
+
+/// What such an array begins at a multiple of, as a power of two: 0, or behind the 1024 bytes that are the system's since
+/// sm_90 (CUDA C++ Programming Guide, "Compute Capability 9.x").
+const LARGEST_START: u8 = 10;
+
 /// Where an array's bytes go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Placement {
@@ -54,7 +62,7 @@ impl Placement {
     /// What the array's address has to be a multiple of.
     pub fn align(self, array: &SharedArray) -> u64 {
         match self {
-            Placement::Swizzle { row, .. } => array.align.max(1 << row),
+            Placement::Swizzle { row, .. } if !array.is_dynamic => array.align.max(1 << row),
             _ => array.align,
         }
     }
@@ -69,6 +77,14 @@ impl Placement {
         }
     }
 
+    /// What the array's start has to be a multiple of, as a power of two, where each launch gives its size.
+    pub fn start(self) -> u8 {
+        match self {
+            Placement::Swizzle { row, .. } => row.max(BLOCK),
+            _ => 0,
+        }
+    }
+
     /// Whether the array's bytes may be placed so. Then different bytes have different places within the array,
     /// and those of an access stay together and aligned:
     ///
@@ -76,11 +92,23 @@ impl Placement {
     /// is undone by itself, and maps each row to itself. The bytes of an access differ in the bits below `unit`
     /// only. Gaps keep bytes in their order; those of an access are in one row, and each row begins at a multiple
     /// of the access's bytes, like the gap.
+    ///
+    /// Where each launch gives the size, the swizzle is one of whole [blocks](BLOCK) only: it changes no bit from
+    /// `BLOCK` on, and those that decide lie there.
     pub fn fits(self, array: &SharedArray) -> bool {
         let widest = array.accesses.iter().map(|access| u64::from(access.bytes)).max().unwrap_or(1);
         let widest = if planted!(Bug::ArrayVectors) { 1 } else { widest };
         match self {
             Placement::Same => true,
+            Placement::Swizzle { row, bits, unit } if array.is_dynamic => {
+                let widths = array.accesses.windows(2).all(|pair| pair[0].width == pair[1].width);
+                1 << unit >= widest
+                    && (BLOCK..=LARGEST_START).contains(&row)
+                    && unit + bits <= BLOCK
+                    // One register holds the mask.
+                    && widths
+            }
+            Placement::Gaps { .. } if array.is_dynamic => false,
             Placement::Swizzle { row, bits, unit } => {
                 1 << unit >= widest
                     && unit + bits <= row

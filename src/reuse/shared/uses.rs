@@ -60,8 +60,11 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn variable(&self, name: &str, local: Option<u32>) -> From {
-        let own = self.arrays.iter().position(|array| array.name == name);
-        match own.filter(|_| local == Some(BODY)) {
+        let is_declared = |array: &SharedArray| match array.is_dynamic {
+            true => local.is_none(),
+            false => local == Some(BODY),
+        };
+        match self.arrays.iter().position(|array| array.name == name && is_declared(array)) {
             Some(index) => 1 << index,
             None => OTHER,
         }
@@ -94,7 +97,9 @@ impl Search<'_> {
         let mut from = ti_vec![0; flow.registers.len()];
         loop {
             let mut news = false;
-            for inst in flow.insts.iter().filter(|inst| effect(inst) != Effect::Load) {
+            let reads_memory =
+                |inst: &&Inst<'_, '_>| matches!(effect(inst), Effect::Load | Effect::Atomic);
+            for inst in flow.insts.iter().filter(|inst| !reads_memory(inst)) {
                 let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
                 for register in definitions(inst) {
                     let known = &mut from[register];
@@ -145,6 +150,9 @@ impl Search<'_> {
         let place = match effect {
             Effect::Load => Some(1),
             Effect::Store => Some(0),
+            Effect::Atomic if matches!(form.opcode, Opcode::Atom | Opcode::Red) => {
+                Some(usize::from(form.opcode == Opcode::Atom))
+            }
             _ => None,
         };
         for (index, arg) in inst.args.iter().enumerate() {

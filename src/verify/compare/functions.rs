@@ -153,7 +153,7 @@ fn attempt<'s>(
         let programs = Both { original, rewritten };
         let executions = Both { original: &execution, rewritten: &result };
         if laid_out.is_none() {
-            let found = layouts::find(&mut terms, programs, executions);
+            let found = layouts::find(&mut terms, programs, modules, executions);
             if let (Err(reason), true) = (&found, resized) {
                 return FunctionReport::unknown(name, reason.clone());
             }

@@ -208,6 +208,8 @@ impl<'s> Evaluation<'_, 's> {
             }
             return operands.to_vec();
         }
+        let is_access =
+            matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
         // If it is not known which operands are results, all of them are compared: the value that a
         // register had before is the same in both programs, or the comparison fails.
         let results = usize::from(!results(inst).is_empty());
@@ -218,7 +220,13 @@ impl<'s> Evaluation<'_, 's> {
             }
             _ => 0,
         }) {
-            self.natural(arg, &mut operands);
+            match arg {
+                // Its bytes may be elsewhere in the rewritten program.
+                Arg::Memory { base, offset, rest } if is_access && rest.is_empty() => {
+                    operands.push(self.accessed(inst.ast.form.space(), *base, *offset));
+                }
+                _ => self.natural(arg, &mut operands),
+            }
         }
         operands.to_vec()
     }

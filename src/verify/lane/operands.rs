@@ -10,7 +10,7 @@ use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
 use crate::verify::program::{Belief, belief};
 use crate::verify::record::layouts::Paired;
-use crate::verify::terms::{Function, Kind, Side};
+use crate::verify::terms::{Function, Kind, Region, Side};
 
 /// The end of the addresses of variables in shared memory, which a register of 32 bits holds (PTX ISA, "Addresses as
 /// Operands"; compilers use either width): a block has less than 2^24 bytes of it, and the rank of the block in its
@@ -199,10 +199,10 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The original's address that an address corresponds to by a layout; itself, if that is not shown.
     fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
-        let Paired { layout, original, base, last, align } = paired;
-        let wanted = layout.terms(self.terms, original, base);
+        let Paired { layout, original, before, base, last, align, size } = paired;
+        let wanted = layout.terms(self.terms, before, Region { base, size });
         let arena = &mut self.terms.arena;
-        let ahead = arena.sub(original, base);
+        let ahead = arena.sub(before, base);
         let last = arena.constant(last, arena.width(base));
         let within = arena.compare(Comparison::UnsignedLessEqual, ahead, last);
         let (low, none) =

@@ -22,11 +22,21 @@ use crate::ptx::{
 pub(in crate::verify) struct Array {
     /// The name, with the number of the scope in front as in the names of addresses.
     pub name: String,
+    /// 0 if each launch gives the size.
     pub bytes: u64,
     pub align: u64,
+    /// Whether each launch gives the size.
+    pub is_dynamic: bool,
 }
 
-/// A plain load or store in shared memory.
+impl Array {
+    /// The name as written.
+    pub(in crate::verify) fn plain_name(&self) -> &str {
+        self.name.split_once('.').map_or(&*self.name, |(_, name)| name)
+    }
+}
+
+/// A load, store or atomic access in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::verify) struct SharedAccess {
     pub inst: InstId,
@@ -100,7 +110,42 @@ fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
         .try_fold(element, |bytes, dimension| bytes.checked_mul((*dimension)?));
     let align = variable.align.unwrap_or(element);
     let name = format!("{scope}.{}", declared.name.text);
-    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align })
+    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align, is_dynamic: false })
+}
+
+/// The `.extern .shared` array that is all of a kernel's shared memory: nothing else is declared or named by the kernel or
+/// a function that it may call, and it calls none whose body is elsewhere.
+fn dynamic(module: &Module<'_>, function: &Function<'_>) -> Option<Array> {
+    let shared = module.items.iter().filter_map(|item| match item {
+        Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+        _ => None,
+    });
+    let bodies = reached(module, function.name.text);
+    let named = |variable: &&Variable<'_>| {
+        let names: Vec<&str> = variable.names.iter().map(|one| one.name.text).collect();
+        bodies.iter().any(|one| uses_common(one.statements().unwrap_or_default(), &names))
+    };
+    let named: Vec<&Variable<'_>> = shared.filter(named).collect();
+    let ([variable], [_]) = (&named[..], &bodies[..]) else { return None };
+    let [declarator] = &variable.names[..] else { return None };
+    let body = function.statements()?;
+    let is_dynamic = variable.linkage.contains(&".extern")
+        && declarator.count.is_none()
+        && matches!(declarator.dimensions[..], [None]);
+    let alone = function.kind == FunctionKind::Entry && !declares(body) && !calls(body);
+    let element = u64::from(variable.ty?.bits()) / 8;
+    let align = variable.align.unwrap_or(element).max(1);
+    let name = declarator.name.text.to_owned();
+    (is_dynamic && alone).then_some(Array { name, bytes: 0, align, is_dynamic: true })
+}
+
+/// Whether statements call a function.
+fn calls(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => instruction.form.opcode == Opcode::Call,
+        Statement::Block { statements, .. } => calls(statements),
+        _ => false,
+    })
 }
 
 /// The bytes of shared memory that a kernel and the functions that it may call declare: with the padding that
@@ -146,7 +191,7 @@ pub(in crate::verify) fn observed(
     if program.function.kind == FunctionKind::Func {
         return Some("a function that is called declares them".to_owned());
     }
-    let arrays = match Arrays::of(program) {
+    let arrays = match Arrays::of(program, module) {
         Ok(arrays) => arrays,
         Err(reason) => return Some(reason),
     };
@@ -336,8 +381,11 @@ impl Arrays {
     ///
     /// # Errors
     /// Why not all accesses are known.
-    pub(crate) fn of(program: &Program<'_, '_>) -> Result<Arrays, String> {
-        let declared = declared(program.function);
+    pub(crate) fn of(program: &Program<'_, '_>, module: &Module<'_>) -> Result<Arrays, String> {
+        let mut declared = declared(program.function);
+        if declared.is_empty() {
+            declared.extend(dynamic(module, program.function));
+        }
         if declared.len() > MOST {
             return Err(format!("{} arrays in shared memory", declared.len()));
         }
@@ -360,8 +408,7 @@ impl Arrays {
 
     /// What a name denotes.
     fn named(&self, name: &str, local: Option<u32>) -> Made {
-        let Some(scope) = local else { return OTHER };
-        let full = format!("{scope}.{name}");
+        let full = local.map_or_else(|| name.to_owned(), |scope| format!("{scope}.{name}"));
         match self.declared.iter().position(|array| array.name == full) {
             Some(index) => 1 << index,
             None => OTHER,
@@ -399,7 +446,7 @@ impl Arrays {
         loop {
             let mut changed = false;
             for inst in &program.flow.insts {
-                if role(inst) == Role::Load {
+                if matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom) {
                     continue;
                 }
                 let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
@@ -448,8 +495,9 @@ impl Arrays {
             self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
-        let plain = matches!(role(inst), Role::Load | Role::Store);
-        let place = if role(inst) == Role::Store { 0 } else { 1 };
+        let opcode_of = inst.ast.form.opcode;
+        let plain = matches!(opcode_of, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
+        let place = usize::from(matches!(opcode_of, Opcode::Ld | Opcode::Atom));
         for (index, arg) in inst.args.iter().enumerate() {
             match arg {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {

@@ -15,9 +15,12 @@ use rustc_hash::FxHashMap;
 use super::execution::Execution;
 use crate::cfg::InstId;
 use crate::expr::{TermId, Valuation};
+use crate::isa::Special;
+use crate::isa::limits::MAX_SHARED;
+use crate::ptx::Module;
 use crate::verify::program::arrays::{Array, Arrays, SharedAccess};
 use crate::verify::program::{Both, Program};
-use crate::verify::terms::{Extent, Kind, Layout, Terms};
+use crate::verify::terms::{Extent, Kind, Layout, Region, Terms};
 
 /// How many states are sampled for each access.
 const ROUNDS: u64 = 64;
@@ -31,12 +34,16 @@ pub(in crate::verify) struct Paired {
     pub layout: Layout,
     /// The address of the original's access, as wide as its register.
     pub original: TermId,
+    /// The same, as wide as the rewritten program's.
+    pub before: TermId,
     /// The array's address, as wide.
     pub base: TermId,
     /// The last byte of the array at which such an access can begin.
     pub last: u64,
     /// What the array's address is a multiple of, a power of two.
     pub align: u64,
+    /// The bytes of an array whose size each launch gives, as wide.
+    pub size: TermId,
 }
 
 /// The layouts of one pair of programs.
@@ -55,13 +62,14 @@ pub(in crate::verify) struct Layouts {
 pub(in crate::verify) fn find(
     terms: &mut Terms,
     programs: Both<&Program<'_, '_>>,
+    modules: Both<&Module<'_>>,
     executions: Both<&Execution>,
 ) -> Result<Option<Layouts>, String> {
-    let before = Arrays::of(programs.original)?;
+    let before = Arrays::of(programs.original, modules.original)?;
     if before.declared.is_empty() {
         return Ok(None);
     }
-    let after = Arrays::of(programs.rewritten)?;
+    let after = Arrays::of(programs.rewritten, modules.rewritten)?;
     let names = |arrays: &Arrays| -> Vec<String> {
         arrays.declared.iter().map(|array| array.name.clone()).collect()
     };
@@ -107,37 +115,101 @@ fn pairs(
     }
 }
 
-/// Finds the layout of one array; `reached` says why accesses may reach it by other addresses.
-fn one_array(
+/// An access to an array, by the addresses of both programs.
+#[derive(Clone, Copy)]
+struct Claim {
+    /// The rewritten program's access.
+    access: SharedAccess,
+    /// The original's address.
+    original: TermId,
+    /// The same, as wide as the rewritten program's.
+    before: TermId,
+    /// The rewritten program's address.
+    after: TermId,
+    /// The array's address, as wide.
+    base: TermId,
+}
+
+/// Pairs the addresses of the accesses to one array.
+fn claims(
     terms: &mut Terms,
     Both { original: before, rewritten: after }: Both<&Execution>,
-    Both { original: old, rewritten: new }: Both<&Array>,
+    array: &Array,
     accesses: &[(SharedAccess, SharedAccess)],
-    reached: Option<&String>,
-    layouts: &mut Layouts,
-) -> Result<(), String> {
-    let name = old.name.split_once('.').map_or(&*old.name, |(_, name)| name);
-    let start = terms.symbol(Kind::Address(old.name.clone()), 64, None);
-    let mut claims: Vec<(SharedAccess, TermId, TermId, TermId)> = Vec::new();
+) -> Result<Vec<Claim>, String> {
+    let name = array.plain_name();
+    let start = terms.symbol(Kind::Address(array.name.clone()), 64, None);
+    let mut claims = Vec::new();
     for (one, other) in accesses {
         // An access without an address is unreachable.
         let (x, y) = (before.shared.get(&one.inst), after.shared.get(&other.inst));
-        let (Some(&x), Some(&y)) = (x, y) else {
+        let (Some(&original), Some(&after)) = (x, y) else {
             if x.is_none() && y.is_none() {
                 continue;
             }
             return Err(format!("only one of the two accesses `{name}`"));
         };
-        let width = terms.arena.width(x);
-        if width != terms.arena.width(y) {
+        let width = terms.arena.width(after);
+        // Addresses in shared memory have 32 bits (PTX ISA, "Addresses as Operands").
+        if terms.arena.width(original) < width {
             return Err(format!("the addresses in `{name}` have different widths"));
         }
+        let before = terms.arena.extract(original, 0, width);
         let base = terms.arena.extract(start, 0, width);
-        claims.push((*other, x, y, base));
+        claims.push(Claim { access: *other, original, before, after, base });
     }
-    let extent = Extent { before: old.bytes, after: new.bytes, align: new.align };
-    let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
-    if claims.iter().all(|(_, x, y, _)| x == y) {
+    Ok(claims)
+}
+
+/// The first layout with which the addresses agree in all samples and that keeps the array's bytes apart.
+fn fitting(
+    terms: &Terms,
+    Both { original: old, rewritten: new }: Both<&Array>,
+    claims: &[Claim],
+    bytes: &[u32],
+    dynamic_size: TermId,
+) -> Option<Layout> {
+    let samples: Vec<(Sample, u8)> = claims
+        .iter()
+        .flat_map(|claim| {
+            let width = terms.arena.width(claim.before);
+            let roots = [claim.before, claim.after, claim.base, dynamic_size];
+            sampled(terms, roots, new.align).into_iter().map(move |sample| (sample, width))
+        })
+        .collect();
+    // What happens beyond the array matters only if there is nothing else to go by.
+    let within = |([x, _, base, _], _): &(Sample, u8)| (*base..*base + old.bytes).contains(x);
+    let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
+    let agrees = |layout: &Layout| {
+        let mut all = samples.iter().filter(|sample| !enough || within(sample));
+        all.all(|&([x, y, base, size], width)| layout.apply(x, Region { base, size }, width) == y)
+    };
+    let extent = Extent {
+        before: old.bytes,
+        after: new.bytes,
+        align: new.align,
+        is_dynamic: old.is_dynamic,
+    };
+    let fits = |layout: &Layout| agrees(layout) && layout.keeps(extent, bytes);
+    match old.is_dynamic {
+        true => Layout::guarded().find(fits),
+        false => Layout::all().find(fits),
+    }
+}
+
+/// Finds the layout of one array; `reached` says why accesses may reach it by other addresses.
+fn one_array(
+    terms: &mut Terms,
+    executions: Both<&Execution>,
+    arrays: Both<&Array>,
+    accesses: &[(SharedAccess, SharedAccess)],
+    reached: Option<&String>,
+    layouts: &mut Layouts,
+) -> Result<(), String> {
+    let Both { original: old, rewritten: new } = arrays;
+    let name = old.plain_name();
+    let claims = claims(terms, executions, old, accesses)?;
+    if claims.iter().all(|claim| claim.before == claim.after) {
         if new.bytes < old.bytes || new.align < old.align {
             return Err(format!("`{name}` has become smaller or less aligned"));
         }
@@ -146,57 +218,49 @@ fn one_array(
         }
         return Ok(());
     }
-    let samples: Vec<([u64; 3], u8)> = claims
-        .iter()
-        .flat_map(|&(_, x, y, base)| {
-            let width = terms.arena.width(x);
-            let all = sampled(terms, [x, y, base], new.align);
-            all.into_iter().map(move |sample| (sample, width))
-        })
-        .collect();
-    // What happens beyond the array matters only if there is nothing else to go by.
-    let within = |([x, _, base], _): &([u64; 3], u8)| (*base..*base + old.bytes).contains(x);
-    let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
-    let agrees = |layout: &Layout| {
-        let mut all = samples.iter().filter(|sample| !enough || within(sample));
-        all.all(|&([x, y, base], width)| layout.apply(x, base, width) == y)
-    };
     if let Some(reason) = reached {
         return Err(reason.clone());
     }
-    let fits = Layout::all().find(|layout| agrees(layout) && layout.keeps(extent, &bytes));
-    let layout = fits.ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
-    if bytes.iter().any(|&bytes| u64::from(bytes) > old.align) || new.align < old.align {
+    let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
+    let dynamic_size = terms.symbol(Kind::Uniform(Special::DynamicSmemSize), 32, None);
+    let layout = fitting(terms, arrays, &claims, &bytes, dynamic_size)
+        .ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
+    let is_wide = |bytes: &u32| u64::from(*bytes) > old.align && !old.is_dynamic;
+    if bytes.iter().any(is_wide) || new.align < old.align {
         return Err(format!("accesses to `{name}` are wider than it is aligned"));
     }
     layouts.described.push(format!("{name}: {}", layout.describe()));
-    for (access, original, _, base) in claims {
-        let last = old.bytes.saturating_sub(u64::from(access.bytes));
-        layouts
-            .paired
-            .insert(access.inst, Paired { layout, original, base, last, align: new.align });
+    for Claim { access, original, before, base, .. } in claims {
+        let most = if old.is_dynamic { MAX_SHARED } else { old.bytes };
+        let last = most.saturating_sub(u64::from(access.bytes));
+        let size = terms.arena.zero_extend(dynamic_size, terms.arena.width(base));
+        let paired = Paired { layout, original, before, base, last, align: new.align, size };
+        layouts.paired.insert(access.inst, paired);
     }
     Ok(())
 }
 
-/// The values of both addresses and of the array's in some states. Addresses that are 32 bits wide are compared
-/// as such.
-fn sampled(terms: &Terms, roots: [TermId; 3], align: u64) -> Vec<[u64; 3]> {
+/// The values of both addresses, of the array's and of the size that the launch gives, in one state.
+type Sample = [u64; 4];
+
+/// Samples of some states. Addresses that are 32 bits wide are compared as such.
+fn sampled(terms: &Terms, roots: [TermId; 4], align: u64) -> Vec<Sample> {
     let mut valuation = Valuation::new(&terms.arena, roots.into_iter());
-    let symbols: Vec<(TermId, bool)> = valuation
-        .symbols()
-        .map(|(term, id)| (term, matches!(terms.symbols.info(id).kind, Kind::Address(_))))
-        .collect();
+    let symbols: Vec<(TermId, &Kind)> =
+        valuation.symbols().map(|(term, id)| (term, &terms.symbols.info(id).kind)).collect();
     let values = (0..ROUNDS).map(|round| {
-        for (number, &(term, is_address)) in symbols.iter().enumerate() {
+        // A layout may ask what both are multiples of: in turn one of them is a multiple of little.
+        let (start, size) = if round & 16 == 0 { (round % 16, 16) } else { (16, round % 16) };
+        for (number, &(term, kind)) in symbols.iter().enumerate() {
             let range = terms.arena.range(term);
             let mixed = (round * 61 + number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let mixed = (mixed ^ mixed >> 31).wrapping_mul(0xd1b5_4a32_d192_ed03);
             let mixed = mixed ^ mixed >> 29;
-            let value = match is_address {
+            let value = match kind {
                 // Within the window, so that no address wraps around.
-                true => (mixed & 0x3_ffff) & !(align.max(1) - 1),
-                false => match (range.umax - range.umin).checked_add(1) {
+                Kind::Address(_) => (mixed & 0x3_ffff) & !((1 << start).max(align.max(1)) - 1),
+                Kind::Uniform(Special::DynamicSmemSize) => (mixed & 0x3_ffff) & !((1 << size) - 1),
+                _ => match (range.umax - range.umin).checked_add(1) {
                     Some(count) => range.umin + mixed % count,
                     None => mixed,
                 },

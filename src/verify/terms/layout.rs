@@ -14,6 +14,9 @@ pub(in crate::verify) enum Layout {
     Same,
     /// `bits` bits of the address, from bit `from` on, are added to those from bit `to` on, without carry.
     Swizzle { from: u8, bits: u8, to: u8 },
+    /// As [`Layout::Swizzle`] where the array begins at a multiple of `1 << start` and its size, which each launch gives, is
+    /// one of `1 << block` and not 0; elsewhere all bytes where they were.
+    Guarded { from: u8, bits: u8, to: u8, start: u8, block: u8 },
     /// A gap of `bytes` behind each `1 << every` bytes.
     Gaps { every: u8, bytes: u64 },
 }
@@ -24,6 +27,15 @@ pub(in crate::verify) struct Extent {
     pub before: u64,
     pub after: u64,
     pub align: u64,
+    /// Whether each launch gives the bytes, which then are 0 here.
+    pub is_dynamic: bool,
+}
+
+/// Where an array is: its first byte, and its size if each launch gives it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Region<T> {
+    pub base: T,
+    pub size: T,
 }
 
 /// The largest array in bytes that is counted out: what shared memory holds at most, and some more.
@@ -43,13 +55,47 @@ impl Layout {
         std::iter::once(Layout::Same).chain(swizzles).chain(gaps)
     }
 
-    /// The new address of a byte, if the array begins at `base`, in registers of `width` bits.
-    pub(crate) fn apply(self, address: u64, base: u64, width: u8) -> u64 {
+    /// Every layout that is looked for where each launch gives the size.
+    pub(crate) fn guarded() -> impl Iterator<Item = Layout> {
+        let swizzles = (3..13u8).flat_map(|from| {
+            (2..from.min(8))
+                .flat_map(move |to| (1..=(from - to).min(6)).map(move |bits| (from, bits, to)))
+        });
+        swizzles.flat_map(|(from, bits, to)| {
+            (to + bits..13).flat_map(move |start| {
+                (to + bits..=start).map(move |block| Layout::Guarded {
+                    from,
+                    bits,
+                    to,
+                    start,
+                    block,
+                })
+            })
+        })
+    }
+
+    /// The swizzle of a layout that asks where the array is.
+    fn unguarded(self) -> Layout {
+        match self {
+            Layout::Guarded { from, bits, to, .. } => Layout::Swizzle { from, bits, to },
+            other => other,
+        }
+    }
+
+    /// The new address of a byte, if the array is there, in registers of `width` bits.
+    pub(crate) fn apply(self, address: u64, region: Region<u64>, width: u8) -> u64 {
+        let Region { base, size } = region;
         let mask = u64::MAX >> (64 - width.min(64));
         let to = match self {
             Layout::Same => address,
             Layout::Swizzle { from, bits, to } => {
                 address ^ ((address >> from & ((1 << bits) - 1)) << to)
+            }
+            Layout::Guarded { start, block, .. } => {
+                let is_whole =
+                    base.is_multiple_of(1 << start) && size.is_multiple_of(1 << block) && size != 0;
+                let layout = if is_whole { self.unguarded() } else { Layout::Same };
+                layout.apply(address, region, width)
             }
             // (An address in front of the array, which no valid program has, wraps around.)
             Layout::Gaps { every, bytes } => {
@@ -61,11 +107,40 @@ impl Layout {
     }
 
     /// The same for terms, in several spellings of one value.
-    pub(crate) fn terms(self, terms: &mut Terms, address: TermId, base: TermId) -> Vec<TermId> {
+    pub(crate) fn terms(
+        self,
+        terms: &mut Terms,
+        address: TermId,
+        region: Region<TermId>,
+    ) -> Vec<TermId> {
+        let Region { base, size } = region;
+        if let Layout::Guarded { from, bits, to, start, block } = self {
+            let turned = self.unguarded().terms(terms, address, region);
+            let arena = &mut terms.arena;
+            let none = arena.constant(0, arena.width(address));
+            let [begins, whole] = [(base, start), (size, block)].map(|(term, bits)| {
+                let low = arena.and_constant(term, (1 << bits) - 1);
+                arena.equal(low, none)
+            });
+            let is_empty = arena.equal(size, none);
+            let is_some = arena.not(is_empty);
+            let is_whole = arena.and(whole, is_some);
+            let is_whole = arena.and(begins, is_whole);
+            // Either the whole address is chosen, or the bits that are turned in it.
+            let width = arena.width(address);
+            let [mask, by] = [((1 << bits) - 1) << to, u64::from(from - to)]
+                .map(|number| arena.constant(number, width));
+            let mask = arena.if_then_else(is_whole, mask, none);
+            let shifted = arena.binary(BinaryOp::ShiftRight, address, by);
+            let masked = arena.and(shifted, mask);
+            let masked = arena.xor(address, masked);
+            let chosen = turned.iter().map(|&term| arena.if_then_else(is_whole, term, address));
+            return chosen.chain([masked]).collect();
+        }
         let arena = &mut terms.arena;
         let width = arena.width(address);
         match self {
-            Layout::Same => vec![address],
+            Layout::Same | Layout::Guarded { .. } => vec![address],
             Layout::Swizzle { from, bits, to } => {
                 let mask = (1u64 << bits) - 1;
                 let [whole, less] = [from, from - to].map(|by| {
@@ -91,7 +166,14 @@ impl Layout {
     /// each access stay together and aligned. `accesses` are numbers of bytes; an access that is not aligned has no
     /// meaning in the original.
     pub(crate) fn keeps(self, extent: Extent, accesses: &[u32]) -> bool {
-        let Extent { before, after, align } = extent;
+        let Extent { before, after, align, is_dynamic } = extent;
+        if is_dynamic {
+            // One block, with any address: whole ones are what the array consists of.
+            let Layout::Guarded { to, bits, start, block, .. } = self else { return false };
+            let block = 1 << block.min(start);
+            let one = Extent { before: block, after: block, align: block, is_dynamic: false };
+            return to + bits <= start && self.unguarded().keeps(one, accesses);
+        }
         if after < before || before > LARGEST || after > LARGEST || !align.is_power_of_two() {
             return false;
         }
@@ -110,7 +192,8 @@ impl Layout {
         };
         (0..period).step_by(align as usize).all(|base| {
             let mut taken = vec![false; after as usize];
-            let to = |byte: u64| self.apply(base + byte, base, 64).wrapping_sub(base);
+            let region = Region { base, size: before };
+            let to = |byte: u64| self.apply(base + byte, region, 64).wrapping_sub(base);
             (0..before).all(|byte| {
                 let place = to(byte);
                 let fresh = taken
@@ -132,6 +215,12 @@ impl Layout {
             Layout::Swizzle { from, bits, to } => {
                 format!("a ^ (a >> {from} & {}) << {to}", (1u32 << bits) - 1)
             }
+            Layout::Guarded { start, block, .. } => format!(
+                "{} where A is a multiple of {} and %dynamic_smem_size of {}",
+                self.unguarded().describe(),
+                1u32 << start,
+                1u32 << block
+            ),
             Layout::Gaps { every, bytes } => format!("a + ((a - A) >> {every}) * {bytes}"),
         }
     }
@@ -147,7 +236,7 @@ mod tests {
         all_layouts_are_functions_of_bytes_with_a_name
     );
 
-    const ROWS: Extent = Extent { before: 4096, after: 4096, align: 128 };
+    const ROWS: Extent = Extent { before: 4096, after: 4096, align: 128, is_dynamic: false };
 
     fn a_swizzle_within_rows_keeps_words_apart() {
         let layout = Layout::Swizzle { from: 7, bits: 5, to: 2 };

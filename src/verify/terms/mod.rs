@@ -29,7 +29,7 @@ pub(in crate::verify) use apart::disjoint;
 pub(in crate::verify) use functions::{
     BranchTarget, FloatComparison, Function, Lattice, Operation, Output,
 };
-pub(in crate::verify) use layout::{Extent, Layout};
+pub(in crate::verify) use layout::{Extent, Layout, Region};
 pub(in crate::verify) use parts::{contradictory, halves, only_difference, same_shape};
 pub(in crate::verify) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};
 pub(in crate::verify) use truth::Truth;
