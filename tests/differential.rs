@@ -319,7 +319,8 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &loads[..],
         &stores,
         &collectives,
-        &["batch", "batch_loop", "promote", "promote_loop", "bank", "bank_dynamic", "tree"],
+        &["batch", "batch_loop", "promote", "promote_loop", "tree"],
+        &["bank", "bank_dynamic", "bank_extern"],
     ];
     let names = names.concat();
     let folders = ["accept", "refuse"].into_par_iter();
