@@ -98,3 +98,53 @@ fn layouts_are_offered_by_name() {
         assert!(cost.strategy < cost.load, "{kernel}: {cost:?}");
     }
 }
+
+/// A kernel whose lanes read words `apart` bytes from each other in shared memory, and that copies words of global memory one
+/// after the other.
+fn beside_copies(apart: u32, reads: u32) -> String {
+    let read = |at: u32| format!("ld.shared.f32 %f{at}, [%r4+{}];\n", 4 * at);
+    let sum = |at: u32| format!("add.f32 %f20, %f20, %f{at};\n");
+    let copy = |at: u32| {
+        let (from, place) = (40 + at, 4096 * at);
+        format!(
+            "ld.global.f32 %f{from}, [%rd6+{place}];\nst.global.f32 [%rd7+{place}], %f{from};\n"
+        )
+    };
+    let reads: String = (0..reads).map(|at| read(at) + &sum(at)).collect();
+    let copies: String = (1..5).map(copy).collect();
+    format!(
+        ".version 7.4\n.target sm_80\n.address_size 64\n\
+         .visible .entry k(.param .u64 a, .param .u64 b)\n.reqntid 32, 1, 1\n{{\n\
+         .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<60>;\n\
+         .shared .align 4 .b8 tile[2048];\n\
+         ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\n\
+         cvta.to.global.u64 %rd3, %rd1;\ncvta.to.global.u64 %rd4, %rd2;\n\
+         mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd5, %r1, 4;\n\
+         add.s64 %rd6, %rd3, %rd5;\nadd.s64 %rd7, %rd4, %rd5;\n\
+         mov.u32 %r2, tile;\nmad.lo.u32 %r4, %r1, {apart}, %r2;\n\
+         mov.f32 %f20, 0f3F800000;\nst.shared.f32 [%r4], %f20;\nbar.sync 0;\n\
+         {reads}{copies}st.global.f32 [%rd7], %f20;\nret;\n}}\n"
+    )
+}
+
+/// Where the machine code is compared, `auto` takes a layout or all other replacements, whichever save more.
+#[test]
+fn a_layout_or_the_others() {
+    let decided = |apart, reads| {
+        let source = SourceFile::new("k.ptx", beside_copies(apart, reads));
+        let mut options = Options::default();
+        options.select.strategies = Strategies::AUTO;
+        options.select.is_checked = true;
+        let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
+        let after = SourceFile::new("k.ptx", result.text);
+        let found = verify(&source, &after, &Effort::default());
+        let found = found.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.verdict, Verdict::Equal, "{found}");
+        let kernel = result.report.kernels.into_iter().next().expect("a kernel");
+        let rule = kernel.arrays[0].rule.clone();
+        let replaces = kernel.loads.iter().any(|load| load.rule.is_none());
+        (kernel.laid_out(), rule, replaces)
+    };
+    assert_eq!(decided(64, 8), (1, None, false));
+    assert_eq!(decided(8, 1), (0, Some("array-beside-others".to_owned()), true));
+}

@@ -17,3 +17,14 @@ pub use table::Costs;
 
 /// The compute capability whose numbers are taken where a file names none.
 pub const DEFAULT_ARCHITECTURE: u32 = 80;
+
+/// How many iterations are assumed for a loop.
+const ROUNDS: f64 = 8.0;
+
+/// The deepest nesting of loops that still counts.
+const DEEPEST: usize = 4;
+
+/// How often an instruction is executed, by the number of loops around it, whose iterations are guessed.
+pub fn guessed_executions(depth: usize) -> f64 {
+    ROUNDS.powi(depth.min(DEEPEST) as i32)
+}

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use crate::cfg::{BlockId, Flow, InstId};
 use crate::ptx::{self, Operand};
 use crate::report::{Cost, KernelReport, LoadReport, Origin, Origins};
-use crate::reuse::{Multiple, NoWrap, Refusal};
+use crate::reuse::{Limit, Multiple, NoWrap, Refusal, Unprofitable};
 use crate::source::SourceFile;
 use crate::strategies::StrategyName;
 
@@ -142,6 +142,31 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Why its members stay as they are if others that it excludes save more.
+    pub fn displaced(&self, architecture: u32) -> Refusal {
+        let Some(price) = self.price else { return Refusal::NotSelected };
+        Refusal::DoesNotPay(Unprofitable {
+            possible: self.strategy.word(),
+            architecture,
+            cost_after: price.cost_after,
+            cost_before: price.cost_before,
+            loads: self.members.len() as u32,
+            limit: Limit::Displaced,
+            assumed: None,
+        })
+    }
+
+    /// The cycles per warp that it is predicted to save, with guessed executions of each instruction.
+    pub fn saved_in_loops(&self, executions: impl Fn(InstId) -> f64) -> f64 {
+        let whole = || {
+            let each: f64 = self.members.iter().map(|&inst| executions(inst)).sum();
+            self.saved() as f64 / 100.0 * each / self.members.len().max(1) as f64
+        };
+        self.shape.saved_in_loops().filter(|_| self.is_chosen()).unwrap_or_else(whole)
+    }
+}
+
 /// The shapes of one type among some groups.
 pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
     groups.iter().filter_map(|group| group.shape()).collect()
@@ -151,6 +176,11 @@ pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
 pub trait Shape: Any + Debug + Send + Sync {
     /// Says in the report of a load that is a member where its value comes from, and under which guards.
     fn account(&self, _inst: InstId, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
+
+    /// The cycles per warp that it is predicted to save, with guessed iterations of loops, if they are known so.
+    fn saved_in_loops(&self) -> Option<f64> {
+        None
+    }
 
     /// Adds what the report of a function lists beside global loads, for a group that may be refused.
     fn list(&self, _group: &Group, _places: &Places<'_, '_>, _report: &mut KernelReport) {}

@@ -8,7 +8,10 @@ mod packing;
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use crate::cfg::{Flow, InstId};
+use crate::cost::guessed_executions;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::patterns::{self, Accesses, Finder, Pattern};
 use crate::ptx::{Function, StateSpace};
@@ -107,7 +110,15 @@ pub fn decide(
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut legality = Legality::new(source, function, flow, trace, legal);
     let arrays = |trace: &mut KernelTrace| shared::arrays((source, around), function, flow, trace);
-    let mut found = packing::best(options, |vetoes| {
+    let depths: FxHashMap<InstId, usize> = flow
+        .block_ids()
+        .flat_map(|block| {
+            let depth = flow.loops.depth(flow.loops.innermost(block));
+            flow.block(block).instructions().map(move |inst| (inst, depth))
+        })
+        .collect();
+    let executions = |inst: InstId| guessed_executions(depths.get(&inst).copied().unwrap_or(0));
+    let mut found = packing::best(options, executions, |vetoes| {
         legality.take_back_offers();
         let mut finder = Finder::new(&mut legality, options, &arrays, &loads, vetoes);
         let is_searched = |pattern: &&&dyn Pattern| {

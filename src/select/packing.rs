@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{BlockId, InstId};
 use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
+use crate::reuse::Refusal;
 use crate::strategies::StrategyName;
 
 /// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
@@ -66,8 +67,36 @@ impl Candidate {
     }
 }
 
-/// The groups of the search that is predicted to save most.
-pub(super) fn best(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) -> Found {
+/// The groups of the search that is predicted to save most. `executions` guesses how often an instruction is executed.
+pub(super) fn best(
+    options: &Options,
+    executions: impl Fn(InstId) -> f64,
+    mut search: impl FnMut(&Vetoes) -> Found,
+) -> Found {
+    let found = best_of_accesses(options, &mut search);
+    let is_hindered = |group: &Group| matches!(group.refusal, Some(Refusal::ArrayBesideOthers));
+    if !found.groups.iter().any(is_hindered) {
+        return found;
+    }
+    // Layouts of arrays exclude all else, so that they are judged by themselves.
+    let mut layouts = search(&Vetoes { only: Some(StrategyName::Bank), ..Vetoes::default() });
+    let saved = |found: &Found| -> f64 {
+        found.groups.iter().map(|group| group.saved_in_loops(&executions)).sum()
+    };
+    if saved(&layouts) <= saved(&found) {
+        return found;
+    }
+    layouts.refusals.extend(found.refusals);
+    let replaced = found.groups.iter().filter(|group| group.is_chosen());
+    for group in replaced {
+        let refusal = group.displaced(options.costs.architecture);
+        layouts.refusals.extend(group.members.iter().map(|&inst| (inst, refusal.clone())));
+    }
+    layouts
+}
+
+/// The groups of the search that is predicted to save most among accesses to global memory.
+fn best_of_accesses(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) -> Found {
     let greedy = search(&Vetoes::default());
     let mut candidates: Vec<Candidate> = greedy.groups.iter().filter_map(Candidate::new).collect();
     if !options.strategies.are_weighed() || candidates.is_empty() {

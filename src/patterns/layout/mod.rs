@@ -56,6 +56,10 @@ impl Pattern for Layout {
 }
 
 impl Shape for ArrayFinding {
+    fn saved_in_loops(&self) -> Option<f64> {
+        self.cost.map(|(strategy, load)| load - strategy)
+    }
+
     fn list(&self, _group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let ArrayFinding { array, placement, wavefronts, cost, refusal, .. } = self;
         let rounded = |number: f64| (100.0 * number).round() / 100.0;

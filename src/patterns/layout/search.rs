@@ -8,17 +8,12 @@ use smallvec::SmallVec;
 
 use crate::cfg::Flow;
 use crate::cost::banks::{LANES, least, wavefronts};
+use crate::cost::guessed_executions;
 use crate::emulate::KernelTrace;
 use crate::patterns::options::Options;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
 use crate::reuse::{Limit, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
-
-/// How many iterations are assumed for a loop.
-const ROUNDS: f64 = 8.0;
-
-/// The deepest nesting of loops that still counts.
-const DEEPEST: usize = 4;
 
 /// Sums of the same numbers in another order differ by less.
 const ROUNDING: f64 = 1e-6;
@@ -177,11 +172,12 @@ impl Search<'_, '_, '_> {
         let mut rest = vec![0.0; order.len() + 1];
         for (at, &index) in order.iter().enumerate().rev() {
             let access = &array.accesses[index];
-            rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
+            rest[at] = rest[at + 1] + fewest(access) * guessed_executions(access.depth);
         }
         let in_shape = |shape: &Vec<Vec<Vec<u64>>>, placement: Placement| {
             let each = array.accesses.iter().zip(shape);
-            each.map(|(one, warps)| mean_of(one, warps, placement) * often(one.depth)).sum::<f64>()
+            each.map(|(one, warps)| mean_of(one, warps, placement) * guessed_executions(one.depth))
+                .sum::<f64>()
         };
         let same: Vec<f64> = shapes.iter().map(|one| in_shape(one, Placement::Same)).collect();
         let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
@@ -196,7 +192,7 @@ impl Search<'_, '_, '_> {
             let mut waves = 0.0;
             let is_better = order.iter().zip(&rest[1..]).all(|(&index, rest)| {
                 let access = &array.accesses[index];
-                waves += mean(access, placement) * often(access.depth);
+                waves += mean(access, placement) * guessed_executions(access.depth);
                 waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
             });
             if !is_better || waves >= now || waves > most {
@@ -210,7 +206,8 @@ impl Search<'_, '_, '_> {
                 continue;
             }
             let made = shared::made(flow, array, placement);
-            let cycles = waves + instruction * shared::added(array, placement, &made, often);
+            let cycles =
+                waves + instruction * shared::added(array, placement, &made, guessed_executions);
             let key =
                 |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };
             let better = chosen.as_ref().is_none_or(|&(w, c, ..)| key(waves, cycles) < key(w, c));
@@ -230,14 +227,9 @@ fn is_no_worse_spread(access: &ArrayAccess, placement: Placement) -> bool {
     after <= NOISE * before + ROUNDING
 }
 
-/// How often an access is executed, by the loops around it.
-fn often(depth: usize) -> f64 {
-    ROUNDS.powi(depth.min(DEEPEST) as i32)
-}
-
 /// A number for each access, added up as often as each is executed.
 fn total(array: &SharedArray, of: impl Fn(&ArrayAccess) -> f64) -> f64 {
-    array.accesses.iter().map(|access| of(access) * often(access.depth)).sum()
+    array.accesses.iter().map(|access| of(access) * guessed_executions(access.depth)).sum()
 }
 
 /// The wavefronts of an access in the mean of the warps looked at.
