@@ -224,8 +224,8 @@ fn call(
     let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
     let measures = RefCell::new(Measures::new());
-    let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2]| {
-        slower(source, rewritten, cubins, &options, &mut measures.borrow_mut())
+    let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2], lost: &[Loss]| {
+        slower(source, rewritten, cubins, &options, lost, &mut measures.borrow_mut())
     };
     let judges = checked.then_some(Judges { again: &again, slower: &slower });
     let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
@@ -280,11 +280,13 @@ const MOST_CYCLES: f64 = 1.005;
 const MOST_CYCLES_ANYWHERE: f64 = 1.02;
 
 /// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
+/// Those that have `lost` something are taken back anyway.
 fn slower(
     source: &SourceFile,
     rewritten: &Rewritten,
     [original, cubin]: [&[u8]; 2],
     options: &Options,
+    lost: &[Loss],
     measures: &mut Measures,
 ) -> Vec<Loss> {
     if !options.select.strategies.are_weighed() {
@@ -296,6 +298,7 @@ fn slower(
         .filter(|kernel| kernel.is_rewritten() && kernel.strategy.is_none())
         .map(|kernel| kernel.name.as_str())
         .filter(|kernel| !measures.contains_key(&key(kernel)))
+        .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
         .collect();
     if open.is_empty() {
         return Vec::new();

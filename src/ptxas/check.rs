@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> Result<R, String> + 'r;
 
 /// The kernels of a text that take more cycles than before, with both numbers. The arguments are the text, its
-/// rewriting, and the bytes that were made of the two.
-pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2]) -> Vec<Loss> + 'r;
+/// rewriting, the bytes that were made of the two, and the kernels that have lost something anyway.
+pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2], &[Loss]) -> Vec<Loss> + 'r;
 
 /// What a check asks the rewriter.
 pub struct Judges<'r, R> {
@@ -142,7 +142,9 @@ pub fn run<R: Replacement>(
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {
         let is_measured = |name: &str| is_measured(examined, name);
-        let slower = |bytes: &[u8]| slower(examined, judges.slower, [&original.bytes, bytes]);
+        let slower = |bytes: &[u8], lost: &[Loss]| {
+            slower(examined, judges.slower, [&original.bytes, bytes], lost)
+        };
         let new = match fate(&original, finished, &taken, is_measured, slower) {
             Fate::Good(finished, bytes) => {
                 let delivered = deliver(call, *finished, &bytes, None);
@@ -186,9 +188,10 @@ fn slower<R: Replacement>(
     examined: &[Examined<R>],
     judge: &Slower<'_, R>,
     cubins: [&[u8]; 2],
+    lost: &[Loss],
 ) -> Vec<Loss> {
     let changed = examined.iter().filter_map(|one| one.changed());
-    changed.flat_map(|(source, rewritten)| judge(source, rewritten, cubins)).collect()
+    changed.flat_map(|(source, rewritten)| judge(source, rewritten, cubins, lost)).collect()
 }
 
 fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
@@ -323,7 +326,7 @@ fn fate(
     mut finished: Finished,
     taken: &[Loss],
     is_measured: impl Fn(&str) -> bool,
-    slower: impl FnOnce(&[u8]) -> Vec<Loss>,
+    slower: impl FnOnce(&[u8], &[Loss]) -> Vec<Loss>,
 ) -> Fate {
     if finished.interrupted().is_some() {
         return Fate::Interrupted(Box::new(finished));
@@ -358,7 +361,7 @@ fn fate(
             None => return Fate::bad(format!("taken back: {what}")),
         }
     }
-    for (name, what) in slower(&bytes) {
+    for (name, what) in slower(&bytes, &lost) {
         if !is_measured(&name) && lost.iter().all(|(known, _)| *known != name) {
             lost.push((name, what));
         }

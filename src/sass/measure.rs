@@ -20,6 +20,7 @@ use super::schedule::{SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::multiprocessor::Multiprocessor;
+use crate::parallel;
 
 /// Warps of a launch that a multiprocessor executes: twice as many as fit on most.
 pub const LAUNCHED: u32 = 128;
@@ -51,11 +52,12 @@ impl Measure {
         let launch = Launch { resident: 1, warps: 1, block: 1 };
         let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
         let scale = scale(&schedule.accesses(), requests);
+        let mut known: BTreeMap<u32, f64> = BTreeMap::new();
         let with = |resident: u32| {
             // Registers and shared memory may hold fewer.
             let fit = resident.min(most.unwrap_or(resident)).max(1);
             let launch = Launch { resident: fit, warps: LAUNCHED, block: block.min(fit) };
-            (resident, scale * cycles(launch))
+            (resident, *known.entry(fit).or_insert_with(|| scale * cycles(launch)))
         };
         Some(Measure {
             alone: cycles(launch),
@@ -128,7 +130,7 @@ pub fn measures(
         let measure = Measure::new(&schedule, cubin.architecture, requests, usage)?;
         Some((function.name, measure))
     };
-    Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())
+    Ok(parallel::map(code::functions(bytes)?, of_function).into_iter().flatten().collect())
 }
 
 /// The instructions that each kernel of a cubin executes, by the kernels' names; without those whose schedule is not

@@ -31,6 +31,16 @@ pub struct Launch {
 /// Parts of a cycle in which times are counted.
 const PARTS: f64 = 256.0;
 
+/// Bits of a warp's number in a [`Turn`].
+const SLOT_BITS: u32 = 12;
+
+/// The largest number of a warp.
+const MAX_SLOT: u64 = (1 << SLOT_BITS) - 1;
+
+/// When a warp goes on, and its number: the earliest first, and of those the smallest number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn(Reverse<u64>);
+
 /// The golden ratio's fraction: multiples of it are spread evenly between 0 and 1.
 const SPREAD: f64 = 0.618_033_988_749_895;
 
@@ -115,9 +125,39 @@ impl Kind {
     }
 }
 
-struct Machine<'t> {
+/// What every access asks of [`Timing`].
+#[derive(Clone, Copy)]
+struct Rates {
+    /// Cycles of the load/store unit for an instruction that accesses no memory.
+    lsu: f64,
+    /// Cycles up to the read of a store's operands, to the result of an access that the first-level cache serves, and to that of
+    /// one that the second serves.
+    store: f64,
+    local: f64,
+    l2: f64,
+    /// Bytes a cycle of the second-level cache and of memory; infinite if not known.
+    l2_bytes: f64,
+    memory_bytes: f64,
+}
+
+impl Rates {
+    fn new(timing: &Timing) -> Rates {
+        let latency = |of: Latency| f64::from(timing.latency(of));
+        let bytes = |of: Level| timing.bytes(of).unwrap_or(f64::INFINITY);
+        Rates {
+            lsu: timing.busy(Pipe::Lsu).unwrap_or(1.0),
+            store: latency(Latency::Store),
+            local: latency(Latency::Local),
+            l2: latency(Latency::L2),
+            l2_bytes: bytes(Level::L2),
+            memory_bytes: bytes(Level::Memory),
+        }
+    }
+}
+
+struct Machine {
     steps: Vec<Timed>,
-    timing: &'t Timing,
+    rates: Rates,
     launch: Launch,
     warps: Vec<Warp>,
     /// When each is free.
@@ -133,8 +173,8 @@ struct Machine<'t> {
     started: u32,
 }
 
-impl<'t> Machine<'t> {
-    fn new(steps: &[Step], timing: &'t Timing, requests: &Requests, launch: Launch) -> Machine<'t> {
+impl Machine {
+    fn new(steps: &[Step], timing: &Timing, requests: &Requests, launch: Launch) -> Machine {
         let mut known: Vec<(Access, usize)> = Vec::new();
         let schedulers = SCHEDULERS as usize;
         let timed = steps.iter().map(|&step| {
@@ -159,7 +199,7 @@ impl<'t> Machine<'t> {
         let warps = launch.warps.next_multiple_of(block).max(resident);
         Machine {
             steps,
-            timing,
+            rates: Rates::new(timing),
             launch: Launch { resident, warps, block },
             warps: Vec::new(),
             schedulers: vec![0.0; schedulers],
@@ -194,56 +234,61 @@ impl<'t> Machine<'t> {
 
     /// Executes all warps; the cycle in which the last one ends.
     fn run(&mut self) -> f64 {
-        let time = |cycle: f64| Reverse((cycle * PARTS).ceil() as u64);
         let Launch { resident, warps, block } = self.launch;
         let mut queue = BinaryHeap::new();
         for slot in 0..resident as usize {
             let warp = self.warp();
             self.warps.push(warp);
-            queue.push((time(0.0), Reverse(slot)));
+            queue.push(self.turn(slot, 0.0));
         }
         let blocks = (resident / block) as usize;
         // The warps of each block that have come to a barrier, or to the end.
         let mut arrived = vec![0; blocks];
         let mut end = 0.0;
-        while let Some((Reverse(now), Reverse(slot))) = queue.pop() {
-            let now = now as f64 / PARTS;
-            let own_block = slot / block as usize;
-            let members = own_block * block as usize..(own_block + 1) * block as usize;
-            let Some(timed) = self.steps.get(self.warps[slot].at) else {
+        while let Some(&Turn(Reverse(key))) = queue.peek() {
+            let (now, slot) = ((key >> SLOT_BITS) as f64 / PARTS, (key & MAX_SLOT) as usize);
+            let step = self.steps.get(self.warps[slot].at).map(|timed| timed.step);
+            let mut next = now;
+            if let Some(step) = step {
+                next = self.issue(slot, now);
+                self.warps[slot].at += 1;
+                if !step.is_barrier
+                    && let Some(mut first) = queue.peek_mut()
+                {
+                    // In the place of the turn that is over, so that the heap is sorted once.
+                    *first = self.turn(slot, next);
+                    continue;
+                }
+            } else {
                 end = f64::max(end, now);
-                arrived[own_block] += 1;
-                if arrived[own_block] == block {
-                    arrived[own_block] = 0;
-                    if self.started < warps {
-                        for member in members {
-                            self.warps[member] = self.warp();
-                            queue.push((time(now), Reverse(member)));
-                        }
-                    }
-                }
-                continue;
-            };
-            let step = timed.step;
-            let ready = self.ready(slot, step, now);
-            if ready > now {
-                queue.push((time(ready), Reverse(slot)));
+            }
+            queue.pop();
+            let own_block = slot / block as usize;
+            arrived[own_block] += 1;
+            if arrived[own_block] < block {
                 continue;
             }
-            let next = self.issue(slot, now);
-            self.warps[slot].at += 1;
-            if step.is_barrier {
-                arrived[own_block] += 1;
-                if arrived[own_block] == block {
-                    arrived[own_block] = 0;
-                    members.for_each(|member| queue.push((time(next), Reverse(member))));
-                }
+            arrived[own_block] = 0;
+            if step.is_none() && self.started >= warps {
                 continue;
             }
-            queue.push((time(next), Reverse(slot)));
+            for member in own_block * block as usize..(own_block + 1) * block as usize {
+                if step.is_none() {
+                    self.warps[member] = self.warp();
+                }
+                queue.push(self.turn(member, next));
+            }
         }
         // What has been stored is on its way until then.
         [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, f64::max)
+    }
+
+    /// The next turn of a warp: from a cycle on, once the scoreboards are released for which its next step waits. (No other
+    /// warp sets them.)
+    fn turn(&self, slot: usize, from: f64) -> Turn {
+        let step = self.steps.get(self.warps[slot].at).map(|timed| timed.step);
+        let ready = step.map_or(from, |step| self.ready(slot, step, from));
+        Turn(Reverse((((ready * PARTS).ceil() as u64) << SLOT_BITS) | slot as u64))
     }
 
     /// When the scoreboards are released that a step waits for.
@@ -268,7 +313,7 @@ impl<'t> Machine<'t> {
         let done = match kind {
             Some(kind) => self.access(slot, step, kind, start),
             None if step.pipe == Pipe::Lsu => {
-                let served = self.serve(start, self.timing.busy(Pipe::Lsu).unwrap_or(1.0));
+                let served = self.serve(start, self.rates.lsu);
                 served + f64::from(step.latency)
             }
             None => start + f64::from(step.latency),
@@ -279,7 +324,7 @@ impl<'t> Machine<'t> {
             *released = released.max(done);
         }
         if let Some(at) = step.reads {
-            let read = start.max(self.lsu) + f64::from(self.timing.latency(Latency::Store));
+            let read = start.max(self.lsu) + self.rates.store;
             let released = &mut warp.scoreboards[usize::from(at)];
             *released = released.max(read);
         }
@@ -311,28 +356,27 @@ impl<'t> Machine<'t> {
         let start = self.serve(now, request.cycles.max(1.0));
         let served = start + request.cycles.max(1.0) - 1.0;
         let role = step.access.map_or(Role::Other, |access| access.role);
-        let through = |way: &mut f64, from: f64, bytes: f64, level: Level, timing: &Timing| {
-            let begin = from.max(*way);
-            *way = begin + timing.bytes(level).map_or(0.0, |each| bytes / each);
+        let through = |way: &mut f64, from: f64, bytes: f64, each: f64| {
+            *way = from.max(*way) + bytes / each;
             *way
         };
+        let Rates { local, l2, l2_bytes, memory_bytes, .. } = self.rates;
         match role {
             Role::LoadShared | Role::LoadLocal | Role::StoreShared | Role::StoreLocal => {
                 served + f64::from(step.latency)
             }
             Role::StoreGlobal | Role::StoreGeneric => {
-                through(&mut self.to_l2, served, request.from_l2, Level::L2, self.timing)
+                through(&mut self.to_l2, served, request.from_l2, l2_bytes)
             }
             _ if !missed => {
-                let hit = served + f64::from(self.timing.latency(Latency::Local));
+                let hit = served + local;
                 hit.max(self.warps[slot].arrives)
             }
             _ => {
-                let way = through(&mut self.from_l2, served, from_l2, Level::L2, self.timing);
-                let mut done = way + f64::from(self.timing.latency(Latency::L2));
+                let way = through(&mut self.from_l2, served, from_l2, l2_bytes);
+                let mut done = way + l2;
                 if missed_both {
-                    let way =
-                        through(&mut self.memory, served, from_memory, Level::Memory, self.timing);
+                    let way = through(&mut self.memory, served, from_memory, memory_bytes);
                     done = done.max(way + f64::from(step.latency));
                 }
                 let arrives = &mut self.warps[slot].arrives;
