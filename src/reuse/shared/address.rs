@@ -161,7 +161,7 @@ pub fn added(
         let instructions = match *made {
             Made::Kept => 0.0,
             // A shift and a choice of bits; the turn goes with the latter, if nothing is added in front of it.
-            Made::Turned { from, before, .. } if before == 0 => {
+            Made::Turned { from, before: 0, .. } => {
                 whole * f64::from(u8::from(from == access.inst))
             }
             Made::Turned { from, .. } => 2.0 + whole * f64::from(u8::from(from == access.inst)),

@@ -63,6 +63,11 @@ type Made = u64;
 
 const OTHER: Made = 1 << 63;
 
+/// Whether an instruction is a load, a store or an atomic access, weak or strong: no register gets an address from it.
+fn is_access(inst: &Inst<'_, '_>) -> bool {
+    matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red)
+}
+
 /// The most arrays.
 const MOST: usize = 63;
 
@@ -446,7 +451,7 @@ impl Arrays {
         loop {
             let mut changed = false;
             for inst in &program.flow.insts {
-                if matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom) {
+                if is_access(inst) {
                     continue;
                 }
                 let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
@@ -495,9 +500,8 @@ impl Arrays {
             self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
-        let opcode_of = inst.ast.form.opcode;
-        let plain = matches!(opcode_of, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
-        let place = usize::from(matches!(opcode_of, Opcode::Ld | Opcode::Atom));
+        let plain = is_access(inst);
+        let place = usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom));
         for (index, arg) in inst.args.iter().enumerate() {
             match arg {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
