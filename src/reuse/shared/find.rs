@@ -29,7 +29,8 @@ pub fn arrays(
         .into_iter()
         .flat_map(|one| of_module(source, one))
         .collect();
-    if arrays.is_empty() && around.is_all_dynamic(function.name.text) {
+    let is_named = of_module.iter().all(|array| !is_hidden(statements, &array.name));
+    if arrays.is_empty() && is_named && around.is_all_dynamic(function.name.text) {
         // No other name is one of shared memory, so this is the only array.
         of_module.iter_mut().for_each(|array| array.refusal = None);
         arrays = std::mem::take(&mut of_module);
