@@ -168,7 +168,7 @@ impl Layout {
     pub(crate) fn keeps(self, extent: Extent, accesses: &[u32]) -> bool {
         let Extent { before, after, align, is_dynamic } = extent;
         if is_dynamic {
-            // One block, with any address: whole ones are what the array consists of.
+            // One block, with any address: the array consists of whole ones.
             let Layout::Guarded { to, bits, start, block, .. } = self else { return false };
             let block = 1 << block.min(start);
             let one = Extent { before: block, after: block, align: block, is_dynamic: false };
