@@ -6,9 +6,11 @@
 
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
+use super::large_stack::on_large_stack;
+use super::slower::{Measures, report_measures, slower};
 use super::{holes, keep};
 use crate::lint;
-use crate::pipeline::{self, Built, Options, Rewritten};
+use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, one_line};
 use crate::ptxas::check::{Cubins, Judges};
 use crate::ptxas::child;
@@ -21,7 +23,7 @@ use crate::ptxas::nvptx_as;
 use crate::ptxas::rewritten::Call;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::report::{KernelReport, MeasureReport, Report};
+use crate::report::{KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::select;
 use crate::source::{Diagnostic, LineMap, SourceFile};
@@ -30,7 +32,6 @@ use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -43,11 +44,6 @@ pub use super::holes::Rewriter;
 /// Stand-ins that call each other in a longer row than this go in a circle. Shorter rows happen while
 /// somebody installs and uninstalls: the real ptxas was found under a name that has changed hands since.
 const MAX_DEPTH: u32 = 16;
-
-/// Stack sizes to try for the rewriter's thread, in bytes. The rewriter may recurse deeply, and stack
-/// that it does not touch costs nothing; under a limit on address space (`ulimit -v`) the smaller one
-/// has to do.
-const STACK_BYTES: [usize; 2] = [256 << 20, 8 << 20];
 
 /// Whether a program called by this name stands in for an assembler: see [`Role`].
 pub fn is_assembler(called_as: &OsStr) -> bool {
@@ -257,96 +253,6 @@ fn call(
     end_like(status)
 }
 
-/// The measures of kernels, by the names of their files and their own.
-type Measures = BTreeMap<(String, String), MeasureReport>;
-
-/// Puts the measures of kernels into their reports.
-fn report_measures(examined: &mut [Examined<Rewritten>], measures: &Measures) {
-    for one in examined {
-        if let Some((source, Ok(rewritten))) = &mut one.outcome {
-            for kernel in &mut rewritten.report.kernels {
-                let key = (source.name().to_owned(), kernel.name.clone());
-                kernel.measure = measures.get(&key).cloned();
-            }
-        }
-    }
-}
-
-/// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
-const MOST_CYCLES: f64 = 1.005;
-
-/// So is one that takes more than this many times the cycles with some number of resident warps, whatever it gains with
-/// others.
-const MOST_CYCLES_ANYWHERE: f64 = 1.02;
-
-/// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
-/// Those that have `lost` something are taken back anyway.
-fn slower(
-    source: &SourceFile,
-    rewritten: &Rewritten,
-    [original, cubin]: [&[u8]; 2],
-    options: &Options,
-    lost: &[Loss],
-    measures: &mut Measures,
-) -> Vec<Loss> {
-    if !options.select.strategies.are_weighed() {
-        return Vec::new();
-    }
-    let key = |kernel: &str| (source.name().to_owned(), kernel.to_owned());
-    let kernels = rewritten.report.kernels.iter();
-    let open: Vec<&str> = kernels
-        .filter(|kernel| kernel.is_rewritten() && kernel.strategy.is_none())
-        .map(|kernel| kernel.name.as_str())
-        .filter(|kernel| !measures.contains_key(&key(kernel)))
-        .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
-        .collect();
-    if open.is_empty() {
-        return Vec::new();
-    }
-    let text = SourceFile::new(source.name(), rewritten.text.as_str());
-    let before = Built { source, cubin: original };
-    let after = Built { source: &text, cubin };
-    let wanted = |kernel: &str| open.contains(&kernel);
-    let found = on_large_stack(|| pipeline::measured(before, after, options, &wanted));
-    let found = match found {
-        Ok(Ok(Ok(found))) => found,
-        Ok(Ok(Err(reason))) => {
-            log::info!("{}: not measured: {reason}", source.name());
-            BTreeMap::new()
-        }
-        Ok(Err(_)) | Err(_) => BTreeMap::new(),
-    };
-    // An array's new layout is used only where it is known to be faster.
-    let unknown = |kernel: &&KernelReport| {
-        kernel.laid_out() > 0 && wanted(&kernel.name) && !found.contains_key(&kernel.name)
-    };
-    let mut lost: Vec<Loss> = rewritten
-        .report
-        .kernels
-        .iter()
-        .filter(unknown)
-        .map(|kernel| {
-            (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
-        })
-        .collect();
-    for (name, measure) in found {
-        let mut kernels = rewritten.report.kernels.iter();
-        let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
-        let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
-        log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
-        // The model knows little about layouts: they may be slower for no number of warps.
-        let is_slower = match has_layout {
-            true => worst >= MOST_CYCLES,
-            false => ratio >= MOST_CYCLES || worst > MOST_CYCLES_ANYWHERE,
-        };
-        if is_slower {
-            lost.push((name.clone(), measure.to_string()));
-        }
-        measures.insert(key(&name), measure);
-    }
-    lost
-}
-
 /// Whether a rewritten kernel is compared with the original. The other modes are for measuring what a rewrite costs.
 fn is_checked(settings: &Settings, options: &Options) -> bool {
     !settings.unchecked && options.mode == Mode::Full
@@ -441,23 +347,6 @@ fn rewrite(
         }
         Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
     }
-}
-
-/// Works on a thread with a large stack; a panic is logged and does not print.
-///
-/// # Errors
-/// No thread can be started; the inner error is a panic.
-fn on_large_stack<R: Send>(work: impl Fn() -> R + Sync) -> io::Result<std::thread::Result<R>> {
-    // The message travels with the panic; the default hook would print it besides.
-    std::panic::set_hook(Box::new(|info| log::error!("{info}")));
-    let result = std::thread::scope(|scope| {
-        let start =
-            |bytes| std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, &work);
-        let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
-        thread.map(std::thread::ScopedJoinHandle::join)
-    });
-    drop(std::panic::take_hook());
-    result
 }
 
 /// The rewrite `before` without the kernels of `lost`; the log says which and why. `rewrite` gets the

@@ -256,15 +256,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// The refusal of a legal replacement that is not profitable at a price.
     pub fn unprofitable_at(&self, name: StrategyName, price: Price) -> Unprofitable {
-        Unprofitable {
-            possible: name.word(),
-            architecture: self.options.costs.architecture,
-            cost_after: price.cost_after,
-            cost_before: price.cost_before,
-            loads: 1,
-            limit: Limit::Cost,
-            assumed: None,
-        }
+        price.unprofitable(name, self.options.costs.architecture)
     }
 
     /// What a load asks of memory.

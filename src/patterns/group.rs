@@ -26,6 +26,19 @@ impl Price {
         let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
         Cost { strategy: cycles(self.cost_after), load: cycles(self.cost_before) }
     }
+
+    /// Says of a legal replacement at this price that it does not pay on an architecture.
+    pub fn unprofitable(self, name: StrategyName, architecture: u32) -> Unprofitable {
+        Unprofitable {
+            possible: name.word(),
+            architecture,
+            cost_after: self.cost_after,
+            cost_before: self.cost_before,
+            loads: 1,
+            limit: Limit::Cost,
+            assumed: None,
+        }
+    }
 }
 
 /// Which accesses a group is about.
@@ -140,20 +153,13 @@ impl Group {
         price
             .map_or(0, |price| times * (i64::from(price.cost_before) - i64::from(price.cost_after)))
     }
-}
 
-impl Group {
     /// Why its members stay as they are if others that it excludes save more.
     pub fn displaced(&self, architecture: u32) -> Refusal {
-        let Some(price) = self.price else { return Refusal::NotSelected };
-        Refusal::DoesNotPay(Unprofitable {
-            possible: self.strategy.word(),
-            architecture,
-            cost_after: price.cost_after,
-            cost_before: price.cost_before,
-            loads: self.members.len() as u32,
-            limit: Limit::Displaced,
-            assumed: None,
+        let limit = Limit::Displaced;
+        self.price.map_or(Refusal::NotSelected, |price| {
+            let unprofitable = price.unprofitable(self.strategy, architecture);
+            Refusal::DoesNotPay(Unprofitable { limit, ..unprofitable })
         })
     }
 

@@ -75,7 +75,7 @@ pub(super) fn best(
 ) -> Found {
     let found = best_of_accesses(options, &mut search);
     let is_hindered = |group: &Group| matches!(group.refusal, Some(Refusal::ArrayBesideOthers));
-    if !found.groups.iter().any(is_hindered) {
+    if !options.strategies.are_weighed() || !found.groups.iter().any(is_hindered) {
         return found;
     }
     // Layouts of arrays exclude all else, so that they are judged by themselves.

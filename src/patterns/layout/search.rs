@@ -18,7 +18,7 @@ use crate::strategies::StrategyName;
 /// Sums of the same numbers in another order differ by less.
 const ROUNDING: f64 = 1e-6;
 
-/// Means of wavefronts of drawn addresses differ by less than this factor.
+/// Means of wavefronts of drawn addresses rarely differ by more than this factor.
 const NOISE: f64 = 1.25;
 
 /// The decision about an array in shared memory.

@@ -249,7 +249,7 @@ fn sampled(terms: &Terms, roots: [TermId; 4], align: u64) -> Vec<Sample> {
     let symbols: Vec<(TermId, &Kind)> =
         valuation.symbols().map(|(term, id)| (term, &terms.symbols.info(id).kind)).collect();
     let values = (0..ROUNDS).map(|round| {
-            // A layout may ask of which power of two both are multiples: in turn one of them is of a small one.
+        // A layout may ask for multiples of a power of two: in turn the start and the size are multiples of a small one.
         let (start, size) = if round & 16 == 0 { (round % 16, 16) } else { (16, round % 16) };
         for (number, &(term, kind)) in symbols.iter().enumerate() {
             let range = terms.arena.range(term);
