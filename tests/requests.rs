@@ -2,6 +2,7 @@
 
 use crate::common::root;
 use ptxasw::pipeline::{self, Options};
+use ptxasw::ptx::Depth;
 use ptxasw::sass::access::{Access, Request};
 use ptxasw::sass::opcodes::Role;
 use ptxasw::select;
@@ -15,8 +16,8 @@ fn requests(file: &str, kernel: &str, strategies: &str, of: Access) -> [Option<R
     let options = Options { select, ..Options::default() };
     let rewritten = pipeline::rewrite(&source, &options).unwrap().text;
     let rewritten = SourceFile::new(file, rewritten.as_str());
-    let wanted = |name: &str| name == kernel;
-    let known = |text, before| pipeline::known(text, &options, &wanted, before).unwrap();
+    let wanted = [kernel];
+    let known = |text, before| pipeline::known(text, &options, Depth::Named(&wanted), before).unwrap();
     let original = known(&source, None);
     let after = known(&rewritten, Some(&original));
     [original, after].map(|known| known[kernel].requests.by_kind.get(&of).copied())

@@ -87,12 +87,12 @@ impl Asm {
             let source = io::read(original)?;
             let (assembled, options) = self.assemble(&source)?;
             let failed = |why: String| Failure::about(source.name(), why);
-            let executed = measure::executed(&assembled.cubin).map_err(failed)?;
+            let executed = measure::executed(&assembled.cubin, &|_| true).map_err(failed)?;
             beside.originals.extend(executed);
-            Ok::<_, Failure>(pipeline::known(&source, &options, &|_| true, None)?)
+            Ok::<_, Failure>(pipeline::known(&source, &options, Depth::All, None)?)
         });
         let original = original.transpose()?;
-        let known = pipeline::known(source, &options, &|_| true, original.as_ref())?;
+        let known = pipeline::known(source, &options, Depth::All, original.as_ref())?;
         beside.requests = known.into_iter().map(|(name, known)| (name, known.requests)).collect();
         Report::new(&assembled.cubin, &beside).map_err(failed)
     }

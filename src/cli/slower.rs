@@ -61,8 +61,7 @@ pub(super) fn slower(
     let text = SourceFile::new(source.name(), rewritten.text.as_str());
     let before = Built { source, cubin: original };
     let after = Built { source: &text, cubin };
-    let wanted = |kernel: &str| open.contains(&kernel);
-    let found = on_large_stack(|| pipeline::measured(before, after, options, &wanted));
+    let found = on_large_stack(|| pipeline::measured(before, after, options, &open));
     let found = match found {
         Ok(Ok(Ok(found))) => found,
         Ok(Ok(Err(reason))) => {
@@ -73,7 +72,9 @@ pub(super) fn slower(
     };
     // An array's new layout is used only where it is known to be faster.
     let unknown = |kernel: &&KernelReport| {
-        kernel.laid_out() > 0 && wanted(&kernel.name) && !found.contains_key(&kernel.name)
+        kernel.laid_out() > 0
+            && open.contains(&kernel.name.as_str())
+            && !found.contains_key(&kernel.name)
     };
     let mut lost: Vec<Loss> = rewritten
         .report

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Options, known};
+use crate::ptx::Depth;
 use crate::report::MeasureReport;
 use crate::requests::Known;
 use crate::sass::access::Requests;
@@ -29,17 +30,18 @@ pub(crate) fn measured(
     original: Built<'_>,
     rewritten: Built<'_>,
     options: &Options,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
+    wanted: &[&str],
 ) -> Result<BTreeMap<String, MeasureReport>, String> {
     let analysed = |built: Built<'_>, before: Option<&BTreeMap<String, Known>>| {
-        known(built.source, options, wanted, before).map_err(|error| error.to_string())
+        known(built.source, options, Depth::Named(wanted), before)
+            .map_err(|error| error.to_string())
     };
     let before = analysed(original, None)?;
     let after = analysed(rewritten, Some(&before))?;
     let requests = |known: &BTreeMap<String, Known>| -> BTreeMap<String, Requests> {
         known.iter().map(|(name, known)| (name.clone(), known.requests.clone())).collect()
     };
-    let executed = measure::executed(original.cubin)?;
+    let executed = measure::executed(original.cubin, &|name| before.contains_key(name))?;
     let old = measure::measures(original.cubin, &requests(&before), &BTreeMap::new())?;
     let new = measure::measures(rewritten.cubin, &requests(&after), &executed)?;
     let both = old.into_iter().filter_map(|(name, old)| {

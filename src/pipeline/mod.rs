@@ -294,7 +294,8 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
     }
 }
 
-/// Facts about the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
+/// Facts about the accesses of functions, by the functions' names: of all that have parsed bodies at this depth, and can be
+/// analysed.
 /// `original`: the same of the text before it was rewritten.
 ///
 /// # Errors
@@ -302,16 +303,15 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
 pub fn known(
     source: &SourceFile,
     options: &Options,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
+    depth: Depth<'_>,
     original: Option<&BTreeMap<String, Known>>,
 ) -> Result<BTreeMap<String, Known>, Diagnostic> {
-    let module = ptx::parse(source, Depth::All)?;
+    let module = ptx::parse(source, depth)?;
     let options = &options.for_module(&module);
     let architecture = options.select.costs.architecture;
     let functions: Vec<&Function<'_>> = module
         .functions()
         .filter(|function| matches!(function.body, Body::Parsed { .. }))
-        .filter(|function| wanted(function.name.text))
         .collect();
     let found = parallel::map(&functions, |function| {
         let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {

@@ -37,7 +37,7 @@ use crate::source::{Diagnostic, SourceFile};
 ///
 /// # Errors
 /// The first syntax error, with its place.
-pub fn parse(source: &SourceFile, depth: Depth) -> Result<Module<'_>, Diagnostic> {
+pub fn parse<'s>(source: &'s SourceFile, depth: Depth<'_>) -> Result<Module<'s>, Diagnostic> {
     parse::module(source.text(), depth).map_err(|fault| fault.diagnose(source))
 }
 
@@ -45,6 +45,6 @@ pub fn parse(source: &SourceFile, depth: Depth) -> Result<Module<'_>, Diagnostic
 ///
 /// # Errors
 /// The first syntax error, with its place.
-pub fn stats(source: &SourceFile, depth: Depth) -> Result<Stats, Diagnostic> {
+pub fn stats(source: &SourceFile, depth: Depth<'_>) -> Result<Stats, Diagnostic> {
     parse::count(source.text(), depth).map_err(|fault| fault.diagnose(source))
 }

@@ -17,12 +17,31 @@ use crate::source::Span;
 
 /// How much of a module to parse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Depth {
+pub enum Depth<'n> {
     /// Every body.
     All,
     /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
     /// in shared memory, or have shuffles: no other body can be rewritten.
     Rewritable,
+    /// Only the bodies of these functions.
+    Named(&'n [&'n str]),
+}
+
+impl Depth<'_> {
+    /// Whether a body is parsed: its function's name, its text, and its global loads.
+    fn wants(self, name: &str, body: &str, global_loads: usize) -> bool {
+        match self {
+            Depth::All => true,
+            Depth::Named(names) => names.contains(&name),
+            Depth::Rewritable => {
+                global_loads >= LOADS_OF_A_PAIR
+                    || declares_shared(body)
+                    || stores_twice(body)
+                    || has_shuffles(body)
+                    || has_steps(body)
+            }
+        }
+    }
 }
 
 /// How many global loads make a body worth parsing: a source and a destination.
@@ -36,7 +55,7 @@ const STORES_OF_A_VECTOR: usize = 2;
 const CHUNKS_AT_ONCE: usize = 64;
 
 /// Parses a module's text.
-pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
+pub(super) fn module<'t>(text: &'t str, depth: Depth<'_>) -> Result<Module<'t>, Fault> {
     let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
     let parsed =
@@ -56,7 +75,7 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
 }
 
 /// Parses a module's text and counts its parts.
-pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
+pub(super) fn count(text: &str, depth: Depth<'_>) -> Result<Stats, Fault> {
     let bytes = text.len();
     let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
@@ -117,7 +136,7 @@ fn has_steps(body: &str) -> bool {
 fn parse_piece<'s>(
     text: &'s str,
     piece: &Piece,
-    depth: Depth,
+    depth: Depth<'_>,
     parse_body: impl FnOnce(&ScannedBody) -> Result<Body<'s>, Fault>,
 ) -> Result<Contribution<'s>, Fault> {
     let head = Fragment::new(text, piece.head);
@@ -137,15 +156,9 @@ fn parse_piece<'s>(
             let &ScannedBody { span, global_loads, .. } = scanned;
             function.span.end = span.end;
             let body = &text[span.range()];
-            let worth = global_loads >= LOADS_OF_A_PAIR
-                || declares_shared(body)
-                || stores_twice(body)
-                || has_shuffles(body)
-                || has_steps(body);
-            function.body = if depth == Depth::All || worth {
-                parse_body(scanned)?
-            } else {
-                Body::Unparsed { span, global_loads }
+            function.body = match depth.wants(function.name.text, body, global_loads) {
+                true => parse_body(scanned)?,
+                false => Body::Unparsed { span, global_loads },
             };
         }
         Some(Item::Directive(Directive::Other { span, .. })) if defined.section => {

@@ -84,44 +84,30 @@ pub(super) fn sampled(
     trace: &KernelTrace,
     accesses: &[usize],
 ) -> Sampled {
-    let conditions: Vec<Vec<Condition>> =
-        accesses.iter().map(|&at| conditions(flow, trace, at)).collect();
-    let terms = conditions.iter().flatten().map(|condition| condition.term);
-    let addresses = accesses.iter().filter_map(|&at| trace.accesses[at].address);
-    let mut roots: Vec<TermId> = terms.chain(addresses).collect();
-    let origins = origins(trace, &mut roots);
-    let mut sampler = Sampler {
-        trace,
-        shape: shape(function, trace),
-        block: BLOCK,
-        symbols: Vec::new(),
-        valuation: Valuation::new(&trace.arena, roots.into_iter()),
-        origins,
-    };
-    sampler.symbols = sampler.valuation.symbols().collect();
-    let at = |at: &usize| (trace.accesses[*at].address, trace.accesses[*at].block);
-    let addresses = || accesses.iter().map(|one| at(one).0);
-    let here = sampler.of_block(BLOCK, addresses());
+    let shape = shape(function, trace);
+    let mut all = Sampler::new(flow, trace, shape, accesses);
+    let here = all.of_block(BLOCK);
     let moved = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|by| {
         let block = [0, 1, 2].map(|axis| BLOCK[axis] + by[axis]);
-        sampler.of_block(block, addresses())
+        all.of_block(block)
     });
-    sampler.block = BLOCK;
+    all.block = BLOCK;
     let step = |at: usize| moved.each_ref().map(|there| there[at].wrapping_sub(here[at]) as i64);
     let steps = (0..accesses.len()).map(step).collect();
-    let first = sampler.warps(&conditions, addresses(), None);
+    let first = all.warps(None);
     let mut next = vec![Vec::new(); accesses.len()];
-    let mut loops: Vec<LoopId> =
-        accesses.iter().filter_map(|one| flow.loops.innermost(at(one).1)).collect();
+    let innermost = |at: usize| flow.loops.innermost(trace.accesses[accesses[at]].block);
+    let mut loops: Vec<LoopId> = (0..accesses.len()).filter_map(innermost).collect();
     loops.sort_unstable();
     loops.dedup();
     for id in loops {
+        let inside: Vec<usize> =
+            (0..accesses.len()).filter(|&at| innermost(at) == Some(id)).collect();
+        let indices: Vec<usize> = inside.iter().map(|&at| accesses[at]).collect();
+        let mut of_loop = Sampler::new(flow, trace, shape, &indices);
         for iteration in 1..u64::from(LOOP_ITERATIONS) {
-            let found = sampler.warps(&conditions, addresses(), Some((id, iteration)));
-            for ((next, found), one) in next.iter_mut().zip(found).zip(accesses) {
-                if flow.loops.innermost(at(one).1) == Some(id) {
-                    next.push(found);
-                }
+            for (&at, found) in inside.iter().zip(of_loop.warps(Some((id, iteration)))) {
+                next[at].push(found);
             }
         }
     }
@@ -186,37 +172,57 @@ fn shape(function: &Function<'_>, trace: &KernelTrace) -> [u64; 3] {
     }
 }
 
-/// Evaluates terms lane by lane.
+/// Evaluates accesses lane by lane.
 struct Sampler<'t> {
     trace: &'t KernelTrace,
     shape: [u64; 3],
     block: [u64; 3],
+    /// Of each access, its address if that is known, and what decides whether a lane executes it.
+    addresses: Vec<Option<TermId>>,
+    conditions: Vec<Vec<Condition>>,
     symbols: Vec<(TermId, SymbolId)>,
     valuation: Valuation<'t>,
-    origins: FxHashMap<SymbolId, TermId>,
+    /// The symbols in which several flows meet, each with the term that comes first into it.
+    origins: Vec<(TermId, TermId)>,
 }
 
-impl Sampler<'_> {
-    /// Accesses with these conditions and addresses in the warps; `turned`: a loop that is not in its
-    /// first iteration, and how many came before.
-    fn warps(
-        &mut self,
-        conditions: &[Vec<Condition>],
-        addresses: impl Iterator<Item = Option<TermId>> + Clone,
-        turned: Option<(LoopId, u64)>,
-    ) -> Vec<Warps> {
+impl<'t> Sampler<'t> {
+    /// `accesses`: by their indices into [`KernelTrace::accesses`].
+    fn new(
+        flow: &Flow<'_, '_>,
+        trace: &'t KernelTrace,
+        shape: [u64; 3],
+        accesses: &[usize],
+    ) -> Sampler<'t> {
+        let conditions: Vec<Vec<Condition>> =
+            accesses.iter().map(|&at| conditions(flow, trace, at)).collect();
+        let addresses: Vec<Option<TermId>> =
+            accesses.iter().map(|&at| trace.accesses[at].address).collect();
+        let terms = conditions.iter().flatten().map(|condition| condition.term);
+        let mut roots: Vec<TermId> = terms.chain(addresses.iter().copied().flatten()).collect();
+        let origins = origins(trace, &mut roots);
+        let valuation = Valuation::new(&trace.arena, roots.into_iter());
+        let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
+        let origin = |&(term, symbol): &(TermId, SymbolId)| Some((term, *origins.get(&symbol)?));
+        let origins = symbols.iter().filter_map(origin).collect();
+        let block = BLOCK;
+        Sampler { trace, shape, block, addresses, conditions, symbols, valuation, origins }
+    }
+
+    /// The accesses in the warps. `turned`: a loop that is not in its first iteration, and how many came before.
+    fn warps(&mut self, turned: Option<(LoopId, u64)>) -> Vec<Warps> {
         let none = Lanes { mask: 0, addresses: [0; LANES] };
-        let mut found = vec![[none; WARPS]; conditions.len()];
+        let mut found = vec![[none; WARPS]; self.addresses.len()];
         // For each condition of each access, the lanes in which it holds.
         let mut holding: Vec<Vec<[u32; WARPS]>> =
-            conditions.iter().map(|each| vec![[0; WARPS]; each.len()]).collect();
+            self.conditions.iter().map(|each| vec![[0; WARPS]; each.len()]).collect();
         for warp in 0..WARPS {
             for lane in 0..LANES {
                 self.evaluate(warp, lane, turned);
-                for (at, address) in addresses.clone().enumerate() {
+                for (at, address) in self.addresses.iter().enumerate() {
                     let value = address.map_or(0, |term| self.valuation.value(term));
                     found[at][warp].addresses[lane] = value;
-                    for (condition, lanes) in conditions[at].iter().zip(&mut holding[at]) {
+                    for (condition, lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
                         let holds = self.valuation.value(condition.term) & 1 != 0;
                         lanes[warp] |= u32::from(holds == condition.holds) << lane;
                     }
@@ -233,14 +239,11 @@ impl Sampler<'_> {
     }
 
     /// The addresses of the first thread of a block.
-    fn of_block(
-        &mut self,
-        block: [u64; 3],
-        addresses: impl Iterator<Item = Option<TermId>>,
-    ) -> Vec<u64> {
+    fn of_block(&mut self, block: [u64; 3]) -> Vec<u64> {
         self.block = block;
         self.evaluate(0, 0, None);
-        addresses.map(|address| address.map_or(0, |term| self.valuation.value(term))).collect()
+        let value = |term| self.valuation.value(term);
+        self.addresses.iter().map(|address| address.map_or(0, value)).collect()
     }
 
     fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<(LoopId, u64)>) {
@@ -254,11 +257,14 @@ impl Sampler<'_> {
             return;
         }
         for _ in 0..MAX_JOINS {
-            for &(term, symbol) in &self.symbols {
-                if let Some(&origin) = self.origins.get(&symbol) {
-                    let value = self.valuation.value(origin);
-                    self.valuation.set(term, value);
-                }
+            let mut any = false;
+            for &(term, origin) in &self.origins {
+                let value = self.valuation.value(origin);
+                any |= value != self.valuation.value(term);
+                self.valuation.set(term, value);
+            }
+            if !any {
+                break;
             }
             self.valuation.evaluate();
         }

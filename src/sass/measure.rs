@@ -22,8 +22,11 @@ use crate::isa::limits::WARP_SIZE;
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::parallel;
 
-/// Warps of a launch that a multiprocessor executes: twice as many as fit on most.
+/// Warps of a launch that a multiprocessor executes: at most twice as many as fit on most, ...
 pub const LAUNCHED: u32 = 128;
+
+/// ... and for each of fewer that are resident, this many one after the other: more of them do the same once more.
+const IN_TURN: u32 = 4;
 
 /// Cycles of one execution of a kernel by a warp.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -56,7 +59,8 @@ impl Measure {
         let with = |resident: u32| {
             // Registers and shared memory may hold fewer.
             let fit = resident.min(most.unwrap_or(resident)).max(1);
-            let launch = Launch { resident: fit, warps: LAUNCHED, block: block.min(fit) };
+            let warps = LAUNCHED.min(IN_TURN * fit);
+            let launch = Launch { resident: fit, warps, block: block.min(fit) };
             (resident, *known.entry(fit).or_insert_with(|| scale * cycles(launch)))
         };
         Some(Measure {
@@ -133,14 +137,20 @@ pub fn measures(
     Ok(parallel::map(code::functions(bytes)?, of_function).into_iter().flatten().collect())
 }
 
-/// The instructions that each kernel of a cubin executes, by the kernels' names; without those whose schedule is not
-/// known.
+/// The instructions that each of the kernels of a cubin that are `wanted` executes, by the kernels' names; without those
+/// whose schedule is not known.
 ///
 /// # Errors
 /// Why the bytes cannot be read.
-pub fn executed(bytes: &[u8]) -> Result<BTreeMap<String, Histogram>, String> {
+pub fn executed(
+    bytes: &[u8],
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Histogram>, String> {
     let cubin = cubin::read(bytes)?;
     let of_function = |function: Function| {
+        if !wanted(&function.name) {
+            return None;
+        }
         let schedule = Schedule::new(&function, cubin.architecture, None).ok()?;
         Some((function.name, schedule.executed))
     };

@@ -7,9 +7,6 @@
 //! when one has ended. All warps take the same path; which of their accesses miss a cache follows from the shares in
 //! [`Request`].
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::access::{Access, Request, Requests};
 use super::encoding::SCOREBOARDS;
 use super::opcodes::{Latency, Pipe, Role};
@@ -28,18 +25,16 @@ pub struct Launch {
     pub block: u32,
 }
 
-/// Parts of a cycle in which times are counted.
-const PARTS: f64 = 256.0;
+/// A time or a duration, in parts of a cycle.
+type Time = u64;
 
-/// Bits of a warp's number in a [`Turn`].
-const SLOT_BITS: u32 = 12;
+/// Parts of a cycle in which times are counted: units are busy for fractions of one.
+const PARTS: Time = 1 << 16;
 
-/// The largest number of a warp.
-const MAX_SLOT: u64 = (1 << SLOT_BITS) - 1;
-
-/// When a warp goes on, and its number: the earliest first, and of those the smallest number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn(Reverse<u64>);
+/// Cycles as a time.
+fn time(cycles: f64) -> Time {
+    (cycles * PARTS as f64).round() as Time
+}
 
 /// The golden ratio's fraction: multiples of it are spread evenly between 0 and 1.
 const SPREAD: f64 = 0.618_033_988_749_895;
@@ -52,20 +47,38 @@ pub fn cycles_per_warp(
     launch: Launch,
 ) -> f64 {
     let mut machine = Machine::new(steps, timing, requests, launch);
-    machine.run() / f64::from(machine.launch.warps)
+    machine.run() as f64 / PARTS as f64 / f64::from(machine.launch.warps)
 }
 
 /// Units that a scheduler has for itself.
 const OWN: [Pipe; 4] = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu];
 
-/// A step and its use of units.
+/// A step as it is executed.
 #[derive(Clone, Copy)]
 struct Timed {
-    step: Step,
-    /// Its unit's place in [`OWN`], and how long it keeps that busy.
-    own: Option<(usize, f64)>,
-    /// The kind of its access.
-    kind: Option<usize>,
+    /// Until the warp's next instruction may be issued, and until the result is there.
+    stall: Time,
+    latency: Time,
+    /// How long it keeps its unit busy.
+    busy: Time,
+    unit: Unit,
+    /// The scoreboards that it waits for, one bit each; the places of those that it sets.
+    waits: u8,
+    writes: Option<u8>,
+    reads: Option<u8>,
+    is_barrier: bool,
+}
+
+/// The unit that executes a step.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// One of its scheduler, by its place in [`OWN`].
+    Own(usize),
+    /// The load/store unit, for an access of this kind.
+    Access(usize),
+    /// The load/store unit, without an access to memory.
+    Exchange,
+    Other,
 }
 
 /// A warp.
@@ -73,9 +86,9 @@ struct Timed {
 struct Warp {
     /// Its next step.
     at: usize,
-    scoreboards: [f64; SCOREBOARDS],
+    scoreboards: [Time; SCOREBOARDS],
     /// When the last sector that it has missed is there.
-    arrives: f64,
+    arrives: Time,
     /// For each kind of access, the shares that have added up: of those that are executed, that miss the first-level
     /// cache, that miss the second.
     shares: Vec<[f64; 3]>,
@@ -84,43 +97,68 @@ struct Warp {
 /// A kind of accesses.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    request: Request,
+    target: Target,
+    /// Of its accesses, those that are executed; of those, those that miss the first-level cache; of those, those that
+    /// miss the second.
+    shares: [f64; 3],
     /// Those of a warp that miss the first-level cache, and that miss the second: means.
     misses: f64,
     memory_misses: f64,
-    /// Bytes of one that misses, and of one that misses both.
-    from_l2: f64,
-    from_memory: f64,
+    /// How long one occupies the load/store unit; the way to the second-level cache, from it, and from memory.
+    lsu: Time,
+    to_l2: Time,
+    from_l2: Time,
+    from_memory: Time,
 }
 
-/// The share of accesses that come from memory, of those that miss the first-level cache.
-fn ratio(request: Request) -> f64 {
-    request.memory_misses / request.misses.max(f64::MIN_POSITIVE)
+/// Where accesses go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Target {
+    /// To shared or local memory.
+    Near,
+    /// Through to the second-level cache.
+    Through,
+    /// To the first-level cache, and on if they miss.
+    Cached,
+}
+
+impl Target {
+    fn of(role: Role) -> Target {
+        match role {
+            Role::LoadShared | Role::LoadLocal | Role::StoreShared | Role::StoreLocal => {
+                Target::Near
+            }
+            Role::StoreGlobal | Role::StoreGeneric => Target::Through,
+            _ => Target::Cached,
+        }
+    }
 }
 
 impl Kind {
     /// `count`: accesses on the path.
-    fn new(request: Request, count: usize) -> Kind {
+    fn new(role: Role, request: Request, count: usize, rates: &Rates) -> Kind {
         let executed = count as f64 * request.executed;
-        let misses = executed * request.misses;
-        let memory_misses = executed * request.memory_misses;
+        let ratio = request.memory_misses / request.misses.max(f64::MIN_POSITIVE);
         // How many fall, where the first one does: so that all bytes are counted.
         let falling = |of: f64, share: f64| match of * share < 1.0 {
             true => of * share,
             false => ((of - 1.0) * share + 1.0 + 1e-9).floor(),
         };
         let missing = falling(executed, request.misses);
-        let missing_both = falling(missing, ratio(request));
+        let missing_both = falling(missing, ratio);
         let each = |bytes: f64, falling: f64| match falling > 0.0 {
             true => executed * bytes / falling,
             false => 0.0,
         };
         Kind {
-            request,
-            misses,
-            memory_misses,
-            from_l2: each(request.from_l2, missing),
-            from_memory: each(request.from_memory, missing_both),
+            target: Target::of(role),
+            shares: [request.executed, request.misses, ratio],
+            misses: executed * request.misses,
+            memory_misses: executed * request.memory_misses,
+            lsu: time(request.cycles.max(1.0)),
+            to_l2: time(request.from_l2 / rates.l2_bytes),
+            from_l2: time(each(request.from_l2, missing) / rates.l2_bytes),
+            from_memory: time(each(request.from_memory, missing_both) / rates.memory_bytes),
         }
     }
 }
@@ -128,13 +166,13 @@ impl Kind {
 /// What every access asks of [`Timing`].
 #[derive(Clone, Copy)]
 struct Rates {
-    /// Cycles of the load/store unit for an instruction that accesses no memory.
-    lsu: f64,
-    /// Cycles up to the read of a store's operands, to the result of an access that the first-level cache serves, and to that of
+    /// The load/store unit's time for an instruction that accesses no memory.
+    lsu: Time,
+    /// Up to the read of a store's operands, to the result of an access that the first-level cache serves, and to that of
     /// one that the second serves.
-    store: f64,
-    local: f64,
-    l2: f64,
+    store: Time,
+    local: Time,
+    l2: Time,
     /// Bytes a cycle of the second-level cache and of memory; infinite if not known.
     l2_bytes: f64,
     memory_bytes: f64,
@@ -142,10 +180,10 @@ struct Rates {
 
 impl Rates {
     fn new(timing: &Timing) -> Rates {
-        let latency = |of: Latency| f64::from(timing.latency(of));
+        let latency = |of: Latency| Time::from(timing.latency(of)) * PARTS;
         let bytes = |of: Level| timing.bytes(of).unwrap_or(f64::INFINITY);
         Rates {
-            lsu: timing.busy(Pipe::Lsu).unwrap_or(1.0),
+            lsu: time(timing.busy(Pipe::Lsu).unwrap_or(1.0)),
             store: latency(Latency::Store),
             local: latency(Latency::Local),
             l2: latency(Latency::L2),
@@ -155,19 +193,57 @@ impl Rates {
     }
 }
 
+/// When each warp goes on, as a tournament: every match is won by the earlier warp, and of two at the same time by the one
+/// with the smaller number.
+struct Turns {
+    /// The final, its two semifinals, and so on. The last half are the warps. Each entry is a time and behind it the warp.
+    entries: Vec<u64>,
+}
+
+impl Turns {
+    /// Bits of a warp's number.
+    const BITS: u32 = 12;
+
+    /// A warp that has no turn.
+    const NEVER: u64 = u64::MAX;
+
+    fn new(warps: usize) -> Turns {
+        Turns { entries: vec![Turns::NEVER; 2 * warps.next_power_of_two()] }
+    }
+
+    /// The next turn and the warp whose it is.
+    fn next(&self) -> Option<(Time, usize)> {
+        let entry = self.entries[1];
+        let warp = entry & ((1 << Turns::BITS) - 1);
+        (entry != Turns::NEVER).then_some((entry >> Turns::BITS, warp as usize))
+    }
+
+    fn set(&mut self, warp: usize, turn: Option<Time>) {
+        let entry = turn.map_or(Turns::NEVER, |time| time << Turns::BITS | warp as u64);
+        let mut at = self.entries.len() / 2 + warp;
+        self.entries[at] = entry;
+        while at > 1 {
+            let earlier = self.entries[at].min(self.entries[at ^ 1]);
+            at /= 2;
+            self.entries[at] = earlier;
+        }
+    }
+}
+
 struct Machine {
     steps: Vec<Timed>,
     rates: Rates,
     launch: Launch,
     warps: Vec<Warp>,
+    turns: Turns,
     /// When each is free.
-    schedulers: Vec<f64>,
-    own: Vec<[f64; OWN.len()]>,
-    lsu: f64,
+    schedulers: [Time; SCHEDULERS as usize],
+    own: [[Time; OWN.len()]; SCHEDULERS as usize],
+    lsu: Time,
     /// The ways from and to the second-level cache, and from memory.
-    from_l2: f64,
-    to_l2: f64,
-    memory: f64,
+    from_l2: Time,
+    to_l2: Time,
+    memory: Time,
     /// The kinds of accesses.
     kinds: Vec<Kind>,
     started: u32,
@@ -176,10 +252,8 @@ struct Machine {
 impl Machine {
     fn new(steps: &[Step], timing: &Timing, requests: &Requests, launch: Launch) -> Machine {
         let mut known: Vec<(Access, usize)> = Vec::new();
-        let schedulers = SCHEDULERS as usize;
         let timed = steps.iter().map(|&step| {
             let own = OWN.iter().position(|pipe| *pipe == step.pipe);
-            let busy = timing.busy(step.pipe).unwrap_or(0.0) * SCHEDULERS;
             let kind = step.access.map(|access| {
                 let at = known.iter().position(|(other, _)| *other == access);
                 let at = at.unwrap_or_else(|| {
@@ -189,25 +263,44 @@ impl Machine {
                 known[at].1 += 1;
                 at
             });
-            Timed { step, own: own.map(|own| (own, busy)), kind }
+            let unit = match (own, kind) {
+                (_, Some(kind)) => Unit::Access(kind),
+                (Some(own), None) => Unit::Own(own),
+                (None, None) if step.pipe == Pipe::Lsu => Unit::Exchange,
+                (None, None) => Unit::Other,
+            };
+            Timed {
+                stall: Time::from(step.stall) * PARTS,
+                latency: Time::from(step.latency) * PARTS,
+                busy: time(timing.busy(step.pipe).unwrap_or(0.0) * SCHEDULERS),
+                unit,
+                waits: step.waits,
+                writes: step.writes,
+                reads: step.reads,
+                is_barrier: step.is_barrier,
+            }
         });
         let steps = timed.collect();
-        let kinds = known.into_iter().map(|(access, count)| Kind::new(requests.of(access), count));
-        let kinds = kinds.collect();
+        let rates = Rates::new(timing);
+        let kind = |(access, count): (Access, usize)| {
+            Kind::new(access.role, requests.of(access), count, &rates)
+        };
+        let kinds = known.into_iter().map(kind).collect();
         let block = launch.block.max(1);
         let resident = launch.resident.next_multiple_of(block);
         let warps = launch.warps.next_multiple_of(block).max(resident);
         Machine {
             steps,
-            rates: Rates::new(timing),
+            rates,
             launch: Launch { resident, warps, block },
             warps: Vec::new(),
-            schedulers: vec![0.0; schedulers],
-            own: vec![[0.0; OWN.len()]; schedulers],
-            lsu: 0.0,
-            from_l2: 0.0,
-            to_l2: 0.0,
-            memory: 0.0,
+            turns: Turns::new(resident as usize),
+            schedulers: Default::default(),
+            own: Default::default(),
+            lsu: 0,
+            from_l2: 0,
+            to_l2: 0,
+            memory: 0,
             kinds,
             started: 0,
         }
@@ -224,45 +317,39 @@ impl Machine {
             false => f64::NEG_INFINITY,
         };
         let shares = self.kinds.iter().map(|kind| {
-            let Request { misses, .. } = kind.request;
-            let ratio = ratio(kind.request);
+            let [_, misses, ratio] = kind.shares;
             [spread, begin(kind.misses, misses), begin(kind.memory_misses, ratio)]
         });
         let shares = shares.collect();
-        Warp { at: 0, scoreboards: [0.0; SCOREBOARDS], arrives: 0.0, shares }
+        Warp { at: 0, scoreboards: [0; SCOREBOARDS], arrives: 0, shares }
     }
 
-    /// Executes all warps; the cycle in which the last one ends.
-    fn run(&mut self) -> f64 {
+    /// Executes all warps; when the last one ends.
+    fn run(&mut self) -> Time {
         let Launch { resident, warps, block } = self.launch;
-        let mut queue = BinaryHeap::new();
         for slot in 0..resident as usize {
             let warp = self.warp();
             self.warps.push(warp);
-            queue.push(self.turn(slot, 0.0));
+            self.set_turn(slot, 0);
         }
         let blocks = (resident / block) as usize;
         // The warps of each block that have come to a barrier, or to the end.
         let mut arrived = vec![0; blocks];
-        let mut end = 0.0;
-        while let Some(&Turn(Reverse(key))) = queue.peek() {
-            let (now, slot) = ((key >> SLOT_BITS) as f64 / PARTS, (key & MAX_SLOT) as usize);
-            let step = self.steps.get(self.warps[slot].at).map(|timed| timed.step);
+        let mut end = 0;
+        while let Some((now, slot)) = self.turns.next() {
+            let step = self.steps.get(self.warps[slot].at).copied();
             let mut next = now;
             if let Some(step) = step {
-                next = self.issue(slot, now);
+                next = self.issue(slot, step, now);
                 self.warps[slot].at += 1;
-                if !step.is_barrier
-                    && let Some(mut first) = queue.peek_mut()
-                {
-                    // In the place of the turn that is over, so that the heap is sorted once.
-                    *first = self.turn(slot, next);
+                if !step.is_barrier {
+                    self.set_turn(slot, next);
                     continue;
                 }
             } else {
-                end = f64::max(end, now);
+                end = end.max(now);
             }
-            queue.pop();
+            self.turns.set(slot, None);
             let own_block = slot / block as usize;
             arrived[own_block] += 1;
             if arrived[own_block] < block {
@@ -276,111 +363,99 @@ impl Machine {
                 if step.is_none() {
                     self.warps[member] = self.warp();
                 }
-                queue.push(self.turn(member, next));
+                self.set_turn(member, next);
             }
         }
         // What has been stored is on its way until then.
-        [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, f64::max)
+        [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, Time::max)
     }
 
-    /// The next turn of a warp: from a cycle on, once the scoreboards are released for which its next step waits. (No other
-    /// warp sets them.)
-    fn turn(&self, slot: usize, from: f64) -> Turn {
-        let step = self.steps.get(self.warps[slot].at).map(|timed| timed.step);
-        let ready = step.map_or(from, |step| self.ready(slot, step, from));
-        Turn(Reverse((((ready * PARTS).ceil() as u64) << SLOT_BITS) | slot as u64))
+    /// Sets the next turn of a warp: from a time on, once the scoreboards are released for which its next step waits. (No
+    /// other warp sets them.)
+    fn set_turn(&mut self, slot: usize, from: Time) {
+        let warp = &self.warps[slot];
+        let mut waits = self.steps.get(warp.at).map_or(0, |step| step.waits);
+        let mut ready = from;
+        while waits != 0 {
+            // (The encoding has room for two more than there are.)
+            let released = warp.scoreboards.get(waits.trailing_zeros() as usize);
+            ready = ready.max(released.copied().unwrap_or(0));
+            waits &= waits - 1;
+        }
+        self.turns.set(slot, Some(ready));
     }
 
-    /// When the scoreboards are released that a step waits for.
-    fn ready(&self, slot: usize, step: Step, now: f64) -> f64 {
-        let scoreboards = self.warps[slot].scoreboards.iter().enumerate();
-        let waited = scoreboards.filter(|(at, _)| step.waits >> at & 1 != 0);
-        waited.map(|(_, released)| *released).fold(now, f64::max)
-    }
-
-    /// Issues a step; the cycle in which the warp's next one may be.
-    fn issue(&mut self, slot: usize, now: f64) -> f64 {
-        let Timed { step, own, kind } = self.steps[self.warps[slot].at];
+    /// Issues a step; when the warp's next one may be.
+    fn issue(&mut self, slot: usize, step: Timed, now: Time) -> Time {
         let scheduler = slot % self.schedulers.len();
         let mut start = now.max(self.schedulers[scheduler]);
-        self.schedulers[scheduler] = start + 1.0;
-        if let Some((at, busy)) = own {
+        self.schedulers[scheduler] = start + PARTS;
+        if let Unit::Own(at) = step.unit {
             let unit = &mut self.own[scheduler][at];
             start = start.max(*unit);
-            *unit = start + busy;
+            *unit = start + step.busy;
         }
-        let next = start + f64::from(step.stall);
-        let done = match kind {
-            Some(kind) => self.access(slot, step, kind, start),
-            None if step.pipe == Pipe::Lsu => {
-                let served = self.serve(start, self.rates.lsu);
-                served + f64::from(step.latency)
-            }
-            None => start + f64::from(step.latency),
+        let next = start + step.stall;
+        let done = match step.unit {
+            Unit::Access(kind) => self.access(slot, step, kind, start),
+            Unit::Exchange => self.serve(start, self.rates.lsu) + step.latency,
+            Unit::Own(_) | Unit::Other => start + step.latency,
         };
         let warp = &mut self.warps[slot];
         if let Some(at) = step.writes {
             let released = &mut warp.scoreboards[usize::from(at)];
-            *released = released.max(done);
+            *released = done.max(*released);
         }
         if let Some(at) = step.reads {
             let read = start.max(self.lsu) + self.rates.store;
             let released = &mut warp.scoreboards[usize::from(at)];
-            *released = released.max(read);
+            *released = read.max(*released);
         }
         next
     }
 
-    /// Lets something through the load/store unit; the cycle in which it begins.
-    fn serve(&mut self, now: f64, cycles: f64) -> f64 {
+    /// Lets something through the load/store unit; when it begins.
+    fn serve(&mut self, now: Time, takes: Time) -> Time {
         let start = now.max(self.lsu);
-        self.lsu = start + cycles;
+        self.lsu = start + takes;
         start
     }
 
-    /// An access to memory; the cycle in which its result is there.
-    fn access(&mut self, slot: usize, step: Step, kind: usize, now: f64) -> f64 {
-        let Kind { request, from_l2, from_memory, .. } = self.kinds[kind];
+    /// An access to memory; when its result is there.
+    fn access(&mut self, slot: usize, step: Timed, kind: usize, now: Time) -> Time {
+        let kind_of = self.kinds[kind];
         let shares = &mut self.warps[slot].shares[kind];
-        let mut falls = |at: usize, share: f64| {
-            shares[at] += share;
+        let mut falls = |at: usize| {
+            shares[at] += kind_of.shares[at];
             let falls = shares[at] >= 1.0 - 1e-9;
             shares[at] -= f64::from(u8::from(falls));
             falls
         };
-        if !falls(0, request.executed) {
+        if !falls(0) {
             return now;
         }
-        let missed = falls(1, request.misses);
-        let missed_both = missed && falls(2, ratio(request));
-        let start = self.serve(now, request.cycles.max(1.0));
-        let served = start + request.cycles.max(1.0) - 1.0;
-        let role = step.access.map_or(Role::Other, |access| access.role);
-        let through = |way: &mut f64, from: f64, bytes: f64, each: f64| {
-            *way = from.max(*way) + bytes / each;
+        let missed = falls(1);
+        let missed_both = missed && falls(2);
+        let served = self.serve(now, kind_of.lsu) + kind_of.lsu - PARTS;
+        let through = |way: &mut Time, takes: Time| {
+            *way = served.max(*way) + takes;
             *way
         };
-        let Rates { local, l2, l2_bytes, memory_bytes, .. } = self.rates;
-        match role {
-            Role::LoadShared | Role::LoadLocal | Role::StoreShared | Role::StoreLocal => {
-                served + f64::from(step.latency)
-            }
-            Role::StoreGlobal | Role::StoreGeneric => {
-                through(&mut self.to_l2, served, request.from_l2, l2_bytes)
-            }
-            _ if !missed => {
-                let hit = served + local;
+        match kind_of.target {
+            Target::Near => served + step.latency,
+            Target::Through => through(&mut self.to_l2, kind_of.to_l2),
+            Target::Cached if !missed => {
+                let hit = served + self.rates.local;
                 hit.max(self.warps[slot].arrives)
             }
-            _ => {
-                let way = through(&mut self.from_l2, served, from_l2, l2_bytes);
-                let mut done = way + l2;
+            Target::Cached => {
+                let mut done = through(&mut self.from_l2, kind_of.from_l2) + self.rates.l2;
                 if missed_both {
-                    let way = through(&mut self.memory, served, from_memory, memory_bytes);
-                    done = done.max(way + f64::from(step.latency));
+                    let way = through(&mut self.memory, kind_of.from_memory);
+                    done = done.max(way + step.latency);
                 }
                 let arrives = &mut self.warps[slot].arrives;
-                *arrives = arrives.max(done);
+                *arrives = done.max(*arrives);
                 done
             }
         }
