@@ -5,6 +5,7 @@ use ptxasw::pipeline::{self, Options};
 use ptxasw::ptx::Depth;
 use ptxasw::sass::access::{Access, Request};
 use ptxasw::sass::opcodes::Role;
+use ptxasw::sass::paths::Counterpart;
 use ptxasw::select;
 use ptxasw::source::SourceFile;
 
@@ -17,9 +18,11 @@ fn requests(file: &str, kernel: &str, strategies: &str, of: Access) -> [Option<R
     let rewritten = pipeline::rewrite(&source, &options).unwrap().text;
     let rewritten = SourceFile::new(file, rewritten.as_str());
     let wanted = [kernel];
-    let known = |text, before| pipeline::known(text, &options, Depth::Named(&wanted), before).unwrap();
-    let original = known(&source, None);
-    let after = known(&rewritten, Some(&original));
+    let known = |text, counterpart| {
+        pipeline::known(text, &options, Depth::Named(&wanted), &|_| counterpart).unwrap()
+    };
+    let original = known(&source, Counterpart::None);
+    let after = known(&rewritten, Counterpart::Original(&original[kernel].executed));
     [original, after].map(|known| known[kernel].requests.by_kind.get(&of).copied())
 }
 

@@ -19,6 +19,7 @@ use crate::ptxas::signals::Watch;
 use crate::sass::Resources;
 use crate::sass::measure;
 use crate::sass::opcodes::Opcodes;
+use crate::sass::paths::Counterpart;
 use crate::sass::report::{Beside, Block, Kernel, Report};
 use crate::source::SourceFile;
 
@@ -83,16 +84,20 @@ impl Asm {
         let failed = |why: String| Failure::about(source.name(), why);
         let (assembled, options) = self.assemble(source)?;
         let mut beside = Beside { spills: once::spills(&assembled.said), ..Beside::default() };
+        let none = |_: &str| Counterpart::None;
         let original = self.original.as_deref().map(|original| {
             let source = io::read(original)?;
             let (assembled, options) = self.assemble(&source)?;
             let failed = |why: String| Failure::about(source.name(), why);
-            let executed = measure::executed(&assembled.cubin, &|_| true).map_err(failed)?;
+            let executed = measure::executed(&assembled.cubin, &|_| true, &none).map_err(failed)?;
             beside.originals.extend(executed);
-            Ok::<_, Failure>(pipeline::known(&source, &options, Depth::All, None)?)
+            Ok::<_, Failure>(pipeline::known(&source, &options, Depth::All, &none)?)
         });
         let original = original.transpose()?;
-        let known = pipeline::known(source, &options, Depth::All, original.as_ref())?;
+        let known = pipeline::known(source, &options, Depth::All, &|name| {
+            let original = original.as_ref().and_then(|known| known.get(name));
+            original.map_or(Counterpart::None, |known| Counterpart::Original(&known.executed))
+        })?;
         beside.requests = known.into_iter().map(|(name, known)| (name, known.requests)).collect();
         Report::new(&assembled.cubin, &beside).map_err(failed)
     }

@@ -21,14 +21,26 @@ pub(super) struct Rewrite {
     #[command(flatten)]
     output: Output,
     /// Write the JSON of `candidates` to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = no_input)]
     report: Option<PathBuf>,
     /// Write what was replaced and what was not to this file, as LLVM's optimisation remarks
-    #[arg(long, value_name = "FILE.yaml")]
+    #[arg(long, value_name = "FILE.yaml", value_parser = no_input)]
     remarks: Option<PathBuf>,
     /// How decisions are made
     #[command(flatten)]
     decisions: Decisions,
+}
+
+/// The name of a file to write that is no PTX: who forgets the name would have the input overwritten.
+fn no_input(name: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    match path.extension() {
+        Some(extension) if extension == "ptx" => {
+            Err("the name of the file to write stands here, and that of the input behind it"
+                .to_owned())
+        }
+        _ => Ok(path),
+    }
 }
 
 impl Rewrite {

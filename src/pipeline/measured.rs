@@ -11,6 +11,7 @@ use crate::report::MeasureReport;
 use crate::requests::Known;
 use crate::sass::access::Requests;
 use crate::sass::measure;
+use crate::sass::paths::{Counterpart, Counterparts};
 use crate::source::SourceFile;
 
 /// A text and its cubin.
@@ -32,18 +33,39 @@ pub(crate) fn measured(
     options: &Options,
     wanted: &[&str],
 ) -> Result<BTreeMap<String, MeasureReport>, String> {
-    let analysed = |built: Built<'_>, before: Option<&BTreeMap<String, Known>>| {
-        known(built.source, options, Depth::Named(wanted), before)
-            .map_err(|error| error.to_string())
+    let analysed = |built: Built<'_>, names: &[&str], others: &Counterparts<'_>| {
+        let depth = Depth::Named(names);
+        known(built.source, options, depth, others).map_err(|error| error.to_string())
     };
-    let before = analysed(original, None)?;
-    let after = analysed(rewritten, Some(&before))?;
+    let mut before = analysed(original, wanted, &|_| Counterpart::None)?;
+    let after = analysed(rewritten, wanted, &|name| {
+        before.get(name).map_or(Counterpart::None, |known| Counterpart::Original(&known.executed))
+    })?;
+    // The original goes the way of the code that was rewritten.
+    let is_other = |name: &&&str| match (before.get(**name), after.get(**name)) {
+        (Some(before), Some(after)) => before.is_other_path(after),
+        _ => false,
+    };
+    let other: Vec<&str> = wanted.iter().filter(is_other).copied().collect();
+    if !other.is_empty() {
+        let again = analysed(original, &other, &|name| {
+            let after = after.get(name).map(|known| &known.executed);
+            after.map_or(Counterpart::None, Counterpart::Rewriting)
+        })?;
+        before.extend(again);
+    }
     let requests = |known: &BTreeMap<String, Known>| -> BTreeMap<String, Requests> {
         known.iter().map(|(name, known)| (name.clone(), known.requests.clone())).collect()
     };
-    let executed = measure::executed(original.cubin, &|name| before.contains_key(name))?;
-    let old = measure::measures(original.cubin, &requests(&before), &BTreeMap::new())?;
-    let new = measure::measures(rewritten.cubin, &requests(&after), &executed)?;
+    let is_known = |name: &str| before.contains_key(name);
+    let executed = measure::executed(original.cubin, &is_known, &|_| Counterpart::None)?;
+    let of_original =
+        |name: &str| executed.get(name).map_or(Counterpart::None, Counterpart::Original);
+    let executed_after = measure::executed(rewritten.cubin, &is_known, &of_original)?;
+    let of_rewriting =
+        |name: &str| executed_after.get(name).map_or(Counterpart::None, Counterpart::Rewriting);
+    let old = measure::measures(original.cubin, &requests(&before), &of_rewriting)?;
+    let new = measure::measures(rewritten.cubin, &requests(&after), &of_original)?;
     let both = old.into_iter().filter_map(|(name, old)| {
         let rewritten = new.get(&name)?.cycles_per_warp.clone();
         Some((name, MeasureReport { original: old.cycles_per_warp, rewritten }))

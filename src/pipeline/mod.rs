@@ -23,6 +23,7 @@ use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::{self, Known};
 use crate::reuse::{self, shared::Surroundings};
 use crate::rewrite::{self, Edit, Edits, Names, Planner};
+use crate::sass::paths::Counterparts;
 use crate::select::{self, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
@@ -296,7 +297,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
 
 /// Facts about the accesses of functions, by the functions' names: of all that have parsed bodies at this depth, and can be
 /// analysed.
-/// `original`: the same of the text before it was rewritten.
+/// `counterparts`: what their other versions execute.
 ///
 /// # Errors
 /// A syntax error.
@@ -304,7 +305,7 @@ pub fn known(
     source: &SourceFile,
     options: &Options,
     depth: Depth<'_>,
-    original: Option<&BTreeMap<String, Known>>,
+    counterparts: &Counterparts<'_>,
 ) -> Result<BTreeMap<String, Known>, Diagnostic> {
     let module = ptx::parse(source, depth)?;
     let options = &options.for_module(&module);
@@ -318,10 +319,9 @@ pub fn known(
             let (flow, trace) = emulated(source, function, options).ok()?;
             let traffic =
                 within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
-            let original = original.and_then(|known| known.get(function.name.text));
             let traffic = traffic.ok()?;
-            within(|| requests::known(function, &flow, &trace, &traffic, architecture, original))
-                .ok()
+            let other = counterparts(function.name.text);
+            within(|| requests::known(function, &flow, &trace, &traffic, architecture, other)).ok()
         }));
         Some((function.name.text.to_owned(), attempt.ok()??))
     });

@@ -25,7 +25,7 @@ use crate::isa::{Form, Opcode, Qualifier, ScalarType};
 use crate::ptx::{Function, StateSpace};
 use crate::sass::access::{Access, Request, Requests};
 use crate::sass::opcodes::Role;
-use crate::sass::paths::{self, Blocks, Histogram, Work};
+use crate::sass::paths::{self, Blocks, Counterpart, Followed, Histogram, Work};
 use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 
 /// Bytes of a sector of the caches.
@@ -41,21 +41,31 @@ pub struct Known {
     /// Their requests, by kind.
     pub requests: Requests,
     /// The instructions that the kernel executes, by kind.
-    executed: Histogram,
+    pub executed: Histogram,
+    /// Its blocks, and the path through them.
+    blocks: Blocks,
+    path: Followed,
 }
 
-/// What the accesses of a function take. `original`: the same of the function before it was rewritten.
+impl Known {
+    /// Whether another path is followed beside the rewriting of this kernel.
+    pub fn is_other_path(&self, rewriting: &Known) -> bool {
+        paths::follow(&self.blocks, Counterpart::Rewriting(&rewriting.executed)) != self.path
+    }
+}
+
+/// What the accesses of a function take. `counterpart`: what the other version of it [executes](Known::executed).
 pub fn known(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     traffic: &Traffic,
     architecture: u32,
-    original: Option<&Known>,
+    counterpart: Counterpart<'_>,
 ) -> Known {
     let costs = Costs::of(architecture);
     let blocks = blocks(flow, traffic);
-    let path = paths::follow(&blocks, original.map(|known| &known.executed));
+    let path = paths::follow(&blocks, counterpart);
     let executions = path.executions(blocks.next.len());
     let executed = paths::executed(&blocks, &executions);
     let known: Vec<(&AccessTraffic, Role)> =
@@ -101,7 +111,8 @@ pub fn known(
     // What is executed decides; of kinds that are not, any may be met.
     beside.extend(on_way);
     let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
-    Known { requests: Requests { by_kind: requests, loaded, stored }, executed }
+    let requests = Requests { by_kind: requests, loaded, stored };
+    Known { requests, executed, blocks, path }
 }
 
 /// A sum of requests.

@@ -14,7 +14,7 @@ use super::code::{self, Function};
 use super::cubin::{self, Usage};
 use super::multiprocessor::{self, Launch};
 use super::opcodes::{Pipe, Role};
-use super::paths::Histogram;
+use super::paths::{Counterparts, Histogram};
 use super::resources::{self, USUAL_BLOCKS};
 use super::schedule::{SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
@@ -115,22 +115,21 @@ pub fn occupancies(architecture: u32) -> impl Iterator<Item = u32> {
     most.into_iter().flat_map(|most| [8, 4, 2, 1].map(|part| most / part))
 }
 
-/// The measures of some kernels of a cubin, by the kernels' names; without those that are not known. `originals`: the
-/// instructions that they executed before they were rewritten.
+/// The measures of some kernels of a cubin, by the kernels' names; without those that are not known.
 ///
 /// # Errors
 /// Why the bytes cannot be read.
 pub fn measures(
     bytes: &[u8],
     requests: &BTreeMap<String, Requests>,
-    originals: &BTreeMap<String, Histogram>,
+    counterparts: &Counterparts<'_>,
 ) -> Result<BTreeMap<String, Measure>, String> {
     let cubin = cubin::read(bytes)?;
     let of_function = |function: Function| {
         let requests = requests.get(&function.name)?;
         let usage = cubin.kernels.get(&function.name)?;
-        let original = originals.get(&function.name);
-        let schedule = Schedule::new(&function, cubin.architecture, original).ok()?;
+        let counterpart = counterparts(&function.name);
+        let schedule = Schedule::new(&function, cubin.architecture, counterpart).ok()?;
         let measure = Measure::new(&schedule, cubin.architecture, requests, usage)?;
         Some((function.name, measure))
     };
@@ -145,13 +144,15 @@ pub fn measures(
 pub fn executed(
     bytes: &[u8],
     wanted: &dyn Fn(&str) -> bool,
+    counterparts: &Counterparts<'_>,
 ) -> Result<BTreeMap<String, Histogram>, String> {
     let cubin = cubin::read(bytes)?;
     let of_function = |function: Function| {
         if !wanted(&function.name) {
             return None;
         }
-        let schedule = Schedule::new(&function, cubin.architecture, None).ok()?;
+        let counterpart = counterparts(&function.name);
+        let schedule = Schedule::new(&function, cubin.architecture, counterpart).ok()?;
         Some((function.name, schedule.executed))
     };
     Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())

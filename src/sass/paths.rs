@@ -10,8 +10,9 @@
 //! - a side without memory accesses is an early exit, and the other side is followed;
 //! - if the sides do different arithmetic, the longer one is followed;
 //! - if they do the same arithmetic, they are two versions of one region. If the kernel is a rewriting of another one that
-//!   is given, the version is followed that makes it differ more from that one: the other version is the original's.
-//!   Otherwise, or if both differ alike, the shorter one is followed.
+//!   is given, the version is followed that makes it differ more from that one: the other version is the original's. If it
+//!   is the original and its rewriting is given, the version that makes it differ less from that one: the kernel may have had
+//!   two versions before. Otherwise, or if both differ alike, the shorter one is followed.
 //!
 //! If the kernel is a rewriting of another one that has no shuffles, a side with shuffles is followed. Where a loop is left
 //! towards such a side only by another way than the usual one, the shuffles do its last [`SHUFFLED_ITERATIONS`].
@@ -104,7 +105,7 @@ impl Work {
 }
 
 /// The blocks of a kernel and of its callees.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Blocks {
     /// The blocks that may be executed next, without those that are called.
     pub next: Vec<Vec<usize>>,
@@ -119,18 +120,36 @@ pub struct Blocks {
 /// Numbers of instructions, by kind.
 pub type Histogram = BTreeMap<u32, f64>;
 
+/// The instructions that the other version of a kernel executes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Counterpart<'h> {
+    /// There is none.
+    None,
+    /// The kernel is the rewriting of this one.
+    Original(&'h Histogram),
+    /// The kernel is the original of this one.
+    Rewriting(&'h Histogram),
+}
+
+/// For the name of a kernel, its other version.
+pub type Counterparts<'h> = dyn Fn(&str) -> Counterpart<'h> + Sync + 'h;
+
 /// Forks at which both paths are tried.
 const MAX_FORKS: usize = 16;
 
-/// The path through some blocks. `original`: the instructions that the kernel executed before it was rewritten.
-pub fn follow(blocks: &Blocks, original: Option<&Histogram>) -> Followed {
-    let shuffles_are_new = original.is_some_and(|kinds| !kinds.contains_key(&SHUFFLES));
+/// The path through some blocks.
+pub fn follow(blocks: &Blocks, counterpart: Counterpart<'_>) -> Followed {
+    let shuffles_are_new =
+        matches!(counterpart, Counterpart::Original(kinds) if !kinds.contains_key(&SHUFFLES));
     let mut paths = Paths { blocks, shuffles_are_new, turned: FxHashSet::default() };
     let (mut found, mut forks) = paths.all();
-    let Some(original) = original else { return found };
-    let differs = |path: &Followed| {
-        distance(&executed(blocks, &path.executions(blocks.next.len())), original)
+    let (other, is_rewritten) = match counterpart {
+        Counterpart::None => return found,
+        Counterpart::Original(other) => (other, true),
+        Counterpart::Rewriting(other) => (other, false),
     };
+    let differs =
+        |path: &Followed| distance(&executed(blocks, &path.executions(blocks.next.len())), other);
     let mut distance = differs(&found);
     let mut tried = FxHashSet::default();
     while let Some(&fork) = forks.iter().find(|fork| !tried.contains(*fork))
@@ -140,7 +159,7 @@ pub fn follow(blocks: &Blocks, original: Option<&Histogram>) -> Followed {
         paths.turned.insert(fork);
         let (other, other_forks) = paths.all();
         let new = differs(&other);
-        if new > distance {
+        if if is_rewritten { new > distance } else { new < distance } {
             (found, forks, distance) = (other, other_forks, new);
         } else {
             paths.turned.remove(&fork);
@@ -443,7 +462,8 @@ mod tests {
     );
 
     fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
-        follow(blocks, original).executions(blocks.next.len())
+        let counterpart = original.map_or(Counterpart::None, Counterpart::Original);
+        follow(blocks, counterpart).executions(blocks.next.len())
     }
 
     /// Blocks with these successors; each with cycles, accesses, and an instruction of a kind.
@@ -538,6 +558,14 @@ mod tests {
         assert_eq!(executions(&found, Some(&original)), [1.0, 0.0, 1.0, 1.0]);
         let original = Histogram::from([(0, 2.0), (2, 1.0)]);
         assert_eq!(executions(&found, Some(&original)), [1.0, 1.0, 0.0, 1.0]);
+        // An original that has both follows the version that was rewritten.
+        let rewriting = |kind| Histogram::from([(0, 2.0), (3, 1.0), (kind, 1.0)]);
+        let beside = |kind| {
+            let rewriting = rewriting(kind);
+            follow(&found, Counterpart::Rewriting(&rewriting)).executions(found.next.len())
+        };
+        assert_eq!(beside(1), [1.0, 1.0, 0.0, 1.0]);
+        assert_eq!(beside(2), [1.0, 0.0, 1.0, 1.0]);
     }
 
     fn accesses_tell_versions_apart_before_arithmetic() {

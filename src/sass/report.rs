@@ -10,7 +10,7 @@ use super::cubin;
 use super::lines::Lines;
 use super::measure::Measure;
 use super::opcodes::Pipe;
-use super::paths::Histogram;
+use super::paths::{Counterpart, Histogram};
 use super::resources::{self, Resources};
 use super::schedule::{BlockSchedule, Schedule};
 
@@ -110,8 +110,9 @@ impl Report {
             if let Some(&(stores, loads)) = beside.spills.get(&function.name) {
                 (resources.spill_stores, resources.spill_loads) = (Some(stores), Some(loads));
             }
-            let schedule =
-                Schedule::new(&function, cubin.architecture, beside.originals.get(&function.name));
+            let original = beside.originals.get(&function.name);
+            let counterpart = original.map_or(Counterpart::None, Counterpart::Original);
+            let schedule = Schedule::new(&function, cubin.architecture, counterpart);
             let nothing = Requests::default();
             let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
             let measure = schedule

@@ -17,7 +17,7 @@ use super::code::Function;
 use super::encoding::{Instruction, SCOREBOARDS};
 use super::graph::{self, Graph, Unknown};
 use super::opcodes::{Latency, Opcode, Opcodes, Pipe, Role};
-use super::paths::{self, Blocks, Followed, Histogram, Work};
+use super::paths::{self, Blocks, Counterpart, Followed, Histogram, Work};
 use super::stream::{self, Step};
 use super::timing::Timing;
 
@@ -96,15 +96,15 @@ impl Pending {
 }
 
 impl Schedule {
-    /// The schedule of a function. `original`: what the kernel [executed](Schedule::executed) before it was
-    /// rewritten.
+    /// The schedule of a function. `counterpart`: what the other version of the kernel
+    /// [executes](Schedule::executed).
     ///
     /// # Errors
     /// Why nothing can be said of it.
     pub fn new(
         function: &Function,
         architecture: u32,
-        original: Option<&Histogram>,
+        counterpart: Counterpart<'_>,
     ) -> Result<Schedule, Unknown> {
         let code = &function.instructions;
         let unknown = Unknown::Architecture(architecture);
@@ -145,7 +145,7 @@ impl Schedule {
             }
         }
         let blocks_to_follow = blocks_of(&graph, &blocks, code, table);
-        let path = paths::follow(&blocks_to_follow, original);
+        let path = paths::follow(&blocks_to_follow, counterpart);
         let executions = path.executions(count);
         let executed = paths::executed(&blocks_to_follow, &executions);
         for (block, executions) in blocks.iter_mut().zip(executions) {
