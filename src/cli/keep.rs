@@ -91,6 +91,14 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         let moved = array.accesses.iter_mut().map(|access| &mut access.wavefronts);
         moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
     }
+    let collectives = kernel.collectives.iter_mut();
+    for collective in collectives.filter(|one| one.decision != Decision::Keep) {
+        collective.decision = Decision::Keep;
+        collective.rule = Some(FUNCTION_LEFT.to_owned());
+        collective.reason = Some(reason.to_owned());
+        collective.guards = None;
+        collective.cost = None;
+    }
     kernel
 }
 

@@ -276,6 +276,8 @@ impl Made {
         let report = kernels.find(|report| report.name == kernel).expect("the kernel is reported");
         assert_eq!(report.shuffles, usize::from(report.skipped.is_none()));
         assert_eq!(report.loads[0].reason, report.skipped);
+        assert_eq!(report.collectives[0].reason, report.skipped);
+        assert_eq!(report.is_rewritten(), report.skipped.is_none());
         report.skipped.as_deref()
     }
 }

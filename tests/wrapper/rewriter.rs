@@ -12,7 +12,7 @@
 //! Any other input stays as it is.
 
 use ptxasw::pipeline::{Options, Rewritten};
-use ptxasw::report::{Decision, KernelReport, LoadReport, Report};
+use ptxasw::report::{CollectiveReport, Decision, KernelReport, LoadReport, Report};
 use ptxasw::select::StrategyName;
 use ptxasw::source::{Diagnostic, LineMap, SourceFile, Span};
 
@@ -73,6 +73,28 @@ fn kernel(name: &str, line: u32) -> KernelReport {
     }
 }
 
+/// The report of a sum that is done by one instruction.
+fn collective(line: u32) -> CollectiveReport {
+    CollectiveReport {
+        line,
+        lines: vec![line],
+        source: None,
+        register: "%f2".to_owned(),
+        of: "%f1".to_owned(),
+        computes: "sum".to_owned(),
+        ty: "s32".to_owned(),
+        lanes: 32,
+        shuffles: 5,
+        barriers: None,
+        decision: Decision::By(StrategyName::Collective),
+        becomes: Some("redux.sync.add.s32".to_owned()),
+        guards: None,
+        cost: None,
+        rule: None,
+        reason: None,
+    }
+}
+
 const HOLD: &str = "// rewrite: hold ";
 
 /// Follows the orders to hold values.
@@ -99,7 +121,9 @@ fn hold(source: &SourceFile, options: &Options) -> Rewritten {
             text += "}\n";
             let end = text.lines().count() as u32 + 1;
             runs.extend((first..=end).map(|inserted| (inserted, line)));
-            report.kernels.push(kernel(name, line));
+            report
+                .kernels
+                .push(KernelReport { collectives: vec![collective(line)], ..kernel(name, line) });
         }
         text += words;
         text.push('\n');
