@@ -105,7 +105,7 @@ fn possible_bits(arena: &mut Arena, bytes: TermId) -> Option<u64> {
 fn offset(trace: &mut KernelTrace, array: &SharedArray, address: TermId) -> Option<TermId> {
     let width = trace.arena.width(address);
     // As `emulate` names the address of a variable of the module, or in the body's outermost braces.
-    let scope = if array.is_dynamic { "" } else { "1." };
+    let scope = if array.is_of_module { "" } else { "1." };
     let start = SymbolKind::Address(format!("{scope}{}:{width}", array.name));
     let is_address =
         |symbol: SymbolId| matches!(trace.symbols.info(symbol).kind, SymbolKind::Address(_));

@@ -60,7 +60,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn variable(&self, name: &str, local: Option<u32>) -> From {
-        let is_declared = |array: &SharedArray| match array.is_dynamic {
+        let is_declared = |array: &SharedArray| match array.is_of_module {
             true => local.is_none(),
             false => local == Some(BODY),
         };

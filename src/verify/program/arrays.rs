@@ -1,12 +1,13 @@
 //! The arrays that a function has in shared memory, and which of its accesses are to which of them.
 //!
-//! In: a function. Out: its own `.shared` variables with their sizes, and each access to shared memory with the
+//! In: a function. Out: its own `.shared` variables, and those that its module declares for it alone, with their sizes; each access to shared memory with the
 //! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
 //! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
 //! condition, an instruction that accesses shared memory in a way of its own.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
+use super::array::{Array, array, of_file};
 use super::both::Both;
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
@@ -16,25 +17,6 @@ use crate::isa::limits::MAX_STATIC_SHARED;
 use crate::ptx::{
     AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
 };
-
-/// A variable of the function in shared memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Array {
-    /// The name, with the number of the scope in front as in the names of addresses.
-    pub name: String,
-    /// 0 if each launch gives the size.
-    pub bytes: u64,
-    pub align: u64,
-    /// Whether each launch gives the size.
-    pub is_dynamic: bool,
-}
-
-impl Array {
-    /// The name as written.
-    pub(in crate::verify) fn plain_name(&self) -> &str {
-        self.name.split_once('.').map_or(&*self.name, |(_, name)| name)
-    }
-}
 
 /// A load, store or atomic access in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,28 +76,10 @@ pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
 /// The arrays in shared memory that a module declares outside of functions and whose size is known.
 pub(in crate::verify) fn of_module(module: &Module<'_>) -> Vec<Array> {
     let declared = module.items.iter().filter_map(|item| match item {
-        Item::Variable(variable) if variable.space == StateSpace::Shared => array(variable, 0),
+        Item::Variable(variable) if variable.space == StateSpace::Shared => of_file(variable),
         _ => None,
     });
-    let named = |array: Array| {
-        let name = array.name.trim_start_matches("0.").to_owned();
-        Array { name, ..array }
-    };
-    declared.map(named).collect()
-}
-
-/// The one array that a declaration declares, if its size is known.
-fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
-    let [declared] = &variable.names[..] else { return None };
-    let element = u64::from(variable.ty?.bits()) / 8 * u64::from(variable.vector.max(1));
-    let known = declared.count.is_none() && variable.linkage.is_empty() && element > 0;
-    let bytes = declared
-        .dimensions
-        .iter()
-        .try_fold(element, |bytes, dimension| bytes.checked_mul((*dimension)?));
-    let align = variable.align.unwrap_or(element);
-    let name = format!("{scope}.{}", declared.name.text);
-    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align, is_dynamic: false })
+    declared.collect()
 }
 
 /// The `.extern .shared` array that is all of a kernel's shared memory: nothing else is declared or named by the kernel or
@@ -163,7 +127,7 @@ fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
         let names: Vec<&str> = variable.names.iter().map(|one| one.name.text).collect();
         let named = |one: &&Function<'_>| uses_common(one.statements().unwrap_or_default(), &names);
         if variable.space == StateSpace::Shared && bodies.iter().any(named) {
-            all.extend(array(variable, 0));
+            all.extend(of_file(variable));
         }
     }
     let place = |end: u64, one: &Array| end.next_multiple_of(one.align.max(1)) + one.bytes;
@@ -207,8 +171,10 @@ pub(in crate::verify) fn observed(
         Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
         _ => None,
     });
-    let common: Vec<&str> =
-        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    // Of those that belong to the kernel all accesses are known.
+    let is_own = |name: &&str| program.of_module.iter().any(|array| array.name == *name);
+    let common = common.flat_map(|variable| &variable.names).map(|one| one.name.text);
+    let common: Vec<&str> = common.filter(|name| !is_own(name)).collect();
     let named = |arg: &Arg<'_>| match arg {
         Arg::Symbol { name, local: None, .. } => common.contains(name),
         _ => false,
@@ -388,6 +354,7 @@ impl Arrays {
     /// Why not all accesses are known.
     pub(crate) fn of(program: &Program<'_, '_>, module: &Module<'_>) -> Result<Arrays, String> {
         let mut declared = declared(program.function);
+        declared.extend(program.of_module.iter().cloned());
         if declared.is_empty() {
             declared.extend(dynamic(module, program.function));
         }
