@@ -29,8 +29,8 @@ pub enum Restriction {
     Address(String, u32),
     /// The function is called, so that its arrays lie beside those of its callers.
     Called,
-    /// A shared variable that is not an array of numbers with a known size, one in inner braces, or one that other functions
-    /// name would move.
+    /// A shared variable that is not an array of numbers with a known size, one in inner braces, or one that other
+    /// functions name would move.
     Variables,
     /// The function's arrays would need more than the static shared memory of a block.
     Static,

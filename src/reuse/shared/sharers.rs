@@ -1,8 +1,8 @@
 //! Who may access an array that a module declares outside of functions.
 //!
 //! In: the syntax tree of a module, and for each function the variables of the module that it names. Out: for each
-//! variable in shared memory the [`Sharing`] that keeps its bytes where they are, if there is one. Other files do not see a name
-//! without a linking directive (PTX ISA, "Linking Directives"), so one file shows all accesses.
+//! variable in shared memory the [`Sharing`] that keeps its bytes where they are, if there is one. Other files do not
+//! see a name without a linking directive (PTX ISA, "Linking Directives"), so one file shows all accesses.
 
 use std::collections::BTreeMap;
 

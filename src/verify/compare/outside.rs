@@ -2,9 +2,10 @@
 //! or the answer is no better than unknown.
 //!
 //! It consists of `.version`, `.target`, `.address_size`; variables with linkage, attributes,
-//! alignment, size and initialisers (of an array in shared memory that one kernel alone can access neither alignment nor size); heads of functions that are declared only; which functions are
+//! alignment, size and initialisers; heads of functions that are declared only; which functions are
 //! defined, and how often; `.alias`, `.pragma` and every directive that is not known. Heads and bodies
-//! of defined functions are compared one by one (see `module`).
+//! of defined functions are compared one by one (see `module`), and with them alignment and size of arrays in
+//! shared memory that one kernel alone can access.
 //!
 //! Text that no instruction can read is free to differ: comments, blanks, and the debugger's
 //! directives (`.file`, `.loc`, `@@dwarf`, sections named `.debug...`).

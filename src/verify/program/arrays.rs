@@ -1,14 +1,15 @@
 //! The arrays that a function has in shared memory, and which of its accesses are to which of them.
 //!
-//! In: a function. Out: its own `.shared` variables, and those that its module declares for it alone, with their sizes; each access to shared memory with the
-//! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
-//! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
-//! condition, an instruction that accesses shared memory in a way of its own.
+//! In: a function. Out: its own `.shared` variables, and those that its module declares for it alone, with their sizes;
+//! each access to shared memory with the variable from whose name its address is made; and for each variable whether it
+//! may be reached in another way. It may once its address goes anywhere but into addresses of accesses: into memory, a
+//! call, a condition, an instruction that accesses shared memory in a way of its own.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::array::{Array, array, of_file};
 use super::both::Both;
+use super::granules::{granule, only_waits};
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, InstId, RegisterId};
@@ -45,9 +46,11 @@ type Made = u64;
 
 const OTHER: Made = 1 << 63;
 
-/// Whether an instruction is a load, a store or an atomic access, weak or strong: no register gets an address from it.
+/// Whether an instruction is a load, a store, an atomic access, weak or strong, or moves granules: no register gets an
+/// address from it.
 fn is_access(inst: &Inst<'_, '_>) -> bool {
     matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red)
+        || granule(inst).is_some()
 }
 
 /// The most arrays.
@@ -468,10 +471,16 @@ impl Arrays {
         }
         let space = inst.ast.form.space();
         let plain = is_access(inst);
-        let place = usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom));
+        let whole = granule(inst);
+        let place = match whole {
+            Some(granule) => granule.operand,
+            None => usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom)),
+        };
         for (index, arg) in inst.args.iter().enumerate() {
+            // What a copy reads is in global memory.
+            let is_read = inst.ast.form.opcode == Opcode::Cp && whole.is_some() && index == 1;
             match arg {
-                Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
+                Arg::Memory { base, rest, .. } if space == StateSpace::Shared && !is_read => {
                     let from = self.of_base(*base, made);
                     if from == 0 {
                         self.tell(!0, how("it is not known which array is accessed by"));
@@ -479,8 +488,11 @@ impl Arrays {
                     if plain && index == place && rest.is_empty() {
                         let array = (from.is_power_of_two() && from != OTHER)
                             .then(|| from.trailing_zeros() as usize);
-                        let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
-                            * u32::from(inst.ast.form.elements().unwrap_or(1));
+                        let of_type = || {
+                            inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
+                                * u32::from(inst.ast.form.elements().unwrap_or(1))
+                        };
+                        let bytes = whole.map_or_else(of_type, |granule| granule.bytes);
                         if array.is_none() || bytes == 0 {
                             self.reach(from, how("it is not known which bytes are accessed by"));
                         }
@@ -512,7 +524,7 @@ impl Arrays {
                 | Opcode::Multimem
                 | Opcode::Unknown
         );
-        if elsewhere {
+        if elsewhere && whole.is_none() && !only_waits(inst) {
             self.reach(!0, how("shared memory may be accessed by"));
         }
     }

@@ -6,6 +6,7 @@
 //! - `window`: the parts of memory that have versions of their own
 //! - `special`: which special registers keep their values, and for whom
 //! - `instructions`: how the validator treats each instruction
+//! - `granules`: copies into shared memory, and rows of matrices
 //! - `array`: one array in shared memory, as it is declared
 //! - `prepared`: a function prepared for evaluation
 //! - `signatures`: which instructions an assembler takes
@@ -24,6 +25,7 @@ mod beliefs;
 mod both;
 mod difference;
 mod divergence;
+mod granules;
 mod instructions;
 mod module_arrays;
 mod prepared;
@@ -37,6 +39,7 @@ pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
 pub(in crate::verify) use array::Array;
 pub(in crate::verify) use both::Both;
 pub(in crate::verify) use divergence::{new_divergence, same_divergence};
+pub(in crate::verify) use granules::granule;
 pub(in crate::verify) use instructions::{
     Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
 };

@@ -1,8 +1,8 @@
 //! The arrays in shared memory that a module declares for one kernel alone.
 //!
-//! In: a module and its text. Out: for each kernel the arrays that no other part of the file names and whose names other
-//! files do not see: without a linking directive a name is that of its file (PTX ISA, "Linking Directives"). A part
-//! names an array if the word stands in its text, be it in a comment.
+//! In: a module and its text. Out: for each kernel the arrays that no other part of the file names and whose names
+//! other files do not see: without a linking directive a name is that of its file (PTX ISA, "Linking Directives"). A
+//! part names an array if the word stands in its text, be it in a comment.
 
 use std::collections::BTreeMap;
 
@@ -89,8 +89,8 @@ impl<'s> ModuleArrays<'s> {
     }
 }
 
-/// The words that two declarations have to share, if they declare an array of the same kernel in both modules: sizes and
-/// alignments may differ.
+/// The words that two declarations have to share, if they declare an array of the same kernel in both modules: sizes
+/// and alignments may differ.
 pub(in crate::verify) fn without_size<'a>(
     arrays: Both<&'a ModuleArrays<'_>>,
     variable: &Variable<'_>,
