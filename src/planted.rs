@@ -198,6 +198,8 @@ pub enum Bug {
     ArrayVectors,
     /// Dynamic shared memory is laid out although its last block is not whole.
     ArrayRest,
+    /// An array of the module is laid out although functions that are called name it.
+    ArrayShared,
     /// In a stencil, one lane too many takes its value from the second load, 32 elements further on.
     RowBound,
     /// In a stencil, the source lane of a shuffle is one too high.
@@ -633,7 +635,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 60] = [
+    pub const STRATEGIES: [Bug; 61] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -694,6 +696,7 @@ impl Bug {
         Bug::ArrayFolded,
         Bug::ArrayVectors,
         Bug::ArrayRest,
+        Bug::ArrayShared,
     ];
 
     /// Mistakes in the families, the search and the code of sketches.

@@ -148,3 +148,34 @@ fn a_layout_or_the_others() {
     assert_eq!(decided(64, 8), (1, None, false));
     assert_eq!(decided(8, 1), (0, Some("array-beside-others".to_owned()), true));
 }
+
+/// What a file says of its one array, which the module declares.
+fn kept(text: &str) -> String {
+    let source = SourceFile::new("kernels.ptx", text);
+    let mut options = Options::default();
+    options.select.strategies = Strategies::only(StrategyName::Bank);
+    let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(result.text, text);
+    let arrays = result.report.kernels.iter().flat_map(|kernel| &kernel.arrays);
+    arrays.filter_map(|array| array.reason.clone()).collect::<Vec<_>>().join("; ")
+}
+
+/// No assembler takes the address of shared memory as an initial value; so these are no cases.
+#[test]
+fn arrays_of_the_module_that_no_instruction_names_stay() {
+    let pair = "tests/verify/equal/module_array_padded.ptx";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(pair);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{pair}: {error}"));
+    let declaration = ".shared .align 4 .b8 tile[1024];\n";
+    assert!(text.contains(declaration));
+    for (more, reason) in [
+        (".global .align 8 .u64 pointer = tile;", "no instruction, but line 6 names"),
+        (".global .align 8 .u64 pointers[2] = { 0, tile+4 };", "no instruction, but line 6 names"),
+        (".pragma \"tile\";", "no instruction, but line 6 names"),
+        (".shared .align 4 .b8 tile[512];", "line 7 declares the name"),
+        (".global .align 4 .b8 tile[512];", "line 7 declares the name"),
+    ] {
+        let found = kept(&text.replace(declaration, &format!("{more}\n{declaration}")));
+        assert!(found.contains(reason), "{more}: {found}");
+    }
+}

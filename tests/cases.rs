@@ -272,7 +272,9 @@ fn every_global_load_of_a_case_carries_an_expectation() {
             let (statement, expectation) =
                 split(line).unwrap_or_else(|e| panic!("{}:{number}: {e}", file.display()));
             let code = statement.split("//").next().unwrap_or_default();
-            let declaration = code.trim_start().trim_start_matches(".extern ");
+            let declaration = [".extern ", ".visible ", ".weak "]
+                .iter()
+                .fold(code.trim_start(), |code, linking| code.trim_start_matches(linking));
             let array = declaration.starts_with(".shared ") && expectation.is_some();
             let shared = code.contains(".shared.");
             // Stores have one where strategy `aos` has found a struct.

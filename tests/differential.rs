@@ -320,7 +320,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &stores,
         &collectives,
         &["batch", "batch_loop", "promote", "promote_loop", "tree"],
-        &["bank", "bank_dynamic", "bank_extern"],
+        &["bank", "bank_dynamic", "bank_extern", "bank_module", "bank_rows"],
     ];
     let names = names.concat();
     let folders = ["accept", "refuse"].into_par_iter();

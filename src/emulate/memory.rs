@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use super::effects::{Effect, effect, strong};
+use super::granule::{Granule, granule};
 use super::operands;
 use super::state::State;
 use super::symbols::{Function, LaneDependence, SymbolInfo, SymbolKind};
@@ -12,7 +13,7 @@ use super::window::Window;
 use super::wmma::WmmaMatrix;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
-use crate::isa::{Modifier, Opcode, Qualifier, Shape};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// Emulates a load, a store or an atomic.
@@ -92,31 +93,22 @@ pub(super) fn record<'s>(
 /// Adds what `cp.async`, `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store` access to [`KernelTrace::moved`](super::KernelTrace::moved).
 pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guard: Option<TermId>) {
     let form = &inst.ast.form;
-    let is_copy = form.opcode == Opcode::Cp
-        && form.has(Qualifier::Async)
-        && !form.has_any(&[Qualifier::Bulk, Qualifier::Mbarrier]);
-    let in_rows = form.modifiers().contains(&Modifier::Shape(Shape::M8n8))
-        && form.last_type() == Some(ScalarType::B16);
-    let bytes = match inst.args.get(2) {
-        Some(Arg::Constant(bytes)) => {
-            bytes.as_integer().and_then(|bytes| u32::try_from(bytes).ok())
-        }
-        _ => None,
-    };
     let matrix = WmmaMatrix::of(inst);
-    let bytes = matrix.map(|matrix| matrix.part_bytes).or(bytes);
-    let sides: &[(Effect, usize, StateSpace, u32)] = match (form.opcode, bytes) {
-        (Opcode::Wmma, Some(bytes)) if matrix.is_some() => match form.has(Qualifier::Store) {
-            true => &[(Effect::Store, 0, form.space(), bytes)],
-            false => &[(Effect::Load, 1, form.space(), bytes)],
+    let sides: &[(Effect, usize, StateSpace, u32)] = match (form.opcode, granule(inst)) {
+        (Opcode::Wmma, _) => match (matrix, form.has(Qualifier::Store)) {
+            (Some(matrix), true) => &[(Effect::Store, 0, form.space(), matrix.part_bytes)],
+            (Some(matrix), false) => &[(Effect::Load, 1, form.space(), matrix.part_bytes)],
+            (None, _) => return,
         },
-        (Opcode::Cp, Some(bytes @ (4 | 8 | 16))) if is_copy => &[
+        (Opcode::Cp, Some(Granule { bytes, .. })) => &[
             (Effect::Store, 0, StateSpace::Shared, bytes),
             (Effect::Load, 1, StateSpace::Global, bytes),
         ],
-        (Opcode::Ldmatrix, _) if in_rows => &[(Effect::Load, 1, form.space(), ROW_BYTES)],
-        (Opcode::Stmatrix, _) if in_rows => &[(Effect::Store, 0, form.space(), ROW_BYTES)],
-        _ => return,
+        (Opcode::Ldmatrix, Some(Granule { operand, bytes })) => {
+            &[(Effect::Load, operand, form.space(), bytes)]
+        }
+        (_, Some(Granule { operand, bytes })) => &[(Effect::Store, operand, form.space(), bytes)],
+        (_, None) => return,
     };
     for &(effect, operand, space, bytes) in sides {
         let Some(&Arg::Memory { base, offset, .. }) = inst.args.get(operand) else { continue };
@@ -142,9 +134,6 @@ pub(super) fn moved<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>, guar
         });
     }
 }
-
-/// Bytes of a row of a matrix of 8 x 8 elements of 16 bits (PTX ISA, "ldmatrix").
-const ROW_BYTES: u32 = 16;
 
 /// The address of a memory operand, as wide as the register it comes from.
 fn address_of<'s>(state: &mut State<'_, '_, 's>, base: Base<'s>, offset: i64) -> Option<TermId> {

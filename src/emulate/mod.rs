@@ -17,6 +17,7 @@ mod branches;
 mod compute;
 mod effects;
 mod forms;
+mod granule;
 mod joins;
 mod limits;
 mod loop_effects;
@@ -39,6 +40,7 @@ mod wmma;
 
 pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
+pub use granule::{Granule, granule};
 pub use limits::{Limits, TooLarge};
 pub use machine::run;
 pub use numbers::on_numbers;

@@ -103,7 +103,8 @@ pub struct KernelTrace {
     /// Accesses in the order of blocks.
     pub accesses: Vec<Access>,
     /// Both sides of each `cp.async`, the rows that lanes name for `ldmatrix` and `stmatrix`, and the parts of a matrix
-    /// of `wmma` as if each lane accessed one ([`super::WmmaMatrix`]): addresses without values. To everything but `traffic` these instructions are not modelled.
+    /// of `wmma` as if each lane accessed one ([`super::WmmaMatrix`]): addresses without values. To everything but `traffic` and the layouts of arrays these instructions are
+    /// not modelled.
     pub moved: Vec<Access>,
     /// For each block, its facts beyond those of its immediate dominator.
     pub assumptions: TiVec<BlockId, Option<TermId>>,

@@ -126,10 +126,10 @@ fn has_shuffles(body: &str) -> bool {
     memchr::memmem::find(body.as_bytes(), b"shfl.sync").is_some()
 }
 
-/// Whether a body seems to have steps between barriers, in an array that is declared elsewhere.
+/// Whether a body seems to use an array that is declared elsewhere, between barriers.
 fn has_steps(body: &str) -> bool {
     let has = |word: &[u8]| memchr::memmem::find(body.as_bytes(), word).is_some();
-    has(b"bar") && has(b"ld.shared")
+    has(b"bar") && has(b".shared")
 }
 
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.

@@ -29,6 +29,7 @@ mod refusal;
 mod restriction;
 mod sampling;
 pub mod shared;
+mod sharing;
 mod shift;
 mod side_effect_free;
 mod sources;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::restriction::Restriction;
+use super::sharing::Sharing;
 use crate::solver::Answer;
 
 /// The reason why a load stays as it is.
@@ -84,8 +85,8 @@ pub enum Refusal {
     ArrayMayNotGrow(Restriction, String),
     /// The array is external, and not certainly all of the kernel's shared memory.
     ArrayDynamic,
-    /// The array is declared at module level, where other functions may access it.
-    ArrayOfModule,
+    /// The array is declared at module level, and others than the kernel may access it.
+    ArrayOfModule(Sharing),
     /// What was chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
@@ -242,7 +243,7 @@ impl Refusal {
             Refusal::NoConflict => "no-conflict",
             Refusal::ArrayMayNotGrow(..) => "array-may-not-grow",
             Refusal::ArrayDynamic => "array-dynamic",
-            Refusal::ArrayOfModule => "array-of-module",
+            Refusal::ArrayOfModule(_) => "array-of-module",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::ByNameOnly(_) => "by-name-only",
             Refusal::Collective => "collective",
@@ -353,9 +354,7 @@ impl fmt::Display for Refusal {
                     "an `.extern` array is not all of the kernel's shared memory, or functions elsewhere may use it"
                 )
             }
-            Refusal::ArrayOfModule => {
-                write!(f, "other functions may access an array at module level")
-            }
+            Refusal::ArrayOfModule(sharing) => write!(f, "{sharing}"),
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may be duplicated for other loads")
             }

@@ -29,7 +29,8 @@ pub enum Restriction {
     Address(String, u32),
     /// The function is called, so that its arrays lie beside those of its callers.
     Called,
-    /// A shared variable that is not an array of numbers with a known size, or one in inner braces, would move.
+    /// A shared variable that is not an array of numbers with a known size, one in inner braces, or one that other
+    /// functions name would move.
     Variables,
     /// The function's arrays would need more than the static shared memory of a block.
     Static,
@@ -52,7 +53,7 @@ impl fmt::Display for Restriction {
             }
             Restriction::Called => write!(f, "the function is called, not launched"),
             Restriction::Variables => {
-                write!(f, "the function declares shared variables of other forms")
+                write!(f, "the function uses shared variables of other forms or functions")
             }
             Restriction::Static => {
                 let kilobytes = MOST_STATIC >> 10;

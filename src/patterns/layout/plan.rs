@@ -88,7 +88,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// An array's name, for code of the plan.
     fn start(&self, array: &SharedArray) -> String {
-        if array.is_dynamic {
+        if array.is_of_module {
             return rewrite::name(&array.name, None);
         }
         let meaning = self.flow.scopes.meaning_at(&array.name, array.declaration.end);

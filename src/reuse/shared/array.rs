@@ -47,6 +47,8 @@ pub struct SharedArray {
     pub bytes: u64,
     /// Whether each launch gives its bytes (`.extern .shared`).
     pub is_dynamic: bool,
+    /// Whether the module declares it, outside of functions.
+    pub is_of_module: bool,
     /// What its address is a multiple of.
     pub align: u64,
     /// The bytes by which it may grow.

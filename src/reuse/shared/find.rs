@@ -8,7 +8,8 @@ use crate::emulate::KernelTrace;
 use crate::ptx::{Function, StateSpace, Statement, Variable};
 use crate::reuse::refusal::Refusal;
 use crate::reuse::restriction::{MOST_STATIC, Restriction};
-use crate::source::SourceFile;
+use crate::reuse::sharing::Sharing;
+use crate::source::{SourceFile, Span};
 
 /// The most accesses to one array.
 const MOST_ACCESSES: usize = 1024;
@@ -24,11 +25,17 @@ pub fn arrays(
     let declared = statements.iter().filter_map(growth::own_array);
     let mut arrays: Vec<SharedArray> =
         declared.filter_map(|variable| declaration(source, variable)).collect();
-    let mut of_module: Vec<SharedArray> = around
-        .named(function.name.text)
-        .into_iter()
-        .flat_map(|one| of_module(source, one))
-        .collect();
+    let of_body = |arrays: &[SharedArray]| -> u64 {
+        let own = arrays.iter().filter(|array| !array.is_of_module);
+        own.map(|array| array.bytes + array.align.max(1) - 1).sum()
+    };
+    let mut of_module: Vec<SharedArray> = Vec::new();
+    for variable in around.named(function.name.text) {
+        match own_of_module((source, around), function, variable) {
+            Ok(array) => arrays.push(array),
+            Err(refusal) => of_module.extend(kept(source, variable, &refusal)),
+        }
+    }
     let is_named = of_module.iter().all(|array| !is_hidden(statements, &array.name));
     if arrays.is_empty() && is_named && around.is_all_dynamic(function.name.text) {
         // No other name is one of shared memory, so this is the only array.
@@ -41,12 +48,12 @@ pub fn arrays(
         return of_module;
     }
     let uses = uses::uses(source, flow, &arrays);
-    let whole = |array: &SharedArray| array.bytes + array.align.max(1) - 1;
-    let Growth { left, restriction } =
-        around.growth(function.name.text, arrays.iter().map(whole).sum());
+    // The variables of the module that a kernel names are counted there.
+    let Growth { left, restriction } = around.growth(function.name.text, of_body(&arrays));
     // An array that grows moves those behind it, whose addresses go somewhere.
     let told = uses.told.map(|(opcode, line)| Restriction::Address(opcode, line));
-    let others = shared_variables(statements) != arrays.len();
+    let own = arrays.iter().filter(|array| !array.is_of_module).count();
+    let others = shared_variables(statements) != own || !of_module.is_empty();
     let restriction = restriction.or(told).or(others.then_some(Restriction::Variables));
     let room = if restriction.is_some() { 0 } else { left };
     let restriction = restriction.unwrap_or(Restriction::Static);
@@ -73,10 +80,33 @@ pub fn arrays(
     arrays
 }
 
-/// Shared variables at module level: each stays as it is, since code outside of the function may access it.
-fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
-    let external = variable.linkage.contains(&".extern");
-    let refusal = if external { Refusal::ArrayDynamic } else { Refusal::ArrayOfModule };
+/// An array that the module declares for this kernel alone.
+///
+/// # Errors
+/// Why its bytes stay where they are.
+fn own_of_module(
+    (source, around): (&SourceFile, &Surroundings<'_, '_>),
+    function: &Function<'_>,
+    variable: &Variable<'_>,
+) -> Result<SharedArray, Refusal> {
+    if variable.linkage.contains(&".extern") {
+        return Err(Refusal::ArrayDynamic);
+    }
+    if let Some(sharing) = around.sharing(variable, function.name.text) {
+        return Err(Refusal::ArrayOfModule(sharing));
+    }
+    let array = declaration(source, variable).ok_or(Refusal::ArrayOfModule(Sharing::Form))?;
+    // The new code names the array; a name of the body would hide it.
+    let body = declaring(function.statements().unwrap_or_default(), &array.name);
+    let mut head = function.params.iter().chain(&function.returns);
+    match body.or_else(|| head.find(|one| declares(one, &array.name)).map(|one| one.span)) {
+        Some(span) => Err(Refusal::ArrayOfModule(Sharing::Declared(source.line(span.start)))),
+        None => Ok(SharedArray { is_of_module: true, ..array }),
+    }
+}
+
+/// Shared variables at module level that stay as they are.
+fn kept(source: &SourceFile, variable: &Variable<'_>, refusal: &Refusal) -> Vec<SharedArray> {
     let (name, element) = variable.ty.map_or(("b8", 1), |ty| (ty.name(), u64::from(ty.bits()) / 8));
     let element = element.max(1) * u64::from(variable.vector.max(1));
     let of = |bytes: u64, dimension: &Option<u64>| bytes.saturating_mul(dimension.unwrap_or(0));
@@ -86,7 +116,8 @@ fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
         line: source.line(variable.span.start),
         element: (name, element),
         bytes: declared.dimensions.iter().fold(element, of),
-        is_dynamic: external,
+        is_dynamic: variable.linkage.contains(&".extern"),
+        is_of_module: true,
         align: variable.align.unwrap_or(element),
         room: 0,
         unrestricted_room: 0,
@@ -97,17 +128,27 @@ fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
     declared.collect()
 }
 
+/// Whether a variable has this name.
+fn declares(variable: &Variable<'_>, name: &str) -> bool {
+    variable.names.iter().any(|one| one.name.text == name)
+}
+
+/// The first declaration of a name, inner scopes included.
+fn declaring(statements: &[Statement<'_>], name: &str) -> Option<Span> {
+    statements.iter().find_map(|statement| match statement {
+        Statement::Block { statements, .. } => declaring(statements, name),
+        Statement::Variable(one) => declares(one, name).then_some(one.span),
+        _ => None,
+    })
+}
+
 /// Whether an inner scope declares something of that name.
 fn is_hidden(statements: &[Statement<'_>], name: &str) -> bool {
-    let declares = |variable: &Variable<'_>| variable.names.iter().any(|one| one.name.text == name);
     let inner = statements.iter().filter_map(|statement| match statement {
         Statement::Block { statements, .. } => Some(statements),
         _ => None,
     });
-    inner.into_iter().any(|statements| {
-        let own = |one: &Statement<'_>| matches!(one, Statement::Variable(one) if declares(one));
-        statements.iter().any(own) || is_hidden(statements, name)
-    })
+    inner.into_iter().any(|statements| declaring(statements, name).is_some())
 }
 
 /// How many shared variables are declared, those of inner scopes included.
@@ -141,6 +182,7 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
         element: (ty.name(), element),
         bytes,
         is_dynamic: false,
+        is_of_module: false,
         align: variable.align.unwrap_or(element),
         room: 0,
         unrestricted_room: 0,

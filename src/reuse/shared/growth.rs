@@ -6,12 +6,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::sharers::Sharers;
 use crate::isa::Opcode;
 use crate::ptx::{
     AddressBase, Body, Function, FunctionKind, Instruction, Item, Module, Operand, StateSpace,
     Statement, Variable,
 };
 use crate::reuse::restriction::{MOST_STATIC, Restriction};
+use crate::reuse::sharing::Sharing;
 use crate::source::{SourceFile, Span};
 
 /// By how much the arrays of a function may grow together.
@@ -29,6 +31,8 @@ pub struct Surroundings<'a, 's> {
     source: &'a SourceFile,
     functions: FxHashMap<&'s str, &'a Function<'s>>,
     variables: FxHashMap<&'s str, &'a Variable<'s>>,
+    /// Who may access the variables.
+    sharers: Sharers<'s>,
     /// Whether `%dynamic_smem_size` is there (PTX ISA 4.1).
     has_dynamic_size: bool,
     /// The threads of a block along x, y and z, where a function does not name them.
@@ -57,7 +61,15 @@ impl<'a, 's> Surroundings<'a, 's> {
         let named = |one: &'a Variable<'s>| one.names.iter().map(move |name| (name.name.text, one));
         let variables = shared.flat_map(named).collect();
         let has_dynamic_size = module.version.is_some_and(|version| version >= (4, 1));
-        Surroundings { source, functions, variables, has_dynamic_size, block: None }
+        let sharers = Sharers::default();
+        let mut around =
+            Surroundings { source, functions, variables, sharers, has_dynamic_size, block: None };
+        around.sharers = Sharers::new(source, module, |function| {
+            let mut reach = Reach::default();
+            around.visit(function, &mut reach);
+            reach.variables.into_iter().map(|(name, _)| name).collect()
+        });
+        around
     }
 
     /// The same module, launched in blocks of this shape where `.reqntid` names none. It decides which layout of an array is
@@ -66,8 +78,12 @@ impl<'a, 's> Surroundings<'a, 's> {
         Surroundings { block, ..self }
     }
 
-    /// Whether a function that declares or names arrays in shared memory calls one whose body was not parsed.
+    /// Whether a function that declares or names arrays in shared memory calls one whose body was not parsed, or such a
+    /// body may name an array of the module, too.
     pub fn need_bodies(&self) -> bool {
+        if self.sharers.need_bodies() {
+            return true;
+        }
         let declaring = self.functions.values().filter(|function| {
             let statements = function.statements().unwrap_or_default();
             let mut reach = Reach::default();
@@ -92,6 +108,11 @@ impl<'a, 's> Surroundings<'a, 's> {
         named.sort_by_key(|variable| variable.span.start);
         named.dedup_by_key(|variable| variable.span.start);
         named
+    }
+
+    /// Who else than the kernel may access a variable of the module.
+    pub(super) fn sharing(&self, variable: &Variable<'_>, kernel: &str) -> Option<Sharing> {
+        self.sharers.of(self.source, variable, kernel)
     }
 
     /// Whether the shared memory of a kernel is one `.extern .shared` array, so far as its text and that of the functions

@@ -6,10 +6,10 @@
 
 use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
-use crate::emulate::{KernelTrace, SymbolKind};
+use crate::emulate::{Access, KernelTrace, SymbolKind};
 use crate::expr::{Arena, Node, Range, SymbolId, TermId, Valuation};
-use crate::isa::{Axis, Special};
-use crate::ptx::Function;
+use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::ptx::{Function, Instruction, StateSpace};
 use crate::reuse::eligible::OWN_REGISTERS;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
@@ -35,7 +35,9 @@ pub(super) fn access(
     let ast = flow.insts[inst].ast;
     let line = source.line(ast.span.start);
     let unknown = Refusal::ArrayUnknown(line);
-    let found = trace.accesses.iter().find(|access| access.inst == inst).cloned();
+    let mut all = trace.moved.iter().chain(&trace.accesses);
+    let is_it = |access: &&Access| access.inst == inst && access.space == StateSpace::Shared;
+    let found = all.find(is_it).cloned();
     // No way leads there: the access is moved with the others, and counts for nothing.
     let Some(found) = found else { return Err(unknown) };
     let bytes = found.bytes();
@@ -81,8 +83,21 @@ pub(super) fn access(
         offsets,
         spread,
         of_any_shape: offset.filter(|_| exact.is_none()),
-        lanes: if threads >= LANES { u32::MAX } else { (1 << threads) - 1 },
+        lanes: match threads.min(with_address(ast)) {
+            LANES => u32::MAX,
+            count => (1 << count) - 1,
+        },
     })
+}
+
+/// How many lanes give an address: 8 for each matrix (PTX ISA, "ldmatrix").
+fn with_address(ast: &Instruction<'_>) -> u64 {
+    let form = &ast.form;
+    match form.opcode {
+        Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X1) => 8,
+        Opcode::Ldmatrix | Opcode::Stmatrix if form.has(Qualifier::X2) => 16,
+        _ => LANES,
+    }
 }
 
 /// The bits that may be set in a number of bytes, if it is certainly less than 1 << 20, so that nothing wraps around.
@@ -105,7 +120,7 @@ fn possible_bits(arena: &mut Arena, bytes: TermId) -> Option<u64> {
 fn offset(trace: &mut KernelTrace, array: &SharedArray, address: TermId) -> Option<TermId> {
     let width = trace.arena.width(address);
     // As `emulate` names the address of a variable of the module, or in the body's outermost braces.
-    let scope = if array.is_dynamic { "" } else { "1." };
+    let scope = if array.is_of_module { "" } else { "1." };
     let start = SymbolKind::Address(format!("{scope}{}:{width}", array.name));
     let is_address =
         |symbol: SymbolId| matches!(trace.symbols.info(symbol).kind, SymbolKind::Address(_));

@@ -4,8 +4,8 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::array::SharedArray;
 use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::emulate::{Effect, definitions, effect};
-use crate::isa::Opcode;
+use crate::emulate::{Effect, definitions, effect, granule};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
@@ -60,7 +60,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn variable(&self, name: &str, local: Option<u32>) -> From {
-        let is_declared = |array: &SharedArray| match array.is_dynamic {
+        let is_declared = |array: &SharedArray| match array.is_of_module {
             true => local.is_none(),
             false => local == Some(BODY),
         };
@@ -97,8 +97,9 @@ impl Search<'_> {
         let mut from = ti_vec![0; flow.registers.len()];
         loop {
             let mut news = false;
-            let reads_memory =
-                |inst: &&Inst<'_, '_>| matches!(effect(inst), Effect::Load | Effect::Atomic);
+            let reads_memory = |inst: &&Inst<'_, '_>| {
+                matches!(effect(inst), Effect::Load | Effect::Atomic) || granule(inst).is_some()
+            };
             for inst in flow.insts.iter().filter(|inst| !reads_memory(inst)) {
                 let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
                 for register in definitions(inst) {
@@ -153,11 +154,14 @@ impl Search<'_> {
             Effect::Atomic if matches!(form.opcode, Opcode::Atom | Opcode::Red) => {
                 Some(usize::from(form.opcode == Opcode::Atom))
             }
-            _ => None,
+            _ => granule(inst).map(|granule| granule.operand),
         };
+        // The other operand of a copy is in global memory.
+        let is_copy = form.opcode == Opcode::Cp && granule(inst).is_some();
         for (index, arg) in inst.args.iter().enumerate() {
+            let in_shared = form.space() == StateSpace::Shared && !(is_copy && index == 1);
             match arg {
-                Arg::Memory { base, rest, .. } if form.space() == StateSpace::Shared => {
+                Arg::Memory { base, rest, .. } if in_shared => {
                     let array = self.base(*base, from);
                     let plain = place == Some(index) && rest.is_empty();
                     if array == 0 || !array.is_power_of_two() {
@@ -190,7 +194,10 @@ impl Search<'_> {
                 | Opcode::Multimem
                 | Opcode::Unknown
         );
-        if other {
+        // What waits for copies has no address.
+        let has_address = inst.args.iter().any(|arg| matches!(arg, Arg::Memory { .. }));
+        let waits = form.opcode == Opcode::Cp && form.has(Qualifier::Async) && !has_address;
+        if other && !waits && granule(inst).is_none() {
             self.refuse(everything, inst, line);
         }
     }

@@ -16,7 +16,7 @@ use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 use crate::verify::Options;
 use crate::verify::bypass::without_bypasses;
-use crate::verify::program::{Both, Program, Refused, arrays, refused};
+use crate::verify::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
 use crate::verify::witness::{FunctionReport, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew.
@@ -54,6 +54,9 @@ pub fn verify(
     for function in after.functions().filter(|f| !matches!(f.body, Body::Absent)) {
         counterparts.entry(function.name.text).or_insert(function);
     }
+    let of_before = ModuleArrays::of(original, &before);
+    let of_after = ModuleArrays::of(rewritten, &after);
+    let shared = Both { original: &of_before, rewritten: &of_after };
     let functions = parallel::map(&wanted, |function| match counterparts.get(function.name.text) {
         None => FunctionReport::unknown(
             function.name.text.to_owned(),
@@ -61,10 +64,10 @@ pub fn verify(
         ),
         Some(other) => {
             let modules = Both { original: &before, rewritten: &after };
-            pair((original, function), (rewritten, other), modules, options)
+            pair((original, function), (rewritten, other), (modules, shared), options)
         }
     });
-    let problems = outside(original, &before, rewritten, &after);
+    let problems = outside(original, &before, rewritten, &after, shared);
     let worst = functions.iter().map(|function| function.verdict).max();
     let mut verdict = worst.unwrap_or(Verdict::Equal);
     if !problems.is_empty() {
@@ -91,25 +94,17 @@ pub fn verify(
 fn pair<'s>(
     (original, before): (&SourceFile, &Function<'s>),
     (rewritten, after): (&SourceFile, &Function<'s>),
-    modules: Both<&Module<'s>>,
+    (modules, shared): (Both<&Module<'s>>, Both<&ModuleArrays<'s>>),
     options: &Options,
 ) -> FunctionReport {
     let name = before.name.text.to_owned();
-    if words(original.slice(before.span)) == words(rewritten.slice(after.span)) {
+    let of = |all: &ModuleArrays<'_>| all.of_kernel(&name);
+    let shared = Both { original: of(shared.original), rewritten: of(shared.rewritten) };
+    let is_same = words(original.slice(before.span)) == words(rewritten.slice(after.span));
+    if is_same && shared.original == shared.rewritten {
         return FunctionReport::same(name);
     }
-    let (old, new) = (head(original, before), head(rewritten, after));
-    if old != new {
-        let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-        let text = |head: &[String]| {
-            head.get(same).map_or("nothing".to_owned(), |text| format!("`{text}`"))
-        };
-        let lines = (original.line(before.span.start), rewritten.line(after.span.start));
-        let (old, new) = (text(&old), text(&new));
-        let reason = format!(
-            "parameters or directives of the two differ: {old} against {new} (functions at lines {} and {})",
-            lines.0, lines.1,
-        );
+    if let Some(reason) = other_head((original, before), (rewritten, after)) {
         return FunctionReport::unknown(name, reason);
     }
     if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
@@ -117,8 +112,9 @@ fn pair<'s>(
         let reason = "the function returns its result in a register".to_owned();
         return FunctionReport::unknown(name, reason);
     }
-    let resized = declared(original, before) != declared(rewritten, after);
-    if resized {
+    let is_redeclared = declared(original, before) != declared(rewritten, after);
+    let resized = is_redeclared || shared.original != shared.rewritten;
+    if is_redeclared {
         let all = (sized_freely(original, before), sized_freely(rewritten, after));
         if all.0 != all.1 {
             return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
@@ -137,10 +133,12 @@ fn pair<'s>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let programs = Program::new(original, before, options)
             .and_then(|one| Ok((one, Program::new(rewritten, after, options)?)));
-        let (one, mut other) = match programs {
+        let (one, other) = match programs {
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
+        let one = one.with_arrays(shared.original.clone());
+        let mut other = other.with_arrays(shared.rewritten.clone());
         let refused = refused(Both { original: &one, rewritten: &other }, modules);
         if let Some(Refused::Impossible(reason)) = refused {
             return FunctionReport::unknown(name.clone(), reason);
@@ -161,6 +159,26 @@ fn pair<'s>(
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
     })
+}
+
+/// The first difference of two functions' parameters, results and directives, in words.
+fn other_head(
+    (original, before): (&SourceFile, &Function<'_>),
+    (rewritten, after): (&SourceFile, &Function<'_>),
+) -> Option<String> {
+    let (old, new) = (head(original, before), head(rewritten, after));
+    if old == new {
+        return None;
+    }
+    let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let text =
+        |head: &[String]| head.get(same).map_or("nothing".to_owned(), |text| format!("`{text}`"));
+    let lines = (original.line(before.span.start), rewritten.line(after.span.start));
+    let (old, new) = (text(&old), text(&new));
+    Some(format!(
+        "parameters or directives of the two differ: {old} against {new} (functions at lines {} and {})",
+        lines.0, lines.1,
+    ))
 }
 
 /// Whether a function, or one that it may call, uses shared memory whose size each launch gives: `.extern .shared`. (Calls

@@ -4,7 +4,8 @@
 //! It consists of `.version`, `.target`, `.address_size`; variables with linkage, attributes,
 //! alignment, size and initialisers; heads of functions that are declared only; which functions are
 //! defined, and how often; `.alias`, `.pragma` and every directive that is not known. Heads and bodies
-//! of defined functions are compared one by one (see `module`).
+//! of defined functions are compared one by one (see `module`), and with them alignment and size of arrays in
+//! shared memory that one kernel alone can access.
 //!
 //! Text that no instruction can read is free to differ: comments, blanks, and the debugger's
 //! directives (`.file`, `.loc`, `@@dwarf`, sections named `.debug...`).
@@ -14,6 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::ptx::{Body, Directive, Function, Item, Module};
 use crate::source::SourceFile;
 use crate::source::comments::Comment;
+use crate::verify::program::{Both, ModuleArrays, without_size};
 use crate::verify::witness::Problem;
 
 /// One construct at module level.
@@ -58,6 +60,7 @@ pub(super) fn outside(
     before: &Module<'_>,
     rewritten: &SourceFile,
     after: &Module<'_>,
+    arrays: Both<&ModuleArrays<'_>>,
 ) -> Vec<Problem> {
     let mut reasons: Vec<String> = Vec::new();
     let mut differ = |differs: bool, reason: &str| {
@@ -69,7 +72,7 @@ pub(super) fn outside(
         differ(true, &reason);
     }
     differ(before.address_size != after.address_size, "the two have different address sizes");
-    let (old, new) = (pieces(original, before), pieces(rewritten, after));
+    let (old, new) = (pieces(original, before, arrays), pieces(rewritten, after, arrays));
     differ(
         only(&old, |piece| matches!(piece, Piece::Variable(_)))
             != only(&new, |piece| matches!(piece, Piece::Variable(_))),
@@ -140,12 +143,16 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn pieces(source: &SourceFile, module: &Module<'_>) -> Vec<Piece> {
+fn pieces(source: &SourceFile, module: &Module<'_>, arrays: Both<&ModuleArrays<'_>>) -> Vec<Piece> {
     let text = |span| words(source.slice(span));
     let mut pieces = Vec::new();
     for item in &module.items {
         pieces.push(match item {
-            Item::Variable(variable) => Piece::Variable(text(variable.span)),
+            // Where the array of a kernel goes, and how large it is, is compared with the kernel.
+            Item::Variable(variable) => Piece::Variable(match without_size(arrays, variable) {
+                Some(plain) => plain.to_owned(),
+                None => text(variable.span),
+            }),
             Item::Function(function) => match function.body {
                 Body::Absent => Piece::Declared(text(function.span)),
                 _ => Piece::Defined(defined_name(function)),

@@ -17,7 +17,7 @@ use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst, InstId};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::verify::program::{
-    Program, Role, Window, changed, may_wait, placed_results, results, role,
+    Program, Role, Window, changed, granule, may_wait, placed_results, results, role,
 };
 use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{Event, Execution, Reference};
@@ -210,10 +210,11 @@ impl<'s> Evaluation<'_, 's> {
         }
         let is_access =
             matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
+        let whole = granule(inst).map(|granule| granule.operand);
         // If it is not known which operands are results, all of them are compared: the value that a
         // register had before is the same in both programs, or the comparison fails.
         let results = usize::from(!results(inst).is_empty());
-        for arg in inst.args.iter().skip(match role {
+        for (index, arg) in inst.args.iter().enumerate().skip(match role {
             Role::Observe | Role::Collective => results,
             _ if inst.ast.form.opcode == Opcode::Atom || inst.ast.form.opcode == Opcode::Ld => {
                 results
@@ -222,7 +223,9 @@ impl<'s> Evaluation<'_, 's> {
         }) {
             match arg {
                 // Its bytes may be elsewhere in the rewritten program.
-                Arg::Memory { base, offset, rest } if is_access && rest.is_empty() => {
+                Arg::Memory { base, offset, rest }
+                    if (is_access || whole == Some(index)) && rest.is_empty() =>
+                {
                     operands.push(self.accessed(inst.ast.form.space(), *base, *offset));
                 }
                 _ => self.natural(arg, &mut operands),

@@ -1,13 +1,15 @@
 //! The arrays that a function has in shared memory, and which of its accesses are to which of them.
 //!
-//! In: a function. Out: its own `.shared` variables with their sizes, and each access to shared memory with the
-//! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
-//! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
-//! condition, an instruction that accesses shared memory in a way of its own.
+//! In: a function. Out: its own `.shared` variables, and those that its module declares for it alone, with their sizes;
+//! each access to shared memory with the variable from whose name its address is made; and for each variable whether it
+//! may be reached in another way. It may once its address goes anywhere but into addresses of accesses: into memory, a
+//! call, a condition, an instruction that accesses shared memory in a way of its own.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
+use super::array::{Array, array, of_file};
 use super::both::Both;
+use super::granules::{granule, only_waits};
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, InstId, RegisterId};
@@ -16,25 +18,6 @@ use crate::isa::limits::MAX_STATIC_SHARED;
 use crate::ptx::{
     AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
 };
-
-/// A variable of the function in shared memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Array {
-    /// The name, with the number of the scope in front as in the names of addresses.
-    pub name: String,
-    /// 0 if each launch gives the size.
-    pub bytes: u64,
-    pub align: u64,
-    /// Whether each launch gives the size.
-    pub is_dynamic: bool,
-}
-
-impl Array {
-    /// The name as written.
-    pub(in crate::verify) fn plain_name(&self) -> &str {
-        self.name.split_once('.').map_or(&*self.name, |(_, name)| name)
-    }
-}
 
 /// A load, store or atomic access in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,9 +46,11 @@ type Made = u64;
 
 const OTHER: Made = 1 << 63;
 
-/// Whether an instruction is a load, a store or an atomic access, weak or strong: no register gets an address from it.
+/// Whether an instruction is a load, a store, an atomic access, weak or strong, or moves granules: no register gets an
+/// address from it.
 fn is_access(inst: &Inst<'_, '_>) -> bool {
     matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red)
+        || granule(inst).is_some()
 }
 
 /// The most arrays.
@@ -94,28 +79,10 @@ pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
 /// The arrays in shared memory that a module declares outside of functions and whose size is known.
 pub(in crate::verify) fn of_module(module: &Module<'_>) -> Vec<Array> {
     let declared = module.items.iter().filter_map(|item| match item {
-        Item::Variable(variable) if variable.space == StateSpace::Shared => array(variable, 0),
+        Item::Variable(variable) if variable.space == StateSpace::Shared => of_file(variable),
         _ => None,
     });
-    let named = |array: Array| {
-        let name = array.name.trim_start_matches("0.").to_owned();
-        Array { name, ..array }
-    };
-    declared.map(named).collect()
-}
-
-/// The one array that a declaration declares, if its size is known.
-fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
-    let [declared] = &variable.names[..] else { return None };
-    let element = u64::from(variable.ty?.bits()) / 8 * u64::from(variable.vector.max(1));
-    let known = declared.count.is_none() && variable.linkage.is_empty() && element > 0;
-    let bytes = declared
-        .dimensions
-        .iter()
-        .try_fold(element, |bytes, dimension| bytes.checked_mul((*dimension)?));
-    let align = variable.align.unwrap_or(element);
-    let name = format!("{scope}.{}", declared.name.text);
-    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align, is_dynamic: false })
+    declared.collect()
 }
 
 /// The `.extern .shared` array that is all of a kernel's shared memory: nothing else is declared or named by the kernel or
@@ -163,7 +130,7 @@ fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
         let names: Vec<&str> = variable.names.iter().map(|one| one.name.text).collect();
         let named = |one: &&Function<'_>| uses_common(one.statements().unwrap_or_default(), &names);
         if variable.space == StateSpace::Shared && bodies.iter().any(named) {
-            all.extend(array(variable, 0));
+            all.extend(of_file(variable));
         }
     }
     let place = |end: u64, one: &Array| end.next_multiple_of(one.align.max(1)) + one.bytes;
@@ -207,8 +174,10 @@ pub(in crate::verify) fn observed(
         Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
         _ => None,
     });
-    let common: Vec<&str> =
-        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    // Of those that belong to the kernel all accesses are known.
+    let is_own = |name: &&str| program.of_module.iter().any(|array| array.name == *name);
+    let common = common.flat_map(|variable| &variable.names).map(|one| one.name.text);
+    let common: Vec<&str> = common.filter(|name| !is_own(name)).collect();
     let named = |arg: &Arg<'_>| match arg {
         Arg::Symbol { name, local: None, .. } => common.contains(name),
         _ => false,
@@ -388,6 +357,7 @@ impl Arrays {
     /// Why not all accesses are known.
     pub(crate) fn of(program: &Program<'_, '_>, module: &Module<'_>) -> Result<Arrays, String> {
         let mut declared = declared(program.function);
+        declared.extend(program.of_module.iter().cloned());
         if declared.is_empty() {
             declared.extend(dynamic(module, program.function));
         }
@@ -501,10 +471,16 @@ impl Arrays {
         }
         let space = inst.ast.form.space();
         let plain = is_access(inst);
-        let place = usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom));
+        let whole = granule(inst);
+        let place = match whole {
+            Some(granule) => granule.operand,
+            None => usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom)),
+        };
         for (index, arg) in inst.args.iter().enumerate() {
+            // What a copy reads is in global memory.
+            let is_read = inst.ast.form.opcode == Opcode::Cp && whole.is_some() && index == 1;
             match arg {
-                Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
+                Arg::Memory { base, rest, .. } if space == StateSpace::Shared && !is_read => {
                     let from = self.of_base(*base, made);
                     if from == 0 {
                         self.tell(!0, how("it is not known which array is accessed by"));
@@ -512,8 +488,11 @@ impl Arrays {
                     if plain && index == place && rest.is_empty() {
                         let array = (from.is_power_of_two() && from != OTHER)
                             .then(|| from.trailing_zeros() as usize);
-                        let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
-                            * u32::from(inst.ast.form.elements().unwrap_or(1));
+                        let of_type = || {
+                            inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
+                                * u32::from(inst.ast.form.elements().unwrap_or(1))
+                        };
+                        let bytes = whole.map_or_else(of_type, |granule| granule.bytes);
                         if array.is_none() || bytes == 0 {
                             self.reach(from, how("it is not known which bytes are accessed by"));
                         }
@@ -545,7 +524,7 @@ impl Arrays {
                 | Opcode::Multimem
                 | Opcode::Unknown
         );
-        if elsewhere {
+        if elsewhere && whole.is_none() && !only_waits(inst) {
             self.reach(!0, how("shared memory may be accessed by"));
         }
     }

@@ -6,6 +6,8 @@
 //! - `window`: the parts of memory that have versions of their own
 //! - `special`: which special registers keep their values, and for whom
 //! - `instructions`: how the validator treats each instruction
+//! - `granules`: copies into shared memory, and rows of matrices
+//! - `array`: one array in shared memory, as it is declared
 //! - `prepared`: a function prepared for evaluation
 //! - `signatures`: which instructions an assembler takes
 //! - `wellformed`: whether an assembler takes a function's text
@@ -14,14 +16,18 @@
 //! - `split`: vector stores that replace several stores
 //! - `divergence`: temporal divergence that only the rewritten program has
 //! - `arrays`: the arrays in shared memory and all accesses to them
+//! - `module_arrays`: the arrays that a module declares for one kernel alone
 
 mod align;
+mod array;
 pub(in crate::verify) mod arrays;
 mod beliefs;
 mod both;
 mod difference;
 mod divergence;
+mod granules;
 mod instructions;
+mod module_arrays;
 mod prepared;
 mod signatures;
 mod special;
@@ -30,11 +36,14 @@ mod wellformed;
 mod window;
 
 pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
+pub(in crate::verify) use array::Array;
 pub(in crate::verify) use both::Both;
 pub(in crate::verify) use divergence::{new_divergence, same_divergence};
+pub(in crate::verify) use granules::granule;
 pub(in crate::verify) use instructions::{
     Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
 };
+pub(in crate::verify) use module_arrays::{ModuleArrays, without_size};
 pub(in crate::verify) use prepared::{Program, Slot};
 pub(in crate::verify) use special::{Belief, belief};
 pub(in crate::verify) use wellformed::{Refused, refused};

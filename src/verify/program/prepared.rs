@@ -6,6 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
+use super::array::Array;
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, LoopId, RegisterId};
@@ -49,6 +50,8 @@ pub(in crate::verify) struct Program<'m, 's> {
     pub aligned: Vec<(String, u64)>,
     /// The names of the function's variables in shared memory, with the number of the scope in front.
     pub shared: FxHashSet<String>,
+    /// The arrays in shared memory that the module declares for this function alone.
+    pub of_module: Vec<Array>,
     /// `bar.warp.sync` instructions that are taken to change no memory.
     own_barriers: FxHashSet<InstId>,
 }
@@ -129,6 +132,7 @@ impl<'m, 's> Program<'m, 's> {
         Ok(Program {
             aligned,
             shared,
+            of_module: Vec::new(),
             irreducible,
             block: required.or_else(|| assumed.map(|block| block.map(u64::from))),
             source,
@@ -142,6 +146,13 @@ impl<'m, 's> Program<'m, 's> {
             closed,
             own_barriers: FxHashSet::default(),
         })
+    }
+
+    /// The same with the arrays in shared memory that the module declares for this function alone.
+    pub(crate) fn with_arrays(self, of_module: Vec<Array>) -> Self {
+        let mut shared = self.shared;
+        shared.extend(of_module.iter().map(|array| array.name.clone()));
+        Program { of_module, shared, ..self }
     }
 
     /// Pairs registers by position instead of by name, if both programs are the same instructions with the

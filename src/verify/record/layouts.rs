@@ -18,8 +18,8 @@ use crate::expr::{TermId, Valuation};
 use crate::isa::Special;
 use crate::isa::limits::MAX_SHARED;
 use crate::ptx::Module;
-use crate::verify::program::arrays::{Array, Arrays, SharedAccess};
-use crate::verify::program::{Both, Program};
+use crate::verify::program::arrays::{Arrays, SharedAccess};
+use crate::verify::program::{Array, Both, Program};
 use crate::verify::terms::{Extent, Kind, Layout, Region, Terms};
 
 /// How many states are sampled for each access.
