@@ -31,7 +31,7 @@ pub(super) struct Rewrite {
     decisions: Decisions,
 }
 
-/// The name of a file to write that is no PTX: who forgets the name would have the input overwritten.
+/// The name of a file to write, refused if it looks like an input: somebody who forgets it would lose that input.
 fn no_input(name: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(name);
     match path.extension() {
