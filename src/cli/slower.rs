@@ -6,11 +6,16 @@
 use std::collections::BTreeMap;
 
 use super::large_stack::on_large_stack;
-use crate::pipeline::{self, Built, Options, Rewritten};
+use crate::pipeline::{self, Built, Compared, Options, Rewritten};
 use crate::ptxas::examine::Examined;
 use crate::ptxas::losses::Loss;
 use crate::report::{KernelReport, MeasureReport};
 use crate::source::SourceFile;
+
+/// A kernel that gains by waiting less alone is also taken back if it takes more than this many times the cycles with all
+/// warps resident that fit: other warps use the time that one waits, and the simulator that the measure is held against says
+/// nothing about smaller differences.
+const MOST_CYCLES_OF_WAITING: f64 = 0.95;
 
 /// The measures of kernels, by the names of their files and their own.
 pub(super) type Measures = BTreeMap<(String, String), MeasureReport>;
@@ -85,7 +90,7 @@ pub(super) fn slower(
             (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
         })
         .collect();
-    for (name, measure) in found {
+    for (name, Compared { report: measure, waits_less }) in found {
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
@@ -93,7 +98,12 @@ pub(super) fn slower(
         // The model knows little about layouts: they may be slower for no number of warps.
         let is_slower = match has_layout {
             true => worst >= MOST_CYCLES,
-            false => ratio >= MOST_CYCLES || worst > MOST_CYCLES_ANYWHERE,
+            false => {
+                ratio >= MOST_CYCLES
+                    || worst > MOST_CYCLES_ANYWHERE
+                    || waits_less
+                        && measure.with_most().is_none_or(|full| full > MOST_CYCLES_OF_WAITING)
+            }
         };
         if is_slower {
             lost.push((name.clone(), measure.to_string()));

@@ -40,6 +40,8 @@ pub struct Options {
     pub redux: Redux,
     /// Whether the target has `shfl.sync` for lanes that have come different ways: sm_70 and PTX ISA 6.0.
     pub has_shuffles_of_parted: bool,
+    /// Whether the target has `nanosleep`: sm_70 and PTX ISA 6.3.
+    pub has_nanosleep: bool,
     /// Whether collectives are listed although strategy `collective` may not be used.
     pub lists_collectives: bool,
 }
@@ -55,6 +57,7 @@ impl Default for Options {
             most: MAX_REPLACED,
             redux: Redux::Absent,
             has_shuffles_of_parted: false,
+            has_nanosleep: false,
             lists_collectives: true,
         }
     }

@@ -23,6 +23,15 @@ pub(crate) struct Built<'t> {
     pub cubin: &'t [u8],
 }
 
+/// Both versions of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    /// Their cycles.
+    pub report: MeasureReport,
+    /// Whether the rewritten one gains by waiting less alone: it gives no unit less to do.
+    pub waits_less: bool,
+}
+
 /// The measures of the kernels that are `wanted`, by their names.
 ///
 /// # Errors
@@ -32,7 +41,7 @@ pub(crate) fn measured(
     rewritten: Built<'_>,
     options: &Options,
     wanted: &[&str],
-) -> Result<BTreeMap<String, MeasureReport>, String> {
+) -> Result<BTreeMap<String, Compared>, String> {
     let analysed = |built: Built<'_>, names: &[&str], others: &Counterparts<'_>| {
         let depth = Depth::Named(names);
         known(built.source, options, depth, others).map_err(|error| error.to_string())
@@ -67,8 +76,11 @@ pub(crate) fn measured(
     let old = measure::measures(original.cubin, &requests(&before), &of_rewriting)?;
     let new = measure::measures(rewritten.cubin, &requests(&after), &of_original)?;
     let both = old.into_iter().filter_map(|(name, old)| {
-        let rewritten = new.get(&name)?.cycles_per_warp.clone();
-        Some((name, MeasureReport { original: old.cycles_per_warp, rewritten }))
+        let new = new.get(&name)?;
+        let waits_less = !new.takes_less_than(&old);
+        let rewritten = new.cycles_per_warp.clone();
+        let report = MeasureReport { original: old.cycles_per_warp, rewritten };
+        Some((name, Compared { report, waits_less }))
     });
     Ok(both.collect())
 }

@@ -37,7 +37,7 @@ pub use crate::cost::Costs;
 pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
-pub(crate) use measured::{Built, measured};
+pub(crate) use measured::{Built, Compared, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.
@@ -237,6 +237,7 @@ impl<'j> Job<'_, 'j> {
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
         let mut planner = Planner::new(self.source, flow, trace, body, &self.names);
+        planner.plan.has_nanosleep = self.options.select.has_nanosleep;
         // The modes that leave code out measure loads alone.
         patterns::plan(&choice.chosen(self.options.mode.is_wrong()), &mut planner);
         let plan = planner.plan;

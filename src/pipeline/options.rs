@@ -67,8 +67,9 @@ impl Options {
             self.architecture.or_else(|| target(module)).unwrap_or(cost::DEFAULT_ARCHITECTURE);
         options.architecture = Some(architecture);
         options.select.redux = redux(module);
-        options.select.has_shuffles_of_parted =
-            module.version >= Some((6, 0)) && target(module).is_some_and(|target| target >= 70);
+        let is_volta = target(module).is_some_and(|target| target >= 70);
+        options.select.has_shuffles_of_parted = module.version >= Some((6, 0)) && is_volta;
+        options.select.has_nanosleep = module.version >= Some((6, 3)) && is_volta;
         options.select.costs = self.costs.clone().unwrap_or_else(|| Costs::of(architecture));
         options
     }

@@ -30,6 +30,11 @@ impl MeasureReport {
         self.ratios().max_by(f64::total_cmp)
     }
 
+    /// The same with all warps resident that fit.
+    pub fn with_most(&self) -> Option<f64> {
+        self.ratios().last()
+    }
+
     fn ratios(&self) -> impl Iterator<Item = f64> {
         self.original.iter().filter_map(|(warps, old)| {
             let new = self.rewritten.get(warps)?;

@@ -165,6 +165,8 @@ fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
         for inst in block.instructions() {
             let form = &flow.insts[inst].ast.form;
             work.arithmetic += f64::from(u8::from(is_arithmetic(form)));
+            // (A region that waits, or that a rewriting has left as it was.)
+            work.calls += f64::from(u8::from(form.opcode == Opcode::NanoSleep));
             let access = bytes.get(&inst).copied().unwrap_or(0);
             work.accesses += f64::from(u8::from(access > 0));
             *kinds.entry(access << 16 | form.opcode as u32).or_default() += 1.0;

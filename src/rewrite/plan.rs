@@ -110,6 +110,8 @@ pub struct KernelPlan<'a> {
     pub parts: Vec<Box<dyn Part>>,
     /// Multiversioned code: as rewritten and as it was.
     pub versions: Vec<Version>,
+    /// Whether the target has `nanosleep`.
+    pub has_nanosleep: bool,
     /// Where copies of source registers go, and the copies.
     pub copies: Vec<(usize, String)>,
     /// New registers; the copies have theirs.
@@ -210,6 +212,7 @@ where
                 body,
                 parts: Vec::new(),
                 versions: Vec::new(),
+                has_nanosleep: false,
                 copies: Vec::new(),
                 fresh: names.fresh(),
                 registers: FxHashMap::default(),

@@ -28,6 +28,9 @@ pub const LAUNCHED: u32 = 128;
 /// ... and for each of fewer that are resident, this many one after the other: more of them do the same once more.
 const IN_TURN: u32 = 4;
 
+/// A unit that is busy for less than this many times as long as before has got less to do.
+const LESS_BUSY: f64 = 0.99;
+
 /// Cycles of one execution of a kernel by a warp.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measure {
@@ -38,9 +41,21 @@ pub struct Measure {
     /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
     /// that fit, and all.
     pub cycles_per_warp: BTreeMap<u32, f64>,
+    /// By how much `busy` is to be multiplied if it is compared with that of another version: ptxas may have unrolled loops.
+    #[serde(skip)]
+    scale: f64,
 }
 
 impl Measure {
+    /// Whether this version keeps some unit less busy than another one. If not, it gains only by waiting less.
+    pub fn takes_less_than(&self, other: &Measure) -> bool {
+        let of = |measure: &Measure, unit: &str| {
+            measure.scale * measure.busy.get(unit).copied().unwrap_or(0.0)
+        };
+        let mut units = other.busy.keys();
+        units.any(|unit| of(self, unit) < LESS_BUSY * of(other, unit))
+    }
+
     /// The measure of a kernel; `None` if its path is too long. `usage`: what its blocks take.
     pub fn new(
         schedule: &Schedule,
@@ -67,6 +82,7 @@ impl Measure {
             alone: cycles(launch),
             busy: busy(schedule, timing, requests),
             cycles_per_warp: occupancies(architecture).map(with).collect(),
+            scale,
         })
     }
 }

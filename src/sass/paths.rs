@@ -5,7 +5,8 @@
 //! others [`OUTER_ITERATIONS`] times. At a branch with two sides,
 //!
 //! - a side with instructions is followed if the other side is empty, unless it calls a function: ptxas inlines all
-//!   calls but those of rare cases, such as the slow path of a division;
+//!   calls but those of rare cases, such as the slow path of a division. `nanosleep` counts as a call: code that waits does
+//!   it, and the version of a region that a rewriting has left as it was;
 //! - if one side alone calls a function, the other one is followed, for the same reason;
 //! - a side without memory accesses is an early exit, and the other side is followed;
 //! - if the sides do different arithmetic, the longer one is followed;
@@ -86,7 +87,7 @@ pub struct Work {
     pub accesses: f64,
     /// Floating-point operations.
     pub arithmetic: f64,
-    /// Calls.
+    /// Calls, and instructions that are as rare.
     pub calls: f64,
     /// Shuffles that the original does not have.
     pub shuffles: f64,

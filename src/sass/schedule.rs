@@ -227,13 +227,14 @@ fn blocks_of(
     let next = |(at, block): (usize, &graph::Block)| {
         block.successors.iter().copied().filter(|&to| !called(at, to)).collect()
     };
-    // The exchange of lanes that have parted, one by one: as rare as a call.
-    let emulated = |instruction: &Instruction| {
-        table.get(*instruction).is_some_and(|opcode| opcode.mnemonic == "ENDCOLLECTIVE")
+    // As rare as a call: the exchange of lanes that have parted, one by one; waiting, and a region that a rewriting has left as it was.
+    let rare = |instruction: &Instruction| {
+        let known = table.get(*instruction);
+        known.is_some_and(|opcode| matches!(&*opcode.mnemonic, "ENDCOLLECTIVE" | "NANOSLEEP"))
     };
     let calls = |at: usize| {
         let block = &graph.blocks[at];
-        let rare = code[block.first..block.end].iter().filter(|one| emulated(one)).count();
+        let rare = code[block.first..block.end].iter().filter(|one| rare(one)).count();
         rare + graph.calls.iter().filter(|(from, _)| *from == at).count()
     };
     let work =

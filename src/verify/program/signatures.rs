@@ -108,6 +108,7 @@ shfl | sync up/down/bfly/idx | b32 | >1|p 1 u32 u32 u32
 vote | sync all/any/uni | pred | >1 p u32
 vote | sync ballot | b32 | >1 p u32
 activemask | | b32 | >1
+nanosleep | | u32 | 1
 bar | ^warp sync | | u32
 bar | sync | | #
 bar barrier | sync cta? aligned? | | #

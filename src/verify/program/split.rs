@@ -15,7 +15,7 @@ use super::align::Alignment;
 use super::instructions::{Role, role};
 use super::prepared::Program;
 use crate::cfg::{BlockId, InstId};
-use crate::isa::{Modifier, Words};
+use crate::isa::{Modifier, Opcode, Words};
 
 /// One vector store and the stores that it replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,7 +77,9 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(InstId) -> bool) -> Ve
         for at in program.flow.block(block).instructions() {
             let inst = &program.flow.insts[at];
             let kind = role(inst);
-            if matches!(kind, Role::Pure | Role::Load | Role::Branch) {
+            // (A wait comes between no stores.)
+            let waits = inst.ast.form.opcode == Opcode::NanoSleep;
+            if waits || matches!(kind, Role::Pure | Role::Load | Role::Branch) {
                 continue;
             }
             let store = (kind == Role::Store).then(|| {
