@@ -230,7 +230,7 @@ fn blocks_of(
     // As rare as a call: the exchange of lanes that have parted, one by one; waiting, and a region that a rewriting has left as it was.
     let rare = |instruction: &Instruction| {
         let known = table.get(*instruction);
-        known.is_some_and(|opcode| matches!(&*opcode.mnemonic, "ENDCOLLECTIVE" | "NANOSLEEP"))
+        known.is_some_and(|opcode| matches!(opcode.mnemonic, "ENDCOLLECTIVE" | "NANOSLEEP"))
     };
     let calls = |at: usize| {
         let block = &graph.blocks[at];
