@@ -21,11 +21,14 @@ use std::process::Command;
 use crate::common;
 use common::assembler::Assembler;
 use disassembly::{Line, Listing};
+use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::sass::code::Function;
 use ptxasw::sass::encoding::Instruction;
 use ptxasw::sass::opcodes::{Opcode, Opcodes, Role};
 use ptxasw::sass::report::{Beside, Kernel, Report};
 use ptxasw::sass::{code, cubin, graph};
+use ptxasw::select::{Strategies, StrategyName};
+use ptxasw::source::SourceFile;
 
 /// What has been compared of a generation.
 #[derive(Default)]
@@ -258,5 +261,47 @@ fn loops_are_nested_as_in_the_source() {
         let lines =
             blocks.iter().filter(|block| block.loop_depth == 2).filter_map(|block| block.line);
         assert!(lines.into_iter().any(|line| (inner..inner + 7).contains(&line)), "{architecture}");
+    }
+}
+
+/// Two copies of a word, of which `batch` performs the second load in front of the first store: as rewritten where the
+/// words are apart, and as it was.
+fn in_two_versions(target: &str) -> String {
+    let text = format!(
+        ".version 8.7\n.target {target}\n.address_size 64\n\
+         .visible .entry k(.param .u64 from, .param .u64 to)\n{{\n\
+         .reg .b32 %r<2>; .reg .f32 %f<3>; .reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to];\n\
+         cvta.to.global.u64 %rd3, %rd1; cvta.to.global.u64 %rd4, %rd2;\n\
+         mov.u32 %r1, %tid.x; mul.wide.u32 %rd7, %r1, 4;\n\
+         add.s64 %rd5, %rd3, %rd7; add.s64 %rd6, %rd4, %rd7;\n\
+         ld.global.f32 %f1, [%rd5];\nst.global.f32 [%rd6], %f1;\n\
+         ld.global.f32 %f2, [%rd5+4096];\nst.global.f32 [%rd6+4096], %f2;\nret;\n}}\n"
+    );
+    let source = SourceFile::new("k.ptx", text);
+    let mut options = Options::default();
+    options.select.strategies = Strategies::only(StrategyName::Batch);
+    rewrite(&source, &options).expect("it is PTX").text
+}
+
+#[test]
+fn versions_are_not_predicated() {
+    assert!(in_two_versions("sm_60").contains("$ptxasw_old0:\n\tld.global"));
+    let Some(assembler) = Assembler::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for target in ["sm_75", "sm_80", "sm_90", "sm_100"] {
+        let cubin = folder.path().join("k.cubin");
+        assembler.assemble(&in_two_versions(target), &cubin).unwrap();
+        let functions = code::functions(&std::fs::read(&cubin).unwrap()).unwrap();
+        let table = Opcodes::of(target[3..].parse().unwrap()).unwrap();
+        let accesses_global = |one: &&Instruction| {
+            let role = table.get(**one).map(|opcode| opcode.class.role);
+            matches!(role, Some(Role::LoadGlobal | Role::StoreGlobal))
+        };
+        let accesses: Vec<&Instruction> =
+            functions[0].instructions.iter().filter(accesses_global).collect();
+        // (One store that both end with may be left.)
+        assert!(accesses.len() > 6, "{target}: both versions have four");
+        assert!(accesses.iter().all(|one| !one.is_predicated()), "{target}");
     }
 }
