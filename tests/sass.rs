@@ -264,7 +264,7 @@ fn loops_are_nested_as_in_the_source() {
     }
 }
 
-/// Two copies of a word, of which `batch` performs the second load in front of the first store: as rewritten where the
+/// Two copies of a word. `batch` performs the second load in front of the first store: as rewritten where the
 /// words are apart, and as it was.
 fn in_two_versions(target: &str) -> String {
     let text = format!(
