@@ -12,11 +12,6 @@ use crate::ptxas::losses::Loss;
 use crate::report::{KernelReport, MeasureReport};
 use crate::source::SourceFile;
 
-/// A kernel that gains by waiting less alone is also taken back if it takes more than this many times the cycles with all
-/// warps resident that fit: other warps use the time that one waits, and the simulator that the measure is held against says
-/// nothing about smaller differences.
-const MOST_CYCLES_OF_WAITING: f64 = 0.95;
-
 /// The measures of kernels, by the names of their files and their own.
 pub(super) type Measures = BTreeMap<(String, String), MeasureReport>;
 
@@ -38,6 +33,11 @@ const MOST_CYCLES: f64 = 1.005;
 /// So is one that takes more than this many times the cycles with some number of resident warps, whatever it gains with
 /// others.
 const MOST_CYCLES_ANYWHERE: f64 = 1.02;
+
+/// A kernel that gains by waiting less alone is also taken back if it takes more than this many times the cycles with all
+/// warps resident that fit: other warps use the time that one waits, and the simulator that the measure is held against says
+/// nothing about smaller differences.
+const MOST_CYCLES_OF_WAITING: f64 = 0.95;
 
 /// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
 /// Those that have `lost` something are taken back anyway.

@@ -46,6 +46,17 @@ pub enum Item<'s> {
     Directive(Directive<'s>),
 }
 
+impl Item<'_> {
+    /// Where all of it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Item::Function(function) => function.span,
+            Item::Variable(variable) => variable.span,
+            Item::Directive(directive) => directive.span(),
+        }
+    }
+}
+
 /// `.entry` (a kernel) or `.func` (a device function).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FunctionKind {
@@ -425,6 +436,21 @@ pub enum Directive<'s> {
         /// Where the whole directive stands.
         span: Span,
     },
+}
+
+impl Directive<'_> {
+    /// Where all of it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Directive::Loc(location) => location.span,
+            Directive::File { span, .. }
+            | Directive::Performance { span, .. }
+            | Directive::Targets { span, .. }
+            | Directive::Prototype { span, .. }
+            | Directive::Pragma { span, .. }
+            | Directive::Other { span, .. } => *span,
+        }
+    }
 }
 
 /// A source location (PTX ISA, "Debugging Directives: .loc").

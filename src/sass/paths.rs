@@ -160,7 +160,8 @@ pub fn follow(blocks: &Blocks, counterpart: Counterpart<'_>) -> Followed {
         paths.turned.insert(fork);
         let (other, other_forks) = paths.all();
         let new = differs(&other);
-        if if is_rewritten { new > distance } else { new < distance } {
+        let is_better = if is_rewritten { new > distance } else { new < distance };
+        if is_better {
             (found, forks, distance) = (other, other_forks, new);
         } else {
             paths.turned.remove(&fork);

@@ -2,7 +2,7 @@
 //! nothing but blanks, comments and the punctuation that belongs to the parent. So no part of a
 //! program can get lost.
 
-use ptxasw::ptx::{Body, Directive, Item, Module, Statement};
+use ptxasw::ptx::{Body, Item, Module, Statement};
 use ptxasw::source::{SourceFile, Span};
 
 /// What does not hold, in words.
@@ -10,7 +10,7 @@ pub fn violations(source: &SourceFile, module: &Module<'_>) -> Vec<String> {
     let mut check = Check { source, found: Vec::new() };
     let mut end = 0;
     for item in &module.items {
-        let span = item_span(item);
+        let span = item.span();
         // Only `.version`, `.target` and `.address_size` have no span.
         check.between(end, span.start, &[".version", ".target", ".address_size"]);
         end = span.end;
@@ -26,26 +26,6 @@ pub fn violations(source: &SourceFile, module: &Module<'_>) -> Vec<String> {
         }
     }
     check.found
-}
-
-fn item_span(item: &Item<'_>) -> Span {
-    match item {
-        Item::Function(function) => function.span,
-        Item::Variable(variable) => variable.span,
-        Item::Directive(directive) => directive_span(directive),
-    }
-}
-
-fn directive_span(directive: &Directive<'_>) -> Span {
-    match directive {
-        Directive::Loc(location) => location.span,
-        Directive::File { span, .. }
-        | Directive::Performance { span, .. }
-        | Directive::Targets { span, .. }
-        | Directive::Prototype { span, .. }
-        | Directive::Pragma { span, .. }
-        | Directive::Other { span, .. } => *span,
-    }
 }
 
 struct Check<'a> {
@@ -80,7 +60,7 @@ impl Check<'_> {
                     self.scope(*span, statements);
                     *span
                 }
-                Statement::Directive(directive) => directive_span(directive),
+                Statement::Directive(directive) => directive.span(),
             };
             self.between(end, span.start, &[]);
             let text = self.source.slice(span);

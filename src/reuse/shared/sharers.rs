@@ -146,14 +146,10 @@ impl<'s> Sharers<'s> {
 
     /// A directive that is not for a debugger may have any meaning.
     fn look_at_directive(&mut self, source: &SourceFile, directive: &Directive<'_>) {
-        let span = match directive {
-            Directive::Loc(_) | Directive::File { .. } => return,
-            Directive::Performance { span, .. }
-            | Directive::Targets { span, .. }
-            | Directive::Prototype { span, .. }
-            | Directive::Pragma { span, .. }
-            | Directive::Other { span, .. } => *span,
-        };
+        if matches!(directive, Directive::Loc(_) | Directive::File { .. }) {
+            return;
+        }
+        let span = directive.span();
         let text = source.slice(span);
         let is_for_debugger = text.starts_with("@@")
             || text

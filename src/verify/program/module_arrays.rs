@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::array::{self, Array};
 use super::both::Both;
-use crate::ptx::{Directive, FunctionKind, Item, Module, StateSpace, Variable};
+use crate::ptx::{FunctionKind, Item, Module, StateSpace, Variable};
 use crate::source::{SourceFile, Span};
 
 /// An array at module level that one kernel alone can access.
@@ -49,11 +49,7 @@ impl<'s> ModuleArrays<'s> {
             return found;
         }
         for item in &module.items {
-            let span = match item {
-                Item::Variable(variable) => variable.span,
-                Item::Function(function) => function.span,
-                Item::Directive(directive) => span_of(directive),
-            };
+            let span = item.span();
             let text = source.slice(span);
             if is_for_debugger(text) {
                 continue;
@@ -106,18 +102,6 @@ struct Candidate {
     plain: String,
     /// The parts of the file with its name, in order.
     named: Vec<Span>,
-}
-
-fn span_of(directive: &Directive<'_>) -> Span {
-    match directive {
-        Directive::Loc(location) => location.span,
-        Directive::File { span, .. }
-        | Directive::Performance { span, .. }
-        | Directive::Targets { span, .. }
-        | Directive::Prototype { span, .. }
-        | Directive::Pragma { span, .. }
-        | Directive::Other { span, .. } => *span,
-    }
 }
 
 /// Whether a part of a file describes the program to a debugger.
