@@ -136,6 +136,10 @@ pub enum Bug {
     BatchAddressLate,
     /// A load that is performed earlier is guarded by a predicate that is written in between.
     BatchGuardLate,
+    /// A vector has the loads of a group in another order.
+    BatchVectorSwapped,
+    /// A store is performed behind loads that are performed early, but not in front of it.
+    BatchStoreSunk,
     /// A reduction over half of the warp's lanes counts as one over all.
     CollectiveStep,
     /// The member mask of the shuffles of a collective is not asked for.
@@ -635,7 +639,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 61] = [
+    pub const STRATEGIES: [Bug; 63] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -665,6 +669,8 @@ impl Bug {
         Bug::BatchOverFence,
         Bug::BatchAddressLate,
         Bug::BatchGuardLate,
+        Bug::BatchVectorSwapped,
+        Bug::BatchStoreSunk,
         Bug::CollectiveStep,
         Bug::CollectiveOfSome,
         Bug::CollectiveForAll,

@@ -3,18 +3,23 @@
 //! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the first
 //! store, or everything stands as it was. Where a load stood, its value is copied, which an assembler does without.
 
+use std::collections::BTreeMap;
+
 use super::finder::{Finder, Weighed};
-use super::group::{Group, Places, Price, Shape, shapes};
+use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use super::joined::{element_type, has_place, packed, weigh_stores};
 use super::pattern::Pattern;
+use super::text::without_type;
 use crate::cfg::InstId;
+use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::Gt;
 use crate::isa::ScalarType::U64;
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::ptx::Operand;
-use crate::ptx::write::{Code, Reg, memory, op};
+use crate::ptx::write::{Code, Reg, memory, op, vector};
 use crate::report::LoadReport;
-use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unprofitable};
+use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unprofitable, VectorGroup};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::sass::opcodes::Latency;
 use crate::sass::timing::Timing;
@@ -40,29 +45,40 @@ impl Pattern for Batch {
         if !finder.allows(StrategyName::Batch) {
             return;
         }
-        for found in finder.legality.batched(trace) {
-            if is_taken(finder, &found) {
-                continue;
-            }
+        let mut all = finder.legality.batched(trace);
+        all.retain(|found| !is_taken(finder, found));
+        let mut stores = match finder.allows(StrategyName::Wide) {
+            true => join(finder, trace, &mut all),
+            false => Vec::new(),
+        };
+        for (at, found) in all.into_iter().enumerate() {
             let (price, refusal) = match finder.has_room(found.moved.len()) {
                 false => (None, Some(Refusal::Crowded(finder.options.most))),
-                true => match weigh(finder, &found) {
+                true => match weigh(finder, trace, &found) {
                     Ok(price) => (price, None),
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
-            let members: Vec<InstId> = found.moved.iter().map(|one| one.load.inst).collect();
+            let joined = found.vectors.iter().flat_map(|vector| &vector.members);
+            let moved = found.moved.iter().map(|one| &one.load);
+            let mut members: Vec<InstId> = moved.chain(joined).map(|load| load.inst).collect();
+            members.sort_unstable();
+            members.dedup();
             if let Some(refusal) = &refusal {
                 members.iter().for_each(|&inst| finder.keep(inst, refusal.clone()));
             }
             let block = found.block;
             finder.claim(Group {
                 blocks: if refusal.is_none() { vec![block] } else { Vec::new() },
-                duplicates: refusal.is_none() && !found.tests.is_empty(),
+                duplicates: refusal.is_none() && found.has_versions(),
                 price,
                 refusal,
                 ..Group::of_loads(StrategyName::Batch, members, found)
             });
+            let is_chosen = finder.groups().last().is_some_and(Group::is_chosen);
+            for (_, group) in stores.extract_if(.., |(of, _)| *of == at).filter(|_| is_chosen) {
+                finder.claim(group);
+            }
         }
     }
 
@@ -80,6 +96,38 @@ impl Pattern for Batch {
     }
 }
 
+/// Finds the vectors of each group, and gives the groups of stores that are vectors in the versions of others, by the
+/// numbers of these.
+fn join(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    all: &mut [Batched],
+) -> Vec<(usize, Group)> {
+    for found in all.iter_mut() {
+        let vectors = finder.legality.vectors_of_batch(trace, found);
+        found.vectors = vectors.into_iter().filter(|one| packed(one).is_none()).collect();
+    }
+    let groups: Vec<&Batched> = all.iter().collect();
+    let mut stores = Vec::new();
+    for (at, found) in finder.legality.vectors_of_stores(trace, &groups) {
+        let members: Vec<InstId> = found.members.iter().map(|store| store.access.inst).collect();
+        if !has_place(finder, &found) || !finder.has_room(all[at].moved.len() + members.len()) {
+            continue;
+        }
+        if let Ok(price) = weigh_stores(finder, trace, &found) {
+            all[at].end =
+                all[at].end.max(members.iter().max().map_or(InstId(0), |last| last.next()));
+            all[at].multiples.extend(found.multiples.iter().cloned());
+            let group = Group::of_loads(StrategyName::Wide, members, found);
+            stores.push((at, Group { accesses: Accesses::Stores, price, ..group }));
+        }
+    }
+    for found in all {
+        found.multiples.extend(found.vectors.iter().flat_map(|vector| &vector.multiples).cloned());
+    }
+    stores
+}
+
 /// Whether another pattern has put code into the block, or replaces an access there.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
     let block = finder.legality.flow().block(found.block).instructions();
@@ -94,18 +142,40 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
 
 /// Whether the tests take fewer cycles than the waits. While a warp waits for memory, the others of the multiprocessor
 /// have work, so a wait costs each of them its share of the time until memory answers.
-fn weigh(finder: &Finder<'_, '_, '_, '_>, group: &Batched) -> Result<Option<Price>, Unprofitable> {
+///
+/// Vectors take fewer cycles than their loads besides.
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &Batched,
+) -> Result<Option<Price>, Unprofitable> {
     if !finder.is_weighed() {
         return Ok(None);
     }
+    let (mut scalars, mut vectors) = (Vec::new(), Vec::new());
+    for vector in &group.vectors {
+        let of = |load| Request {
+            // Lanes whose vectors do not overlap are at least a vector apart.
+            stride: finder.request(trace, load).stride.or(Some(vector.bytes)),
+            ..finder.request(trace, load)
+        };
+        let loads: Vec<Request> = vector.members.iter().map(of).collect();
+        vectors.push(Request { bytes: vector.bytes as u32, ..loads[0] });
+        scalars.extend(loads);
+    }
     let costs = &finder.options.costs;
+    let requests = |of: &[Request]| -> f64 {
+        of.iter().map(|request| costs.load(request) + costs.instructions(1)).sum()
+    };
     let latency = Timing::of(costs.architecture).map_or(0, |of| of.latency(Latency::Global));
     let warps = Multiprocessor::of(costs.architecture).map_or(1, |of| of.most_warps());
-    let cost_before = f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1));
-    let cost_after = match group.tests.is_empty() {
-        true => 0.0,
-        false => costs.instructions(tested(&group.tests) + BRANCHES) + costs.version_cycles,
-    };
+    let cost_before =
+        f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1)) + requests(&scalars);
+    let cost_after = requests(&vectors)
+        + match group.has_versions() {
+            false => 0.0,
+            true => costs.instructions(tested(&group.tests) + BRANCHES) + costs.version_cycles,
+        };
     let loads = group.moved.len() as u32;
     let paid = finder
         .pays(StrategyName::Batch, Weighed::new(cost_after, cost_before).each(group.moved.len()));
@@ -122,14 +192,18 @@ impl Shape for Batched {
     fn account(&self, _inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
         report.source_line = Some(places.line(self.place));
-        report.guards = Some(tested.into_iter().collect());
+        report.guards =
+            Some(tested.into_iter().chain(self.multiples.iter().map(alignment)).collect());
     }
 }
 
 impl Planner<'_, '_, '_, '_> {
     /// Adds the code for a group.
     fn batch(&mut self, group: &Batched, prepared: &mut Prepared) {
-        let Some(last) = group.moved.last().map(|one| one.load.inst) else { return };
+        if group.tests.is_empty() && group.has_versions() {
+            let condition = Condition::Multiples(group.multiples.clone());
+            self.add_version(group.test.to(group.end), condition);
+        }
         if !group.tests.is_empty() {
             let mut setup = Code::in_front();
             let results = self.copied_steps(&group.measured, &mut setup);
@@ -139,16 +213,26 @@ impl Planner<'_, '_, '_, '_> {
             }
             if let Some(holds) = known {
                 self.add_version(
-                    group.test.to(last.next()),
-                    Condition::NoAlias { setup: setup.text, holds: holds.into() },
+                    group.test.to(group.end),
+                    Condition::NoAlias {
+                        setup: setup.text,
+                        holds: holds.into(),
+                        multiples: group.multiples.clone(),
+                    },
                 );
             }
         }
         let mut early = Code::in_front();
         let results = self.copied_steps(&group.steps, &mut early);
         for one in &group.moved {
-            let copies = self.loaded_early(one, &results, &mut early);
-            prepared.drafts.push(Draft { range: self.span(one.load.inst), code: copies });
+            let joined = group.vectors.iter().find(|vector| vector.has(one.load.inst));
+            if joined.is_none() {
+                let copies = self.loaded_early(one, &results, &mut early);
+                prepared.drafts.push(Draft { range: self.span(one.load.inst), code: copies });
+            }
+        }
+        for vector in &group.vectors {
+            self.loaded_together(group, vector, &results, &mut early, prepared);
         }
         prepared.drafts.push(Draft::insert(self.span(group.place).start, early.text));
     }
@@ -202,12 +286,7 @@ impl Planner<'_, '_, '_, '_> {
             Some(Operand::Vector(..)) => format!("{{{}}}", names.join(", ")),
             _ => names.join(""),
         };
-        let (base, offset) = self.address(one.load.inst);
-        let base = match one.base {
-            Some(step) if !planted!(Bug::BatchAddressLate) => steps[step].clone(),
-            _ => base,
-        };
-        let place = memory(&base, offset);
+        let place = self.early_place(one, steps);
         let rest = inst.ast.operands.get(2..).unwrap_or_default();
         let more = match (rest.first(), rest.last()) {
             (Some(first), Some(last)) => {
@@ -218,5 +297,60 @@ impl Planner<'_, '_, '_, '_> {
         };
         early.line(&format!("{guard}{} {loaded}, {place}{more};", inst.ast.opcode.text));
         copies.join("\n\t")
+    }
+
+    /// The address operand of a load where it is performed early, if its base is in a register there.
+    fn early_place(&self, one: &MovedLoad, steps: &[String]) -> String {
+        let (base, offset) = self.address(one.load.inst);
+        match one.base {
+            Some(step) if !planted!(Bug::BatchAddressLate) => memory(&steps[step], offset),
+            _ => memory(&base, offset),
+        }
+    }
+
+    /// One vector for loads of a group, in the place of the first of them, or with the others that are performed early.
+    fn loaded_together(
+        &mut self,
+        group: &Batched,
+        joined: &VectorGroup,
+        steps: &[String],
+        early: &mut Code,
+        prepared: &mut Prepared,
+    ) {
+        let mut copies: BTreeMap<InstId, Vec<String>> = BTreeMap::new();
+        let mut names: Vec<String> = Vec::new();
+        for (element, inst) in &joined.elements {
+            let bits = element.register_bits;
+            let fresh = self.plan.fresh.bits(bits);
+            let copy = format!("mov.b{bits} {}, {fresh};", self.name(element.register));
+            copies.entry(*inst).or_default().push(copy);
+            names.push(fresh.into());
+        }
+        let first = &joined.members[0];
+        let opcode = without_type(self.flow.insts[first.inst].ast.opcode.text);
+        let moved = group.moved.iter().find(|one| one.load.inst == first.inst);
+        let (own, offset) = self.address(first.inst);
+        let base = match moved.and_then(|one| one.base) {
+            Some(step) => &steps[step],
+            None => &own,
+        };
+        if planted!(Bug::BatchVectorSwapped) {
+            names.swap(0, 1);
+        }
+        let (count, ty) = (names.len(), element_type(joined));
+        let place = memory(base, offset + joined.offset);
+        let load = format!("{opcode}.v{count}{ty} {}, {place};", vector(&names));
+        let mut texts: BTreeMap<InstId, String> =
+            copies.into_iter().map(|(inst, copies)| (inst, copies.join("\n\t"))).collect();
+        match moved {
+            Some(_) => early.line(&load),
+            None => {
+                let own = texts.entry(first.inst).or_default();
+                *own = format!("{load}\n\t{own}");
+            }
+        }
+        for (inst, code) in texts {
+            prepared.drafts.push(Draft { range: self.span(inst), code });
+        }
     }
 }

@@ -358,7 +358,10 @@ impl Planner<'_, '_, '_, '_> {
         prepared.drafts.push(Draft { range: self.span(one.result), code });
         if one.needs_consecutive && !planted!(Bug::CollectiveUntested) {
             let (setup, holds) = self.consecutive();
-            self.add_version(first.to(one.result.next()), Condition::NoAlias { setup, holds });
+            self.add_version(
+                first.to(one.result.next()),
+                Condition::NoAlias { setup, holds, multiples: Vec::new() },
+            );
         }
     }
 

@@ -10,6 +10,7 @@ mod carry;
 mod collective;
 mod finder;
 mod group;
+mod joined;
 mod layout;
 mod options;
 mod packed;

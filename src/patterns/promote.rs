@@ -200,7 +200,11 @@ impl Planner<'_, '_, '_, '_> {
         if let Some(holds) = known {
             self.add_version(
                 first.to(last.next()),
-                Condition::NoAlias { setup: setup.text, holds: holds.into() },
+                Condition::NoAlias {
+                    setup: setup.text,
+                    holds: holds.into(),
+                    multiples: Vec::new(),
+                },
             );
         }
     }

@@ -3,29 +3,21 @@
 //! The vector stands in the place of the last store. If alignment is not proved, the same test of the parameters that
 //! vector loads ask, at the head of the kernel, decides there between it and the stores, one by one.
 
-use super::finder::{Finder, Weighed};
+use super::finder::Finder;
 use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
-use super::packed::Packed;
+use super::joined::{has_place, packed_stores, weigh_stores};
 use super::pattern::Pattern;
 use super::text::without_type;
 use crate::cfg::InstId;
-use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
-    AdjacentStores, Assumed, Guards, LegalReuse, PlainStore, Refusal, StoredElement, StoredValue,
-    Unprofitable,
+    AdjacentStores, Guards, LegalReuse, PlainStore, Refusal, StoredElement, StoredValue,
 };
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
-
-/// Instructions of a branch on a test of alignment, and of the one behind the vector.
-const TEST: u32 = 2;
-
-/// The least and the largest constant of an address operand (PTX ISA, "Addresses as Operands").
-const OFFSETS: std::ops::RangeInclusive<i64> = -(1 << 31)..=(1 << 31) - 1;
 
 /// The pattern.
 #[derive(Debug)]
@@ -63,7 +55,7 @@ impl Pattern for VectorStores {
                 None if !finder.has_room(found.members.len()) => {
                     (None, Some(Refusal::Crowded(finder.options.most)))
                 }
-                None => match weigh(finder, trace, &found) {
+                None => match weigh_stores(finder, trace, &found) {
                     Ok(price) => (price, None),
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
@@ -120,50 +112,6 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
     })
 }
 
-/// Whether the constants of all addresses can be written.
-fn has_place(finder: &Finder<'_, '_, '_, '_>, found: &AdjacentStores) -> bool {
-    let insts = &finder.legality.flow().insts;
-    let Some(last) = found.members.last() else { return false };
-    let memory = insts[last.access.inst].args.iter().find_map(|arg| match arg {
-        crate::cfg::Arg::Memory { offset, .. } => Some(*offset),
-        _ => None,
-    });
-    let mut all = found.distances.iter().chain([&found.offset]);
-    memory.is_some_and(|own| all.all(|more| OFFSETS.contains(&own.saturating_add(*more))))
-}
-
-/// Whether a vector store takes fewer cycles than the stores that it stands for. (All stores go on to the second-level
-/// cache.)
-fn weigh(
-    finder: &mut Finder<'_, '_, '_, '_>,
-    trace: &mut KernelTrace,
-    group: &AdjacentStores,
-) -> Result<Option<Price>, Unprofitable> {
-    if !finder.is_weighed() {
-        return Ok(None);
-    }
-    let stride = finder.legality.lane_stride(trace, &group.members[0].access);
-    let costs = &finder.options.costs;
-    let request = |bytes: i64| Request {
-        // Lanes whose vectors do not overlap are at least a vector apart.
-        stride: stride.or(Some(group.bytes)),
-        bytes: bytes as u32,
-        lanes: 32,
-        past_l1: true,
-    };
-    let each = |bytes: i64| costs.load(&request(bytes)) + costs.instructions(1);
-    let kept: f64 = group.members.iter().map(|store| each(store.access.bytes)).sum();
-    let moves = group.elements.iter().filter(|element| element.overwritten).count() as u32;
-    let test = if group.multiples.is_empty() { 0 } else { TEST };
-    let pack = packed(group).map_or(0, |packed| packed.to_pack(group.elements.len()));
-    let cost_after = each(group.bytes) + costs.instructions(moves + test + pack);
-    let assumed = stride.is_none().then_some(Assumed::VectorApart);
-    let weighed = Weighed { assumed, ..Weighed::new(cost_after, kept) };
-    let paid = finder.pays(StrategyName::Wide, weighed);
-    paid.map(Some)
-        .map_err(|unprofitable| Unprofitable { loads: group.members.len() as u32, ..unprofitable })
-}
-
 impl Shape for AdjacentStores {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let last = self.members.last().map_or(0, |store| places.line(store.access.inst));
@@ -175,7 +123,9 @@ impl Shape for AdjacentStores {
                 None => {
                     store.decision = Decision::By(group.strategy);
                     store.source_line = Some(last).filter(|last| *last != store.line);
-                    store.guards = Some(self.multiples.iter().map(alignment).collect());
+                    let apart = self.is_covered.then(|| "stores-apart".to_owned());
+                    let aligned = self.multiples.iter().map(alignment);
+                    store.guards = Some(apart.into_iter().chain(aligned).collect());
                     store.cost = group.price.map(Price::cost);
                 }
             }
@@ -202,7 +152,7 @@ impl Planner<'_, '_, '_, '_> {
         let guard = self.guard(last.access.guard);
         let further = i64::from(planted!(Bug::StoredFurther)) * group.bytes / values.len() as i64;
         let (mut ty, mut words) = (element_type(group), Code::in_front());
-        if let Some(packed) = packed(group) {
+        if let Some(packed) = packed_stores(group) {
             let fresh = &mut self.plan.fresh;
             let pack = |own: &[String]| packed.pack(&mut words, fresh, own).into();
             (values, ty) = (values.chunks(packed.in_word()).map(pack).collect(), ".b32".to_owned());
@@ -223,7 +173,7 @@ impl Planner<'_, '_, '_, '_> {
             let code = if index + 1 == number { code.clone() } else { copies };
             prepared.drafts.push(Draft { range, code });
         }
-        if !group.multiples.is_empty() {
+        if !group.multiples.is_empty() && !group.is_covered {
             let mut multiples = group.multiples.to_vec();
             if planted!(Bug::StoredHalfAligned) {
                 multiples.iter_mut().for_each(|multiple| multiple.of /= 2);
@@ -308,11 +258,6 @@ impl Planner<'_, '_, '_, '_> {
         let (base, offset) = self.address(store.access.inst);
         memory(&base, offset + more)
     }
-}
-
-/// How the elements of a vector lie in words, if they do.
-fn packed(group: &AdjacentStores) -> Option<Packed> {
-    Packed::of(group.elements.len(), group.members[0].ty.bits(), group.register_bits)
 }
 
 /// The type of a vector's elements: the type that all stores have, or untyped bits of their size.

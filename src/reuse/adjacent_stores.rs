@@ -72,6 +72,8 @@ pub struct AdjacentStores {
     pub register_bits: u32,
     /// Conditions on parameters, each to be a multiple of a number; empty if alignment is proved.
     pub multiples: SmallVec<[Multiple; 2]>,
+    /// Whether the vector stands in a version of the code whose test asks for the conditions, too.
+    pub is_covered: bool,
     /// Why the stores stay, if they have to.
     pub refusal: Option<Refusal>,
 }
@@ -454,6 +456,7 @@ impl Legality<'_, '_, '_> {
             StoredElement { inst, value: *value, overwritten }
         };
         AdjacentStores {
+            is_covered: false,
             block: trace.accesses[last.access.access].block,
             elements: window.iter().map(element).collect(),
             distances: members.iter().map(|one| one.ahead - last.ahead).collect(),
@@ -524,6 +527,7 @@ pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> b
 /// Stores that stay as they are.
 fn refused(trace: &KernelTrace, members: Vec<PlainStore>, refusal: Refusal) -> AdjacentStores {
     AdjacentStores {
+        is_covered: false,
         block: trace.accesses[members[0].access.access].block,
         elements: Vec::new(),
         distances: Vec::new(),

@@ -13,11 +13,13 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adjacent_stores::{PlainStore, is_apart, is_observed};
+use super::alignment::Multiple;
 use super::carried::address_base;
 use super::eligible::Load;
 use super::legality::Legality;
 use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
+use super::vector_group::VectorGroup;
 use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::ptx::StateSpace;
@@ -51,6 +53,14 @@ pub struct Batched {
     pub place: InstId,
     /// The loads in program order.
     pub moved: Vec<MovedLoad>,
+    /// Two versions of the code reach up to this instruction.
+    pub end: InstId,
+    /// They could reach up to this one: before it nothing orders memory accesses.
+    pub limit: InstId,
+    /// The vectors that the loads make, with each other and with loads in front of the first store.
+    pub vectors: Vec<VectorGroup>,
+    /// What parameters have to be multiples of, for these vectors and those of stores.
+    pub multiples: Vec<Multiple>,
     /// What computes their addresses, in front of `place`.
     pub steps: Vec<AddressStep>,
     /// What computes parts of distances, in front of `test`.
@@ -62,6 +72,13 @@ pub struct Batched {
     /// Whether some load and store have bases that the block does not derive from one value: an assembler knows the
     /// distance of those that it does.
     pub is_open: bool,
+}
+
+impl Batched {
+    /// Whether the code gets a rewritten and an untouched version.
+    pub fn has_versions(&self) -> bool {
+        !self.tests.is_empty() || !self.multiples.is_empty()
+    }
 }
 
 /// A load that is performed earlier.
@@ -226,8 +243,7 @@ impl Legality<'_, '_, '_> {
                 }
                 continue;
             }
-            let last = group.moved.last().map_or(store, |one| one.load.inst);
-            from = last.next();
+            from = group.end.max(store.next());
             let mut group = group;
             self.find_invariant(&mut group);
             found.push(group);
@@ -256,6 +272,10 @@ impl Legality<'_, '_, '_> {
             test,
             place,
             moved: Vec::new(),
+            end: place,
+            limit: stretch.range.end,
+            vectors: Vec::new(),
+            multiples: Vec::new(),
             steps: Vec::new(),
             measured: Vec::new(),
             tests: Vec::new(),
@@ -308,6 +328,7 @@ impl Legality<'_, '_, '_> {
                 group.is_open |= open;
                 group.waits += waiting.ends();
                 group.moved.push(MovedLoad { load, base });
+                group.end = at.next();
             }
             waiting.executed(&mentions(inst), &definitions(inst), is_load);
         }

@@ -13,6 +13,7 @@ mod alignment;
 mod alike;
 mod availability;
 mod batched;
+mod batched_vectors;
 mod candidates;
 mod carried;
 mod distance;

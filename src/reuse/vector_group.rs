@@ -31,6 +31,13 @@ pub struct VectorGroup {
     pub multiples: SmallVec<[Multiple; 2]>,
 }
 
+impl VectorGroup {
+    /// Whether an instruction is one of the loads.
+    pub fn has(&self, inst: InstId) -> bool {
+        self.members.iter().any(|load| load.inst == inst)
+    }
+}
+
 /// Loads that differ by constants, in program order, with their distances in bytes from the first one.
 type Run = Vec<(Load, i64)>;
 
@@ -66,7 +73,7 @@ impl Legality<'_, '_, '_> {
             if trace.arena.is_nearly_spent() {
                 break;
             }
-            self.split_run(trace, run, &mut found);
+            self.split_run(trace, run, false, &mut found);
         }
         found.sort_by_key(|group: &VectorGroup| group.members[0].inst);
         found
@@ -199,8 +206,15 @@ impl Legality<'_, '_, '_> {
         self.side_effect_free(trace).between(first, last)
     }
 
-    /// Splits loads at constant distances into vectors that are aligned.
-    fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<VectorGroup>) {
+    /// Splits loads at constant distances into vectors that are aligned. Where code `has_versions` already, alignment is
+    /// tested with what else these depend on.
+    pub(super) fn split_run(
+        &mut self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        has_versions: bool,
+        found: &mut Vec<VectorGroup>,
+    ) {
         let first = &run[0].0;
         let size = i64::from(first.elements[0].ty.bits() / 8);
         // Elements by distance from the first load's address; of two at the same distance the first.
@@ -226,8 +240,9 @@ impl Legality<'_, '_, '_> {
                     let start = window[0].0;
                     let aligned = (base + start).rem_euclid(modulus) == 0;
                     let whole = window[count - 1].0 - start == modulus - size;
-                    let may_stand =
-                        multiples.is_empty() || self.may_stand_twice(trace, run, window);
+                    let may_stand = multiples.is_empty()
+                        || has_versions
+                        || self.may_stand_twice(trace, run, window);
                     if may_test && aligned && whole && may_stand && fits(run, window, &taken) {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
                         found.push(group(run, window, modulus, multiples.clone()));

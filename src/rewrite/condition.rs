@@ -31,6 +31,8 @@ pub enum Condition {
         setup: String,
         /// The predicate that holds where they are.
         holds: String,
+        /// Numbers of which parameters have to be multiples.
+        multiples: Vec<Multiple>,
     },
 }
 

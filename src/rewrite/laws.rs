@@ -587,6 +587,10 @@
 //! as it was. Registers that make the load's address, and its guard predicate, are those that hold at the load. Weak stores of other threads to
 //! its bytes would be a data race.
 //!
+//! Where the test holds, loads of consecutive bytes are one vector in the place of the first of them, and stores of consecutive
+//! bytes one vector in the place of the last. Such a store stands behind the place of the group, so each load that it is
+//! performed behind is one of the group's and stands in front of it, or reads other bytes. The test asks for the alignment, too.
+//!
 //! ```text
 //! st [p], f1;  ld f2, [q]                      // q is p in one launch
 //! st [p], f1;  bar.sync 0;  ld f2, [q]         // another thread writes q in front of the barrier
@@ -595,5 +599,5 @@
 //! ```
 //!
 //! Guard `stores-apart`. `tests/cases/refuse/batch.ptx`, `tests/cases/refuse/batch_loop.ptx`,
-//! `tests/cases/refuse/batch_activemask.ptx`; mistakes `BatchUntested`, `BatchByteLess`, `BatchOverFence`,
-//! `BatchAddressLate`, `BatchGuardLate`.
+//! `tests/cases/refuse/batch_activemask.ptx`, `tests/cases/refuse/batch_vectors.ptx`; mistakes `BatchUntested`, `BatchByteLess`,
+//! `BatchOverFence`, `BatchAddressLate`, `BatchGuardLate`, `BatchVectorSwapped`, `BatchStoreSunk`, `NoAlignmentTest`.

@@ -35,7 +35,16 @@ pub(super) fn edits(
             Condition::Multiples(multiples) => {
                 (String::new(), tests.test(multiples, &mut checks.fresh).into())
             }
-            Condition::NoAlias { setup, holds } => (setup.clone(), holds.clone()),
+            Condition::NoAlias { setup, holds, multiples } => {
+                let aligned = match multiples.is_empty() || planted!(Bug::NoAlignmentTest) {
+                    true => String::new(),
+                    false => {
+                        let aligned = tests.test(&strongest(multiples), &mut checks.fresh);
+                        format!("and.pred {holds}, {holds}, {aligned};\n\t")
+                    }
+                };
+                (setup.clone() + &aligned, holds.clone())
+            }
             Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
             Condition::Warp(test) if planted!(Bug::NoAlignmentTest) => warp(test, None, checks),
             Condition::Warp(test) => {

@@ -4,6 +4,7 @@ mod plan;
 
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
+use super::joined::packed;
 use super::pattern::Pattern;
 use crate::cfg::InstId;
 use crate::cost::Request;
@@ -99,7 +100,7 @@ fn weigh(
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let vector = Request { bytes: group.bytes as u32, ..requests[0] };
     let test = if group.multiples.is_empty() { 0 } else { TEST };
-    let unpack = plan::packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
+    let unpack = packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
     let cost_after = costs.load(&vector) + costs.instructions(1 + test + unpack);
     let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
     let limit = match () {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::cfg::{Inst, InstId, InstRange};
 use crate::emulate::{definitions, mentions};
-use crate::patterns::packed::Packed;
+use crate::patterns::joined::{element_type, packed};
 use crate::patterns::text::without_type;
 use crate::ptx::write::{Code, Reg, memory, vector};
 use crate::reuse::{Element, Multiple, SideEffectFree, VectorGroup};
@@ -172,20 +172,5 @@ fn strongest(groups: &[&VectorGroup]) -> impl Fn(&Multiple) -> Multiple + use<> 
     move |multiple| {
         let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
         Multiple { of: known[&key], ..multiple.clone() }
-    }
-}
-
-/// How the elements of a vector lie in words, if they do.
-pub(super) fn packed(group: &VectorGroup) -> Option<Packed> {
-    let (element, _) = group.elements[0];
-    Packed::of(group.elements.len(), element.ty.bits(), element.register_bits)
-}
-
-/// The type of a vector's elements: the type that all have, or untyped bits of their size.
-fn element_type(group: &VectorGroup) -> String {
-    let first = group.elements[0].0.ty;
-    match group.elements.iter().all(|(element, _)| element.ty == first) {
-        true => first.to_string(),
-        false => format!(".b{}", first.bits()),
     }
 }

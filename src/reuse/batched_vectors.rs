@@ -1,0 +1,107 @@
+//! Vectors among the loads and stores of a [`Batched`] group.
+//!
+//! In: groups whose loads are performed in front of stores, with one test around all of it. Out: the vectors that these
+//! loads and stores make then. In the version where the test holds, no store stands between the loads any more, and no load
+//! that is performed early stands between the stores.
+
+use rustc_hash::FxHashSet;
+
+use super::adjacent_stores::AdjacentStores;
+use super::batched::Batched;
+use super::eligible::Load;
+use super::legality::Legality;
+use super::vector_group::VectorGroup;
+use crate::cfg::InstId;
+use crate::emulate::KernelTrace;
+use crate::expr::TermId;
+
+/// Loads from one array, with their distances in bytes from the first of them.
+type Row = (TermId, Vec<(Load, i64)>);
+
+impl Legality<'_, '_, '_> {
+    /// Finds the vectors that a group's loads make with each other and with the loads between its test and its first
+    /// store. Each has a load that is moved: the others are vectors without the group.
+    pub fn vectors_of_batch(
+        &mut self,
+        trace: &mut KernelTrace,
+        group: &Batched,
+    ) -> Vec<VectorGroup> {
+        let mut rows: Vec<Row> = Vec::new();
+        for load in self.loads_of_batch(trace, group) {
+            trace.arena.charge(8);
+            let constant = trace.arena.constant_part(load.address);
+            let bare = trace.arena.add_constant(load.address, constant.wrapping_neg());
+            let known = rows
+                .iter_mut()
+                .find(|(other, row)| *other == bare && self.same_kind(&row[0].0, &load));
+            match known {
+                Some((_, row)) => {
+                    let first = row[0].0.address;
+                    let ahead = trace.arena.constant_difference(load.address, first);
+                    row.extend(ahead.map(|ahead| (load, ahead)));
+                }
+                None => rows.push((bare, vec![(load, 0)])),
+            }
+        }
+        let mut found = Vec::new();
+        for (_, row) in rows.iter().filter(|(_, row)| row.len() > 1) {
+            self.split_run(trace, row, true, &mut found);
+        }
+        let moved: FxHashSet<InstId> = group.moved.iter().map(|one| one.load.inst).collect();
+        found.retain(|vector| vector.members.iter().any(|load| moved.contains(&load.inst)));
+        found.sort_by_key(|vector| vector.members[0].inst);
+        found
+    }
+
+    /// The loads that may be in a vector, in program order: all of them are executed.
+    fn loads_of_batch(&self, trace: &KernelTrace, group: &Batched) -> Vec<Load> {
+        let early = group.test.to(group.place);
+        let mut found: Vec<Load> = (0..trace.accesses.len())
+            .filter(|&index| {
+                let access = &trace.accesses[index];
+                access.is_global_load() && early.contains(&access.inst)
+            })
+            .filter_map(|index| self.load(trace, index).ok())
+            .chain(group.moved.iter().map(|one| one.load.clone()))
+            .filter(|load| self.is_simple(load) && load.guard.is_none() && !load.generic)
+            .collect();
+        found.sort_by_key(|load| load.inst);
+        found
+    }
+
+    /// The stores that make vectors in the place of the last of each, with the group in whose version they stand: all
+    /// loads between them that could see what they write are performed early there.
+    pub fn vectors_of_stores(
+        &mut self,
+        trace: &mut KernelTrace,
+        groups: &[&Batched],
+    ) -> Vec<(usize, AdjacentStores)> {
+        let moved_by = |inst: InstId| {
+            let is_moved = |group: &&Batched| group.moved.iter().any(|one| one.load.inst == inst);
+            groups.iter().position(|group| is_moved(group))
+        };
+        let together =
+            |inst: InstId| Some(if moved_by(inst).is_some() { vec![] } else { vec![inst] });
+        let found = self.adjacent_stores(trace, &together);
+        let mut vectors = Vec::new();
+        for stores in found.into_iter().filter(|stores| stores.refusal.is_none()) {
+            let insts = || stores.members.iter().map(|store| store.access.inst);
+            let (Some(first), Some(last)) = (insts().min(), insts().max()) else { continue };
+            let movers: Vec<usize> = first.to(last).filter_map(moved_by).collect();
+            let Some(&at) = movers.first() else { continue };
+            let group = groups[at];
+            let is_behind = group.place <= first || planted!(Bug::BatchStoreSunk);
+            let holds_all = is_behind && last < group.limit;
+            let others = groups.iter().enumerate().filter(|(other, _)| *other != at);
+            let is_apart = |other: &Batched| {
+                other.block != group.block || last < other.test || other.end <= group.test
+            };
+            let alone = movers.iter().all(|&other| other == at)
+                && others.into_iter().all(|(_, other)| is_apart(other));
+            if holds_all && alone {
+                vectors.push((at, AdjacentStores { is_covered: true, ..stores }));
+            }
+        }
+        vectors
+    }
+}
