@@ -1,4 +1,4 @@
-//! `ptxasw run --profile --by source`: what the memory accesses of each source line cost, those that waste most first.
+//! `ptxasw run --profile --by source`: the cost of the memory accesses of each source line, those that waste most first.
 //!
 //! In: the events of PTX lines, and the ideal number of sectors or wavefronts of each access, as `lint` counts it. Out: a
 //! row for each source line and unit, as a table for people, and as [`SourceProfile`] for JSON.

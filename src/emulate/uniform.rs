@@ -25,7 +25,7 @@ pub struct Uniformity {
     pub in_step: TiVec<LoopId, bool>,
 }
 
-/// What is believed besides what symbols depend on.
+/// Assumptions about uniform values, besides the dependences of symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Beliefs {
     /// Whether `%tid.y` and `%tid.z` differ within a warp.

@@ -396,7 +396,7 @@ impl Counter<'_, '_, '_> {
                 Value::Unknown => (any, None),
                 Value::Known(sum) => {
                     let counted = self.counted(access, &sum, (warp, &lanes), counted, facts);
-                    (counted.unwrap_or(any), stride(&sum))
+                    (counted.unwrap_or(any), stride(&sum, self.context.shape.lanes()))
                 }
             };
             found = Some(found.map_or(spread, |found| found.join(spread)));
@@ -487,17 +487,20 @@ fn bits(lanes: &[usize]) -> u32 {
     lanes.iter().fold(0, |bits, lane| bits | 1 << lane)
 }
 
-/// The stride of addresses at equal distances.
-fn stride(sum: &LaneSum) -> Option<Stride> {
+/// The stride of the first lanes' addresses, if they lie at equal distances.
+fn stride(sum: &LaneSum, count: usize) -> Option<Stride> {
     let (varying, _) = sum.split();
     let mut parts = Vec::new();
     for (factor, coefficients) in varying.parts() {
-        let lanes = coefficients.lanes();
-        let step = lanes[1].wrapping_sub(lanes[0]);
+        let all = coefficients.lanes();
+        let lanes = &all[..count];
+        let step = if count > 1 { lanes[1].wrapping_sub(lanes[0]) } else { 0 };
         if lanes.windows(2).any(|two| two[1].wrapping_sub(two[0]) != step) {
             return None;
         }
-        parts.push((step, factor.clone()));
+        if step != 0 {
+            parts.push((step, factor.clone()));
+        }
     }
     match &parts[..] {
         [] => Some(Stride::Constant(0)),

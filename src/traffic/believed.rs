@@ -1,4 +1,4 @@
-//! What is uniform in a warp besides what the trace knows: results of votes, and indices that a warp shares, such as
+//! Uniform values that the trace does not know: results of votes, and indices that a warp shares, such as
 //! `tid.x / 32`.
 
 use super::alignment::Aligned;

@@ -41,7 +41,7 @@ pub(super) struct Pattern {
     pub bytes: i64,
     /// The lanes that take part, a bit for each.
     pub mask: u32,
-    /// How many they are. What is said per lane is said of these, one after the other.
+    /// Their number. Everything per lane holds for these, in order.
     pub lanes: usize,
     /// Low bits of the base that are known.
     pub known_bits: u32,

@@ -383,6 +383,9 @@ impl<'a> Evaluator<'a> {
             return self.pointwise(term, &[inner], |v| v[0] >> low);
         }
         let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        if low == 0 && sum.is_uniform() && self.alignments.of_sum(&sum, false) >= width.into() {
+            return Value::Known(LaneSum::constant(0));
+        }
         // Where a row of lanes lies below bit `low`, the bits are the same in all of them.
         let is_below = |row: (u32, [i64; LANES])| row.0 <= u32::from(low);
         if sum.is_uniform() || self.in_row(&sum).is_some_and(is_below) {

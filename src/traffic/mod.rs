@@ -15,7 +15,7 @@
 //! has the bounds that every request has.
 //!
 //! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
-//! of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these; `believed`: what is uniform; `count`: sectors and wavefronts of 32
+//! of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these; `believed`: uniform values; `count`: sectors and wavefronts of 32
 //! addresses; `bounds`: the least and greatest count of a pattern; `warps`: the warps of a block;
 //! `active`: accesses of some lanes of a warp; `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
 //! numbers for programs.

@@ -120,7 +120,7 @@ impl Evaluator<'_> {
         self.unfollowed(term)
     }
 
-    /// Whether a value is a sum of products of what is not negative: indices of threads and blocks, their numbers,
+    /// Whether a value is a sum of products of numbers that are not negative: indices of threads and blocks, their counts,
     /// iterations. Such a sum is taken not to be negative.
     fn is_count(&self, x: &LaneSum) -> bool {
         let Context { trace, .. } = self.context;
