@@ -175,6 +175,7 @@ fn matrices_cost_what_the_interpreter_counts() {
 /// The same for the files of a folder of one's own.
 #[test]
 #[ignore = "needs PTXASW_TEST_TRAFFIC, a folder of PTX"]
+#[expect(clippy::disallowed_methods, reason = "the variable names the files of the test")]
 fn requests_of_other_files_cost_what_the_interpreter_counts() {
     let folder = std::env::var_os("PTXASW_TEST_TRAFFIC").expect("PTXASW_TEST_TRAFFIC is a folder");
     let mut files = Vec::new();

@@ -65,7 +65,7 @@ impl<'s> OwnMask<'s> {
     pub(super) fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
         let is_constant =
             |mask: &RegisterId| self.constants.contains(mask) || self.always.contains(mask);
-        let members = members(source, inst, (self.own, &is_constant), &mut self.callees);
+        let members = members(source, inst, self.own, is_constant, &mut self.callees);
         self.follow_constants(inst);
         // A barrier's first operand is read.
         let result = inst.args.first().filter(|_| inst.ast.form.opcode != Opcode::Bar);
@@ -131,7 +131,8 @@ fn registers(arg: &Arg<'_>) -> Vec<RegisterId> {
 fn members<'s>(
     source: &SourceFile,
     inst: &Inst<'_, 's>,
-    (own, is_constant): (Option<RegisterId>, &dyn Fn(&RegisterId) -> bool),
+    own: Option<RegisterId>,
+    is_constant: impl Fn(&RegisterId) -> bool,
     callees: &mut Callees<'s>,
 ) -> Option<Members> {
     let ast = inst.ast;
