@@ -7,18 +7,22 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{root, some};
 use ptxasw::draft::draft;
-use ptxasw::interp::{self, InstructionProfile};
+use ptxasw::interp::{self, InstructionProfile, RequestCosts};
 use ptxasw::launch::{Argument, Launch};
 use ptxasw::pipeline::{self, Options};
 use ptxasw::ptx::{self, Depth, Function, FunctionKind, Module, StateSpace};
 use ptxasw::source::SourceFile;
-use ptxasw::traffic::{AccessTraffic, Assumed, Spread, Traffic};
+use ptxasw::traffic::{AccessTraffic, Assumed, Span, Spread, Traffic};
 use rayon::prelude::*;
 
-/// What became of the accesses that full warps have executed.
+/// What became of the accesses that were executed.
 #[derive(Default, Debug)]
 struct Tally {
     exact: usize,
+    /// Exact counts of blocks that have fewer threads than a warp.
+    narrow: usize,
+    /// Counts of some lanes of a warp.
+    some: usize,
     ranges: usize,
     bounds: usize,
     irregular: usize,
@@ -28,6 +32,8 @@ struct Tally {
 impl Tally {
     fn add(mut self, other: Tally) -> Tally {
         self.exact += other.exact;
+        self.narrow += other.narrow;
+        self.some += other.some;
         self.ranges += other.ranges;
         self.bounds += other.bounds;
         self.irregular += other.irregular;
@@ -36,26 +42,42 @@ impl Tally {
     }
 
     fn compare(&mut self, name: &str, line: u32, access: &AccessTraffic, ran: &InstructionProfile) {
-        let of_copy = ran.counters.full_copies.requests > 0 && access.space == StateSpace::Shared;
-        let full = if of_copy { ran.counters.full_copies } else { ran.counters.full };
-        if full.requests == 0 {
-            return;
+        let copies = ran.counters.single_copies;
+        let of_copy = copies.most_lanes > 0 && access.space == StateSpace::Shared;
+        let ran = if of_copy { copies } else { ran.counters.single };
+        let mut wrong = ran.most_lanes > access.lanes;
+        let all = u32::MAX >> (32 - access.warp_lanes);
+        let full = if all == u32::MAX { ran.full } else { ran.some };
+        if full.requests > 0 && (all == u32::MAX || ran.lanes == all) {
+            match (access.spread, access.spread.span()) {
+                (_, None) => self.irregular += 1,
+                (Spread::Any(_), _) => self.bounds += 1,
+                (_, Some(span)) if span.min < span.max => self.ranges += 1,
+                _ if all == u32::MAX => self.exact += 1,
+                _ => self.narrow += 1,
+            }
+            wrong |= access.spread.span().is_some_and(|span| !is_within(span, &full));
         }
-        let Some(span) = access.spread.span() else { return self.irregular += 1 };
-        match access.spread {
-            Spread::Any(_) => self.bounds += 1,
-            _ if span.min == span.max => self.exact += 1,
-            _ => self.ranges += 1,
+        if let Some(active) = access.active {
+            // (Of a warp that is named, others may have other lanes.)
+            wrong |= active.warp.is_none() && ran.any & !active.lanes != 0;
+            if ran.some.requests > 0 && ran.lanes == active.lanes {
+                self.some += 1;
+                wrong |= !is_within(active.span, &ran.some);
+            }
         }
-        let within = u64::from(span.min) <= full.fewest && full.most <= u64::from(span.max);
-        if !within || access.lanes < 32 {
-            let found = format!("{name}:{line}: {span:?}, counted {full:?}, {access:?}");
-            self.wrong.push(found);
+        if wrong {
+            self.wrong.push(format!("{name}:{line}: counted {ran:?}, {access:?}"));
         }
     }
 }
 
-/// Drafts a launch of a kernel and compares all accesses, also in a block of another shape.
+/// Whether all requests cost what the span says.
+fn is_within(span: Span, counted: &RequestCosts) -> bool {
+    u64::from(span.min) <= counted.fewest && counted.most <= u64::from(span.max)
+}
+
+/// Drafts a launch of a kernel and compares all accesses, also in blocks of other shapes, one of them less than a warp.
 fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> Tally {
     let name = function.name.text;
     let mut tally = Tally::default();
@@ -70,9 +92,10 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
     let threads: u32 = drafted.block.iter().product();
     let others =
         [[16, threads / 16, 1], [8, 4, threads / 32], [threads / 4, 4, 1], [24, 4, 1], [64, 2, 1]];
-    // Another shape for each next kernel.
-    let other = others[name.bytes().map(usize::from).sum::<usize>() % others.len()];
-    for block in [drafted.block, other] {
+    let narrow = [[16, 1, 1], [8, 2, 1], [20, 1, 1], [4, 2, 3], [2, 1, 1]];
+    // Other shapes for each next kernel.
+    let at = name.bytes().map(usize::from).sum::<usize>();
+    for block in [drafted.block, others[at % others.len()], narrow[at % narrow.len()]] {
         let launch = Launch { block, ..drafted.clone() };
         // A shape that was not drafted may lead out of a buffer.
         let Ok((_, profile)) = interp::profile(module, &launch) else { continue };
@@ -125,23 +148,41 @@ fn requests_cost_what_the_interpreter_counts() {
     files.sort();
     let files = some(files, 3);
     let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
-    let Tally { exact, ranges, bounds, irregular, wrong } = &tally;
-    println!("{exact} exact, {ranges} ranges, {bounds} bounds, {irregular} irregular");
+    let Tally { exact, narrow, some, ranges, bounds, irregular, wrong } = &tally;
+    println!(
+        "{exact} exact, {narrow} of narrow blocks, {some} of some lanes, {ranges} ranges, {bounds} bounds, \
+         {irregular} irregular"
+    );
     assert!(
         wrong.is_empty(),
         "{} of {exact} exact, {ranges} ranges, {bounds} bounds:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(*exact > 500 && *ranges > 20, "{tally:?}");
+    assert!(*exact > 500 && *ranges > 20 && *narrow > 100 && *some > 20, "{tally:?}");
 }
 
 /// Each `wmma.load` and `wmma.store` of global memory is one request for a whole matrix.
 #[test]
 fn matrices_cost_what_the_interpreter_counts() {
-    let Tally { exact, ranges, bounds, irregular, wrong } =
+    let Tally { exact, ranges, bounds, irregular, wrong, .. } =
         file(&root().join("tests/lint/matrices.ptx"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let counts = (exact, ranges, bounds, irregular);
     assert!(exact >= 6 && ranges >= 1 && bounds == 0 && irregular == 0, "{counts:?}");
+}
+
+/// The same for the files of a folder of one's own.
+#[test]
+#[ignore = "needs PTXASW_TEST_TRAFFIC, a folder of PTX"]
+#[expect(clippy::disallowed_methods, reason = "the variable names the files of the test")]
+fn requests_of_other_files_cost_what_the_interpreter_counts() {
+    let folder = std::env::var_os("PTXASW_TEST_TRAFFIC").expect("PTXASW_TEST_TRAFFIC is a folder");
+    let mut files = Vec::new();
+    below(&folder.to_string_lossy(), ".ptx", &mut files);
+    files.sort();
+    let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
+    let wrong = tally.wrong.len();
+    println!("{tally:#?}");
+    assert_eq!(wrong, 0);
 }

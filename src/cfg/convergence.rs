@@ -33,7 +33,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use typed_index_collections::TiSlice;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::block::{Block, BlockId, Edge};
 use super::dominators::DominatorTree;
@@ -211,7 +211,7 @@ impl<'a> Synchronisation<'a> {
     /// Lanes meet in a loop by synchronisation if each of their arrivals at some place is the other
     /// ones' arrival of the same number. That they are in the same iteration then is certain if all
     /// arrive equally often: once in every iteration, or wherever the branches that decide about it
-    /// go the same way in all lanes.
+    /// go the same way in all lanes. A branch decides nothing if all paths from it lead to the same next stop.
     fn take_apart(&self, id: LoopId, found: &mut Vec<Divergence>) {
         let Synchronisation { kind, blocks, dominators, loops, places } = self;
         if !places.iter().any(|&(at, ..)| loops.contains(id, at)) {
@@ -235,11 +235,64 @@ impl<'a> Synchronisation<'a> {
             })
             .map(|(_, _, leads_there)| leads_there)
             .collect();
+        if often.is_empty() {
+            return;
+        }
+        let next = self.next_stops(id, &comes_here);
         for (at, block) in blocks.iter_enumerated() {
-            let stay = block.successors.iter().filter(|edge| comes_here.from(edge.to)).count();
-            if stay > 1 && often.iter().any(|leads_there| leads_there.from(at)) {
+            let stay = || block.successors.iter().filter(|edge| comes_here.from(edge.to));
+            let decides = stay().fold(NextStop::None, |all, edge| all.join(next[edge.to]));
+            if stay().count() > 1
+                && decides == NextStop::Several
+                && often.iter().any(|leads_there| leads_there.from(at))
+            {
                 found.push(Divergence { of: id, branch: Some(at) });
             }
+        }
+    }
+
+    /// For each block the next stop of lanes that will come to a loop's header: a place of synchronisation, or the
+    /// header of the loop or of one around it.
+    fn next_stops(&self, id: LoopId, comes_here: &Reach) -> TiVec<BlockId, NextStop> {
+        let Synchronisation { blocks, loops, places, .. } = self;
+        let mut next = ti_vec![NextStop::None; blocks.len()];
+        let headers = loops.around(Some(id)).map(|around| loops.get(around).header);
+        let stops = places.iter().map(|&(at, ..)| at).chain(headers);
+        let mut open: Vec<BlockId> = stops.filter(|&stop| comes_here.from(stop)).collect();
+        let mut is_stop = ti_vec![false; blocks.len()];
+        for &stop in &open {
+            is_stop[stop] = true;
+            next[stop] = NextStop::One(stop);
+        }
+        while let Some(at) = open.pop() {
+            for edge in blocks[at].predecessors.iter().filter(|edge| !is_stop[edge.from]) {
+                let joined = next[edge.from].join(next[at]);
+                if std::mem::replace(&mut next[edge.from], joined) != joined {
+                    open.push(edge.from);
+                }
+            }
+        }
+        next
+    }
+}
+
+/// The stop that paths from a block come to first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NextStop {
+    /// None is known yet.
+    None,
+    /// All paths lead to this one.
+    One(BlockId),
+    /// Paths lead to different ones.
+    Several,
+}
+
+impl NextStop {
+    fn join(self, other: NextStop) -> NextStop {
+        match (self, other) {
+            (NextStop::None, one) | (one, NextStop::None) => one,
+            (one, other) if one == other => one,
+            _ => NextStop::Several,
         }
     }
 }

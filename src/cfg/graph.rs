@@ -153,7 +153,7 @@ fn drafts(source: &SourceFile, insts: &TiSlice<InstId, Inst<'_, '_>>) -> Vec<Dra
     // A call ends a block: the lanes of a warp may come back from it one by one, or not at all. So does
     // whatever lanes may pass one by one.
     let target = leader.clone();
-    let mut own = OwnMask::default();
+    let mut own = OwnMask::new(insts);
     let mut synchronises: TiVec<InstId, Option<Members>> = ti_vec![None; insts.len()];
     for (at, inst) in insts.iter_enumerated() {
         // Lanes that have not taken the branch are in the same straight line still.

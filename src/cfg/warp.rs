@@ -13,10 +13,15 @@
 //! bring together whoever they can. A mask may also be a constant that a register got in the same line, as nvcc
 //! writes it.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiSlice;
+
 use super::callee::Callees;
+use super::inst::InstId;
 use super::register::RegisterId;
 use super::resolve::{Arg, Inst};
 use crate::isa::{Opcode, Qualifier};
+use crate::ptx::Value;
 use crate::source::SourceFile;
 
 /// Who takes part in a warp-level synchronisation.
@@ -35,10 +40,17 @@ pub(super) struct OwnMask<'s> {
     own: Option<RegisterId>,
     /// The registers that hold a constant of the text.
     constants: Vec<RegisterId>,
+    /// The registers that hold one constant wherever they are read.
+    always: FxHashSet<RegisterId>,
     callees: Callees<'s>,
 }
 
 impl<'s> OwnMask<'s> {
+    /// Before the first instruction of a function.
+    pub(super) fn new(insts: &TiSlice<InstId, Inst<'_, 's>>) -> OwnMask<'s> {
+        OwnMask { always: constants(insts), ..OwnMask::default() }
+    }
+
     /// Another straight line of code begins.
     pub(super) fn forget(&mut self) {
         self.own = None;
@@ -51,7 +63,9 @@ impl<'s> OwnMask<'s> {
 
     /// Who is brought together at the next instruction, if anybody is.
     pub(super) fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
-        let members = members(source, inst, (self.own, &self.constants), &mut self.callees);
+        let is_constant =
+            |mask: &RegisterId| self.constants.contains(mask) || self.always.contains(mask);
+        let members = members(source, inst, self.own, is_constant, &mut self.callees);
         self.follow_constants(inst);
         // A barrier's first operand is read.
         let result = inst.args.first().filter(|_| inst.ast.form.opcode != Opcode::Bar);
@@ -83,12 +97,42 @@ impl<'s> OwnMask<'s> {
     }
 }
 
+/// The registers that only one constant is ever moved into.
+fn constants(insts: &TiSlice<InstId, Inst<'_, '_>>) -> FxHashSet<RegisterId> {
+    let mut values: FxHashMap<RegisterId, Option<&Value>> = FxHashMap::default();
+    for inst in insts {
+        let moves = inst.ast.form.opcode == Opcode::Mov && inst.guard.is_none();
+        if let (true, [Arg::Register(register), Arg::Constant(value)]) = (moves, &inst.args[..]) {
+            let known = values.entry(*register).or_insert(Some(value));
+            *known = known.filter(|known| *known == value);
+            continue;
+        }
+        // (The first operand is the result if there is one; results of a call may be others.)
+        let count = if inst.ast.form.opcode == Opcode::Call { inst.args.len() } else { 1 };
+        for register in inst.args.iter().take(count).flat_map(registers) {
+            values.insert(register, None);
+        }
+    }
+    values.into_iter().filter(|(_, value)| value.is_some()).map(|(register, _)| register).collect()
+}
+
+/// The registers that an operand names as values.
+fn registers(arg: &Arg<'_>) -> Vec<RegisterId> {
+    match arg {
+        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => vec![*register],
+        Arg::Vector(elements) => elements.iter().flat_map(registers).collect(),
+        Arg::Pair(pair) => pair.iter().flat_map(registers).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Who is brought together by an instruction, given the register that holds the lanes which execute
 /// it together, and those that hold constants.
 fn members<'s>(
     source: &SourceFile,
     inst: &Inst<'_, 's>,
-    (own, constants): (Option<RegisterId>, &[RegisterId]),
+    own: Option<RegisterId>,
+    is_constant: impl Fn(&RegisterId) -> bool,
     callees: &mut Callees<'s>,
 ) -> Option<Members> {
     let ast = inst.ast;
@@ -110,7 +154,7 @@ fn members<'s>(
     match (inst.args.last(), inst.guard) {
         (Some(Arg::Register(mask)), None) if own == Some(*mask) => None,
         (Some(Arg::Constant(_)), _) => Some(Members::Constant),
-        (Some(Arg::Register(mask)), _) if constants.contains(mask) => Some(Members::Constant),
+        (Some(Arg::Register(mask)), _) if is_constant(mask) => Some(Members::Constant),
         _ => Some(Members::Unknown),
     }
 }

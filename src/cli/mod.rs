@@ -10,6 +10,7 @@
 
 pub mod ab;
 mod asm;
+mod by_source;
 mod candidates;
 mod cfg;
 mod command;

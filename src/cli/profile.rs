@@ -8,28 +8,30 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::interp::{Counters, FullRequests, InstructionProfile};
-use crate::ptx::{Directive, Item, Module};
+use crate::interp::{Counters, InstructionProfile, RequestCosts};
+use crate::ptx::Module;
+use crate::report::Origins;
 use crate::source::SourceFile;
 
 /// The events of one line of PTX.
 #[derive(Debug, Serialize)]
 pub(super) struct LineProfile {
     /// 1-based line of the PTX text.
-    line: u32,
+    pub line: u32,
     /// The kernel or function.
     function: String,
     /// The file that the line was compiled from, if a `.loc` says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    source_file: Option<String>,
+    pub source_file: Option<String>,
     /// The 1-based line in that file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    source_line: Option<u32>,
+    pub source_line: Option<u32>,
+    /// The events.
     #[serde(flatten)]
-    counters: Counters,
+    pub counters: Counters,
     /// Requests of full warps, if the line has some: sectors of global memory, or wavefronts of shared memory.
     #[serde(skip_serializing_if = "Option::is_none")]
-    full_requests: Option<FullRequests>,
+    full_requests: Option<RequestCosts>,
 }
 
 /// Adds up the counters of the instructions on each line. Lines come in ascending order; a line that
@@ -39,29 +41,23 @@ pub(super) fn by_line(
     module: &Module<'_>,
     found: &[InstructionProfile],
 ) -> Vec<LineProfile> {
-    let files: BTreeMap<u32, &str> = module
-        .items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Directive(Directive::File { index, name, .. }) => Some((*index, *name)),
-            _ => None,
-        })
-        .collect();
+    let origins = Origins::of(source, module);
     let mut lines: BTreeMap<u32, LineProfile> = BTreeMap::new();
     for instruction in found {
         let line = source.line(instruction.span.start);
-        let entry = lines.entry(line).or_insert_with(|| LineProfile {
-            line,
-            function: instruction.function.clone(),
-            source_file: instruction
-                .origin
-                .and_then(|origin| files.get(&origin.file).map(|&name| name.to_owned())),
-            source_line: instruction.origin.map(|origin| origin.line).filter(|&line| line != 0),
-            counters: Counters::default(),
-            full_requests: None,
+        let entry = lines.entry(line).or_insert_with(|| {
+            let origin = origins.at(instruction.span);
+            LineProfile {
+                line,
+                function: instruction.function.clone(),
+                source_line: origin.as_ref().map(|origin| origin.line),
+                source_file: origin.map(|origin| origin.file),
+                counters: Counters::default(),
+                full_requests: None,
+            }
         });
         entry.counters.add(&instruction.counters);
-        entry.full_requests = Some(entry.counters.full).filter(|full| full.requests > 0);
+        entry.full_requests = Some(entry.counters.single.full).filter(|full| full.requests > 0);
     }
     lines.into_values().collect()
 }

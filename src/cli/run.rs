@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::by_source::{self, SourceProfile};
 use super::exit::{Failure, Status};
 use super::gpu::{self, Ready, World};
 use super::io;
@@ -35,6 +36,9 @@ pub struct Run {
     /// Count the events of each line: requests, wavefronts, shuffles, divergent branches
     #[arg(long)]
     profile: bool,
+    /// Whose lines `--profile` shows: those of the PTX, or the memory accesses of each source line, worst first
+    #[arg(long, value_enum, default_value_t, requires = "profile")]
+    by: By,
     /// Report races even where the launch file says `"races": false`
     #[arg(long, overrides_with = "no_races")]
     races: bool,
@@ -60,6 +64,16 @@ pub struct Run {
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
+}
+
+/// Whose lines a profile shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// All events of each line of the PTX.
+    #[default]
+    Ptx,
+    /// The memory accesses of each line of the source, those that waste most first.
+    Source,
 }
 
 /// How undetermined values are treated.
@@ -109,7 +123,7 @@ impl Run {
         };
         let request = Request {
             kernel,
-            profile: self.profile,
+            profile: self.profile.then_some(self.by),
             races,
             uninitialized: self.uninitialized,
             meet: self.meet,
@@ -132,8 +146,8 @@ impl Run {
 pub struct Request<'a> {
     /// The kernel, instead of the one that the launch file names.
     pub kernel: Option<&'a str>,
-    /// Whether to count the events of each line.
-    pub profile: bool,
+    /// Whose lines to count the events of, if any.
+    pub profile: Option<By>,
     /// Whether to look for races, instead of what the launch file says.
     pub races: Option<bool>,
     /// What to do about values that nobody has determined, instead of what the launch file says.
@@ -165,7 +179,7 @@ pub fn run(
         launch.uninitialized = what == Uninitialized::Report;
     }
     launch.meet = request.meet.unwrap_or(launch.meet);
-    let ran = if request.profile {
+    let ran = if request.profile.is_some() {
         interp::profile(&module, &launch)
             .map(|(outcome, found)| (outcome, Some(profile::by_line(source, &module, &found))))
     } else {
@@ -178,11 +192,17 @@ pub fn run(
         ));
     }
     let differences = expectation.differences(&outcome.buffers);
-    let shown = match request.format {
-        Format::Json => json(source.name(), &outcome, lines, &differences),
-        Format::Text => {
-            text(&outcome) + &lines.map(|lines| profile::table(source, &lines)).unwrap_or_default()
+    let by_source = match (request.profile, &lines) {
+        (Some(By::Source), Some(lines)) => {
+            Some(by_source::rows(source, &launch, &outcome.kernel, lines))
         }
+        _ => None,
+    };
+    let shown = match (request.format, &by_source, &lines) {
+        (Format::Json, ..) => json(source.name(), &outcome, (lines, by_source), &differences),
+        (Format::Text, Some(rows), _) => text(&outcome) + &by_source::table(source, rows),
+        (Format::Text, None, Some(lines)) => text(&outcome) + &profile::table(source, lines),
+        (Format::Text, None, None) => text(&outcome),
     };
     if differences.is_empty() {
         return Ok(shown);
@@ -269,6 +289,8 @@ struct Report<'o> {
     printed: &'o str,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<Vec<LineProfile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_source: Option<Vec<SourceProfile>>,
     /// How many elements are not what the launch file expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<usize>,
@@ -310,7 +332,7 @@ fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::E
 fn json(
     file: &str,
     outcome: &Outcome,
-    profile: Option<Vec<LineProfile>>,
+    (profile, by_source): (Option<Vec<LineProfile>>, Option<Vec<SourceProfile>>),
     differences: &[Difference],
 ) -> String {
     let raw = |ty, bits| RawValue::from_string(show(ty, bits)).ok();
@@ -323,6 +345,7 @@ fn json(
         counters: Some(outcome.counters),
         printed: &outcome.printed,
         profile,
+        by_source,
         differences: (!differences.is_empty()).then_some(differences.len()),
         first_differences: first
             .map(|d| DifferenceReport {
@@ -406,6 +429,7 @@ fn show_device(
             counters: None,
             printed: "",
             profile: None,
+            by_source: None,
             differences: None,
             first_differences: Vec::new(),
         }),

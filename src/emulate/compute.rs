@@ -63,9 +63,9 @@ pub(super) fn compute<'s>(
 }
 
 /// Writes results into the registers of an instruction's destination.
-fn write(
-    state: &mut State<'_, '_, '_>,
-    inst: &Inst<'_, '_>,
+fn write<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
     results: &Results,
     guard: Option<TermId>,
 ) {

@@ -4,7 +4,7 @@
 //! value that differs between the predecessors is an `if then else` or a symbol of its own, *fed by* the
 //! values and conditions that it was made from.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use typed_index_collections::{TiSlice, TiVec};
 
 use super::state::{Memory, State};
@@ -175,8 +175,8 @@ fn two_way_condition(
     }
 }
 
-/// The conditions that decide by which way a join is reached: those of all blocks between it and
-/// its immediate dominator.
+/// The conditions that decide by which way a join is reached: that of its immediate dominator, and those of the blocks
+/// between from which several ways lead there.
 fn control_of(
     flow: &Flow<'_, '_>,
     arena: &Arena,
@@ -184,16 +184,25 @@ fn control_of(
     join: BlockId,
 ) -> Vec<TermId> {
     let fork = flow.dominators.immediate(join);
-    let mut seen: FxHashSet<BlockId> = fork.into_iter().chain([join]).collect();
-    let mut work: Vec<BlockId> =
-        flow.block(join).predecessors.iter().map(|edge| edge.from).collect();
-    let mut found: Vec<TermId> = fork.and_then(|fork| branches[fork]).into_iter().collect();
-    while let Some(block) = work.pop() {
-        if seen.insert(block) {
-            arena.charge(2);
-            found.extend(branches[block]);
-            work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
+    // By block the predecessor of the join that all its paths lead through; `None` if they lead through several.
+    let mut last: FxHashMap<BlockId, Option<BlockId>> = FxHashMap::default();
+    let mut work: Vec<(BlockId, Option<BlockId>)> =
+        flow.block(join).predecessors.iter().map(|edge| (edge.from, Some(edge.from))).collect();
+    while let Some((block, through)) = work.pop() {
+        if fork == Some(block) || block == join {
+            continue;
         }
+        arena.charge(2);
+        let joined = match last.get(&block) {
+            Some(known) if *known == through || known.is_none() => continue,
+            Some(_) => None,
+            None => through,
+        };
+        last.insert(block, joined);
+        work.extend(flow.block(block).predecessors.iter().map(|edge| (edge.from, joined)));
     }
-    found
+    let several = last.into_iter().filter(|(_, through)| through.is_none());
+    let mut found: Vec<BlockId> = several.map(|(block, _)| block).collect();
+    found.sort_unstable();
+    fork.into_iter().chain(found).filter_map(|block| branches[block]).collect()
 }

@@ -47,5 +47,5 @@ pub use numbers::on_numbers;
 pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, Held, KernelTrace, Widened};
-pub use uniform::Uniformity;
+pub use uniform::{Beliefs, Uniformity};
 pub use wmma::WmmaMatrix;

@@ -6,8 +6,8 @@ use super::semantics::{Destination, Operand, Part};
 use super::special::{self, Reading};
 use super::state::State;
 use crate::cfg::{Arg, Inst};
-use crate::expr::TermId;
-use crate::isa::Selector;
+use crate::expr::{Node, TermId};
+use crate::isa::{Opcode, Qualifier, Selector};
 use crate::ptx;
 use crate::ptx::ScalarType;
 
@@ -119,8 +119,40 @@ pub(super) fn write(
 }
 
 /// Gives every register that an instruction may write an unknown value.
-pub(super) fn forget(state: &mut State<'_, '_, '_>, inst: &Inst<'_, '_>, guard: Option<TermId>) {
+pub(super) fn forget<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    guard: Option<TermId>,
+) {
+    let is_warp_wide = guard.is_none() && is_warp_wide(state, inst);
     for register in definitions(inst) {
-        state.forget(register, guard);
+        let unknown = state.unknown(state.register_width(register));
+        state.write(register, unknown, guard);
+        if let (true, Node::Symbol(symbol)) = (is_warp_wide, state.arena.node(unknown)) {
+            state.warp_wide.push(*symbol);
+        }
+    }
+}
+
+/// Whether all 32 lanes execute an instruction together and get one result: a vote, and a shuffle from a constant lane.
+fn is_warp_wide<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>) -> bool {
+    let form = &inst.ast.form;
+    let mut is_constant = |at: usize, wanted: Option<u64>| {
+        let value = inst.args.get(at).and_then(|arg| value(state, arg, 32));
+        let value = value.and_then(|term| state.arena.constant_value(term));
+        value.is_some_and(|value| wanted.is_none_or(|wanted| wanted == value))
+    };
+    let all = Some(u64::from(u32::MAX));
+    match form.opcode {
+        Opcode::Vote => form.has(Qualifier::Sync) && is_constant(2, all),
+        Opcode::Shfl => {
+            form.has(Qualifier::Sync)
+                && form.has(Qualifier::Idx)
+                && inst.args.len() == 5
+                && is_constant(2, None)
+                && is_constant(3, Some(31))
+                && is_constant(4, all)
+        }
+        _ => false,
     }
 }

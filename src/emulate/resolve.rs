@@ -6,7 +6,7 @@ use super::branches::Branches;
 use super::state::State;
 use super::symbols::{LaneDependence, Symbols};
 use super::trace::KernelTrace;
-use super::uniform;
+use super::uniform::{self, Beliefs};
 use crate::expr::{Arena, Substitution, SymbolId, TermId};
 
 /// Replaces loop values by the induction variables that they turned out to be.
@@ -66,7 +66,7 @@ pub(super) fn trace(
     resolver.resolve_all(&mut arena, widened.iter_mut().map(|widened| &mut widened.value));
     resolver.resolve_all(&mut arena, held.iter_mut().map(|held| &mut held.value));
     resolver.resolve_feeds(&mut arena, &mut symbols);
-    let uniformity = uniform::solve(&arena, &symbols, flow, &conditions, |_| false);
+    let uniformity = uniform::solve(&arena, &symbols, flow, &conditions, &Beliefs::default());
     KernelTrace {
         arena,
         symbols,
@@ -83,5 +83,6 @@ pub(super) fn trace(
         uniform_exit: uniformity.exits,
         in_step: uniformity.in_step,
         approximations,
+        warp_wide: state.warp_wide,
     }
 }

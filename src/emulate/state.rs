@@ -12,7 +12,7 @@ use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, Held, Widened};
 use super::window::Window;
 use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
-use crate::expr::{Arena, BinaryOp, Node, Range, TermId};
+use crate::expr::{Arena, BinaryOp, Node, Range, SymbolId, TermId};
 use crate::ptx::{Function, FunctionKind};
 
 /// Steps charged for a new symbol: the knowledge that is kept about it takes memory.
@@ -45,6 +45,8 @@ pub(super) struct State<'a, 'm, 's> {
     pub widened: Vec<Widened>,
     pub held: Vec<Held>,
     pub approximations: Vec<(InstId, String)>,
+    /// Results of instructions that all lanes of a warp execute together and that give each the same.
+    pub warp_wide: Vec<SymbolId>,
     /// For each version of memory its epoch. Versions between which nothing has synchronised share
     /// one: since the program is free of races, lanes read the same whichever of these versions they
     /// have come by.
@@ -76,6 +78,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             widened: Vec::new(),
             held: Vec::new(),
             approximations: Vec::new(),
+            warp_wide: Vec::new(),
             epochs: FxHashMap::default(),
             irreducible: !planted!(Bug::SeveralEntries)
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
 use super::effects::Effect;
-use super::symbols::{SymbolKind, Symbols};
-use super::uniform::{self, Uniformity};
+use super::symbols::Symbols;
+use super::uniform::{self, Beliefs, Uniformity};
 use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
 use crate::expr::{Arena, Node, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
@@ -129,6 +129,9 @@ pub struct KernelTrace {
     pub in_step: TiVec<LoopId, bool>,
     /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
     pub approximations: Vec<(InstId, String)>,
+    /// Results that all lanes of a warp get together: of votes, and of shuffles from a constant lane. Only
+    /// [`KernelTrace::uniformity`] takes them to be uniform.
+    pub warp_wide: Vec<SymbolId>,
 }
 
 impl KernelTrace {
@@ -142,14 +145,9 @@ impl KernelTrace {
         term
     }
 
-    /// Which symbols are uniform if `varies` says of some kinds that they are not: of `%tid.y` in a block whose rows are
-    /// shorter than a warp.
-    pub fn uniformity(
-        &self,
-        flow: &Flow<'_, '_>,
-        varies: impl Fn(&SymbolKind) -> bool,
-    ) -> Uniformity {
-        uniform::solve(&self.arena, &self.symbols, flow, &self.branches, varies)
+    /// Which symbols are uniform if more is believed of some.
+    pub fn uniformity(&self, flow: &Flow<'_, '_>, beliefs: &Beliefs) -> Uniformity {
+        uniform::solve(&self.arena, &self.symbols, flow, &self.branches, beliefs)
     }
 
     /// Whether a term has one value for all lanes of a warp that have met in a block within the given loop.

@@ -6,11 +6,13 @@
 //! symbol that is fed by a term which is not uniform, or belongs to a loop that is temporally divergent
 //! ([`Flow::temporal_divergence`]), until nothing changes.
 
+use rustc_hash::FxHashSet;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, SymbolId, TermId};
+use crate::isa::Axis;
 
 /// The outcome of the fixpoint.
 #[derive(Clone, Debug)]
@@ -23,18 +25,34 @@ pub struct Uniformity {
     pub in_step: TiVec<LoopId, bool>,
 }
 
-/// Starts from every symbol being uniform that may be, and takes back those that are not. A symbol that `varies` is not
-/// uniform, whatever its dependence says.
+/// Assumptions about uniform values, besides the dependences of symbols.
+#[derive(Clone, Debug, Default)]
+pub struct Beliefs {
+    /// Whether `%tid.y` and `%tid.z` differ within a warp.
+    pub rows_are_short: bool,
+    /// Symbols that are uniform.
+    pub symbols: FxHashSet<SymbolId>,
+    /// Terms that are uniform as far as the symbols in them that loops change are.
+    pub terms: FxHashSet<TermId>,
+}
+
+impl Beliefs {
+    fn varies(&self, kind: &SymbolKind) -> bool {
+        self.rows_are_short && matches!(kind, SymbolKind::Tid(Axis::Y | Axis::Z))
+    }
+}
+
+/// Starts from every symbol being uniform that may be, and takes back those that are not.
 pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
     branches: &TiSlice<BlockId, Option<TermId>>,
-    varies: impl Fn(&SymbolKind) -> bool,
+    beliefs: &Beliefs,
 ) -> Uniformity {
-    let may_be = |info: &SymbolInfo| {
-        matches!(info.dependence, LaneDependence::Uniform | LaneDependence::DependsOn(_))
-            && !varies(&info.kind)
+    let may_be = |id: SymbolId, info: &SymbolInfo| {
+        let may = matches!(info.dependence, LaneDependence::Uniform | LaneDependence::DependsOn(_));
+        beliefs.symbols.contains(&id) || may && !beliefs.varies(&info.kind)
     };
     let ids = || flow.loops.loops.keys();
     let latches = |id: LoopId| {
@@ -44,8 +62,9 @@ pub(super) fn solve(
     let mut fixpoint = Fixpoint {
         flow,
         branches,
+        beliefs,
         found: Uniformity {
-            symbols: symbols.iter().map(|(_, info)| may_be(info)).collect(),
+            symbols: symbols.iter().map(|(id, info)| may_be(id, info)).collect(),
             exits: ids().map(|id| flow.loops.exits(id).is_some()).collect(),
             in_step: ti_vec![true; flow.loops.loops.len()],
         },
@@ -70,6 +89,7 @@ pub(super) fn solve(
 struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     branches: &'a TiSlice<BlockId, Option<TermId>>,
+    beliefs: &'a Beliefs,
     found: Uniformity,
     /// For each loop a first and a last latch: a block that dominates both dominates all latches.
     latches: TiVec<LoopId, Option<[BlockId; 2]>>,
@@ -90,7 +110,8 @@ impl Fixpoint<'_, '_, '_> {
     fn round(&mut self, arena: &Arena, symbols: &Symbols) -> bool {
         let flow = self.flow;
         let mut changed = false;
-        let terms = uniform_terms(arena, symbols, flow, &mut self.found, &mut changed);
+        let terms =
+            uniform_terms(arena, symbols, (flow, self.beliefs), &mut self.found, &mut changed);
         let branch_is_uniform: TiVec<BlockId, bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         for apart in &flow.temporal_divergence {
@@ -199,7 +220,7 @@ impl UniformTerms {
 fn uniform_terms(
     arena: &Arena,
     symbols: &Symbols,
-    flow: &Flow<'_, '_>,
+    (flow, beliefs): (&Flow<'_, '_>, &Beliefs),
     found: &mut Uniformity,
     changed: &mut bool,
 ) -> UniformTerms {
@@ -231,7 +252,8 @@ fn uniform_terms(
             }
             _ => {
                 let operands = arena.operands(term);
-                let mut ok = operands.iter().all(|operand| known.inside[*operand]);
+                let mut ok = operands.iter().all(|operand| known.inside[*operand])
+                    || beliefs.terms.contains(&term);
                 let mut loops: Vec<LoopId> = Vec::new();
                 for operand in operands {
                     for &id in &known.left[operand] {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::program::{FunctionId, Pc, Program};
+use super::registers::FULL;
 
 /// Where events are counted: in one sum ([`Counters`]), or for each micro-operation by itself
 /// ([`super::profile::Profile`]). The execution loop is compiled once for each of the two, so that
@@ -61,17 +62,61 @@ pub struct Counters {
     pub branches: u64,
     /// Branches whose lanes went different ways.
     pub divergent_branches: u64,
-    /// Requests of full warps; only a profile tells them.
+    /// What single requests cost; only a profile tells it.
     #[serde(skip)]
-    pub full: FullRequests,
-    /// The same for what `cp.async` writes to shared memory; [`Counters::full`] has what it reads.
+    pub single: SingleRequests,
+    /// The same for what `cp.async` writes to shared memory; [`Counters::single`] has what it reads.
     #[serde(skip)]
-    pub full_copies: FullRequests,
+    pub single_copies: SingleRequests,
 }
 
-/// Loads, stores and atomics in which all 32 lanes took part, each to one window: what they cost.
+/// What single loads, stores and atomics cost, each to one window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SingleRequests {
+    /// Those in which all 32 lanes took part.
+    pub full: RequestCosts,
+    /// Those of the first set of fewer lanes that was met.
+    pub some: RequestCosts,
+    /// That set, a bit for each lane.
+    pub lanes: u32,
+    /// The lanes of all requests of fewer than 32 lanes.
+    pub any: u32,
+    /// The greatest number of lanes in a request.
+    pub most_lanes: u32,
+}
+
+impl SingleRequests {
+    /// Counts a request of some lanes.
+    pub fn note(&mut self, lanes: u32, cost: u64) {
+        self.most_lanes = self.most_lanes.max(lanes.count_ones());
+        if lanes == FULL {
+            return self.full.note(cost);
+        }
+        self.any |= lanes;
+        if self.some.requests == 0 {
+            self.lanes = lanes;
+        }
+        if self.lanes == lanes {
+            self.some.note(cost);
+        }
+    }
+
+    fn add(&mut self, other: &SingleRequests) {
+        self.full.add(&other.full);
+        self.any |= other.any;
+        self.most_lanes = self.most_lanes.max(other.most_lanes);
+        if self.some.requests == 0 {
+            self.lanes = other.lanes;
+        }
+        if self.lanes == other.lanes {
+            self.some.add(&other.some);
+        }
+    }
+}
+
+/// The costs of several requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct FullRequests {
+pub struct RequestCosts {
     /// How many there were.
     pub requests: u64,
     /// The least number of 32-byte sectors of global memory, of wavefronts of shared memory, of passes of an atomic
@@ -81,19 +126,19 @@ pub struct FullRequests {
     pub most: u64,
 }
 
-impl FullRequests {
+impl RequestCosts {
     /// Counts a request.
     pub fn note(&mut self, cost: u64) {
-        self.add(&FullRequests { requests: 1, fewest: cost, most: cost });
+        self.add(&RequestCosts { requests: 1, fewest: cost, most: cost });
     }
 
-    fn add(&mut self, other: &FullRequests) {
+    fn add(&mut self, other: &RequestCosts) {
         if other.requests == 0 {
             return;
         }
         let fewest = if self.requests == 0 { other.fewest } else { self.fewest.min(other.fewest) };
         let (requests, most) = (self.requests + other.requests, self.most.max(other.most));
-        *self = FullRequests { requests, fewest, most };
+        *self = RequestCosts { requests, fewest, most };
     }
 }
 
@@ -136,8 +181,8 @@ impl Counters {
             barriers,
             branches,
             divergent_branches,
-            full,
-            full_copies,
+            single,
+            single_copies,
         } = other;
         self.instructions += instructions;
         self.lane_instructions += lane_instructions;
@@ -157,7 +202,7 @@ impl Counters {
         self.barriers += barriers;
         self.branches += branches;
         self.divergent_branches += divergent_branches;
-        self.full.add(full);
-        self.full_copies.add(full_copies);
+        self.single.add(single);
+        self.single_copies.add(single_copies);
     }
 }

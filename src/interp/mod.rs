@@ -27,7 +27,7 @@ mod profile;
 mod program;
 mod registers;
 
-pub use counters::{Counters, FullRequests};
+pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;
 pub use profile::InstructionProfile;

@@ -36,10 +36,17 @@ pub struct KernelLint {
     /// Why nothing is said of the function, if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// How many instructions access memory and are not counted: bulk copies, textures, surfaces, tensor cores.
+    #[serde(skip_serializing_if = "is_none")]
+    pub uncounted: usize,
     /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
     pub accesses: Vec<AccessLint>,
     /// The findings, what wastes most first.
     pub findings: Vec<Finding>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// One access.

@@ -8,6 +8,7 @@ use super::rules;
 use super::subject::{Subject, merged};
 use crate::cfg::InstId;
 use crate::expr::within;
+use crate::isa::{Form, Opcode, Qualifier};
 use crate::kernels::{demangled, spellings};
 use crate::parallel;
 use crate::pipeline;
@@ -90,6 +91,7 @@ fn skipped(function: &Function<'_>, options: &Options, reason: String) -> Kernel
         demangled: demangled(function.name.text),
         block: shape(function, options),
         skipped: Some(reason),
+        uncounted: 0,
         accesses: Vec::new(),
         findings: Vec::new(),
     }
@@ -122,11 +124,31 @@ fn of_function<'s>(
             demangled: demangled(function.name.text),
             block: shape(function, options),
             skipped: None,
+            uncounted: flow.insts.iter().filter(|inst| is_uncounted(&inst.ast.form)).count(),
             accesses,
             findings,
         }
     })
     .map_err(too_large)
+}
+
+/// Whether an instruction accesses memory and is not counted.
+fn is_uncounted(form: &Form) -> bool {
+    match form.opcode {
+        Opcode::Cp => {
+            let waits = [Qualifier::CommitGroup, Qualifier::WaitGroup, Qualifier::Prefetch];
+            form.has(Qualifier::Bulk) && !form.has_any(&waits)
+        }
+        Opcode::Tex
+        | Opcode::Tld4
+        | Opcode::Suld
+        | Opcode::Sust
+        | Opcode::Sured
+        | Opcode::Multimem
+        | Opcode::Wgmma
+        | Opcode::Tcgen05 => true,
+        _ => false,
+    }
 }
 
 /// Whether neighbouring lanes are neighbours along x, unless the text itself says how blocks are shaped.

@@ -33,6 +33,13 @@ pub fn text(file: &LintFile, source: &SourceFile, sources: &mut Sources, colours
             out += &format!("  {}: nothing is known: {reason}\n", kernel.demangled);
         }
     }
+    let uncounted: usize = file.kernels.iter().map(|kernel| kernel.uncounted).sum();
+    if uncounted > 0 {
+        out += &format!(
+            "  not counted: {} (bulk copies, textures, surfaces, tensor cores)\n",
+            plural(uncounted, "instruction", "instructions")
+        );
+    }
     for assumption in &file.assumptions {
         out += &format!("  assumed: {assumption}\n");
     }

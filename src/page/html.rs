@@ -90,11 +90,11 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
         section {
             h2 { "Kernels" }
             div.wide {
-                table {
+                table.kernels {
                     thead { tr {
                         th { "kernel" } th { "file" }
                         @if costs {
-                            th.number title="sectors and wavefronts too many in one request of each access, more in loops" { "waste" }
+                            th.number title="sectors and wavefronts too many in one request of each access, more in loops; certain ones where lanes are not followed" { "waste" }
                             th.number { "findings" }
                         }
                         @if decisions {
@@ -109,19 +109,19 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                                 td.name { a href={ "#" (anchor(index)) } { (shown_name(kernel)) } }
                                 td.name title=(kernel.file) { (last_part(&kernel.file)) }
                                 @if costs {
-                                    td.number { (kernel.lint.map_or_else(String::new, |lint| lint.waste().to_string())) }
-                                    td.number { (kernel.lint.map_or_else(String::new, |lint| lint.findings.len().to_string())) }
+                                    td.number data-of="waste" { (kernel.lint.map_or_else(String::new, |lint| lint.waste().to_string())) }
+                                    td.number data-of="findings" { (kernel.lint.map_or_else(String::new, |lint| lint.findings.len().to_string())) }
                                 }
                                 @if decisions {
-                                    td.number { (kernel.loads().len()) }
-                                    td.number { (count(kernel, Mark::Shuffled)) }
-                                    td.number { (count(kernel, Mark::Replaced)) }
-                                    td.number { (count(kernel, Mark::Possible)) }
-                                    td.number { (count(kernel, Mark::Refused)) }
-                                    td.number { (cycles(kernel)) }
-                                    td.number { (average(kernel)) }
+                                    td.number data-of="loads" { (kernel.loads().len()) }
+                                    td.number data-of="shuffled" { (count(kernel, Mark::Shuffled)) }
+                                    td.number data-of="replaced" { (count(kernel, Mark::Replaced)) }
+                                    td.number data-of="possible" { (count(kernel, Mark::Possible)) }
+                                    td.number data-of="refused" { (count(kernel, Mark::Refused)) }
+                                    td.number data-of="cycles" { (cycles(kernel)) }
+                                    td.number data-of="average |Δ|" { (average(kernel)) }
                                 }
-                                @if times { td { (verdicts(kernel)) } }
+                                @if times { td data-of="full against original" { (verdicts(kernel)) } }
                             }
                         }
                     }

@@ -92,12 +92,14 @@ pub struct LintKernel {
 }
 
 impl LintKernel {
-    /// Sectors and wavefronts too many of one request of each access, times the loops around it and one.
+    /// Sectors and wavefronts too many of one request of each access, times the loops around it and one. Of an access
+    /// whose stride is not known only those count that are certain.
     pub fn waste(&self) -> u64 {
         let of = |access: &LintAccess| {
-            let counts = access.request.counts();
-            let waste = counts.map_or(0, |counts| counts.max.saturating_sub(counts.ideal));
-            u64::from(waste) * (1 + access.loop_depth)
+            let Some(counts) = access.request.counts() else { return 0 };
+            let is_followed = access.lane_stride.is_some() || access.request.stride.is_some();
+            let count = if is_followed { counts.max } else { counts.min };
+            u64::from(count.saturating_sub(counts.ideal)) * (1 + access.loop_depth)
         };
         self.accesses.iter().map(of).sum()
     }
@@ -116,6 +118,8 @@ pub struct LintAccess {
     pub space: String,
     /// Bytes of each lane.
     pub bytes: u32,
+    /// The lane stride in bytes, if it is constant.
+    pub lane_stride: Option<i64>,
     /// What a full warp's request costs.
     #[serde(flatten)]
     pub request: Request,

@@ -4,6 +4,7 @@
 //! calls through which it was inlined (PTX ISA, "Debugging Directives: .loc").
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +78,11 @@ impl<'a, 's> Origins<'a, 's> {
         let functions = module.functions().filter_map(|function| {
             let mut found = Vec::new();
             collect(function.statements()?, &mut found);
+            let inline = inline_assembly(source, function.span);
+            found.retain(|Location { span, .. }| {
+                let at = inline.partition_point(|block| block.end <= span.start);
+                !inline.get(at).is_some_and(|block| block.contains(&span.start))
+            });
             (!found.is_empty()).then_some((function.span, found))
         });
         Origins { source, files: first, functions: functions.collect() }
@@ -113,6 +119,22 @@ fn collect(statements: &[Statement<'_>], found: &mut Vec<Location>) {
             _ => {}
         }
     }
+}
+
+/// The blocks of inline assembly in a function. LLVM counts the lines of a block as if they were lines of the source, so
+/// each instruction has the place in front of its block.
+fn inline_assembly(source: &SourceFile, function: Span) -> Vec<Range<u32>> {
+    let text = source.slice(function);
+    let place = |at: usize| function.start + at as u32;
+    let (mut blocks, mut begin) = (Vec::new(), None);
+    for (at, _) in text.match_indices(" inline asm") {
+        if text[..at].ends_with("// begin") {
+            begin = Some(at);
+        } else if let (true, Some(begin)) = (text[..at].ends_with("// end"), begin.take()) {
+            blocks.push(place(begin)..place(at));
+        }
+    }
+    blocks
 }
 
 /// The three numbers behind `inlined_at` in the text of a `.loc`.

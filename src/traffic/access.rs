@@ -1,24 +1,20 @@
 //! The cost of every access of a function.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
-
 use super::active::{self, Active};
 use super::alignment::Aligned;
+use super::believed;
 use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
 use super::evaluate::{Context, Value};
 use super::lane_sum::{Factor, LaneSum};
 use super::partial::{self, Partial};
 use super::races::{self, Race};
-use super::shape::{BlockShape, LANES, Warp};
+use super::shape::{Assumed, BlockShape, LANES, Warp};
 use super::warps::Warps;
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity, WmmaMatrix};
-use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
-use crate::isa::{Axis, Opcode, Qualifier};
-use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, WmmaMatrix};
+use crate::expr::{Comparison, Facts, Node, TermId};
+use crate::isa::{Opcode, Qualifier};
+use crate::ptx::{Function, Module, StateSpace};
 
 /// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
 const MAX_ONE_BY_ONE: usize = 4096;
@@ -53,21 +49,6 @@ impl AccessKind {
     /// Whether the access is an atomic operation.
     pub fn is_atomic(self) -> bool {
         matches!(self, AccessKind::Atomic | AccessKind::Reduction)
-    }
-}
-
-/// The assumptions.
-#[derive(Clone, Copy, Debug)]
-pub struct Assumed {
-    /// The shape of blocks where the text has no `.reqntid`.
-    pub block: Option<[u64; 3]>,
-    /// Bytes that every pointer parameter is a multiple of, a power of two.
-    pub pointer_bytes: u64,
-}
-
-impl Default for Assumed {
-    fn default() -> Assumed {
-        Assumed { block: None, pointer_bytes: 256 }
     }
 }
 
@@ -130,13 +111,20 @@ pub struct AccessTraffic {
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
-    /// The lanes of a load or store of global memory, if they are known and are fewer than the warp has.
+    /// The lanes of a full warp: 32, or the threads of a block that has fewer.
+    pub warp_lanes: u32,
+    /// The lanes of a load or store, if they are known and are fewer than the warp has.
     pub active: Option<Active>,
     /// Low bits of lane 0's address that are known, at most 7, and their value.
     pub base: Option<(u32, i64)>,
 }
 
 impl AccessTraffic {
+    /// Whether full warps execute it, as far as conditions on the lane say.
+    pub fn is_full(&self) -> bool {
+        self.lanes == self.warp_lanes
+    }
+
     /// The lane stride in bytes, if it is constant.
     pub fn lane_stride(&self) -> Option<i64> {
         match self.stride {
@@ -186,16 +174,8 @@ impl Traffic {
         assumed: &Assumed,
     ) -> Traffic {
         let shape = BlockShape::of(function, assumed.block);
-        let aligned = aligned(module, function, trace, assumed);
-        let varies = |kind: &SymbolKind| matches!(kind, SymbolKind::Tid(Axis::Y | Axis::Z));
-        let uniformity = match shape.is_linear() {
-            true => Uniformity {
-                symbols: trace.uniform.clone(),
-                exits: trace.uniform_exit.clone(),
-                in_step: trace.in_step.clone(),
-            },
-            false => trace.uniformity(flow, varies),
-        };
+        let aligned = Aligned::of(module, function, trace, assumed);
+        let uniformity = believed::uniformity(flow, trace, shape, &aligned);
         let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
         let most_threads = function.most_threads().unwrap_or(1024).min(1024);
         let warps = Warps::new(flow, context, &aligned, most_threads);
@@ -263,10 +243,10 @@ impl Counter<'_, '_, '_> {
         };
         // (The parts of a matrix are not those of lanes.)
         let stride = stride.filter(|_| opcode != Opcode::Wmma);
-        let is_partial =
-            counted == Counted::Sectors && !kind.is_atomic() && (2..32).contains(&lanes);
+        let warp_lanes = self.context.shape.lanes() as u32;
+        let is_partial = !kind.is_atomic() && (2..warp_lanes).contains(&lanes);
         let active = access.address.filter(|_| is_partial);
-        let active = active.and_then(|address| self.active(access, address, &facts));
+        let active = active.and_then(|address| self.active(access, address, counted, &facts));
         let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
@@ -279,13 +259,20 @@ impl Counter<'_, '_, '_> {
             stride,
             spread,
             lanes,
+            warp_lanes,
             active,
             base,
         })
     }
 
     /// The lanes that execute an access, if they are known, and what their request costs.
-    fn active(&mut self, access: &Access, address: TermId, facts: &Facts) -> Option<Active> {
+    fn active(
+        &mut self,
+        access: &Access,
+        address: TermId,
+        counted: Counted,
+        facts: &Facts,
+    ) -> Option<Active> {
         let form = &self.flow.insts[access.inst].ast.form;
         if matches!(form.opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix) {
             return None;
@@ -293,16 +280,16 @@ impl Counter<'_, '_, '_> {
         let (warp, lanes) = active::lanes(&mut self.warps, &self.behind, access, facts)?;
         let lanes: Vec<usize> = (0..LANES).filter(|&lane| lanes[lane]).collect();
         let Value::Known(sum) = self.warps.value(warp, access.block, address) else { return None };
-        if !(2..LANES).contains(&lanes.len()) {
+        if !(2..self.context.shape.lanes()).contains(&lanes.len()) {
             return None;
         }
-        let span = self.counted(access, &sum, (warp, &lanes), Counted::Sectors, facts)?.span()?;
+        let span = self.counted(access, &sum, (warp, &lanes), counted, facts)?.span()?;
         let warp = match warp {
             Warp::Row => None,
             Warp::From(first) => Some(first / LANES as u64),
             Warp::Numbered(number) => Some(number),
         };
-        Some(Active { lanes: lanes.iter().fold(0, |bits, lane| bits | 1 << lane), warp, span })
+        Some(Active { lanes: bits(&lanes), warp, span })
     }
 
     /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix; of `wmma` as many as the
@@ -409,7 +396,7 @@ impl Counter<'_, '_, '_> {
                 Value::Unknown => (any, None),
                 Value::Known(sum) => {
                     let counted = self.counted(access, &sum, (warp, &lanes), counted, facts);
-                    (counted.unwrap_or(any), stride(&sum))
+                    (counted.unwrap_or(any), stride(&sum, self.context.shape.lanes()))
                 }
             };
             found = Some(found.map_or(spread, |found| found.join(spread)));
@@ -455,6 +442,7 @@ impl Counter<'_, '_, '_> {
         let pattern = Pattern {
             counted,
             bytes: i64::from(access.bytes()),
+            mask: bits(lanes),
             lanes: lanes.len(),
             known_bits,
             base: first.numbers_only()[0].rem_euclid(128),
@@ -494,96 +482,29 @@ impl Counter<'_, '_, '_> {
     }
 }
 
-/// The stride of addresses at equal distances.
-fn stride(sum: &LaneSum) -> Option<Stride> {
+/// A bit for each lane.
+fn bits(lanes: &[usize]) -> u32 {
+    lanes.iter().fold(0, |bits, lane| bits | 1 << lane)
+}
+
+/// The stride of the first lanes' addresses, if they lie at equal distances.
+fn stride(sum: &LaneSum, count: usize) -> Option<Stride> {
     let (varying, _) = sum.split();
     let mut parts = Vec::new();
     for (factor, coefficients) in varying.parts() {
-        let lanes = coefficients.lanes();
-        let step = lanes[1].wrapping_sub(lanes[0]);
+        let all = coefficients.lanes();
+        let lanes = &all[..count];
+        let step = if count > 1 { lanes[1].wrapping_sub(lanes[0]) } else { 0 };
         if lanes.windows(2).any(|two| two[1].wrapping_sub(two[0]) != step) {
             return None;
         }
-        parts.push((step, factor.clone()));
+        if step != 0 {
+            parts.push((step, factor.clone()));
+        }
     }
     match &parts[..] {
         [] => Some(Stride::Constant(0)),
         [(step, factor)] if factor.is_empty() => Some(Stride::Constant(*step)),
         _ => Some(Stride::Symbolic(parts)),
     }
-}
-
-/// The alignment of variables, and which parameters are pointers.
-fn aligned(
-    module: &Module<'_>,
-    function: &Function<'_>,
-    trace: &KernelTrace,
-    assumed: &Assumed,
-) -> Aligned {
-    let note = |variable: &Variable<'_>, names: &mut BTreeMap<String, (u32, StateSpace)>| {
-        let natural = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
-        let natural = natural * u64::from(variable.vector.max(1));
-        let bits = variable.align.unwrap_or(natural).max(1).trailing_zeros();
-        for name in &variable.names {
-            let text = name.name.text.to_owned();
-            let known = names.entry(text).or_insert((bits, variable.space));
-            known.0 = bits.min(known.0);
-        }
-    };
-    let mut names = BTreeMap::new();
-    for item in &module.items {
-        if let Item::Variable(variable) = item {
-            note(variable, &mut names);
-        }
-    }
-    let mut open: Vec<&Statement<'_>> = function.statements().unwrap_or_default().iter().collect();
-    while let Some(statement) = open.pop() {
-        match statement {
-            Statement::Variable(variable) => note(variable, &mut names),
-            Statement::Block { statements, .. } => open.extend(statements),
-            _ => {}
-        }
-    }
-    let (mut variables, mut spaces) = (FxHashMap::default(), FxHashMap::default());
-    for (_, info) in trace.symbols.iter() {
-        if let SymbolKind::Address(name) = &info.kind {
-            // (A scope's number and a dot, the name, a colon, the width.)
-            let bare = name.rsplit_once(':').map_or(name.as_str(), |(name, _)| name);
-            let bare = bare.split_once('.').map_or(bare, |(_, name)| name);
-            if let Some(&(bits, space)) = names.get(bare) {
-                variables.insert(name.clone(), bits);
-                spaces.insert(name.clone(), space);
-            }
-        }
-    }
-    let pointers = match function.kind {
-        FunctionKind::Entry => pointers(trace),
-        FunctionKind::Func => FxHashSet::default(),
-    };
-    let pointer_zeros = assumed.pointer_bytes.max(1).trailing_zeros();
-    Aligned { variables, spaces, pointers, pointer_zeros }
-}
-
-/// The parameters that are pointers: one that alone among parameters is a summand of some address.
-fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
-    let mut found = FxHashSet::default();
-    for access in trace.accesses.iter().chain(&trace.moved) {
-        let Some(address) = access.address else { continue };
-        if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
-            continue;
-        }
-        let (_, addends) = trace.arena.linear_parts(address);
-        let parameter = |&(term, times): &(TermId, u64)| match *trace.arena.node(term) {
-            Node::Symbol(symbol) if times == 1 && trace.arena.width(term) == 64 => {
-                let kind = &trace.symbols.info(symbol).kind;
-                matches!(kind, SymbolKind::Parameter { .. }).then_some(symbol)
-            }
-            _ => None,
-        };
-        let all: SmallVec<[SymbolId; 2]> = addends.iter().filter_map(parameter).collect();
-        if let [pointer] = all[..] {
-            found.insert(pointer);
-        }
-    }
-    found
 }

@@ -5,7 +5,7 @@
 //! the whole warp are taken to hold.
 
 use super::bounds::Span;
-use super::shape::{LANES, Warp};
+use super::shape::Warp;
 use super::warps::{Lanes, Literal, Warps};
 use crate::cfg::{BlockId, Flow, PostDominators};
 use crate::emulate::Access;
@@ -18,7 +18,7 @@ pub struct Active {
     pub lanes: u32,
     /// The number of the warp in its block; `None` if it holds for each warp.
     pub warp: Option<u64>,
-    /// The sectors of the request.
+    /// The sectors or wavefronts of the request.
     pub span: Span,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn lanes(
     facts: &Facts,
 ) -> Option<(Warp, Lanes)> {
     let shape = warps.shape();
-    if shape.lanes() < LANES || !is_decided_by_edges(warps, behind, access.block) {
+    if !is_decided_by_edges(warps, behind, access.block) {
         return None;
     }
     let arena = &warps.context.trace.arena;

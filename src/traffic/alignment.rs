@@ -1,13 +1,16 @@
 //! Powers of two that divide uniform terms.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::lane_sum::{Factor, LaneSum};
-use super::shape::BlockShape;
+use super::shape::{Assumed, BlockShape};
 use crate::emulate::{KernelTrace, SymbolKind};
 use crate::expr::{BinaryOp, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
-use crate::ptx::StateSpace;
+use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
 
 /// Deeper terms are not looked into.
 const MAX_DEPTH: u32 = 48;
@@ -23,6 +26,84 @@ pub(super) struct Aligned {
     pub pointers: FxHashSet<SymbolId>,
     /// Low bits that are zero in a pointer.
     pub pointer_zeros: u32,
+}
+
+impl Aligned {
+    /// The alignment of variables, and which parameters are pointers.
+    pub(super) fn of(
+        module: &Module<'_>,
+        function: &Function<'_>,
+        trace: &KernelTrace,
+        assumed: &Assumed,
+    ) -> Aligned {
+        let note = |variable: &Variable<'_>, names: &mut BTreeMap<String, (u32, StateSpace)>| {
+            let natural = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
+            let natural = natural * u64::from(variable.vector.max(1));
+            let bits = variable.align.unwrap_or(natural).max(1).trailing_zeros();
+            for name in &variable.names {
+                let text = name.name.text.to_owned();
+                let known = names.entry(text).or_insert((bits, variable.space));
+                known.0 = bits.min(known.0);
+            }
+        };
+        let mut names = BTreeMap::new();
+        for item in &module.items {
+            if let Item::Variable(variable) = item {
+                note(variable, &mut names);
+            }
+        }
+        let mut open: Vec<&Statement<'_>> =
+            function.statements().unwrap_or_default().iter().collect();
+        while let Some(statement) = open.pop() {
+            match statement {
+                Statement::Variable(variable) => note(variable, &mut names),
+                Statement::Block { statements, .. } => open.extend(statements),
+                _ => {}
+            }
+        }
+        let (mut variables, mut spaces) = (FxHashMap::default(), FxHashMap::default());
+        for (_, info) in trace.symbols.iter() {
+            if let SymbolKind::Address(name) = &info.kind {
+                // (A scope's number and a dot, the name, a colon, the width.)
+                let bare = name.rsplit_once(':').map_or(name.as_str(), |(name, _)| name);
+                let bare = bare.split_once('.').map_or(bare, |(_, name)| name);
+                if let Some(&(bits, space)) = names.get(bare) {
+                    variables.insert(name.clone(), bits);
+                    spaces.insert(name.clone(), space);
+                }
+            }
+        }
+        let pointers = match function.kind {
+            FunctionKind::Entry => pointers(trace),
+            FunctionKind::Func => FxHashSet::default(),
+        };
+        let pointer_zeros = assumed.pointer_bytes.max(1).trailing_zeros();
+        Aligned { variables, spaces, pointers, pointer_zeros }
+    }
+}
+
+/// The parameters that are pointers: one that alone among parameters is a summand of some address.
+fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
+    let mut found = FxHashSet::default();
+    for access in trace.accesses.iter().chain(&trace.moved) {
+        let Some(address) = access.address else { continue };
+        if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
+            continue;
+        }
+        let (_, addends) = trace.arena.linear_parts(address);
+        let parameter = |&(term, times): &(TermId, u64)| match *trace.arena.node(term) {
+            Node::Symbol(symbol) if times == 1 && trace.arena.width(term) == 64 => {
+                let kind = &trace.symbols.info(symbol).kind;
+                matches!(kind, SymbolKind::Parameter { .. }).then_some(symbol)
+            }
+            _ => None,
+        };
+        let all: SmallVec<[SymbolId; 2]> = addends.iter().filter_map(parameter).collect();
+        if let [pointer] = all[..] {
+            found.insert(pointer);
+        }
+    }
+    found
 }
 
 /// Alignments of the terms of one function.

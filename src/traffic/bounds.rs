@@ -39,7 +39,9 @@ pub(super) struct Pattern {
     pub counted: Counted,
     /// Bytes of each lane, of which its address is a multiple.
     pub bytes: i64,
-    /// How many lanes take part. What is said per lane is said of these, one after the other.
+    /// The lanes that take part, a bit for each.
+    pub mask: u32,
+    /// Their number. Everything per lane holds for these, in order.
     pub lanes: usize,
     /// Low bits of the base that are known.
     pub known_bits: u32,
@@ -63,6 +65,8 @@ pub struct Span {
     /// The least value above zero of the unknown factor from which on the count is always the greatest; 0 if it is for
     /// all of them, `None` for several factors, or where counts never stay at the greatest.
     pub from: Option<u64>,
+    /// The least count while the unknown factor is not 0; `None` unless there is one such factor.
+    pub moved: Option<u32>,
 }
 
 impl Span {
@@ -73,6 +77,7 @@ impl Span {
             max: self.max.max(other.max),
             ideal: if other.max > self.max { other.ideal } else { self.ideal },
             from: self.from.zip(other.from).map(|(one, other)| one.max(other)),
+            moved: self.moved.zip(other.moved).map(|(one, other)| one.min(other)),
         }
     }
 
@@ -90,7 +95,7 @@ impl Span {
             Counted::Passes => (1, 1),
         };
         let per_lane = if counted == Counted::Sectors { min } else { 1 };
-        Span { min, max: lanes_count * per_lane, ideal, from: None }
+        Span { min, max: lanes_count * per_lane, ideal, from: None, moved: None }
     }
 }
 
@@ -127,12 +132,12 @@ fn counted(pattern: &Pattern, base: i64, numbers: &[i64; LANES]) -> Span {
             (count::pieces(addresses, bytes, SECTOR), count::holding(held, SECTOR))
         }
         Counted::Wavefronts => {
-            let least = count::least_wavefronts(addresses, bytes);
-            (count::wavefronts(addresses, bytes), least)
+            let least = count::least_wavefronts(addresses, pattern.mask, bytes);
+            (count::wavefronts(addresses, pattern.mask, bytes), least)
         }
         Counted::Passes => (count::passes(addresses), 1),
     };
-    Span { min: count, max: count, ideal, from: None }
+    Span { min: count, max: count, ideal, from: None, moved: None }
 }
 
 /// The span over all bases, numbers per lane being known.
@@ -184,6 +189,7 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
     }
     let mut span: Option<Span> = None;
     let mut counts: Vec<(i64, u32)> = Vec::new();
+    let mut moved: Option<u32> = None;
     for value in (first..=last).map(|value| value * step) {
         let mut all = pattern.numbers;
         for (number, by) in all.iter_mut().zip(&unknown.lanes) {
@@ -192,10 +198,14 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
         if let Some(one) = over_bases(pattern, &all) {
             span = Some(span.map_or(one, |span| span.join(one)));
             counts.push((value, one.max));
+            if value != 0 {
+                moved = Some(moved.map_or(one.min, |moved| moved.min(one.min)));
+            }
         }
     }
     let mut span = span?;
     span.from = greatest_from(&counts, span.max, beyond);
+    span.moved = moved;
     Some(span)
 }
 
@@ -239,6 +249,7 @@ fn by_groups(pattern: &Pattern) -> Option<Span> {
             max: span.max + one.max,
             ideal: 0,
             from: None,
+            moved: None,
         }));
     }
     span.map(|span| Span { ideal: any.ideal.min(span.max), ..span })
@@ -259,6 +270,7 @@ mod tests {
         Pattern {
             counted: Counted::Sectors,
             bytes: 4,
+            mask: u32::MAX,
             lanes: LANES,
             known_bits,
             base: 0,

@@ -48,8 +48,9 @@ pub(super) fn together(bytes: i64) -> usize {
     }
 }
 
-/// Wavefronts of shared memory: in each, a bank gives one word to all lanes that want it.
-pub fn wavefronts(addresses: &[i64], bytes: i64) -> u32 {
+/// Wavefronts of shared memory: in each, a bank gives one word to all lanes that want it. `mask` names the lanes whose
+/// addresses are given, a bit for each.
+pub fn wavefronts(addresses: &[i64], mask: u32, bytes: i64) -> u32 {
     let phase = |lanes: &[i64]| {
         let words = |address: &i64| address.div_euclid(4)..=(address + bytes - 1).div_euclid(4);
         let mut words: Vec<i64> = lanes.iter().flat_map(words).collect();
@@ -59,18 +60,30 @@ pub fn wavefronts(addresses: &[i64], bytes: i64) -> u32 {
         words.iter().for_each(|word| banks[word.rem_euclid(BANKS as i64) as usize] += 1);
         banks.into_iter().max().unwrap_or(0)
     };
-    addresses.chunks(together(bytes)).map(phase).sum()
+    phases(addresses, mask, bytes).map(phase).sum()
 }
 
 /// The wavefronts that as many distinct words take at least.
-pub(super) fn least_wavefronts(addresses: &[i64], bytes: i64) -> u32 {
+pub(super) fn least_wavefronts(addresses: &[i64], mask: u32, bytes: i64) -> u32 {
     let phase = |lanes: &[i64]| {
         let mut distinct = lanes.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
         holding(distinct.len() as i64 * bytes, 4 * BANKS as i64)
     };
-    addresses.chunks(together(bytes)).map(phase).sum()
+    phases(addresses, mask, bytes).map(phase).sum()
+}
+
+/// The addresses of lanes that access shared memory together.
+fn phases(mut addresses: &[i64], mask: u32, bytes: i64) -> impl Iterator<Item = &[i64]> {
+    let together = together(bytes);
+    let of_phase = u32::MAX >> (LANES - together);
+    (0..LANES).step_by(together).map(move |first| {
+        let count = (mask >> first & of_phase).count_ones() as usize;
+        let (phase, rest) = addresses.split_at(count.min(addresses.len()));
+        addresses = rest;
+        phase
+    })
 }
 
 /// Passes of an atomic operation on shared memory: each bank serves one lane in a pass.
@@ -116,12 +129,16 @@ mod tests {
 
     fn conflicts_as_the_guide_has_them() {
         assert_eq!(
-            [4, 8, 128, 132, 0].map(|stride| wavefronts(&strided(stride), 4)),
+            [4, 8, 128, 132, 0].map(|stride| wavefronts(&strided(stride), u32::MAX, 4)),
             [1, 2, 32, 1, 1]
         );
-        assert_eq!([8, 16].map(|bytes| wavefronts(&strided(bytes), bytes)), [2, 4]);
-        assert_eq!(wavefronts(&strided(128), 16), 32);
-        assert_eq!(least_wavefronts(&strided(128), 16), 4);
+        assert_eq!([8, 16].map(|bytes| wavefronts(&strided(bytes), u32::MAX, bytes)), [2, 4]);
+        assert_eq!(wavefronts(&strided(128), u32::MAX, 16), 32);
+        assert_eq!(least_wavefronts(&strided(128), u32::MAX, 16), 4);
+        // Lanes 7 and 8 access 16 bytes each, in quarters of the warp; 8 and 15 in the same quarter.
+        let two = [0, 128];
+        assert_eq!([0x180, 0x8100].map(|mask| wavefronts(&two, mask, 16)), [2, 2]);
+        assert_eq!([0x180, 0x8100].map(|mask| least_wavefronts(&two, mask, 16)), [2, 1]);
         assert_eq!([passes(&strided(0)), passes(&strided(4))], [32, 1]);
     }
 }

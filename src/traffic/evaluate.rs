@@ -48,7 +48,7 @@ pub(super) struct Context<'a> {
 
 /// The values of terms in one warp at one place.
 pub(super) struct Evaluator<'a> {
-    context: Context<'a>,
+    pub context: Context<'a>,
     warp: Warp,
     place: Option<LoopId>,
     known: FxHashMap<TermId, Value>,
@@ -170,7 +170,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A term whose value is too long to be followed: one uniform term, or not known.
-    fn unfollowed(&self, term: TermId) -> Value {
+    pub(super) fn unfollowed(&self, term: TermId) -> Value {
         match self.operands(&self.context.trace.arena.operands(term)) {
             Operands::Uniform => Value::Known(LaneSum::uniform(term)),
             Operands::Data => Value::Data,
@@ -383,6 +383,9 @@ impl<'a> Evaluator<'a> {
             return self.pointwise(term, &[inner], |v| v[0] >> low);
         }
         let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        if low == 0 && sum.is_uniform() && self.alignments.of_sum(&sum, false) >= width.into() {
+            return Value::Known(LaneSum::constant(0));
+        }
         // Where a row of lanes lies below bit `low`, the bits are the same in all of them.
         let is_below = |row: (u32, [i64; LANES])| row.0 <= u32::from(low);
         if sum.is_uniform() || self.in_row(&sum).is_some_and(is_below) {
@@ -439,115 +442,6 @@ impl<'a> Evaluator<'a> {
         self.unfollowed(term)
     }
 
-    /// A quotient, remainder, shift or mask by a number.
-    fn by_number(
-        &mut self,
-        term: TermId,
-        op: BinaryOp,
-        x: &LaneSum,
-        number: i64,
-        width: u8,
-    ) -> Value {
-        let shift = || u32::try_from(number).ok().filter(|&by| by < 62 && by < u32::from(width));
-        match op {
-            BinaryOp::ShiftLeft => match shift() {
-                Some(by) => {
-                    let mut sum = LaneSum::default();
-                    let _ = sum.add(x, 1 << by);
-                    Value::Known(sum)
-                }
-                None => self.unfollowed(term),
-            },
-            BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight => match shift() {
-                Some(by) => self.quotient(term, x, 1 << by),
-                None => self.unfollowed(term),
-            },
-            BinaryOp::UnsignedDivide | BinaryOp::SignedDivide if number > 0 => {
-                self.quotient(term, x, number)
-            }
-            BinaryOp::UnsignedRemainder | BinaryOp::SignedRemainder if number > 0 => {
-                self.remainder(term, x, number)
-            }
-            BinaryOp::And => self.masked(term, x, number, width),
-            _ => self.unfollowed(term),
-        }
-    }
-
-    fn masked(&mut self, term: TermId, x: &LaneSum, number: i64, width: u8) -> Value {
-        let bits = number as u64 & mask(width);
-        if bits.wrapping_add(1).is_power_of_two() && bits < 1 << 62 {
-            return self.remainder(term, x, bits as i64 + 1);
-        }
-        let cleared = !bits & mask(width);
-        let zeros = self.alignments.of_sum(x, true).min(62);
-        // The mask keeps all bits of the factors, or only bits below them.
-        let numbers = x.numbers_only();
-        if cleared >> zeros == 0 {
-            let mut sum = x.clone();
-            let lost = numbers.map(|one| one & cleared as i64);
-            if sum.add(&LaneSum::numbers(lost), -1) {
-                return Value::Known(sum);
-            }
-        }
-        if bits >> zeros == 0 {
-            return Value::Known(LaneSum::numbers(numbers.map(|one| one & bits as i64)));
-        }
-        self.unfollowed(term)
-    }
-
-    /// The value as a multiple of a power of two, which is uniform, and a rest below it per lane.
-    fn in_row(&mut self, x: &LaneSum) -> Option<(u32, [i64; LANES])> {
-        let factors_uniform =
-            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
-        let zeros = self.alignments.of_sum(x, true).min(40);
-        let numbers = x.numbers_only();
-        let first = numbers[0] >> zeros;
-        let together = numbers.iter().all(|one| one >> zeros == first);
-        (factors_uniform && together && zeros > 0)
-            .then(|| (zeros, numbers.map(|one| one & ((1 << zeros) - 1))))
-    }
-
-    /// `x / by`: a uniform number where a row of lanes does not cross a multiple of the divisor.
-    fn quotient(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
-        if let Some((zeros, _)) = self.in_row(x)
-            && by % (1 << zeros) == 0
-        {
-            return Value::Known(LaneSum::uniform(term));
-        }
-        let Some(shift) = power(by) else { return self.unfollowed(term) };
-        // Multiples of the divisor, and numbers that are divided by themselves.
-        let factors_uniform =
-            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
-        if !factors_uniform || self.alignments.of_sum(x, true) < shift {
-            return self.unfollowed(term);
-        }
-        let zeros = self.alignments.of_sum(x, true) - shift;
-        let numbers = x.numbers_only().map(|one| one >> shift);
-        let mut sum = LaneSum::uniform(term);
-        self.alignments.set_base(term, zeros);
-        if sum.add(&LaneSum::numbers(numbers), 1) { Value::Known(sum) } else { Value::Unknown }
-    }
-
-    /// `x % by`.
-    fn remainder(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
-        if let Some((zeros, rest)) = self.in_row(x)
-            && by % (1 << zeros) == 0
-        {
-            let mut sum = LaneSum::uniform(term);
-            self.alignments.set_base(term, zeros);
-            return match sum.add(&LaneSum::numbers(rest), 1) {
-                true => Value::Known(sum),
-                false => Value::Unknown,
-            };
-        }
-        match power(by) {
-            Some(shift) if self.alignments.of_sum(x, true) >= shift => {
-                Value::Known(LaneSum::numbers(x.numbers_only().map(|one| one & (by - 1))))
-            }
-            _ => self.unfollowed(term),
-        }
-    }
-
     fn choice(&mut self, term: TermId, c: TermId, a: TermId, b: TermId) -> Value {
         let (condition, x, y) = (self.of(c), self.of(a), self.of(b));
         let Value::Known(condition) = condition else { return self.unfollowed(term) };
@@ -583,8 +477,4 @@ enum Operands {
 /// A number that is one more in each next lane.
 fn lane_numbers(first: i64) -> LaneSum {
     LaneSum::numbers(std::array::from_fn(|lane| first + lane as i64))
-}
-
-fn power(number: i64) -> Option<u32> {
-    (number > 0 && number & (number - 1) == 0).then(|| number.trailing_zeros())
 }

@@ -7,14 +7,15 @@
 //! - all lanes of a full warp take part, and have met;
 //! - each lane's address is a multiple of the access's size, as PTX demands;
 //! - a pointer parameter is a multiple of [`Assumed::pointer_bytes`], 256 by default, as `cudaMalloc` returns it;
-//! - an index that is extended to 64 bits has not wrapped around;
+//! - an index that is extended to 64 bits has not wrapped around, and a sum of products of thread and block numbers is not
+//!   negative;
 //! - where the text has no `.reqntid` and nobody names a shape, a row of a block is a multiple of 32 threads.
 //!
 //! An address that depends on loaded data has no numbers. One that is known to be a function of the lane, but not which,
 //! has the bounds that every request has.
 //!
 //! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
-//! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors and wavefronts of 32
+//! of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these; `believed`: uniform values; `count`: sectors and wavefronts of 32
 //! addresses; `bounds`: the least and greatest count of a pattern; `warps`: the warps of a block;
 //! `active`: accesses of some lanes of a warp; `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
 //! numbers for programs.
@@ -22,20 +23,22 @@
 mod access;
 mod active;
 mod alignment;
+mod believed;
 mod bounds;
 mod count;
 mod evaluate;
 mod lane_sum;
 mod partial;
+mod quotients;
 mod races;
 mod request;
 mod shape;
 mod warps;
 
-pub use access::{AccessKind, AccessTraffic, Assumed, Spread, Stride, Traffic};
+pub use access::{AccessKind, AccessTraffic, Spread, Stride, Traffic};
 pub use active::Active;
 pub use bounds::Span;
 pub use count::{SECTOR, passes, wavefronts};
 pub use partial::Partial;
 pub use request::{Counts, Request, term};
-pub use shape::{BlockShape, LANES};
+pub use shape::{Assumed, BlockShape, LANES};

@@ -6,6 +6,21 @@ use crate::ptx::Function;
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
+/// The assumptions.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumed {
+    /// The shape of blocks where the text has no `.reqntid`.
+    pub block: Option<[u64; 3]>,
+    /// Bytes that every pointer parameter is a multiple of, a power of two.
+    pub pointer_bytes: u64,
+}
+
+impl Default for Assumed {
+    fn default() -> Assumed {
+        Assumed { block: None, pointer_bytes: 256 }
+    }
+}
+
 /// The shape of the blocks of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockShape {

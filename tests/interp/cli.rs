@@ -2,7 +2,7 @@
 
 use ptxasw::cli::exit::{Failure, Status};
 use ptxasw::cli::options::Format;
-use ptxasw::cli::run::{Request, run};
+use ptxasw::cli::run::{By, Request, run};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request { kernel: None, profile: false, races: None, uninitialized: None, meet: None, format }
+    Request { kernel: None, profile: None, races: None, uninitialized: None, meet: None, format }
 }
 
 fn execute(launch: &str) -> Result<Value, Failure> {
@@ -167,7 +167,7 @@ fn a_profile_counts_events_line_by_line() {
     let launch = json!({"grid": [3], "block": [64],
         "buffers": {"p": {"type": "u32", "len": 2048}}, "args": [{"buffer": "p"}]})
     .to_string();
-    let request = Request { profile: true, ..request(Format::Json) };
+    let request = Request { profile: Some(By::Ptx), ..request(Format::Json) };
     let text = run(&source, "costs.json", &launch, &request).expect("runs");
     let report: Value = serde_json::from_str(&text).expect("JSON");
     let line = |number: u32| {
@@ -199,7 +199,7 @@ fn a_profile_counts_events_line_by_line() {
     assert_eq!(line(17)["barriers"], 6);
     assert_eq!(line(19)["instructions"], 6);
     // The sum is what a run without a profile counts.
-    let plain = run(&source, "costs.json", &launch, &Request { profile: false, ..request });
+    let plain = run(&source, "costs.json", &launch, &Request { profile: None, ..request });
     let plain: Value = serde_json::from_str(&plain.expect("runs")).expect("JSON");
     assert_eq!(plain["counters"], report["counters"]);
     assert_eq!(plain.get("profile"), None);
@@ -207,6 +207,28 @@ fn a_profile_counts_events_line_by_line() {
     let table = run(&source, "costs.json", &launch, &request).expect("runs");
     assert!(table.contains("\ncosts.cu:17\n   11        6       32        6      192 "), "{table}");
     assert!(table.contains("  @%p0 bra SKIP;\n"), "{table}");
+}
+
+#[test]
+fn a_profile_by_source_shows_the_worst_line_first() {
+    let source = SourceFile::new("costs.ptx", COSTS);
+    let launch = json!({"grid": [3], "block": [64],
+        "buffers": {"p": {"type": "u32", "len": 2048}}, "args": [{"buffer": "p"}]})
+    .to_string();
+    let request = Request { profile: Some(By::Source), ..request(Format::Json) };
+    let text = run(&source, "costs.json", &launch, &request).expect("runs");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    // Lanes are 32 bytes apart: 32 sectors in each of 6 requests, where 4 would do; then one request of a sector each.
+    assert_eq!(
+        report["by_source"][0],
+        json!({"source_file": "costs.cu", "source_line": 17, "unit": "sectors read", "requests": 12,
+               "count": 6 * 33, "ideal": 6 * 5, "waste": 6 * 28, "lines": [11, 12]})
+    );
+    assert!(report["profile"].is_array());
+    let request = Request { format: Format::Text, ..request };
+    let table = run(&source, "costs.json", &launch, &request).expect("runs");
+    let worst = "  too many  requests  each  would do  of all  unit\n       168        12  16.5       2.5    100%  sectors read\n            costs.cu:17";
+    assert!(table.contains(worst), "{table}");
 }
 
 #[test]

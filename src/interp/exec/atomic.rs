@@ -7,7 +7,7 @@ use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
 use crate::interp::program::Atomic;
-use crate::interp::registers::{FULL, Mask, Registers, Slot, lanes};
+use crate::interp::registers::{Mask, Registers, Slot, lanes};
 use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
@@ -62,8 +62,8 @@ impl Spaces<'_> {
             Ok(())
         });
         counters.atomic_passes += passes;
-        if mask == FULL && parts == 1 {
-            counters.full.note(cost);
+        if mask != 0 && parts == 1 {
+            counters.single.note(mask, cost);
         }
         done
     }

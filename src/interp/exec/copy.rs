@@ -7,7 +7,7 @@ use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
 use crate::interp::program::transaction::CopyGroup;
 use crate::interp::program::{CopyAsync, CopyLimit};
-use crate::interp::registers::{FULL, LANES, Mask, Registers, lanes};
+use crate::interp::registers::{LANES, Mask, Registers, lanes};
 use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
@@ -48,8 +48,8 @@ impl Spaces<'_> {
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
         counters.global_load_sectors += tally.sectors;
-        if sources == FULL && tally.global {
-            counters.full.note(tally.sectors);
+        if sources != 0 && tally.global {
+            counters.single.note(sources, tally.sectors);
         }
         let read = tally.banks;
         let to = self.addresses(registers, &copy.to);
@@ -70,8 +70,8 @@ impl Spaces<'_> {
             }
             Ok(())
         })?;
-        if mask == FULL {
-            counters.full_copies.note(tally.banks - read);
+        if mask != 0 {
+            counters.single_copies.note(mask, tally.banks - read);
         }
         counters.shared_requests += 1;
         counters.shared_wavefronts += tally.banks;

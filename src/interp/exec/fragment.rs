@@ -47,7 +47,7 @@ impl Spaces<'_> {
                     let givers = FULL >> (LANES - fragment.givers);
                     let cost = wavefronts(&base.addresses, givers, 16);
                     counters.shared_wavefronts += cost;
-                    counters.full.note(cost);
+                    counters.single.note(FULL, cost);
                 }
                 if fragment.store {
                     let holds = |poison: &&Poison| poison.lanes((file, slot)) & part.lanes != 0;

@@ -69,7 +69,7 @@ impl Tally {
             counters.global_load_sectors += sectors;
         }
         if self.global && !self.shared && !self.local {
-            counters.full.note(sectors);
+            counters.single.note(FULL, sectors);
         }
         self.count_others(counters, 0);
     }
@@ -83,10 +83,10 @@ impl Tally {
         (lines as u64, self.touched.len() as u64)
     }
 
-    /// Counts requests to shared and local memory, and what the request of a full warp costs.
+    /// Counts requests to shared and local memory, and what the request of these lanes costs.
     pub(super) fn count_others(&self, counters: &mut Counters, mask: Mask) {
-        if mask == FULL && self.global != self.shared && !self.local {
-            counters.full.note(if self.global { self.sectors } else { self.banks });
+        if mask != 0 && self.global != self.shared && !self.local {
+            counters.single.note(mask, if self.global { self.sectors } else { self.banks });
         }
         counters.shared_requests += u64::from(self.shared);
         counters.shared_wavefronts += self.banks;

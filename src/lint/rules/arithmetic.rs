@@ -1,12 +1,14 @@
 //! `double-promotion`, `slow-division`.
 
+use std::collections::BTreeSet;
+
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use crate::cfg::{Arg, InstId};
 use crate::isa::{Opcode, Qualifier, ScalarType};
 
 /// Operations between the conversions that are followed.
-const MAX_OPERATIONS: usize = 16;
+const MAX_OPERATIONS: usize = 64;
 
 /// Arithmetic in double precision between a float that is widened and the result that is narrowed again, with a constant.
 pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
@@ -56,12 +58,16 @@ struct Tree {
 fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
     let mut tree = Tree::default();
     let mut open = vec![root.clone()];
+    let mut seen = BTreeSet::new();
     while let Some(arg) = open.pop() {
         if matches!(arg, Arg::Constant(_)) {
             tree.constants += 1;
             continue;
         }
         let at = subject.definition_of(&arg)?;
+        if !seen.insert(at) {
+            continue;
+        }
         let inst = subject.inst(at);
         let form = &inst.ast.form;
         let double = form.last_type() == Some(ScalarType::F64);
@@ -72,18 +78,34 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
             Opcode::Mov if matches!(inst.args.get(1), Some(Arg::Constant(_))) => {
                 tree.constants += 1
             }
-            Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Div if double => {
+            opcode if double && operands(opcode).is_some() => {
                 tree.operations += 1;
                 tree.last.get_or_insert(at);
                 if tree.operations > MAX_OPERATIONS {
                     return None;
                 }
-                open.extend(inst.args[1..].iter().cloned());
+                open.extend(inst.args[1..].iter().take(operands(opcode)?).cloned());
             }
             _ => return None,
         }
     }
     Some(tree)
+}
+
+/// How many operands of an operation in double precision are numbers; `None` of operations that are not followed.
+fn operands(opcode: Opcode) -> Option<usize> {
+    match opcode {
+        Opcode::Neg | Opcode::Abs | Opcode::Sqrt | Opcode::Rcp => Some(1),
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Div
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Selp => Some(2),
+        Opcode::Fma => Some(3),
+        _ => None,
+    }
 }
 
 /// Divisions and remainders in a loop by a value that is not constant and that the loop does not change.

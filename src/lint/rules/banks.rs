@@ -2,39 +2,64 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
+use super::requests::{distance, who};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
-use crate::traffic::{LANES, Spread, Stride, wavefronts};
+use crate::traffic::{Active, LANES, Spread, Stride, wavefronts};
 
 /// Accesses to shared memory that take more wavefronts than their words need, whatever is not known.
 pub(super) fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in subject.traffic.all() {
-        let Spread::Counted(span) = traffic.spread else { continue };
         let plain = traffic.space == StateSpace::Shared && !traffic.kind.is_atomic();
-        if !plain || traffic.lanes as usize != LANES || span.min <= span.ideal {
+        let active = traffic.active;
+        let span = match (traffic.spread, active) {
+            (_, Some(active)) => active.span,
+            (Spread::Counted(span), None) if traffic.is_full() => span,
+            _ => continue,
+        };
+        // (A factor of the stride that is 0 leaves one address, and no conflict.)
+        let is_certain = span.min > span.ideal;
+        if !plain || !(is_certain || span.moved.is_some_and(|least| least > span.ideal)) {
             continue;
         }
         let stride = match traffic.stride {
             Some(Stride::Constant(stride)) => Some(stride),
             _ => None,
         };
+        let all = u32::MAX >> (LANES as u32 - traffic.warp_lanes);
+        let mask = active.map_or(all, |active| active.lanes);
         let opcode = subject.inst(traffic.inst).ast.form.opcode;
         let in_rows = matches!(opcode, Opcode::Ldmatrix | Opcode::Stmatrix);
-        let count = if span.min < span.max { format!("{} to ", span.min) } else { String::new() };
+        let count = match is_certain {
+            false => "up to ".to_owned(),
+            true if span.min < span.max => format!("{} to ", span.min),
+            true => String::new(),
+        };
         let ways = span.max.div_ceil(span.ideal.max(1));
         found.push(Found {
             rule: Rule::BankConflict,
-            level: Level::Warning,
+            // (What one warp of a block does costs little.)
+            level: match active {
+                Some(Active { warp: Some(_), .. }) => Level::Note,
+                _ => Level::Warning,
+            },
             inst: traffic.inst,
             message: format!(
-                "a warp's request takes {count}{} wavefronts; {} would do: {} {ways}-way bank conflict",
+                "{} {count}{} wavefronts; {} would do: {} {ways}-way bank conflict",
+                match &active {
+                    Some(active) => format!("{} take", who(active)),
+                    None => "a warp's request takes".to_owned(),
+                },
                 span.max,
                 span.ideal,
                 if matches!(ways, 8 | 11 | 18) { "an" } else { "a" }
             ),
-            label: stride.map(|stride| format!("lanes are {stride} bytes apart")),
-            help: match stride.and_then(|stride| padding(stride, traffic.bytes, span.ideal)) {
+            label: traffic.stride.as_ref().map(|_| {
+                let neighbouring = if active.is_some() { "neighbouring " } else { "" };
+                format!("{neighbouring}{}", distance(subject, traffic))
+            }),
+            help: match stride.and_then(|stride| padding(stride, mask, traffic.bytes, span.ideal)) {
                 _ if in_rows => "pad or swizzle the array's rows by 16 bytes, so that 8 rows lie in different banks".to_owned(),
                 Some(bytes) => format!(
                     "make the array's rows {bytes} bytes longer (`tile[32][33]` instead of `tile[32][32]`), or swizzle \
@@ -48,14 +73,15 @@ pub(super) fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found
 }
 
-/// The fewest bytes by which the stride must grow for the least number of wavefronts.
-fn padding(stride: i64, bytes: u32, ideal: u32) -> Option<i64> {
+/// The fewest bytes by which the stride must grow for the least number of wavefronts of these lanes.
+fn padding(stride: i64, mask: u32, bytes: u32, ideal: u32) -> Option<i64> {
     let bytes = i64::from(bytes);
     let step = bytes.max(4);
     (1..=32).map(|times| times * step).find(|padding| {
         let wider = stride + padding * stride.signum();
-        let addresses: Vec<i64> = (0..LANES as i64).map(|lane| lane * wider).collect();
-        wavefronts(&addresses, bytes) <= ideal
+        let lanes = (0..LANES as i64).filter(|lane| mask >> lane & 1 != 0);
+        let addresses: Vec<i64> = lanes.map(|lane| lane * wider).collect();
+        wavefronts(&addresses, mask, bytes) <= ideal
     })
 }
 

@@ -2,22 +2,20 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use super::requests::{counted, fact, fact_of_some};
+use super::requests::{LONGEST_STRIDE, counted, distance, fact, fact_of_some};
 use super::structs::Group;
 use crate::emulate::Access;
 use crate::isa::Opcode;
 use crate::ptx::StateSpace;
 use crate::traffic::{AccessKind, AccessTraffic, Active, SECTOR, Span, Stride};
 
-/// A longer stride is not shown: nobody would read it.
-const LONGEST_STRIDE: usize = 60;
-
 /// Lanes whose bytes lie in more sectors than they need.
 pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in subject.traffic.all() {
         // Of the lanes that execute it, where these are not all and no other access uses the rest of the sectors.
-        let active = traffic.active.filter(|_| !shares_sectors(subject, traffic));
+        let is_alone = traffic.space != StateSpace::Shared && !shares_sectors(subject, traffic);
+        let active = traffic.active.filter(|_| is_alone);
         let of_some = active.map(|active| active.span);
         let Some(span) = counted(traffic).or(of_some) else { continue };
         // (Members of structs have a rule of their own.)
@@ -40,15 +38,15 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
             },
             inst: traffic.inst,
             message: match &active {
-                Some(active) => fact_of_some(traffic.kind, active, traffic.bytes),
-                None => fact(traffic.kind, span, traffic.bytes),
+                Some(active) => fact_of_some(traffic, active),
+                None => fact(traffic, span),
             },
             label: Some(match is_matrix {
                 true => "the matrix's rows use a part of their sectors".to_owned(),
                 false if active.is_some() => {
-                    format!("neighbouring {}", distance(subject, traffic, span))
+                    format!("neighbouring {}", distance_from(subject, traffic, span))
                 }
-                false => distance(subject, traffic, span),
+                false => distance_from(subject, traffic, span),
             }),
             help: match is_matrix {
                 true => {
@@ -79,18 +77,13 @@ fn shares_sectors(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> boo
 }
 
 /// How far lanes lie apart, and from which value of a parameter on that costs most.
-fn distance(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) -> String {
-    let Some(stride) = subject.stride(traffic) else {
-        return match traffic.stride {
-            Some(Stride::Constant(stride)) => format!("lanes are {stride} bytes apart"),
-            _ => "lanes lie in rows that are apart".to_owned(),
-        };
-    };
-    if stride.len() > LONGEST_STRIDE {
-        return "lanes are apart by a value that is not known here".to_owned();
-    }
-    let mut more = subject.parameters(traffic);
-    if let (Some(Stride::Symbolic(parts)), Some(from)) = (&traffic.stride, span.from) {
+fn distance_from(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) -> String {
+    let apart = distance(subject, traffic);
+    let is_shown = subject.stride(traffic).is_some_and(|stride| stride.len() <= LONGEST_STRIDE);
+    let mut more = if is_shown { subject.parameters(traffic) } else { Vec::new() };
+    if let (true, Some(Stride::Symbolic(parts)), Some(from)) =
+        (is_shown, &traffic.stride, span.from)
+    {
         let mut factors = parts.iter().filter(|(_, factor)| !factor.is_empty());
         if let (Some((_, factor)), None) = (factors.next(), factors.next())
             && from > 1
@@ -100,7 +93,7 @@ fn distance(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic, span: Span) 
         }
     }
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
-    format!("lanes are {stride} bytes apart{more}")
+    format!("{apart}{more}")
 }
 
 /// Rows of consecutive elements that begin inside a sector in every warp, and that no other access of the block shares
@@ -141,7 +134,7 @@ pub(super) fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             rule: Rule::MisalignedRow,
             level: Level::Note,
             inst: traffic.inst,
-            message: fact(traffic.kind, span, traffic.bytes),
+            message: fact(traffic, span),
             label: Some(label),
             help: "let rows begin at a multiple of 32 bytes: pad them, or shift the index so that a warp's first \
                    thread has an aligned element"

@@ -8,7 +8,7 @@ use crate::cfg::InstId;
 use crate::emulate::{Access, Effect, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::ptx::{FunctionKind, StateSpace, Statement};
-use crate::traffic::{AccessKind, LANES, Spread, Stride};
+use crate::traffic::{AccessKind, Spread, Stride};
 
 /// The most terms that are looked at to find the load of an index.
 const MAX_TERMS: usize = 2_000;
@@ -18,7 +18,7 @@ pub(super) fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for traffic in &subject.traffic.accesses {
         let global = matches!(traffic.space, StateSpace::Global | StateSpace::Generic);
-        let full = traffic.lanes as usize == LANES;
+        let full = traffic.is_full() && traffic.warp_lanes > 1;
         let kernel = subject.function.kind == FunctionKind::Entry;
         if !(global && full && kernel && traffic.spread == Spread::Irregular) {
             continue;
@@ -31,7 +31,10 @@ pub(super) fn irregular(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             rule: Rule::Irregular,
             level: Level::Note,
             inst: traffic.inst,
-            message: format!("a warp's request {verb} as many sectors as its indices decide, up to 32"),
+            message: format!(
+                "a warp's request {verb} as many sectors as its indices decide, up to {}",
+                traffic.warp_lanes
+            ),
             label: Some(format!("the index is loaded at {}", subject.place(index))),
             help: "sort or group the indices, so that neighbouring threads access neighbouring elements".to_owned(),
             waste: 0,

@@ -1,0 +1,62 @@
+//! Uniform values that the trace does not know: results of votes, and indices that a warp shares, such as
+//! `tid.x / 32`.
+
+use super::alignment::Aligned;
+use super::evaluate::{Context, Evaluator, Value};
+use super::shape::{BlockShape, LANES};
+use crate::cfg::Flow;
+use crate::emulate::{Beliefs, KernelTrace, Uniformity};
+use crate::expr::{BinaryOp, Node, TermId};
+
+/// Lanes of a warp share bits from this one on.
+const WARP_BITS: u8 = LANES.trailing_zeros() as u8;
+
+/// Which symbols are uniform in blocks of this shape.
+pub(super) fn uniformity(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    shape: BlockShape,
+    aligned: &Aligned,
+) -> Uniformity {
+    let mut beliefs = Beliefs { rows_are_short: !shape.is_linear(), ..Beliefs::default() };
+    let plain = match beliefs.rows_are_short {
+        true => trace.uniformity(flow, &beliefs),
+        false => Uniformity {
+            symbols: trace.uniform.clone(),
+            exits: trace.uniform_exit.clone(),
+            in_step: trace.in_step.clone(),
+        },
+    };
+    if flow.loops.loops.is_empty() {
+        return plain;
+    }
+    beliefs.symbols.extend(&trace.warp_wide);
+    if let [warp] = shape.warps()[..] {
+        let context = Context { trace, loops: &flow.loops, uniformity: &plain, shape };
+        let mut evaluator = Evaluator::new(context, warp, None, aligned);
+        let shared = |term: &TermId| {
+            let is_candidate = match *trace.arena.node(*term) {
+                Node::Extract(_, low) => low >= WARP_BITS,
+                Node::Binary(op, ..) => is_quotient(op),
+                _ => false,
+            };
+            is_candidate
+                && matches!(evaluator.value(*term), Value::Known(value) if value.is_uniform())
+        };
+        beliefs.terms.extend(trace.arena.terms().filter(shared));
+    }
+    if beliefs.symbols.is_empty() && beliefs.terms.is_empty() {
+        return plain;
+    }
+    trace.uniformity(flow, &beliefs)
+}
+
+fn is_quotient(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::ShiftRight
+            | BinaryOp::ArithmeticShiftRight
+            | BinaryOp::UnsignedDivide
+            | BinaryOp::SignedDivide
+    )
+}

@@ -1,0 +1,144 @@
+//! Quotients, remainders, shifts and masks by a number.
+
+use super::evaluate::{Context, Evaluator, Value};
+use super::lane_sum::LaneSum;
+use super::shape::LANES;
+use crate::emulate::SymbolKind;
+use crate::expr::{BinaryOp, Node, TermId, mask};
+
+impl Evaluator<'_> {
+    /// A quotient, remainder, shift or mask by a number.
+    pub(super) fn by_number(
+        &mut self,
+        term: TermId,
+        op: BinaryOp,
+        x: &LaneSum,
+        number: i64,
+        width: u8,
+    ) -> Value {
+        let shift = || u32::try_from(number).ok().filter(|&by| by < 62 && by < u32::from(width));
+        match op {
+            BinaryOp::ShiftLeft => match shift() {
+                Some(by) => {
+                    let mut sum = LaneSum::default();
+                    let _ = sum.add(x, 1 << by);
+                    Value::Known(sum)
+                }
+                None => self.unfollowed(term),
+            },
+            BinaryOp::ArithmeticShiftRight
+                if number == i64::from(width) - 1 && self.is_count(x) =>
+            {
+                Value::Known(LaneSum::constant(0))
+            }
+            BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight => match shift() {
+                Some(by) => self.quotient(term, x, 1 << by),
+                None => self.unfollowed(term),
+            },
+            BinaryOp::UnsignedDivide | BinaryOp::SignedDivide if number > 0 => {
+                self.quotient(term, x, number)
+            }
+            BinaryOp::UnsignedRemainder | BinaryOp::SignedRemainder if number > 0 => {
+                self.remainder(term, x, number)
+            }
+            BinaryOp::And => self.masked(term, x, number, width),
+            _ => self.unfollowed(term),
+        }
+    }
+
+    fn masked(&mut self, term: TermId, x: &LaneSum, number: i64, width: u8) -> Value {
+        let bits = number as u64 & mask(width);
+        if bits.wrapping_add(1).is_power_of_two() && bits < 1 << 62 {
+            return self.remainder(term, x, bits as i64 + 1);
+        }
+        let cleared = !bits & mask(width);
+        let zeros = self.alignments.of_sum(x, true).min(62);
+        // The mask keeps all bits of the factors, or only bits below them.
+        let numbers = x.numbers_only();
+        if cleared >> zeros == 0 {
+            let mut sum = x.clone();
+            let lost = numbers.map(|one| one & cleared as i64);
+            if sum.add(&LaneSum::numbers(lost), -1) {
+                return Value::Known(sum);
+            }
+        }
+        if bits >> zeros == 0 {
+            return Value::Known(LaneSum::numbers(numbers.map(|one| one & bits as i64)));
+        }
+        self.unfollowed(term)
+    }
+
+    /// The value as a multiple of a power of two, which is uniform, and a rest below it per lane.
+    pub(super) fn in_row(&mut self, x: &LaneSum) -> Option<(u32, [i64; LANES])> {
+        let factors_uniform =
+            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+        let zeros = self.alignments.of_sum(x, true).min(40);
+        let numbers = x.numbers_only();
+        let first = numbers[0] >> zeros;
+        let together = numbers.iter().all(|one| one >> zeros == first);
+        (factors_uniform && together && zeros > 0)
+            .then(|| (zeros, numbers.map(|one| one & ((1 << zeros) - 1))))
+    }
+
+    /// `x / by`: a uniform number where a row of lanes does not cross a multiple of the divisor.
+    pub(super) fn quotient(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+        if let Some((zeros, _)) = self.in_row(x)
+            && by % (1 << zeros) == 0
+        {
+            return Value::Known(LaneSum::uniform(term));
+        }
+        let Some(shift) = power(by) else { return self.unfollowed(term) };
+        // Multiples of the divisor, and numbers that are divided by themselves.
+        let factors_uniform =
+            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+        if !factors_uniform || self.alignments.of_sum(x, true) < shift {
+            return self.unfollowed(term);
+        }
+        let zeros = self.alignments.of_sum(x, true) - shift;
+        let numbers = x.numbers_only().map(|one| one >> shift);
+        let mut sum = LaneSum::uniform(term);
+        self.alignments.set_base(term, zeros);
+        if sum.add(&LaneSum::numbers(numbers), 1) { Value::Known(sum) } else { Value::Unknown }
+    }
+
+    /// `x % by`.
+    pub(super) fn remainder(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+        let is_multiple = power(by).is_some_and(|shift| self.alignments.of_sum(x, true) >= shift);
+        if is_multiple {
+            return Value::Known(LaneSum::numbers(x.numbers_only().map(|one| one & (by - 1))));
+        }
+        if let Some((zeros, rest)) = self.in_row(x)
+            && by % (1 << zeros) == 0
+        {
+            let mut sum = LaneSum::uniform(term);
+            self.alignments.set_base(term, zeros);
+            return match sum.add(&LaneSum::numbers(rest), 1) {
+                true => Value::Known(sum),
+                false => Value::Unknown,
+            };
+        }
+        self.unfollowed(term)
+    }
+
+    /// Whether a value is a sum of products of numbers that are not negative: indices of threads and blocks, their counts,
+    /// iterations. Such a sum is taken not to be negative.
+    fn is_count(&self, x: &LaneSum) -> bool {
+        let Context { trace, .. } = self.context;
+        let is_count = |&term: &TermId| {
+            let inner = match *trace.arena.node(term) {
+                Node::Extract(inner, 0) => inner,
+                _ => term,
+            };
+            let is_iteration = matches!(*trace.arena.node(inner), Node::Symbol(symbol)
+                if matches!(trace.symbols.info(symbol).kind, SymbolKind::Iteration(_)));
+            is_iteration || trace.arena.range(term).smin >= 0
+        };
+        x.parts().iter().all(|(factor, coefficients)| {
+            coefficients.lanes().iter().all(|&one| one >= 0) && factor.iter().all(is_count)
+        })
+    }
+}
+
+fn power(number: i64) -> Option<u32> {
+    (number > 0 && number & (number - 1) == 0).then(|| number.trailing_zeros())
+}
