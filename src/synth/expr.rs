@@ -166,7 +166,7 @@ impl Expr {
         Expr::Name(name.into())
     }
 
-    /// Two operands; what is known of numbers is put in at once.
+    /// An operator with two operands; constants are folded at once.
     pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
         use Expr::Number;
         match (op, &a, &b) {

@@ -36,7 +36,7 @@ pub type Table = TiVec<PointId, u8>;
 pub struct Hole {
     /// Its place in the text.
     pub span: Span,
-    /// What it ranges over.
+    /// Its search space.
     pub family: Family,
     /// The names of its coordinates.
     pub coordinates: Vec<String>,

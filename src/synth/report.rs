@@ -157,7 +157,7 @@ pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Stri
     text
 }
 
-/// What a hole has to be at a point: `2 at lane = 3, k = 1`.
+/// The required value of a hole at a point: `2 at lane = 3, k = 1`.
 fn demand(hole: &Hole, &(point, mask): &(usize, u64)) -> String {
     let values = (0..hole.values).filter(|value| mask >> value & 1 == 1);
     let values: Vec<String> = values.map(|value| value.to_string()).collect();

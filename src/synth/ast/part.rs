@@ -89,6 +89,6 @@ pub struct Folded {
     pub operator: Option<Name>,
     /// The axes that are folded.
     pub axes: Vec<Name>,
-    /// What is folded.
+    /// The products to fold.
     pub parts: Vec<Part>,
 }

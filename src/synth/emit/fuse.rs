@@ -19,7 +19,7 @@ pub(super) struct Group<'k> {
     pub axis: Option<(String, usize)>,
     /// The steps.
     pub steps: Vec<&'k Step>,
-    /// Arrays of which there is one place of the axis at a time, and which of their indices goes along it.
+    /// Arrays that hold one place of the axis at a time, each with the position of its index along the axis.
     pub local: FxHashMap<usize, usize>,
 }
 

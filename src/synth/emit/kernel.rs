@@ -52,9 +52,9 @@ pub struct Step {
     pub loops: Domain,
     /// Where it is written: expressions over the loops.
     pub place: Vec<Expr>,
-    /// What is written.
+    /// The written value.
     pub what: What,
-    /// Whether something of it was found.
+    /// Whether some of its indices were found by the search.
     pub found: bool,
 }
 

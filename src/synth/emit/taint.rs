@@ -1,8 +1,9 @@
-//! What of emitted code depends on loaded data.
+//! Taint analysis: which registers of emitted code depend on loaded data.
 //!
-//! In: a module and the name of an entry. Promised: where [`check`] finds nothing in it and in what it may call, no address, no branch and no source lane of a shuffle
-//! depends on what was loaded; for a movement, nothing but moves, selects by the lane, shuffles and stores touches
-//! loaded values, so that a run on inputs of which no two are equal shows what it does with all others.
+//! In: a module and the name of an entry. Promised: if [`check`] finds nothing in it and its callees, no address, no
+//! branch and no source lane of a shuffle depends on loaded data. For a movement, only moves, selects by the lane,
+//! shuffles and stores touch loaded values, so that one run on pairwise distinct inputs determines the results for all
+//! inputs.
 //!
 //! The order of instructions does not matter here: a register that is written from loaded data anywhere counts as
 //! loaded everywhere.
@@ -86,7 +87,7 @@ fn loaded<'s>(code: &[&Instruction<'s>]) -> FxHashSet<&'s str> {
         let before = found.len();
         for instruction in code {
             let Some((to, from)) = instruction.operands.split_first() else { continue };
-            // What is stored to memory is not followed: all of it counts as loaded where it is read.
+            // Taint is not tracked through memory: every load gives loaded data.
             if base(instruction) == "st" && !parameter(instruction) {
                 continue;
             }

@@ -180,7 +180,7 @@ impl XForm {
         let (gs, df, cf) = (i64::from(p.gs), i64::from(p.df), i64::from(p.cf));
         let (i, k) = (names.first(), names.second());
         let ii = if gs == n && self.first <= self.values { i.clone() } else { rem(i.clone(), gs) };
-        // What the rotation is added to; a rotation that is reduced first is a sum of its own.
+        // The summand beside the rotation; a rotation that is reduced first is a sum of its own.
         let fan = if cf == 0 { Expr::Number(0) } else { mul(ii.clone(), cf) };
         let mut sum = if p.wrap { Expr::Number(0) } else { fan.clone() };
         if df != gs && !planted!(Bug::FanFormula) {

@@ -23,7 +23,7 @@ pub(super) fn bare(text: &str) -> String {
     kept.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A header: what it is about, its guard, what it includes, and its text in the namespace `ptxasw`.
+/// A header: its purpose as a comment, its guard, its includes, and its text in the namespace `ptxasw`.
 pub(super) fn bracketed(file: &str, about: &str, includes: &[&str], text: &str) -> String {
     let guard = file.trim_end_matches(".cuh").to_uppercase();
     let mut made = format!("// {file}, {MARK}: it writes this file anew.\n");

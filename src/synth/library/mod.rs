@@ -30,7 +30,7 @@ use super::scan::emit::ARITHMETIC;
 /// The file that includes all others.
 pub const ALL: &str = "library.cuh";
 
-/// The library with what it was made of.
+/// The library with the operators that it was derived from.
 pub struct Library {
     /// The headers.
     pub headers: Vec<Header>,
@@ -52,7 +52,7 @@ pub fn derive() -> Result<Library, String> {
     Ok(Library { headers, operators })
 }
 
-/// What the other headers are made of.
+/// The helpers that the other headers use.
 fn common() -> Result<Header, String> {
     let text = [CUDA_HELPERS, HELPERS, ARITHMETIC].map(bare).join("\n");
     let (text, functions) = annotated(&text, &|name| {
@@ -72,7 +72,7 @@ fn common() -> Result<Header, String> {
         };
         Some(Notes::new(
             formula,
-            "none; what is made of it is compared with serial loops",
+            "none; its callers are compared with serial loops",
             "tests/library.rs, all of it",
         ))
     })?;

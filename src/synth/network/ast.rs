@@ -8,7 +8,7 @@ use crate::synth::ast::{Name, Reference, Spanned, When};
 pub enum Item {
     /// The laws of the operator, each a word.
     Laws(Vec<Name>),
-    /// What the steps change, and what it is at first.
+    /// The array that the steps change, and its initial value.
     State(Reference, Reference),
     /// Steps, once for each number.
     Repeat(Repeat),
@@ -38,11 +38,11 @@ pub struct Repeat {
 /// A step of a network.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is made.
+    /// The array that the step writes.
     pub target: Reference,
-    /// What it is made from.
+    /// The operand.
     pub from: Reference,
-    /// What that is combined with, on the right of the operator.
+    /// The right operand, if the step combines two.
     pub with: Option<Reference>,
     /// The conditions, which all have to hold.
     pub when: Vec<When>,

@@ -38,7 +38,7 @@ impl Context<'_> {
         rounds.into_iter().flat_map(stages).collect()
     }
 
-    /// A choice with what it costs.
+    /// A choice with its costs.
     pub(super) fn solution(&self, choice: Vec<Vec<Expr>>, turned: bool) -> Solution {
         let lanes = self.network.lanes;
         let trace = traced(self.network, &choice, turned, lanes);

@@ -1,5 +1,5 @@
-//! Networks from what they compute: the expressions for sources are gone through, what lanes then have to do is
-//! resolved, and conditions are fitted to that.
+//! Networks from their goal: tries the expressions for sources, resolves which lanes have to combine, and fits
+//! conditions to these lanes.
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ pub enum Slot {
     Hole(usize),
 }
 
-/// What a hole is for.
+/// The role of a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The element that a lane begins with.
@@ -42,9 +42,9 @@ pub enum Kind {
 pub struct Hole {
     /// Its place in the text.
     pub span: Span,
-    /// What it is for.
+    /// Its role.
     pub kind: Kind,
-    /// What expressions are made of, beside small numbers.
+    /// The leaves of its expressions, beside small numbers.
     pub leaves: Vec<Arc<Expr>>,
     /// What stood there before it was opened.
     pub before: Vec<Expr>,
@@ -80,7 +80,7 @@ pub struct Repeat {
     pub stages: Vec<Stage>,
 }
 
-/// What is asked for.
+/// The goal.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The lane that holds the result, if it is one alone.
@@ -125,9 +125,9 @@ pub struct Network {
     pub initial: Slot,
     /// The steps.
     pub repeats: Vec<Repeat>,
-    /// What is asked for.
+    /// The goal.
     pub goal: Goal,
-    /// What is to be found.
+    /// The holes.
     pub holes: Vec<Hole>,
     /// The drawn network.
     pub drawn: Option<Drawn>,
@@ -138,7 +138,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// What is known of the operator.
+    /// The laws of the operator.
     pub fn law(&self) -> Law {
         Law { idempotent: self.idempotent }
     }
@@ -173,7 +173,7 @@ impl Network {
         Some(rounds)
     }
 
-    /// Every number of lanes for which the network shall compute what is asked for.
+    /// Every number of lanes for which the network shall compute the goal.
     pub fn sizes(&self) -> Vec<usize> {
         if self.size.is_some() { (2..=MOST_LANES).collect() } else { vec![self.lanes] }
     }

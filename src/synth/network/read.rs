@@ -1,4 +1,4 @@
-//! From the tree of a network's sketch to what it says, checked.
+//! From the tree of a network's sketch to the checked problem.
 
 mod holes;
 
@@ -364,7 +364,7 @@ impl Reader<'_> {
                 rounds.iter().map(|(repeat, _)| network.repeats[*repeat].stages.len()).sum();
             if steps != drawn.steps.len() {
                 let message = format!(
-                    "for {} lanes the repeats have {steps} steps, of which {} are drawn",
+                    "for {} lanes the repeats have {steps} steps, but {} are drawn",
                     drawn.lanes,
                     drawn.steps.len()
                 );

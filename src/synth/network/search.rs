@@ -1,4 +1,4 @@
-//! Networks from an example or from what they compute. Either way the result is executed for every number of lanes,
+//! Networks from an example or from their goal. Either way the result is executed for every number of lanes,
 //! and one that fails anywhere is not a solution.
 
 use super::context::Context;

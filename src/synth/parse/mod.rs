@@ -81,7 +81,7 @@ pub fn parse(source: &SourceFile) -> Result<Vec<Statement>, Diagnostic> {
     Ok(file.into_iter().flatten().filter_map(statement).collect())
 }
 
-/// What a rule is called in messages.
+/// The name of a rule in messages.
 fn word(rule: &Rule) -> &'static str {
     match rule {
         Rule::EOI | Rule::sketch | Rule::param | Rule::axis | Rule::input | Rule::family => {

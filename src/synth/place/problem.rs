@@ -34,7 +34,7 @@ impl Measure {
     ];
 }
 
-/// What is tried.
+/// A family of placements to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Paddings and swizzles.
@@ -75,13 +75,13 @@ pub struct Placement {
     pub extents: Vec<usize>,
     /// The bytes of an element.
     pub element: u64,
-    /// What is tried, or the placement itself.
+    /// The family to try, or the placement itself.
     pub at: Result<Family, Expr>,
     /// Where that stands.
     pub span: Span,
-    /// What is accessed.
+    /// The accesses.
     pub accesses: Vec<Access>,
-    /// What makes a placement cheap, what counts most first.
+    /// The measures of a placement's cost, the most important first.
     pub order: Vec<Measure>,
 }
 

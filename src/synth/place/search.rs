@@ -39,9 +39,9 @@ pub struct Outcome {
     pub expr: Expr,
     /// Where it puts each element.
     pub table: Vec<i64>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
-    /// What elements one after the other cost.
+    /// The cost of consecutive elements, without padding or swizzle.
     pub plain: Cost,
     /// The wavefronts that each access statement has at least, wherever elements are.
     pub least: Vec<u32>,
@@ -88,7 +88,7 @@ fn cost(placement: &Placement, table: &[i64]) -> Cost {
     }
 }
 
-/// Tries every placement; nothing if none keeps together what is accessed together.
+/// Tries every placement; nothing if each splits a vector access.
 pub fn search(placement: &Placement) -> Option<Outcome> {
     let cells = placement.cells();
     let plain: Vec<i64> = (0..cells as i64).collect();

@@ -70,7 +70,7 @@ fn laws(subject: &Loop, combine: &[Shared]) -> Vec<(usize, Shared)> {
 }
 
 /// A claim that two remainders by one number are equal, without the remainders: `(a % m + b) % m` is `(a + b) % m`, and
-/// so for products, hence it is enough that what is left is equal.
+/// the same holds for products, hence it suffices that the terms without these remainders are equal.
 fn without_remainders(claim: &Shared) -> Option<Shared> {
     let Term::Binary(Op::Equal, a, b) = &**claim else { return None };
     let (Term::Binary(Op::Rem, a, by), Term::Binary(Op::Rem, b, other)) = (&**a, &**b) else {

@@ -44,7 +44,7 @@ pub struct OperatorReport {
     pub unproved: Vec<&'static str>,
     /// The accumulators, auxiliary ones at the end.
     pub accumulators: Vec<AccumulatorReport>,
-    /// What is made of the accumulators in the end.
+    /// The results, as functions of the accumulators.
     pub result: Vec<String>,
     /// What holds of all states that lists reach, as far as the proof needs it.
     pub invariants: Vec<String>,
@@ -174,7 +174,7 @@ pub fn table(outcome: &Outcome) -> String {
     }
     if !operator.invariants.is_empty() {
         let _ =
-            writeln!(text, "  on the states that lists reach, of which is proved by induction:");
+            writeln!(text, "  on the states that lists reach; induction proves of them:");
         for invariant in &operator.invariants {
             let _ = writeln!(text, "    {invariant}");
         }

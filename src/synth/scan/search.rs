@@ -102,8 +102,8 @@ fn find(subject: &Loop) -> Outcome {
 }
 
 impl Search {
-    /// Tries all sets of so many further accumulators, without those whose steps are in `before`: sets with these
-    /// have been tried; whether the search is over.
+    /// Tries all sets of `more` further accumulators whose steps are not in `before` (sets with these have been tried).
+    /// Returns whether the search is over.
     fn extend(&mut self, subject: &Loop, more: usize, before: &FxHashSet<Shared>) -> bool {
         if more == 0 {
             return self.attempt(subject);

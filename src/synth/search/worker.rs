@@ -297,7 +297,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Used cells hold nothing but what they may; false if one can hold nothing.
+    /// Removes values with which a used cell would hold a term it may not; false if a cell has none left.
     fn restrict(
         &self,
         used: &[Used],
@@ -319,7 +319,7 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// Demands of sinks of which all factors but one are known.
+    /// Demands of sinks with exactly one unknown factor in each slot.
     fn dynamic(&mut self, level: &Level, masks: &mut TiSlice<PointId, u64>) -> Result<(), Reason> {
         let (program, plan) = (self.program, self.plan);
         let made = program.statements[level.statement].made();

@@ -53,7 +53,7 @@ pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// Functions without what they are made of.
+/// The functions without the helpers that they call.
 ///
 /// # Errors
 /// As for [`cuda`].

@@ -20,11 +20,11 @@ const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift ma
 pub(super) struct Names {
     /// The accumulators, as members of a state.
     pub accumulators: Vec<String>,
-    /// What is read of an element.
+    /// The values read from an element.
     pub inputs: Vec<String>,
-    /// What is the same for all elements.
+    /// The loop-invariant values.
     pub givens: Vec<String>,
-    /// What is made of a state.
+    /// The results.
     pub results: Vec<String>,
 }
 
