@@ -25,7 +25,7 @@ pub enum StrategyName {
     Promote,
     /// One instruction for what lanes compute together by shuffles.
     Collective,
-    /// Loads in front of stores that might write what they read.
+    /// Loads moved in front of stores that might write their bytes.
     Batch,
 }
 

@@ -74,7 +74,7 @@ pub struct TraceAccess {
     /// size of the access is coalesced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
-    /// What the lanes of a warp access together, in words: the stride, and what it costs.
+    /// The accesses of a warp's lanes together, in words: the stride, and its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
     /// What a full warp's request costs; none of barriers, calls, and accesses of other state spaces.

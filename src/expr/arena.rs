@@ -74,7 +74,7 @@ impl Arena {
         self.nodes.is_empty()
     }
 
-    /// What a term is.
+    /// The node of a term.
     pub fn node(&self, term: TermId) -> &Node {
         &self.nodes[usize::from(term)].0
     }

@@ -39,9 +39,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// What is known of a claim if it and the predicates depend on one symbol of few values; `None` if
-    /// they do not, or if more than `left` terms would have to be evaluated. What was evaluated is
-    /// taken from `left`.
+    /// Decides a claim if it and the predicates depend on one symbol of few values; `None` if they do not, or if more
+    /// than `left` terms would have to be evaluated. Each evaluation is subtracted from `left`.
     pub(super) fn decided(
         &mut self,
         arena: &Arena,

@@ -1,4 +1,4 @@
-//! Loads of one block that wait for stores only because these might write what they read.
+//! Loads of one block that wait for stores only because these might write the loaded bytes.
 //!
 //! In: the trace of one function. Out: [`Batched`] groups. The loads of a group stand behind stores of their block, with
 //! nothing in between that orders memory accesses. If no store writes bytes that a load behind it reads, all of them can
@@ -76,7 +76,7 @@ pub struct MovedLoad {
 /// A sum of registers that has to lie outside of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// The registers and what they are multiplied with.
+    /// The registers with their coefficients.
     pub parts: Vec<(Addend, i64)>,
     /// The least value, of 64 bits with a sign, that is excluded.
     pub least: i64,
@@ -468,7 +468,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// A store waits for what it reads, and so does everything behind it.
+    /// A store waits for its operands, and so does everything behind it.
     fn stored(&mut self, read: &[RegisterId]) {
         if read.iter().any(|register| self.registers.contains(register)) {
             self.waited = true;

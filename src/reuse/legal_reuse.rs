@@ -61,12 +61,11 @@ pub struct Guards {
     pub no_alias_checks: Vec<NoAliasCheck>,
     /// The load's generic address must be global.
     pub global_address: bool,
-    /// In the lane itself, the load's address must be so many bytes above the source's: what is not
-    /// known of the load's address is asked at run time, if that of the source is known to be a line
-    /// in the lane's number.
+    /// In the lane itself, the load's address must be this number of bytes above the source's. If the source's address
+    /// is known to be affine in the lane id, this comparison at run time replaces a proof about the load's address.
     pub address_delta: Option<i64>,
-    /// These registers must have, in the lane that sends, the values that the address there is known to
-    /// depend on: the row of a flattened index, the place in the row.
+    /// Registers that the address depends on, such as the row of a flattened index and the place in the row. In the
+    /// sending lane they must have the claimed values.
     pub same_index: Vec<LaneClaim>,
 }
 

@@ -66,7 +66,7 @@ pub struct Legality<'a, 'm, 's> {
     pub(super) groups: FxHashMap<TermId, Group>,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
-    /// The blocks of which it was asked whether a warp can be whole there.
+    /// Cache: whether no full warp reaches this block.
     never_whole: FxHashMap<BlockId, bool>,
     /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
@@ -153,9 +153,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.no_struct.get(&inst)
     }
 
-    /// The line of the source of a legal reuse in the same lane, if `ptxas` takes its value without being told: both
-    /// loads stand in one block, read from one register and offset with the same modifiers, and nothing between them
-    /// writes what they read. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
+    /// The line of the source of a legal reuse in the same lane, if `ptxas` reuses its value by itself: both loads
+    /// stand in one block, read from one register and offset with the same modifiers, and no instruction between them
+    /// writes the loaded bytes. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
     /// signs, and hints between the loads keep it from doing so.)
     pub fn folded(&self, trace: &KernelTrace, found: &LegalReuse, load: &Load) -> Option<u32> {
         let flow = self.flow();
@@ -323,7 +323,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         let is_remembered = in_branch || !no_alias_checks.is_empty();
         let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
-        // (What is remembered of a source says whether its guard predicate held, too.)
+        // (The predicate that remembers a source's execution includes its guard predicate.)
         let source_active =
             source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active

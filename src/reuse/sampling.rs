@@ -171,8 +171,8 @@ pub(super) enum Growth {
     ByOne,
 }
 
-/// How a value, of which some terms are the ways to compute it, mostly grows from lane to lane; `None` if in
-/// neither way in most lanes of some round, or if it matters by which way it was computed.
+/// The growth from lane to lane, in most lanes, of a value that each term of `ways` computes on another path. `None` if
+/// it is neither of the two in most lanes of some round, or if the terms disagree.
 pub(super) fn growth(
     trace: &KernelTrace,
     loops: &LoopForest,

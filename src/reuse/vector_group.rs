@@ -251,7 +251,7 @@ pub(super) fn vector_exists(count: usize, size: i64, register_bits: u32) -> bool
     }
 }
 
-/// Whether elements are whole loads, two at least, none of which is in a vector already.
+/// Whether elements are whole loads, two at least, and none is in a vector already.
 fn fits(run: &Run, window: &[(i64, usize, Element)], taken: &[bool]) -> bool {
     let mut members: SmallVec<[usize; 4]> = window.iter().map(|(_, at, _)| *at).collect();
     members.sort_unstable();

@@ -284,7 +284,7 @@
 //! happen under the same conditions, in the same order, with the same operands. A rewrite adds only
 //! `activemask`, `shfl.sync` and `vote.sync` of whole straight lines, arithmetic, and moves.
 //!
-//! The validator demands it (`src/verify/program/beliefs.rs`, "What is an event"). `tests/verify/different/` holds
+//! The validator demands it (`src/verify/program/beliefs.rs`, "The events of a lane"). `tests/verify/different/` holds
 //! pairs that break it.
 //!
 //! **23. The text is edited, never printed anew.** Edits are disjoint; what none of them touches keeps every

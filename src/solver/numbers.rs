@@ -178,8 +178,8 @@ struct Translation<'a> {
     sort: &'a dyn Fn(u32) -> Sort,
     /// The place in `values`, by the address of a term, which the claim keeps alive.
     done: FxHashMap<*const Term, usize>,
-    /// In the order in which they were made, and so dropped in it: z3 gives numbers of dropped terms out
-    /// again, and what it finds depends on numbers.
+    /// In the order in which they were made, so that they are dropped in this order: z3 reuses the numbers of dropped
+    /// terms, and its results depend on numbers.
     values: Vec<Value>,
     /// Whether literals are reals.
     reals: bool,
@@ -196,7 +196,7 @@ impl Clone for Value {
 }
 
 impl Value {
-    /// A term of the wrong sort is a mistake of ours; it becomes a value of which nothing is known.
+    /// A term of the wrong sort is an internal error; it becomes an unconstrained value.
     fn truth(self) -> Bool {
         match self {
             Value::Boolean(v) => v,

@@ -9,7 +9,7 @@ use crate::reuse::Stride;
 /// Bytes of a line of the first-level cache.
 const LINE: u64 = 128;
 
-/// The stride of an access and what it costs; none where there is nothing to say.
+/// The stride of an access and its cost, in words; none if neither is known.
 pub(super) fn pattern(
     access: &Access,
     lane_stride: Option<i64>,

@@ -1,7 +1,7 @@
-//! Which addresses are others some iterations later.
+//! Which addresses equal others some iterations later.
 //!
-//! In: the addresses of a loop's loads. Out: for each load the sources that may have read what it reads,
-//! nearest first, those first that are shown to. Candidates are found by evaluating all addresses for
+//! In: the addresses of a loop's loads. Out: for each load the sources that may have read its bytes in an earlier
+//! iteration: first those that provably have, the nearest first. Candidates are found by evaluating all addresses for
 //! small values of all symbols, for which no index wraps around.
 
 use super::super::eligible::Load;

@@ -13,7 +13,7 @@ pub(super) struct CarryingLoop {
     pub entry: InstId,
     /// Whether the loop is entered by going on behind it.
     pub falls_in: bool,
-    /// The branches back, none of which is executed twice in an iteration, nor two of them.
+    /// The back edges' branches. An iteration executes at most one of them, once.
     pub latches: SmallVec<[InstId; 1]>,
     /// Their blocks.
     pub latch_blocks: Vec<BlockId>,

@@ -50,7 +50,7 @@ pub struct LoopCarriedReuse {
     /// Whether the loop is entered by going on behind that instruction: what stands in front of the loop goes
     /// there. Otherwise it is a branch to the loop, and that goes in front of it.
     pub falls_in: bool,
-    /// The branches back to the loop's header, in front of each of which values are passed on.
+    /// The branches back to the loop's header. Values are passed on in front of each.
     pub latches: SmallVec<[InstId; 1]>,
     /// What the first iterations do.
     pub start: Start,
@@ -59,7 +59,7 @@ pub struct LoopCarriedReuse {
     pub apart: NoAlias,
 }
 
-/// What the iterations do to which no value has been passed on yet.
+/// The behaviour of the iterations that no value has been passed on to yet.
 #[derive(Clone, Debug)]
 pub enum Start {
     /// They find the value of a load in front of the loop, at an address that is computed there. Only over one

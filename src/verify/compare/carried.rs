@@ -1,14 +1,14 @@
 //! Registers that only the rewritten program has and that bring a value from one iteration to the next.
 //!
-//! In: both programs, evaluated. Out: for such a register what it holds at the loop's header, as a term of
-//! the original at that header. It is guessed from the value of the back edge: a value of the original's which, with
-//! everything as it is an iteration later, is what the register gets at the loop's end. The guess is an
-//! assumption of the next evaluation; it is proved where the loop is entered and at its back edges
-//! ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
+//! In: both programs, evaluated. Out: the value of such a register at the loop's header, as a term of the original at
+//! that header. It is guessed from the value of the back edge: a term of the original that, evaluated one iteration
+//! later, equals the register's value at the loop's end. The guess is an assumption of the next evaluation. It is
+//! proved by induction over the iterations, at the loop's entry and at its back edges ([`Comparison::loops`]), or it is
+//! withdrawn.
 //!
-//! Such a register may also hold the value only where another one, its flag, is true: the flag is false
-//! where the loop is entered, and may say what is known of two addresses at the back edge. (All flags
-//! are taken that would do: which of them guards the use is seen where the use is.)
+//! Such a register may also hold the value only where another one, its flag, is true: the flag is false at the loop's
+//! entry, and at the back edge it may be the result of comparing two addresses. (All possible flags are kept: the use
+//! of the value shows which of them guards it.)
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,5 +1,5 @@
-//! The text outside of function bodies: all of it must be the same in both files, in the same order,
-//! or the answer is no better than unknown.
+//! The text outside of function bodies: all of it must be the same in both files, in the same order, or the answer is
+//! unknown at best.
 //!
 //! It consists of `.version`, `.target`, `.address_size`; variables with linkage, attributes,
 //! alignment, size and initialisers; heads of functions that are declared only; which functions are

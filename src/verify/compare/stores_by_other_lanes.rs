@@ -134,7 +134,7 @@ impl Comparison<'_, '_> {
         bytes: u32,
         (place, condition): (&Place, TermId),
     ) -> Result<(), &'static str> {
-        const NOT_SHOWN: &str = "stores of a lane of which the order may matter";
+        const NOT_SHOWN: &str = "stores of a lane whose order may matter";
         let first = words.first().ok_or(NOT_SHOWN)?.address;
         let mut distances = Vec::new();
         for word in words {
@@ -276,7 +276,7 @@ impl Comparison<'_, '_> {
                 return true;
             }
         }
-        // What is sent may be compared with what is stored where it is sent.
+        // The sent value may be compared with the stored value at the place where it is sent.
         let parts = self.terms.arena.width(word.value) / 32;
         let mut there: Option<TermId> = None;
         for part in 0..parts {

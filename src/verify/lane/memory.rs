@@ -319,7 +319,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 }
 
-/// Whether a load promises that nobody writes what it reads while the kernel runs.
+/// Whether a load promises that no thread writes its bytes while the kernel runs.
 pub(in crate::verify) fn read_only(inst: &Inst<'_, '_>) -> bool {
     inst.ast.form.opcode == Opcode::Ldu || inst.ast.form.has(Qualifier::Nc)
 }

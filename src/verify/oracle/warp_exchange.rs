@@ -47,7 +47,7 @@ impl Opened {
     }
 
     /// The exchange between this barrier and the one that is being evaluated, if there are stores between them
-    /// and nothing else: then memory is from here on what it is in the original behind its stores.
+    /// and nothing else: then the memory from here on equals the original's behind its stores.
     pub(crate) fn close(self, here: &mut Evaluation<'_, '_>) -> Option<WarpExchange> {
         if self.block != here.block {
             return None;

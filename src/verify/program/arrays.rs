@@ -414,8 +414,8 @@ impl Arrays {
         }
     }
 
-    /// For each register, the names from which its values may be made, wherever it gets them. What is loaded is
-    /// made from no address, since none is ever stored.
+    /// For each register, the names from which its values may be computed, over all its definitions. A loaded value is
+    /// not computed from any address, since none is ever stored.
     fn made(&self, program: &Program<'_, '_>) -> TiVec<RegisterId, Made> {
         let mut made = ti_vec![0; program.flow.registers.len()];
         loop {

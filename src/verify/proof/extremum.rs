@@ -1,10 +1,10 @@
 //! The least and greatest of numbers of single precision, by an order of integers.
 //!
-//! In: in one lane, an extremum of some numbers (PTX ISA, "Floating Point Instructions: min, max"), and a term that makes it
-//! from the least or greatest of integers, one for each number: its bits, but for the sign inverted where that is set, and
-//! a bound for NaNs. Out: what has to hold of any two numbers for the two to be equal, as claims for the solver: with `k`
-//! the integer of a number and `d` what is made of the result, `d(k(x))` is the extremum of `x` alone, and `k` of the
-//! extremum of two numbers is that of their integers. The rest is induction.
+//! In: in one lane, an extremum of some numbers (PTX ISA, "Floating Point Instructions: min, max"), and a term that
+//! makes it from the least or greatest of integers, one for each number: its bits, but for the sign inverted where that
+//! is set, and a bound for NaNs. Out: sufficient conditions for the two to be equal, over any two numbers, as claims
+//! for the solver: with `k` the map from a number to its integer and `d` the map back, `d(k(x))` is the extremum of `x`
+//! alone, and `k` of the extremum of two numbers is the extremum of their integers. The rest is induction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

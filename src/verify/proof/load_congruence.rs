@@ -130,8 +130,8 @@ impl Prover {
         differ
     }
 
-    /// Steps over stores that are shown to leave the loaded bytes alone, as far as `enough`: at first on all paths alike,
-    /// each store once, then on each path by what is known on it.
+    /// Steps over stores that are shown not to write the loaded bytes, as far as `enough`: first with facts of all
+    /// paths, each store once, then on each path with the facts of that path.
     fn oldest(
         &mut self,
         at: &mut Question<'_, '_, '_>,
@@ -147,8 +147,7 @@ impl Prover {
         self.oldest_on_path(at, (version, enough), loaded, &mut { MAX_PATHS })
     }
 
-    /// The oldest version by what is known on all paths; `older` are those that were found before, and one that is old
-    /// enough.
+    /// The oldest version by facts of all paths; `older` has those that were found before, and one that is old enough.
     fn oldest_on_all_paths(
         &mut self,
         terms: &mut Terms,

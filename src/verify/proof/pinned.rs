@@ -47,7 +47,7 @@ pub(super) fn simplified(arena: &mut Arena, known: &[TermId], claim: Claim) -> S
             match *arena.node(fact) {
                 Node::Constant(0) => return Simplified::Unreachable,
                 Node::Constant(_) => {}
-                // A disjunction of which one side is now false.
+                // A disjunction with one side that is now false.
                 _ => left.extend(literals(arena, fact)),
             }
         }
@@ -56,7 +56,7 @@ pub(super) fn simplified(arena: &mut Arena, known: &[TermId], claim: Claim) -> S
     if is_same { Simplified::Same } else { Simplified::Simpler { known, claim } }
 }
 
-/// What is known of a symbol: bounds in both readings.
+/// The known bounds of a symbol, as an unsigned and as a signed number.
 struct Bounds {
     width: u8,
     unsigned: (u64, u64),

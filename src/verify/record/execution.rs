@@ -104,7 +104,7 @@ pub(in crate::verify) struct GlobalFact {
     pub is_global: TermId,
 }
 
-/// A read-only load, which promises that nobody writes what it reads.
+/// A read-only load, which promises that no thread writes its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Promise {
     /// The condition under which it is executed.

@@ -56,7 +56,7 @@ pub(in crate::verify) enum Lattice {
     },
 }
 
-/// What a load is, but for its operands.
+/// A load without its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) struct Load {
     /// The state space; of a generic address the part of the value that is not in global memory.

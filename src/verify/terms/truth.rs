@@ -1,10 +1,10 @@
 //! Truth values of predicates that follow from known ones through `and`, `or`, `not`, `xor` and selections.
 //!
-//! In: predicates that hold. Out: which other predicates they decide, and whether they contradict each other.
-//! This is unit propagation on the circuit of the predicates, and a search over cases (DPLL) for a contradiction.
-//! Everything but a connective, such as a comparison, is an atom: only its negation is known. So what
-//! is decided here is decided for all values of the atoms, and thus for all values of the symbols. Compilers test one
-//! condition again and again on the paths to a place, and whole paths of them are impossible by logic alone.
+//! In: predicates that hold. Out: which other predicates they decide, and whether they contradict each other. This is
+//! unit propagation on the circuit of the predicates, and a search over cases (DPLL) for a contradiction. Everything
+//! but a connective, such as a comparison, is an atom: only its negation is known. So a decision here holds for all
+//! values of the atoms, and thus for all values of the symbols. Compilers test one condition again and again on the
+//! paths to a place, and whole paths of them are impossible by logic alone.
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -24,7 +24,7 @@ table_ids!(GateId);
 /// An atom or a connective, and whether it is meant as it is (or negated).
 type Signed = (GateId, bool);
 
-/// What a predicate is made of.
+/// The connective of a predicate, with its parts.
 #[derive(Clone, Copy, Debug)]
 enum Gate {
     Atom,

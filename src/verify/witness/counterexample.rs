@@ -69,7 +69,7 @@ pub(in crate::verify) fn find(
     if calls_unknown(terms, known) || symbols(terms, &all).iter().any(unknown) {
         return None;
     }
-    // The first facts: what they mention is bounded by the others.
+    // These facts come first: the others bound the symbols in them.
     let whole = whole_warps(terms);
     let mut facts = assumptions(&mut Question { terms, lanes, place: claim.place, known });
     facts.extend(first_iterations(terms, before));

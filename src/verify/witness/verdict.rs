@@ -129,8 +129,8 @@ impl Counterexample {
     /// Marks the two values as addresses that a load reads from.
     pub(super) fn of_addresses(mut self, addresses: bool) -> Counterexample {
         if addresses {
-            self.original = format!("what is loaded from {}", self.original);
-            self.rewritten = format!("what is loaded from {}", self.rewritten);
+            self.original = format!("the value loaded from {}", self.original);
+            self.rewritten = format!("the value loaded from {}", self.rewritten);
         }
         self
     }
