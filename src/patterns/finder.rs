@@ -80,7 +80,7 @@ pub struct Finder<'o, 'a, 'm, 's> {
     refusals: FxHashMap<InstId, Refusal>,
     /// How many loads and stores are replaced so far.
     replaced: usize,
-    /// What is left out, though the user allows it.
+    /// Groups that are left out although the user allows them.
     vetoes: &'o Vetoes,
 }
 

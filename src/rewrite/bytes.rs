@@ -38,7 +38,7 @@ struct Made {
     bytes: Vec<Byte>,
 }
 
-/// The registers of a load that are put together, and what they are made of.
+/// The registers of a load that are put together, and the words whose bytes they take.
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
     words: Vec<SentWord>,
@@ -114,8 +114,8 @@ impl Assembly {
     }
 }
 
-/// The name of a word with these bytes, the lowest first. Each permutation takes what is there already and
-/// one more word; what extends comes last.
+/// The name of a word with these bytes, the lowest first. Each permutation combines the result so far with one more
+/// word; extension bytes come last.
 fn assembled(bytes: &[Byte], words: &[String], code: &mut Code, fresh: &mut Fresh) -> String {
     let mut sources: Vec<usize> = Vec::new();
     for byte in bytes {

@@ -39,11 +39,11 @@ pub enum Condition {
 pub struct WarpTest {
     /// The block in which it is tested.
     pub block: BlockId,
-    /// The instruction in front of which it is tested.
+    /// The test stands in front of this instruction.
     pub place: InstId,
     /// Indices that must not wrap around in any lane.
     pub no_wrap: Vec<NoWrap>,
-    /// Numbers of which parameters have to be multiples.
+    /// Parameters, each with a number that it has to be a multiple of.
     pub multiples: Vec<Multiple>,
     /// Addresses that must be global in every lane: base as written and bytes added.
     pub global: Vec<(String, i64)>,

@@ -35,7 +35,7 @@ struct Rows {
     read: Span,
 }
 
-/// What is put in around a loop.
+/// The code that is added around a loop.
 struct Lines {
     entry: Code,
     latch: Code,
@@ -148,9 +148,9 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The predicate that the values of `distance` iterations before are there and the right ones: false at
-    /// first, and what the tests say when so many iterations have passed. Links over as many iterations of
-    /// one loop share it.
+    /// The predicate that the values of `distance` iterations before exist and are right: false at first, and the
+    /// result of the tests once `distance` iterations have passed. Recurrences of the same distance in one loop share
+    /// it.
     fn passed(
         &mut self,
         recurrence: &LoopCarriedReuse,
@@ -215,7 +215,7 @@ impl Planner<'_, '_, '_, '_> {
         holds.map_or_else(|| "-1".to_owned(), String::from)
     }
 
-    /// The test that two addresses are equal, and what is known already.
+    /// The test that two addresses are equal, in conjunction with the tests before.
     fn test_same(
         &mut self,
         (a, b, ahead): &(String, String, i64),
@@ -259,8 +259,9 @@ impl Planner<'_, '_, '_, '_> {
         all
     }
 
-    /// The test that a store is apart from loads, and what is known already: from the last byte that it
-    /// would write in front of what they read, it is as far to the store as both are long.
+    /// The test that a store does not overlap the loads' bytes, in conjunction with the tests before. It is one
+    /// unsigned comparison: the store's distance from the first overlapping position must be at least the length of
+    /// both ranges together, less one.
     fn test_apart(&mut self, rows: &Rows, known: Option<Reg>, lines: &mut Lines) -> Reg {
         let stored = rows.written.1 - rows.written.0;
         let both = stored + rows.read.1 - rows.read.0 - 1;

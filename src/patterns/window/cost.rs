@@ -18,11 +18,11 @@ struct Shape<'r> {
     cells: &'r [Cell],
 }
 
-/// The cycles of a row, and those of its own loads, of which `request` is one but for the bytes that a lane
-/// reads.
+/// The cycles of a row, and those of its own loads; `request` is that of one of these loads, but for the bytes per
+/// lane.
 pub(super) fn costs(costs: &Costs, row: &StencilGroup, request: &Request) -> Weighed {
     let shape = Shape { taps: &row.taps, cells: &row.cells };
-    // (What one index must not be is asked once, however many taps ask it.)
+    // (The overflow check of an index is made once for all taps.)
     let mut checked: Vec<_> =
         row.no_wrap.iter().map(|check| (check.register, check.widened)).collect();
     checked.sort_unstable();
