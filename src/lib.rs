@@ -64,7 +64,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Rewrite a file, and verify that the result does what the original does:
+//! Rewrite a file, and verify that the result is equivalent to the original:
 //!
 //! ```
 //! use ptxasw::{pipeline, source::SourceFile, verify};

@@ -126,7 +126,7 @@ pub enum Bug {
     OverwrittenByteLess,
     /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
-    /// Loads are performed in front of stores without a test that these do not write what they read.
+    /// Loads are performed in front of stores without a test that these do not write the loaded bytes.
     BatchUntested,
     /// That test is too weak by one byte.
     BatchByteLess,

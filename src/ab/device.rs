@@ -19,7 +19,7 @@ pub enum L2 {
     Flush,
 }
 
-/// What is known of a device.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// Its name, such as `NVIDIA H200`.
@@ -62,7 +62,7 @@ pub struct Usage {
     pub blocks_per_multiprocessor: u32,
 }
 
-/// Why a device did not do what it was asked for.
+/// The error of a request to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// There is no GPU to use, or no driver.
@@ -88,7 +88,7 @@ impl std::error::Error for Error {}
 /// A device with one set of buffers, those of one launch file, at the same addresses for every
 /// kernel.
 pub trait Device {
-    /// What is known of the device.
+    /// The device's properties.
     fn properties(&self) -> &Properties;
 
     /// Allocates the buffers of a launch and fills them. This call comes first, and once.

@@ -123,7 +123,7 @@ pub fn measure(
     let variants = variants.collect();
     if median(&times[0]).is_some_and(|time| time < SHORTEST_US) {
         notes.push(format!(
-            "a launch takes less than {SHORTEST_US} us: what is timed is mostly the launching, use a \
+            "a launch takes less than {SHORTEST_US} us: the time is mostly that of launching, use a \
              larger launch"
         ));
     }
@@ -171,7 +171,7 @@ fn load(
     programs.collect()
 }
 
-/// What is timed: loaded variants, in rounds of one sample each.
+/// The timed variants, loaded, in rounds of one sample each.
 struct Rounds<'r> {
     candidates: &'r [Candidate],
     ids: &'r [KernelId],
@@ -300,8 +300,7 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
 }
 
 /// The note on a kernel that has to start from the same buffers each time.
-const CHANGES_ITS_OUTPUT: &str = "a second launch changes what the first has computed: buffers get \
-                                  their first contents again before each sample";
+const CHANGES_ITS_OUTPUT: &str = "a second launch changes the results of the first: buffers get their \ first contents again before each sample";
 
 /// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;

@@ -17,7 +17,7 @@ use super::verdict::Verdict;
 pub struct Measurement {
     /// The device's name.
     pub device: String,
-    /// What it executes, such as `sm_90`.
+    /// The architecture that it executes, such as `sm_90`.
     pub architecture: String,
     /// The architecture of its machine code, such as `sm_90`.
     pub driver: String,

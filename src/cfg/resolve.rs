@@ -107,8 +107,8 @@ pub(super) struct Flat<'m, 's> {
     pub scopes: Scopes<'s>,
 }
 
-/// At most so many ways may all branches of a body have together: a short list of labels that many
-/// branches share is a graph much larger than its text.
+/// The most edges that all branches of a body may have together: a short list of labels that many branches share gives
+/// a graph much larger than its text.
 const MAX_TARGETS: usize = 1 << 20;
 
 /// Resolves one body: its instructions so far, and the scopes that are open.

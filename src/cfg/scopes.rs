@@ -12,7 +12,7 @@ use super::inst::InstId;
 use super::register::RegisterId;
 use crate::ptx::{ScalarType, family};
 
-/// The scopes of a body and what is declared in each.
+/// The scopes of a body and the declarations in each.
 #[derive(Debug, Default)]
 pub struct Scopes<'s> {
     scopes: Vec<Scope<'s>>,
@@ -120,7 +120,7 @@ pub(super) struct Scope<'s> {
     pub bytes: Option<Range<usize>>,
     /// Registers and variables.
     pub names: FxHashMap<&'s str, Declared<Meaning>>,
-    /// `%r<100>`: prefix to count and what is declared.
+    /// `%r<100>`: from the prefix to the count and the declaration.
     pub families: BTreeMap<&'s str, (u32, Declared<Family>)>,
     /// Labels, each with its place.
     pub labels: FxHashMap<&'s str, InstId>,

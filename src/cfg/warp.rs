@@ -67,7 +67,7 @@ impl<'s> OwnMask<'s> {
         members
     }
 
-    /// Notes what an instruction does to the registers that hold constants.
+    /// Updates the set of registers that hold constants.
     fn follow_constants(&mut self, inst: &Inst<'_, 's>) {
         let is_constant = inst.ast.form.opcode == Opcode::Mov && inst.guard.is_none();
         match (inst.ast.form.opcode, &inst.args[..]) {
@@ -103,7 +103,7 @@ fn members<'s>(
         }
         Opcode::Bar if ast.form.has(Qualifier::Warp) => {}
         Opcode::Bar | Opcode::Barrier => return None,
-        // Every `.sync` but those for whole warps; what is not known by name as well.
+        // Every `.sync` but those for whole warps, unknown instructions included.
         _ if ast.form.has(Qualifier::Sync) && !ast.form.has(Qualifier::Aligned) => {}
         _ => return None,
     }

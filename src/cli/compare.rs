@@ -165,7 +165,7 @@ fn rest(comparison: &Comparison) -> String {
     let same = comparison.kernels.iter().filter(|kernel| kernel.old == kernel.new).count();
     let lost = comparison.kernels.iter().filter(|kernel| !kernel.losses.is_empty()).count();
     let mut out = format!(
-        "{} kernels: {lost} lost something, {same} take what they took\n",
+        "{} kernels: {lost} lost something, {same} take the same\n",
         comparison.kernels.len()
     );
     for (which, names) in [("old", &comparison.only_old), ("new", &comparison.only_new)] {

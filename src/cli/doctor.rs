@@ -33,7 +33,7 @@ impl Doctor {
             Some(_) => Vec::new(),
             None => python::all().unwrap_or_default(),
         };
-        // Where no compiler finds a ptxas in `PATH`, those that packages bring along are what is used.
+        // Where no compiler finds a ptxas in `PATH`, those of packages are used.
         let of_package = || {
             let ours = |one: &&Assembler| one.standing() == Standing::Ours;
             let ours = all.iter().filter(ours).map(|one| &one.place);

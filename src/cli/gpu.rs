@@ -25,7 +25,7 @@ pub type Open<'o> = dyn Fn(u32) -> Result<Box<dyn Device>, Error> + 'o;
 /// Finds the real ptxas.
 pub type FindTool<'f> = dyn Fn() -> Result<Tool, Failure> + 'f;
 
-/// What the program has outside itself.
+/// The program's access to the outside.
 pub struct World<'w> {
     /// Opens a device.
     pub open: &'w Open<'w>,

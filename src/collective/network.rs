@@ -33,7 +33,7 @@ pub struct Collective {
     pub lanes: u32,
     /// The register that is combined.
     pub source: RegisterId,
-    /// The instruction that sends it: there the register holds what is combined.
+    /// The instruction that sends it: there the register holds the combined value.
     pub sender: InstId,
     /// The instruction that writes the result.
     pub result: InstId,
@@ -48,14 +48,14 @@ pub struct Collective {
     /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
     /// not known from the kernel's directives.
     pub needs_consecutive: bool,
-    /// What may compute it with fewer instructions.
+    /// The form that may compute it with fewer instructions.
     pub form: Result<Form, Obstacle>,
     /// The instructions that would be left out.
     pub removed: Vec<InstId>,
 }
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
-/// `source` is the instruction that has written what is combined: it is not one of them, nor is what it depends on.
+/// `source` is the instruction that has written the combined value: neither it nor its dependences are included.
 pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> Vec<InstId> {
     let mut found: FxHashSet<InstId> = FxHashSet::default();
     let mut work = vec![at];

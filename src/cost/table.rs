@@ -67,7 +67,7 @@ pub struct Costs {
     pub l2_bytes_in_cycle: f64,
 }
 
-/// Why a data file cannot be used: one line that names what is wrong.
+/// Why a data file cannot be used: one line that names the mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing(String);
 
@@ -97,9 +97,7 @@ impl Costs {
 
     /// Takes a data file from its text; `name` is how it is called in a message.
     ///
-    /// # Errors
-    /// The text is no such file, or one of its numbers is missing, unknown, without a source, or too
-    /// small.
+    /// # Errors The text is not such a file, or one of its numbers is missing, unknown, without a source, or too small.
     pub fn read(text: &str, name: &str) -> Result<Costs, Missing> {
         Costs::read_with(text, name, None)
     }

@@ -1,10 +1,10 @@
-//! What is known of a kernel before values are guessed.
+//! The known properties of a kernel before values are guessed.
 
 use super::bounds::Shape;
 use super::parameters::Parameter;
 use super::pointers::Pointers;
 
-/// What is known of a kernel before values are guessed.
+/// The known properties of a kernel before values are guessed.
 pub(super) struct Known<'m> {
     /// The kernel's name.
     pub kernel: &'m str,

@@ -30,7 +30,7 @@ use pointers::Pointers;
 
 pub use trial::Draft;
 
-/// Drafts a launch of a kernel, of the only one if none is named, on about so many threads.
+/// Drafts a launch of a kernel, of the only one if none is named, on about `threads` threads.
 ///
 /// # Errors
 /// The file cannot be parsed, or has no such kernel.

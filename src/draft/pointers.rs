@@ -11,7 +11,7 @@ use crate::ptx::StateSpace;
 /// A part of a parameter: the parameter's number and the offset in bytes.
 pub(super) type Part = (usize, u64);
 
-/// What is known of a pointer.
+/// The uses of a pointer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Use {
     /// How many accesses are of each type, in the order of the text.
@@ -35,7 +35,7 @@ impl Use {
 pub(super) struct Pointers {
     /// Each with its use.
     pub found: BTreeMap<Part, Use>,
-    /// What the parameters are called in the trace.
+    /// The parameters' names in the trace, with their numbers.
     names: BTreeMap<String, usize>,
 }
 
@@ -87,7 +87,7 @@ impl Pointers {
         all
     }
 
-    /// Bits of which nothing else is known are floating-point numbers in a kernel that computes with such;
+    /// Untyped accesses are taken for floating-point numbers in a kernel that computes with such;
     /// `computes` tells whether it does.
     pub(super) fn name_bits(&mut self, computes: &dyn Fn(Type) -> bool) {
         for uses in self.found.values_mut().filter(|uses| !uses.indexes) {

@@ -104,7 +104,7 @@ pub(super) fn behind<'s>(
 }
 
 /// The terms that decide whether a lane waits at the instruction, where, and with whom: its guard,
-/// its operands, and what the lane has waited at before.
+/// its operands, and the barriers that the lane has waited at before.
 fn chosen<'s>(
     state: &mut State<'_, '_, 's>,
     inst: &Inst<'_, 's>,

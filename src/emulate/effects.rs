@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::isa::{Form, Opcode, Qualifier};
 
-/// What an instruction does besides computing.
+/// The effect of an instruction besides its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// None: the results depend on the operands alone.

@@ -216,9 +216,9 @@ pub(super) fn is_exact(form: &Form, operands: usize) -> bool {
     ROWS[form.opcode as usize].iter().any(|exact| fits(exact)) && !is_ambiguous(form)
 }
 
-/// Forms whose intermediate result the manual leaves open: whether the 34 bits of a scalar video
-/// operation are cut to 32 before a minimum or maximum, and what is left of a value that is shifted
-/// out of them to the left before it is saturated.
+/// Forms whose intermediate result the manual leaves open: whether the 34 bits of a scalar video operation are cut to
+/// 32 before a minimum or maximum, and whether a value keeps bits that are shifted out of them to the left before it is
+/// saturated.
 fn is_ambiguous(form: &Form) -> bool {
     let saturates = form.has(Q::Sat);
     let chooses = form.has_any(&[Q::Min, Q::Max]);

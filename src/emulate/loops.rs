@@ -75,8 +75,7 @@ impl Loops {
         }
     }
 
-    /// At the header of a loop, lanes see what they saw in front of the loop or at the end of an
-    /// iteration.
+    /// At the header of a loop, lanes see the memory from in front of the loop or from the end of an iteration.
     pub(super) fn complete_memories(
         &mut self,
         state: &mut State<'_, '_, '_>,

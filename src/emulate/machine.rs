@@ -119,8 +119,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.joins.leave(&self.state);
     }
 
-    /// A cycle has several entries, of which none dominates it: nothing carried in a register is known
-    /// in it.
+    /// A cycle has several entries and none dominates it (irreducible): nothing is known of registers and memory in it.
     fn forget_everything(&mut self) {
         self.state.forget_registers();
         self.state.change_memory(&Window::ALL, |_| LaneDependence::Varying);

@@ -19,7 +19,7 @@ pub struct Access {
     pub inst: InstId,
     /// The block that holds the instruction.
     pub block: BlockId,
-    /// What the instruction does.
+    /// The instruction's effect.
     pub effect: Effect,
     /// The state space that the instruction names.
     pub space: StateSpace,

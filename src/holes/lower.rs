@@ -248,8 +248,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The slots of a node under an operator; none where a condition chooses between two things of which neither is the
-    /// other and more.
+    /// The slots of a node under an operator; none where a condition chooses between two values and neither contains
+    /// the slots of the other.
     fn slots(&mut self, id: Id, op: Fold) -> Result<Option<Vec<Slot>>, Refused> {
         if let Some(slots) = self.slots.get(&(id, op as u8)) {
             return Ok(Some(slots.clone()));

@@ -229,7 +229,7 @@ impl Nodes {
         }
     }
 
-    /// A part of a register of so many bits, of which it has so many.
+    /// Part `number` of the `count` equal parts of a register of `bits` bits.
     pub(super) fn part(&mut self, whole: Id, number: usize, count: usize, bits: u32) -> Id {
         let own = bits / count.max(1) as u32;
         match self.node(whole).clone() {
@@ -277,7 +277,7 @@ impl Nodes {
         if first.is_some() && (1..parts.len()).all(|at| of(at) == first) {
             return first.unwrap_or(UNDEFINED);
         }
-        // The same choice of all parts is a choice of what they make.
+        // The same choice in all parts is a choice between joined registers.
         let point = parts.iter().find_map(|&part| match self.node(part) {
             Node::Choice(point, options) => Some((*point, options.len())),
             _ => None,

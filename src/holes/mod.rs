@@ -1,12 +1,12 @@
-//! Holes in somebody's own CUDA: calls of functions that nobody defines, `ptxasw_xform` and its kin, filled with index
-//! expressions so that a kernel does what another one, its specification, does.
+//! Holes in a user's own CUDA: calls of the undefined functions `ptxasw_xform` and its kin, filled with index
+//! expressions so that a kernel is equivalent to another one, its specification.
 //!
 //! In: a PTX text whose compiler has seen `ptxasw/hole.cuh`. Out: the text with instructions in the place of the calls,
-//! and what was found. Promised: a filled kernel stores, for its first warp, what its specification stores, proved over
-//! nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
+//! and the found expressions. Promised: a filled kernel stores, for its first warp, the values that its specification
+//! stores, proved over nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
 //!
-//! - `spec`: which kernel is the specification of which. `hole`: calls and what their arguments say.
-//! - `node`, `bag`: what registers hold. `warp`, `memory`, `collective`: the execution of one warp.
+//! - `spec`: pairs of a kernel and its specification. `hole`: calls and their arguments.
+//! - `node`, `bag`: the values of registers. `warp`, `memory`, `collective`: the execution of one warp.
 //! - `lower`, `terms`, `cells`, `statements`: both kernels as a program for [`crate::synth`]. `solve`: its search.
 //!   `staged`: networks, whose steps share a hole.
 //! - `fill`: the edits. `judge`: the proof and the run.

@@ -196,7 +196,7 @@ impl Nodes {
         }
     }
 
-    /// What a node is where a point has a value.
+    /// A node under the assumption that a point has a value.
     pub(super) fn under(&mut self, id: Id, point: Point, value: usize) -> Id {
         let Node::Choice(own, options) = self.node(id) else { return id };
         if *own == point {

@@ -38,7 +38,7 @@ pub(super) struct Staged {
 pub(super) struct Found {
     /// The formula of each hole.
     pub formulas: Vec<Expr>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 
@@ -117,7 +117,7 @@ impl Staged {
                             }
                         }
                     }
-                    // What is too much for the goal that it ends in, nothing takes away.
+                    // A value outside of the goal that the cell ends in cannot be removed by later steps.
                     let whole = all?;
                     if whole & !sets.bounds[at] != 0 {
                         return None;
@@ -157,9 +157,9 @@ impl Staged {
 struct Sets {
     /// What each cell of the inputs holds.
     initial: Vec<Option<Set>>,
-    /// For each cell what the goal has to hold that all of it ends in; everything, if there is none.
+    /// For each cell the required contents of the goal that all of it ends in; everything, if there is none.
     bounds: Vec<Set>,
-    /// The same for what takes part at a point of the condition.
+    /// The same for the slots that take part at a point of the condition.
     points: FxHashMap<Point, Set>,
 }
 

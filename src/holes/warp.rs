@@ -28,7 +28,7 @@ const GONE: InstId = InstId(u32::MAX);
 /// Instructions that a warp executes at most.
 const MOST_STEPS: u64 = 1 << 20;
 
-/// What a warp wrote: for each place its bytes and what it holds.
+/// The memory that a warp wrote: for each place the number of bytes and their value.
 pub(super) type Memory = BTreeMap<(Buffer, i64), (u8, Id)>;
 
 /// The outcome.

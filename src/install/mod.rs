@@ -146,8 +146,7 @@ pub fn uninstall(place: &Place, disk: &mut dyn Disk) -> Result<Outcome, Refusal>
     Ok(outcome)
 }
 
-/// The refusal if there are two assemblers of which neither is a stand-in: somebody has put a new one
-/// there since the installation.
+/// The refusal if there are two assemblers and neither is a stand-in: a new one was put there since the installation.
 fn two_assemblers(place: &Place) -> Refusal {
     let (front, real) = (place.front(), place.real());
     Refusal::new(format!(

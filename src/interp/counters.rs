@@ -64,12 +64,12 @@ pub struct Counters {
     /// Requests of full warps; only a profile tells them.
     #[serde(skip)]
     pub full: FullRequests,
-    /// The same for what `cp.async` writes to shared memory; [`Counters::full`] has what it reads.
+    /// The same for the writes of `cp.async` to shared memory; [`Counters::full`] has its reads.
     #[serde(skip)]
     pub full_copies: FullRequests,
 }
 
-/// Loads, stores and atomics in which all 32 lanes took part, each to one window: what they cost.
+/// The costs of loads, stores and atomics by all 32 lanes, each to one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FullRequests {
     /// How many there were.

@@ -30,7 +30,7 @@ pub(super) struct Subject<'a, 'm, 's> {
     single: FxHashMap<RegisterId, InstId>,
 }
 
-/// What a rule has found at an instruction.
+/// A finding of a rule at an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     /// The rule.

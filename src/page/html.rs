@@ -209,7 +209,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
             @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
                 p.warning { "Left as it is: " (skipped) }
             } @else if let Some(report) = kernel.report {
-                p { (with_code(&report.sentence())) @if report.proved { "; proved to do what the original does" } }
+                p { (with_code(&report.sentence())) @if report.proved { "; proved equivalent to the original" } }
                 @if let Some(change) = report.machine_code() { p { (change) } }
             }
             @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {

@@ -122,8 +122,8 @@ fn grid(state: &SolvedState, top: f64, width: f64, count: u32) -> Group {
     group
 }
 
-/// The arrows between two grids, of which the one ends and the other begins at a height. Each register has its own place
-/// within the width of its lane, so that what moves inside a thread is seen as well.
+/// The arrows between two grids, from the height where one ends to the height where the other begins. Each register has
+/// its own place within the width of its lane, so that moves inside a thread are visible, too.
 fn arrows(
     (before, state): (&SolvedState, &SolvedState),
     (from, to): (f64, f64),

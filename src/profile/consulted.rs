@@ -31,7 +31,7 @@ pub struct Advice {
 /// Why what was measured of a kernel is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// On another architecture: where it was, and what is assembled for.
+    /// On another architecture: that of the measurement, and the target of this assembly.
     Architecture(String, u32),
     /// With another driver: which one it was, and which one is here.
     Driver(String, String),
@@ -67,9 +67,8 @@ impl Consulted {
         &self.name
     }
 
-    /// The advice about a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel
-    /// of which nothing was measured. `hash` computes the hash of its text. Of several entries that fit the
-    /// last one counts.
+    /// The advice about a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel without
+    /// measurements. `hash` computes the hash of its text. Of several entries that fit the last one counts.
     pub fn advise(
         &self,
         kernel: &str,

@@ -270,7 +270,7 @@ DONE: ret;
         ] {
             assert!(hashes.insert(with(from, to)), "{from}: {to}");
         }
-        // What is reached through two others.
+        // A function that is reached through two others.
         let deep = TEXT.replace("%r1, [far]; ret;", "%r1, [far]; call (q), deep, (p); ret;");
         assert!(!hashes.insert(digest(&deep)));
         assert!(hashes.insert(digest(&deep.replace("x) { ret; }", "x) { trap; ret; }"))));

@@ -209,7 +209,7 @@ pub enum Operand<'s> {
     Offset {
         /// The variable.
         name: Name<'s>,
-        /// What is added: bytes, or with an index elements of the variable's type.
+        /// The offset: bytes, or with an index elements of the variable's type.
         offset: i64,
         /// Whether it was written as an index.
         indexed: bool,
@@ -323,8 +323,8 @@ pub struct PointerAttribute {
 }
 
 impl Function<'_> {
-    /// For each parameter of a kernel that points into global memory, what the pointer is a multiple of, in
-    /// bytes, where that is said and is a power of two (PTX ISA, "Kernel Parameter Attribute: .ptr").
+    /// For each parameter of a kernel that points into global memory, the alignment of the pointer in bytes, if it is
+    /// stated and is a power of two (PTX ISA, "Kernel Parameter Attribute: .ptr").
     pub fn aligned_pointers(&self) -> impl Iterator<Item = (&str, u64)> {
         let params = self.params.iter().filter(|_| self.kind == FunctionKind::Entry);
         params.filter_map(|param| {

@@ -33,7 +33,7 @@ pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
     examined.iter().all(|one| one.stdin.is_none()) && examined.iter().all(is_same)
 }
 
-/// Makes standard input what it was before it was read, so that the real ptxas can take over the process.
+/// Restores standard input to its state before it was read, so that the real ptxas can take over the process.
 ///
 /// # Errors
 /// There is more of it than was read, or no room.

@@ -2,7 +2,7 @@
 //!
 //! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
 //! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
-//! folder; what is to be used is then put into the user's output file, which nobody has touched before.
+//! folder; the chosen result is then put into the user's output file, which is not written before.
 //! Where a kernel is worse by [`losses`], takes more cycles by its machine code ([`Slower`]), or
 //! ptxas has more [`complaints`], the text without its rewrite is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
@@ -309,7 +309,7 @@ impl Fate {
             return Fate::bad(reason);
         }
         match finished.ended_by_limit() {
-            // ptxas may have run out of memory, say, of which the original needs less.
+            // ptxas may have run out of memory, say, and the original needs less.
             Some(signal) => {
                 Fate::bad(format!("ptxas was ended by signal {signal} on the rewritten text"))
             }

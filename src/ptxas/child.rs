@@ -2,14 +2,13 @@
 //!
 //! - A child of a stand-in that is killed is killed too (the parent-death signal of Linux), as the
 //!   plain ptxas would be: it must not write its output later.
-//! - Rust ignores SIGPIPE from its start on and sets it to its default in every program it starts. A
-//!   caller that ignores it means ptxas too, so what it was at the start is noted before `main` and
-//!   given back.
-//! - [`Work`] is what a run took of processor and memory, as the system counts it for that child alone:
-//!   no clock on the wall, so a busy machine changes nothing.
+//! - Rust ignores SIGPIPE from its start on and sets it to its default in every program it starts. A caller that
+//!   ignores it expects that of ptxas, too, so its disposition at the start is noted before `main` and restored.
+//! - [`Work`] is the processor time and memory of a run, as the system counts them for that child alone: no wall-clock
+//!   time, so a busy machine changes nothing.
 //!
 //! This is the one file of the stand-in that holds `unsafe` code.
-#![expect(unsafe_code, reason = "what a child does before it becomes ptxas has no safe interface")]
+#![expect(unsafe_code, reason = "the actions of a child before it becomes ptxas have no safe interface")]
 
 use libc::{SIG_IGN, SIGPIPE};
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};

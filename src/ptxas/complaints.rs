@@ -1,9 +1,9 @@
-//! What ptxas says of a rewritten text and not of its original.
+//! Messages of ptxas about a rewritten text that it does not print about the original.
 //!
-//! In: what ptxas wrote about both. Out: what it complains of more often, and what it counts more of: a
-//! warning, a note about lost performance, bytes of spilled registers, of stack, of local memory. The
-//! function that is meant comes along where ptxas names it. Registers are not compared here: what they
-//! cost depends on the machine ([`crate::ptxas::losses`]).
+//! In: the messages of ptxas about both. Out: the complaints that are more frequent, and the counts that are larger: a
+//! warning, a note about lost performance, bytes of spilled registers, of stack, of local memory. Each comes with the
+//! function that ptxas names, if any. Registers are not compared here: their cost depends on the machine
+//! ([`crate::ptxas::losses`]).
 //!
 //! Messages are compared by their kinds: a kind is the line without its numbers.
 

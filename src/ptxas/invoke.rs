@@ -67,8 +67,8 @@ pub struct Run<'r> {
     pub stderr: Stream,
     /// What bounds its work, if something does.
     pub leash: Option<&'r Leash>,
-    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind. (In what
-    /// is captured they are in the usual one.)
+    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind. (Captured output
+    /// names the usual one.)
     pub temporary: Option<&'r Path>,
 }
 

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(reason(5, 556), None);
         assert!(reason(6, 1).is_some_and(|why| why.contains("3 times the processor time")));
         assert!(reason(1, 557).is_some_and(|why| why.contains("3 times the memory")));
-        assert_eq!(leash.exceeded(|| None), None, "what is not known is not judged");
+        assert_eq!(leash.exceeded(|| None), None, "an unknown run is not judged");
     }
 
     fn a_run_that_nobody_needs_ends() {

@@ -34,7 +34,7 @@ pub struct KernelReport {
     /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Whether the rewritten kernel was proved to do what the original does.
+    /// Whether the rewritten kernel was proved equivalent to the original.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proved: bool,
     /// Every global load in source order.

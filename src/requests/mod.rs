@@ -1,14 +1,14 @@
-//! What the accesses of a kernel take of a multiprocessor, by kind, for its measure by machine code.
+//! The requests of a kernel's accesses, by kind, for its measure by machine code.
 //!
-//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses, by what
-//! they do, where, with how many bytes, and whether under a guard, the mean over those that are executed ([`paths`]).
-//! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
-//! joined accesses; their kind it says.
+//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses
+//! (operation, state space, bytes, guarded or not) the mean over those that are executed ([`paths`]). Kinds are
+//! necessary because machine code does not tell which access of the text an instruction belongs to, and ptxas may have
+//! unrolled loops or joined accesses.
 //!
-//! The lanes of the warps of a block are looked at (`sampled`). A sector that one has loaded before comes from the
-//! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
-//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
-//! is written may stay in the second-level cache.
+//! The lanes of the warps of a block are sampled (`sampled`). A sector that one has loaded before comes from the
+//! first-level cache, unless the load bypasses it. Stores go through that cache. Memory delivers the bytes that no
+//! other block loads: one of the rows or planes that other blocks access as theirs, and no bytes that all blocks load.
+//! Written bytes may stay in the second-level cache.
 
 mod sampled;
 
@@ -108,7 +108,7 @@ pub fn known(
             }
         }
     }
-    // What is executed decides; of kinds that are not, any may be met.
+    // The executed accesses decide; a kind without executed accesses takes the others.
     beside.extend(on_way);
     let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
     let requests = Requests { by_kind: requests, loaded, stored };

@@ -222,7 +222,7 @@
 //! made behind the source load.
 //!
 //! ```text
-//! s: ld f1, [a];  add f1, f1, f3;  d: ld f2, [a+4]     // f1 is no longer the loaded value
+//! s: ld f1, [a];  add f1, f1, f3;  d: ld f2, [a+4]     // f1 has another value by now
 //! ```
 //!
 //! Mistake `StaleRegister`, with its kernel in `tests/fuzz/planted/StaleRegister.ptx`.

@@ -2,7 +2,7 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0 to 11 | opcode; bits 9 to 11 say what the operands are (register, constant, uniform register) |
+//! | 0 to 11 | opcode; bits 9 to 11 are the kinds of the operands (register, constant, uniform register) |
 //! | 12 to 14, 15 | guard predicate (7: always), negated |
 //! | 16 to 23, 24 to 31, 32 to 39, 64 to 71 | operands, see [`Slot`] |
 //! | 34 to 81 | displacement of a branch in units of 4 bytes from the next instruction; from 9.0 on bits 16 to 23 are its low 8 bits |

@@ -25,7 +25,7 @@ const CLASSES: &str = include_str!("data/classes.txt");
 /// The newest compute capability whose encoding has been compared.
 const NEWEST: u32 = 121;
 
-/// What an instruction does, as far as the schedule is concerned.
+/// The role of an instruction for the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Role {

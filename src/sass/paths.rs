@@ -229,7 +229,7 @@ struct Step {
     is_fork: bool,
     /// The nearest step that all paths from here to the end go through; `None` if that is the end.
     join: Option<usize>,
-    /// The number of steps of which each is the join of the one before.
+    /// The length of the chain of joins from here: the join, its join, and so on.
     height: u32,
 }
 
@@ -400,8 +400,7 @@ impl Paths<'_> {
 }
 
 impl Step {
-    /// The step in front of others, of which `None` is the end. `turned`: whether the longer one of two versions is
-    /// followed.
+    /// The step in front of others; `None` is the end. `turned`: whether the longer one of two versions is followed.
     fn new(own: Path, next: &[Option<usize>], steps: &[Option<Step>], turned: bool) -> Step {
         let step = |at: usize| steps[at].as_ref();
         let height = |at: Option<usize>| at.and_then(step).map_or(0, |step| step.height);

@@ -1,11 +1,11 @@
-//! The static schedule of a kernel: how long its instructions take to be issued, which wait for loads, and what
-//! other warps hide of that.
+//! The static schedule of a kernel: how long its instructions take to be issued, which wait for loads, and the part of
+//! the waits that other warps hide.
 //!
-//! In: the instructions of a kernel, and the timing of the architecture. Out: a [`Schedule`]. A warp is
-//! followed alone along its blocks: an instruction is issued when the one before it has been issued for as many
-//! cycles as that one says, and when the scoreboards that it waits for have been released. What is still under way where
-//! blocks meet is the later of both; the blocks are gone through twice, so that a loop begins with what its last
-//! iteration has left. Each block counts as often as [`paths`] says that it is executed.
+//! In: the instructions of a kernel, and the timing of the architecture. Out: a [`Schedule`]. A warp is followed alone
+//! along its blocks: an instruction is issued when the stall cycles of the one before have passed and the scoreboards
+//! that it waits for have been released. At a join each scoreboard has the later release of both predecessors. The
+//! blocks are simulated twice, so that a loop begins with the scoreboards that its last iteration has left. Each block
+//! counts as often as [`paths`] says that it is executed.
 //!
 //! This is a model of one warp's latency and of the issue slots of all: caches, bandwidths and conflicts are left out,
 //! and it predicts no time. It ranks versions of one piece of code.
@@ -245,7 +245,7 @@ fn blocks_of(
         for &instruction in followed(&code[block.first..block.end], table) {
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
-            // What an instruction does, without the form of its operands; and how much, of an access.
+            // The operation of an instruction, without the form of its operands; and for an access its size.
             let operation = u32::from(instruction.opcode()) & (paths::ACCESSES - 1);
             let bytes = if accesses { instruction.access_bytes() } else { 0 };
             *kinds.entry((bytes * paths::ACCESSES) | operation).or_default() += 1.0;
@@ -272,7 +272,7 @@ pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
     })
 }
 
-/// What an instruction does to memory.
+/// The kind of an instruction's memory access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Accessed {
     /// Nothing.

@@ -20,13 +20,13 @@ use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
 
-/// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
+/// The most accesses of one function that are evaluated warp by warp; requests of further ones are unknown.
 const MAX_ONE_BY_ONE: usize = 4096;
 
 /// The most terms of an address that are looked at for a variable.
 const MAX_ADDRESS_TERMS: usize = 64;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
     /// `ld`.

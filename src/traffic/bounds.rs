@@ -37,9 +37,9 @@ pub(super) struct Unknown {
 pub(super) struct Pattern {
     /// The unit that is counted.
     pub counted: Counted,
-    /// Bytes of each lane, of which its address is a multiple.
+    /// Bytes of each lane; its address is a multiple of them.
     pub bytes: i64,
-    /// How many lanes take part. What is said per lane is said of these, one after the other.
+    /// How many lanes take part. Values per lane are those of these lanes, in their order.
     pub lanes: usize,
     /// Low bits of the base that are known.
     pub known_bits: u32,
@@ -76,7 +76,7 @@ impl Span {
         }
     }
 
-    /// What every request of so many lanes has.
+    /// The bounds that hold for every request of `lanes` lanes.
     pub fn of_any(counted: Counted, bytes: i64, lanes: usize) -> Span {
         let lanes_count = lanes as u32;
         let (min, ideal) = match counted {

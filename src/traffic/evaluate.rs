@@ -1,7 +1,8 @@
 //! Terms as sums over the lanes of a warp.
 //!
 //! In: a term of the trace, a warp, the innermost loop around the place. Out: its [`LaneSum`], or why there is none.
-//! Extensions of 32-bit sums are taken not to have wrapped; what is a number in each lane is computed exactly.
+//! Extensions of 32-bit sums are assumed not to have wrapped; terms with a known number in each lane are computed
+//! exactly.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -265,8 +266,8 @@ impl<'a> Evaluator<'a> {
             .all(|left| uniformity.exits[left])
     }
 
-    /// A register where several ways meet that all lanes come by the same way, or that a loop changes by what is
-    /// uniform: the parts that differ between lanes are the same on all ways.
+    /// A register at a join that all lanes reach by the same path, or that a loop changes by uniform values: the parts
+    /// that differ between lanes are the same on all paths.
     fn merged(&mut self, symbol: SymbolId, term: TermId) -> Option<Value> {
         let Context { trace, loops, uniformity, .. } = self.context;
         let info = trace.symbols.info(symbol);

@@ -17,7 +17,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
 use crate::ptx::{Operand, StateSpace, Value};
 
-/// Modifiers that only say how fast an access is or to whom it is visible, never what it moves.
+/// Modifiers that only concern the speed of an access or its visibility, never the moved bytes.
 fn is_hint(modifier: Qualifier) -> bool {
     matches!(
         modifier,
@@ -363,8 +363,7 @@ pub(crate) fn address<'m, 's>(
 impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The first of the two slots of a 128-bit register.
     ///
-    /// # Errors
-    /// The operand is no such register.
+    /// # Errors The operand is not such a register.
     pub(crate) fn pair(&mut self, operand: &'m Operand<'s>) -> Result<Slot, Fault> {
         let register = match operand {
             Operand::Name(name) => self.register(*name),

@@ -1,5 +1,4 @@
-//! What is looked for in the accesses of a warp besides bounds and alignment: races, and values that nobody has
-//! determined.
+//! Checks on the accesses of a warp besides bounds and alignment: races, and undetermined values.
 
 use super::part::{AccessFault, Part};
 use crate::interp::fault::FaultKind;
@@ -238,7 +237,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// As [`Watch::mark`], for registers with poison; what is stored begins at bit `shift` of the register.
+    /// As [`Watch::mark`], for registers with poison; the stored value begins at bit `shift` of the register.
     #[cold]
     pub(super) fn mark_poison(
         &mut self,

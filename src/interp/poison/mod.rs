@@ -6,9 +6,9 @@
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`:
-//! branches on poison; `spread`: what operations make of poison; `uses`: which operands have
-//! to be determined; `unwritten`: registers that may be read before they are written.
+//! `integer`: poison of integer arithmetic; `prepare`: the steps before a micro-operation; `region`: branches on
+//! poison; `spread`: poison of other operations; `uses`: which operands have to be determined; `unwritten`: registers
+//! that may be read before they are written.
 
 mod integer;
 mod prepare;

@@ -63,14 +63,14 @@ impl Poison {
                 cells.iter().for_each(|&cell| self.clear(cell, active));
             }
         }
-        // What a lane has in a register depends on whether it has written the register.
+        // The value in a lane's register depends on whether the lane has written it.
         if let (Some(guard), Some(written), true) = (guard, written, uncertain != 0) {
             written.iter().for_each(|&cell| self.fill(cell, uncertain, guard));
         }
         Ok(())
     }
 
-    /// Adds what an instruction has found.
+    /// Adds the poison that an instruction has found.
     pub(crate) fn take(&mut self, found: &mut Vec<Found>) {
         for Found { cell, lane, bits, source } in found.drain(..) {
             self.add(cell, lane, bits, source);

@@ -1,5 +1,5 @@
-//! Branches on poison whose two ways do nothing but compute: they reach no effect by themselves. What the lanes have in the
-//! registers that either way writes depends on poison where the ways meet.
+//! Branches on poison whose two paths only compute: they reach no effect by themselves. At the reconvergence point the
+//! registers that either path writes depend on poison.
 
 use typed_index_collections::TiSlice;
 

@@ -30,7 +30,7 @@ impl fmt::Debug for Scalar {
     }
 }
 
-/// What an instruction does to the registers of a whole warp.
+/// The effect of an instruction on the registers of a whole warp.
 pub(crate) type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.

@@ -49,7 +49,7 @@ pub(crate) struct MBarrier {
     pub relaxed: bool,
 }
 
-/// What a thread does about the copies that it has begun by `cp.async`.
+/// A thread's operation on the copies that it has begun by `cp.async`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopyGroup {
     /// `commit_group`.

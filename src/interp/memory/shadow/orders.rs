@@ -27,14 +27,14 @@ use crate::interp::registers::{LANES, Mask, lanes};
 /// A location in memory: the region or, in shared memory, the block; and the word.
 pub(super) type Location = (Result<usize, u64>, u64);
 
-/// What a thread, or all threads of a block, knows.
+/// The accesses that are ordered before a thread, or before all threads of a block.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// What has happened before its next access.
+    /// The accesses that happen before its next access.
     known: Shared,
-    /// What it will know behind its next fence: by releases of any block, and of its own.
+    /// The accesses that join `known` at its next fence: by releases of any block, and of its own.
     seen: [Shared; 2],
-    /// What was known at its last fence: of the device, and of any scope. Its strong writes release this.
+    /// `known` at its last fence of the device, and at its last fence of any scope. Its strong writes release this.
     released: [Shared; 2],
 }
 

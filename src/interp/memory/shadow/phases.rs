@@ -1,9 +1,8 @@
 //! The phases of warps: stretches of execution within which nothing orders the lanes.
 //!
-//! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a
-//! barrier of the block. Each phase has a number of its own in the launch, so that the number is all
-//! that a stamp needs. A fence begins a new phase, too, so that what comes behind it can be told from what it releases;
-//! it does not order the lanes.
+//! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a barrier of the
+//! block. Each phase has a number of its own in the launch, so that a stamp needs only the number. A fence begins a new
+//! phase, too, so that accesses behind it can be told from those that it releases; it does not order the lanes.
 
 use super::stamp::{PhaseId, Stamp};
 
