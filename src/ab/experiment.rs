@@ -300,7 +300,8 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
 }
 
 /// The note on a kernel that has to start from the same buffers each time.
-const CHANGES_ITS_OUTPUT: &str = "a second launch changes the results of the first: buffers get their \ first contents again before each sample";
+const CHANGES_ITS_OUTPUT: &str = "a second launch changes the results of the first: buffers get their \
+                                  first contents again before each sample";
 
 /// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;

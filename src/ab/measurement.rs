@@ -19,7 +19,7 @@ pub struct Measurement {
     pub device: String,
     /// The architecture that it executes, such as `sm_90`.
     pub architecture: String,
-    /// The architecture of its machine code, such as `sm_90`.
+    /// The newest CUDA version that its driver supports, such as `13.0`.
     pub driver: String,
     /// The original's PTX file as the user named it.
     pub file: String,

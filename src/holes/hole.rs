@@ -143,7 +143,9 @@ impl Holes {
     ) -> Result<Point, String> {
         let Called { id, at, extents, values } = called;
         if values == 0 || values.max(extents[0]).max(extents[1]) > MOST_PLACES {
-            return Err(format!("a hole has 1 to {MOST_PLACES} values, and 1 to {MOST_PLACES} places"));
+            return Err(format!(
+                "a hole has 1 to {MOST_PLACES} values, and 1 to {MOST_PLACES} places"
+            ));
         }
         for (at, extent) in at.into_iter().zip(extents) {
             let extent = if extent == 0 { MOST_PLACES } else { extent };

@@ -92,7 +92,9 @@ impl State {
             (_, Entry::NotExecutable) => (&real, "this is not executable"),
             (_, Entry::Dangling) => (&real, "this is a link to nothing"),
             (_, Entry::NoFile) => (&real, "this is not a file"),
-            (Entry::Program, Entry::Program) => (&real, "this is a link to the program that it should replace"),
+            (Entry::Program, Entry::Program) => {
+                (&real, "this is a link to the program that it should replace")
+            }
             (_, Entry::Missing | Entry::Program) => {
                 (&real, "this is missing, and only ptxasw is left under its name")
             }

@@ -8,7 +8,10 @@
 //!   time, so a busy machine changes nothing.
 //!
 //! This is the one file of the stand-in that holds `unsafe` code.
-#![expect(unsafe_code, reason = "the actions of a child before it becomes ptxas have no safe interface")]
+#![expect(
+    unsafe_code,
+    reason = "the actions of a child before it becomes ptxas have no safe interface"
+)]
 
 use libc::{SIG_IGN, SIGPIPE};
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};

@@ -173,8 +173,7 @@ pub fn table(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {law}{open}");
     }
     if !operator.invariants.is_empty() {
-        let _ =
-            writeln!(text, "  on the states that lists reach; induction proves of them:");
+        let _ = writeln!(text, "  on the states that lists reach; induction proves of them:");
         for invariant in &operator.invariants {
             let _ = writeln!(text, "    {invariant}");
         }

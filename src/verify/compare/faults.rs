@@ -17,11 +17,11 @@ use crate::verify::witness::reachable::symbols as symbols_of;
 type Near = (i64, i64, TermId);
 
 /// No load of the original was found that reads the bytes.
-const MAY_FAULT: &str =
-    "reads an address that the original is not shown to read: it may fault";
+const MAY_FAULT: &str = "reads an address that the original is not shown to read: it may fault";
 
 /// Only the loads of the lane itself were considered in the original.
-const UNORDERED: &str = "reads an address that this lane is not shown to read in the original: it may fault. \ A read by another lane of the warp suffices only if the whole warp waits (`bar.warp.sync`) in front of the load \
+const UNORDERED: &str = "reads an address that this lane is not shown to read in the original: it may fault. \
+     A read by another lane of the warp suffices only if the whole warp waits (`bar.warp.sync`) in front of the load \
      and behind it, with no store in between: else that lane may store there at the same time";
 
 /// Whether a term has another one in it.
