@@ -8,7 +8,7 @@ use super::disassembly::Listing;
 use ptxasw::sass::encoding::{Instruction, Operand, Slot};
 use ptxasw::sass::opcodes::Opcodes;
 
-/// What is known of an opcode.
+/// The known properties of an opcode.
 struct Seen {
     mnemonic: String,
     /// The architecture whose code shows it.
