@@ -173,7 +173,8 @@ fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) 
             };
             if !(0..loads[load].access.bytes()).all(has) {
                 return Some(format!(
-                    "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, but \ lane {from} has not all of its bytes"
+                    "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, but \
+                     lane {from} has not all of its bytes"
                 ));
             }
             continue;

@@ -274,7 +274,10 @@ fn lanes_meet_only_where_the_analysis_expects_it() {
     if count >= COUNT {
         assert!(8 * findings.left_out as u64 <= count, "too many graphs are left out");
         println!("{} meetings that an analysis by late ends would not expect", findings.mistaken);
-        assert!(findings.mistaken > 0, "the machine code shows no mistake of the analysis by late ends");
+        assert!(
+            findings.mistaken > 0,
+            "the machine code shows no mistake of the analysis by late ends"
+        );
         let meetings: usize = findings.counts.values().sum();
         assert!(meetings > 200, "only {meetings} meeting places were found");
     }
