@@ -757,7 +757,7 @@ impl Bug {
         Bug::CudaResultsMoved,
     ];
 
-    /// Mistakes in the paper's strategy and in what all strategies share.
+    /// Mistakes in the paper's strategy and in the code that all strategies share.
     pub const ALL: [Bug; 42] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,

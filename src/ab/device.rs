@@ -41,7 +41,7 @@ pub struct Program<'a> {
         expect(dead_code, reason = "the tests have a device that executes it")
     )]
     pub source: &'a SourceFile,
-    /// What ptxas made of it for this device.
+    /// Its cubin for this device, by ptxas.
     pub cubin: &'a [u8],
     /// The kernel.
     pub kernel: &'a str,

@@ -184,7 +184,7 @@ impl<'r> Ready<'r> {
     }
 }
 
-/// What has gone wrong on a device with a file.
+/// An error of a device as a failure about a file.
 pub fn failed(about: &SourceFile, error: &Error) -> Failure {
     match error {
         Error::Unusable(_) => Failure::about("ptxasw", error).with_status(Status::NO_GPU),

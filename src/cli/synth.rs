@@ -104,10 +104,10 @@ struct Wanted {
     count: bool,
 }
 
-/// What has no meaning beside `--struct`.
+/// The options that conflict with `--struct`.
 const STRUCT_ALONE: [&str; 4] = ["sketch", "header", "library", "define"];
 
-/// What has no meaning beside `--library`.
+/// The options that conflict with `--library`.
 const LIBRARY_ALONE: [&str; 13] = [
     "words", "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name",
     "check", "tables", "output",

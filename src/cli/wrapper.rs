@@ -300,7 +300,7 @@ fn lint_fails(
     let options = settings.lint_options();
     let mut found = false;
     for (source, _) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
-        // (What cannot be parsed is ptxas's to complain about.)
+        // (ptxas itself reports text that cannot be parsed.)
         let linted = on_large_stack(|| lint::lint(source, &options));
         let Ok(Ok(Ok(file))) = linted else { continue };
         let mut lines = String::new();

@@ -42,7 +42,7 @@ pub(super) struct Chain {
     pub blocks: Vec<BlockId>,
     /// Its instructions in order.
     pub insts: Vec<InstId>,
-    /// What each instruction computes.
+    /// The operands and results of each instruction.
     pub steps: FxHashMap<InstId, Step>,
     /// The last instruction of the chain that writes a register, and the register's table then.
     pub written: FxHashMap<RegisterId, (InstId, Rc<Table>)>,

@@ -24,7 +24,7 @@ pub(super) struct Operands<'o> {
     /// `%tid.x` without the lane's number: a multiple of 32 that is the same in all lanes. `None` where it is not known
     /// whether lanes are consecutive in `%tid.x`.
     pub thread: Option<ValueId>,
-    /// Whether no operand has come from another lane. Then it matters only what follows from the lane's number.
+    /// Whether no operand has come from another lane. Then only functions of the lane id matter.
     pub is_own: bool,
     /// Whether `%tid.x` was asked for.
     pub asked_for_thread: &'o mut bool,

@@ -27,7 +27,7 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     if !depends {
         return of_consecutive;
     }
-    // What holds of lanes that are consecutive only is tested at run time.
+    // Collectives that need consecutive lanes are tested at run time.
     let mut found = search(place, false).found;
     for one in of_consecutive {
         let one = Collective { needs_consecutive: true, ..one };

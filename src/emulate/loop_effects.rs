@@ -1,4 +1,4 @@
-//! What each loop changes; this is known before any of its blocks is visited.
+//! The registers and memory that each loop changes, computed before any of its blocks is visited.
 
 use typed_index_collections::{TiVec, ti_vec};
 

@@ -1,5 +1,4 @@
-//! What holds at one instruction: registers, versions of memory, the carry flag, and what has been
-//! recorded so far.
+//! The state at one instruction: registers, versions of memory, the carry flag, and the records so far.
 //!
 //! The machine moves a [`State`] through the blocks; the files on operands, memory accesses, barriers
 //! and joins read and change it.

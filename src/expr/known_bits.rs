@@ -11,7 +11,7 @@ use super::order::{Literal, Side};
 /// Of more parts than this the rest is left out.
 const MAX_PARTS: u32 = 16;
 
-/// Adds what follows for terms below `term` if it has this value to `literals`, up to `most` of them.
+/// Adds to `literals` up to `most` consequences for the terms below `term` if it has this value.
 pub(super) fn split(
     arena: &Arena,
     (term, value): (TermId, u64),

@@ -10,7 +10,7 @@ use crate::cfg::InstId;
 use crate::source::Span;
 use crate::synth::program::PointId;
 
-/// What all names of holes begin with.
+/// The prefix of all names of holes.
 pub(super) const PREFIX: &str = "ptxasw_";
 
 /// What a function's result ranges over.
@@ -104,7 +104,7 @@ pub(super) struct Site {
     pub inst: InstId,
 }
 
-/// What one call says.
+/// The arguments of one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
     /// The hole's own number.

@@ -187,7 +187,7 @@ impl Nodes {
         (0..self.count() as u32).any(|id| self.is_float(id))
     }
 
-    /// For each buffer the first byte and the end of what was loaded or pointed to, and the bytes of the first access.
+    /// For each buffer the first byte and the end of all loads and pointers, and the bytes of the first access.
     fn extents(&self) -> BTreeMap<String, (i64, i64, u8)> {
         let mut found: BTreeMap<String, (i64, i64, u8)> = BTreeMap::new();
         for id in 0..self.count() as u32 {

@@ -1,8 +1,8 @@
-//! What a warp of a kernel stores, and what its specification stores, as a [`Program`] for the search.
+//! The stores of a warp of a kernel, and those of its specification, as a [`Program`] for the search.
 //!
 //! A choice of an index is an edge into a cell for each of its values. A choice by a condition, of a sum and the same
-//! sum with one product more, is a slot of a fold. Sums of floating-point numbers are taken as if their order did not
-//! matter: what comes out is only proposed, and proved without that afterwards.
+//! sum with one product more, is a slot of a fold. The order of floating-point sums is ignored here: the solution is
+//! only a proposal, and is proved with the order afterwards.
 
 use rustc_hash::FxHashMap;
 

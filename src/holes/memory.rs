@@ -38,7 +38,7 @@ impl<'s> Warp<'_, '_, 's> {
         }
     }
 
-    /// What stands at an address.
+    /// The value at an address.
     fn stands(&mut self, inst: &Inst<'_, 's>, address: Id, bytes: u8, own: bool) -> Done<Id> {
         match self.nodes.node(address).clone() {
             Node::Pointer(buffer, offset) => {
@@ -115,7 +115,7 @@ impl<'s> Warp<'_, '_, 's> {
         Ok(())
     }
 
-    /// What stands in a parameter: of a call, or of the kernel.
+    /// The value of a parameter: of a call, or of the kernel.
     fn of_parameter(
         &mut self,
         inst: &Inst<'_, 's>,

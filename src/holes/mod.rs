@@ -49,11 +49,11 @@ pub struct Filled {
     pub text: String,
     /// Which line of the input each line of it came from.
     pub lines: LineMap,
-    /// What was found.
+    /// The results.
     pub kernels: Vec<Kernel>,
 }
 
-/// What was found for one kernel.
+/// The result for one kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
     /// Its name.
@@ -92,7 +92,7 @@ pub struct Hole {
     pub family: &'static str,
     /// The PTX line of its first call.
     pub line: u32,
-    /// What was found.
+    /// The results.
     pub expression: String,
 }
 

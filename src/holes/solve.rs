@@ -15,7 +15,7 @@ use crate::synth::search::{self, Limits, Mode, Unsat};
 /// known to be the cheapest, and a build does not wait for that proof.
 const TABLES: [u64; 2] = [1 << 11, 1 << 17];
 
-/// What was found.
+/// A solution.
 #[derive(Debug)]
 pub(super) struct Solved {
     /// The formula of each hole.

@@ -34,7 +34,7 @@ pub(super) struct Staged {
     pub condition: Option<usize>,
 }
 
-/// What was found.
+/// A solution.
 pub(super) struct Found {
     /// The formula of each hole.
     pub formulas: Vec<Expr>,
@@ -46,7 +46,7 @@ pub(super) struct Found {
 type Set = u128;
 
 impl Staged {
-    /// What was tried and what was found.
+    /// The number of tried tables, and the solution if there is one.
     pub(super) fn solve(self, holes: &Holes) -> (u64, Option<Found>) {
         let Some(sets) = Sets::of(&self) else { return (0, None) };
         let family = self.program.holes[HoleId::from(self.index)].family.clone();
@@ -155,7 +155,7 @@ impl Staged {
 
 /// The values as sets.
 struct Sets {
-    /// What each cell of the inputs holds.
+    /// The value of each input cell.
     initial: Vec<Option<Set>>,
     /// For each cell the required contents of the goal that all of it ends in; everything, if there is none.
     bounds: Vec<Set>,

@@ -32,7 +32,7 @@ pub enum Level {
 pub struct Finding {
     /// How good it is.
     pub level: Level,
-    /// What was found.
+    /// The finding.
     pub what: String,
     /// What to do.
     pub help: Option<String>,

@@ -4,7 +4,7 @@
 //! `NAME.real` and ptxasw under `NAME`; or everything as it was, and the reason.
 //!
 //! - [`place`]: which folder is meant, and what the files in it are called.
-//! - [`state`]: what lies there: nothing, the real one, a stand-in, something else.
+//! - [`state`]: the files there: none, the real one, a stand-in, another one.
 //! - [`disk`]: the few operations that change anything, behind an interface that tests let fail.
 //! - [`toolkit`]: a folder of links that mirrors a toolkit which one may not change.
 //! - [`python`]: the assemblers of a Python environment's packages.
@@ -54,7 +54,7 @@ pub enum Form {
     Link,
 }
 
-/// What has become of a folder.
+/// The outcome for a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// ptxasw was put in front.

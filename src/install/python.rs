@@ -23,7 +23,7 @@ pub struct Assembler {
     pub place: Place,
 }
 
-/// What stands under an assembler's name.
+/// The kind of file under an assembler's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// ptxasw.
@@ -81,7 +81,7 @@ pub fn assemblers(interpreter: &Path) -> Result<Vec<Assembler>, Refusal> {
 }
 
 impl Assembler {
-    /// What stands under its name.
+    /// The kind of file under its name.
     pub fn standing(&self) -> Standing {
         let Ok(state) = State::of(&self.place, None) else { return Standing::Broken };
         match (state.front, state.real) {

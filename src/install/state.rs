@@ -1,4 +1,4 @@
-//! What lies at a place.
+//! The state of a place.
 //!
 //! A file counts as ptxasw if its bytes contain a mark, whatever its version, so that nothing has to
 //! be run to find out; links are followed.
@@ -40,9 +40,9 @@ pub enum Entry {
 /// What the names at a place stand for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// What lies there under the assembler's name.
+    /// The file under the assembler's name.
     pub front: Entry,
-    /// What lies there under `NAME.real`.
+    /// The file under `NAME.real`.
     pub real: Entry,
     /// How the two are related, where both are programs.
     pub twins: Twins,

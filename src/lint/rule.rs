@@ -62,7 +62,7 @@ pub enum Rule {
     ShuffleFromInactiveLane,
     /// Shuffles compute what one instruction could.
     CollectivePossible,
-    /// Two threads access the same bytes, and nothing orders them.
+    /// Two threads access the same bytes without an order.
     Race,
 }
 

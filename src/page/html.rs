@@ -141,7 +141,7 @@ fn average(kernel: &Kernel<'_>) -> String {
     average.map_or_else(|| "–".to_owned(), |average| format!("{average:.2}"))
 }
 
-/// The cycles of what was chosen against those of the loads.
+/// The cycles of the chosen replacements against those of the loads.
 fn cycles(kernel: &Kernel<'_>) -> String {
     let cost = kernel.report.and_then(KernelReport::cost);
     cost.map_or_else(|| "–".to_owned(), |cost| format!("{} against {}", cost.strategy, cost.load))

@@ -218,7 +218,7 @@ pub struct SimulatedVersion {
     pub name: String,
     /// Cycles of the original by those of this version.
     pub speedup: f64,
-    /// What became of the turns in which a scheduler may issue an instruction.
+    /// The uses of the slots in which a scheduler may issue an instruction.
     pub slots: Option<Slots>,
 }
 
@@ -240,13 +240,13 @@ pub struct Slots {
 pub struct Solved {
     /// The sketch's file.
     pub file: String,
-    /// What was found.
+    /// The solution's holes.
     pub holes: Vec<SolvedHole>,
     /// What lanes hold after each step.
     pub states: Vec<SolvedState>,
 }
 
-/// What was found for a hole.
+/// The solution for a hole.
 #[derive(Debug, Deserialize)]
 pub struct SolvedHole {
     /// The line of the sketch.

@@ -21,7 +21,7 @@ pub struct Kernel<'i> {
     pub file: String,
     /// Its name.
     pub name: String,
-    /// What was decided.
+    /// The decisions.
     pub report: Option<&'i KernelReport>,
     /// The text, and the kernel's first and last line in it.
     pub source: Option<(&'i SourceFile, u32, u32)>,

@@ -81,7 +81,7 @@ fn colour(element: u32, count: u32) -> String {
     format!("hsl({} 65% {}%)", element * 330 / count, 45 + element % 3 * 7)
 }
 
-/// What stands above a grid.
+/// The title above a grid.
 fn title(solved: &Solved, state: &SolvedState) -> String {
     let found = solved.holes.iter().filter(|hole| hole.line == state.line);
     let found: Vec<&str> = found.map(|hole| hole.expression.as_str()).collect();

@@ -21,7 +21,7 @@ pub struct Weighed {
     pub cost_after: f64,
     /// The cycles per warp of the loads in whose place it stands.
     pub cost_before: f64,
-    /// What forbids it even where it takes fewer cycles.
+    /// A limit that forbids it even where it takes fewer cycles.
     pub limit: Option<Limit>,
     /// How the lanes are taken to lie, where the stride is not known.
     pub assumed: Option<Assumed>,
@@ -106,7 +106,7 @@ pub struct Vetoes {
     pub vetoed: BTreeSet<(StrategyName, InstId)>,
 }
 
-/// What was found in one function.
+/// The groups of one function.
 #[derive(Debug)]
 pub struct Found {
     /// The groups, chosen or refused.

@@ -329,8 +329,8 @@ pub fn known(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What may stand in the place of each global load of a function, by the load's instruction, whether it pays or not: a
-/// value of the same lane (`reuse`) or of another one (`paper`).
+/// The legal replacements of the global loads of a function, by the load's instruction, profitable or not: a value of
+/// the same lane (`reuse`) or of another one (`paper`).
 pub(crate) fn reusable(
     (source, origins): (&SourceFile, &Origins<'_, '_>),
     around: &Surroundings<'_, '_>,

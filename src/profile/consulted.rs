@@ -15,7 +15,7 @@ pub struct Consulted {
     profile: Profile,
     name: String,
     ask: AskDriver,
-    /// What was answered, once somebody asked.
+    /// The answer, once it was asked for.
     driver: OnceLock<Option<String>>,
 }
 
@@ -24,11 +24,11 @@ pub struct Consulted {
 pub struct Advice {
     /// The strategies to use, wherever they are proved; none for a kernel that is to stay as it is.
     pub strategies: Strategies,
-    /// What was measured, for people.
+    /// The measurement, in words.
     pub reason: String,
 }
 
-/// Why what was measured of a kernel is not used.
+/// Why a measurement of a kernel is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unused {
     /// On another architecture: that of the measurement, and the target of this assembly.

@@ -147,7 +147,7 @@ impl<'t> Words<'t> {
         is_next
     }
 
-    /// Passes what stands behind `.loc`: `1 12 3, function_name NAME+4, inlined_at 1 20 5`.
+    /// Skips the operands of `.loc`: `1 12 3, function_name NAME+4, inlined_at 1 20 5`.
     fn pass_location(&mut self) {
         self.pass_numbers();
         if self.pass_clause("function_name") {
@@ -161,7 +161,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Passes what stands behind `.file`: `1 "a.cu", 1700000000, 1234`.
+    /// Skips the operands of `.file`: `1 "a.cu", 1700000000, 1234`.
     fn pass_file(&mut self) {
         self.pass_numbers();
         self.pass(|word| word.starts_with('"'));

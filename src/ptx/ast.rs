@@ -307,7 +307,7 @@ pub struct Variable<'s> {
     pub vector: u8,
     /// The type, `None` for the opaque ones (`.texref`, `.samplerref`, `.surfref`).
     pub ty: Option<ScalarType>,
-    /// `.ptr` with what follows it, on kernel parameters.
+    /// `.ptr` with its operands, on kernel parameters.
     pub pointer: Option<PointerAttribute>,
     /// The names declared.
     pub names: SmallVec<[Declarator<'s>; 1]>,

@@ -79,11 +79,11 @@ pub struct Checked {
     pub unused: Option<String>,
     /// The run on the rewritten text, if ptxas refused a text that it should have taken.
     pub refused: Option<Finished>,
-    /// What was made of the texts.
+    /// The cubins of the texts.
     pub cubins: Cubins,
 }
 
-/// What ptxas made of the two texts of a call; empty where that is not known.
+/// The cubins of the two texts of a call; empty where they are unknown.
 #[derive(Clone, Debug, Default)]
 pub struct Cubins {
     /// Of the originals.
@@ -98,7 +98,7 @@ impl Checked {
         Checked { unused: Some(reason.into()), ..Checked::default() }
     }
 
-    /// The same with what was made of the originals.
+    /// The same with the cubin of the originals.
     fn of(self, original: Vec<u8>) -> Checked {
         Checked { cubins: Cubins { original, rewritten: Vec::new() }, ..self }
     }
@@ -115,7 +115,7 @@ impl Checked {
     }
 }
 
-/// Assembles and checks. Where kernels were taken out, `examined` holds what was assembled.
+/// Assembles and checks. If rewrites of kernels were undone, `examined` holds the assembled texts.
 ///
 /// # Errors
 /// The rewritten text cannot be handed to ptxas.
@@ -199,7 +199,7 @@ fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
     changed.any(|(_, rewritten)| rewritten.is_measured(kernel))
 }
 
-/// Rewrites the texts again without what was taken; whether that made any of them another one.
+/// Rewrites the texts again without the kernels that lost; returns whether that changed any text.
 fn take_out<R: Replacement>(
     examined: &mut [Examined<R>],
     again: &Again<'_, R>,

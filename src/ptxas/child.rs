@@ -35,7 +35,7 @@ extern "C" fn note_sigpipe() {
 
 /// Called by the loader, before Rust's own start.
 #[used]
-// SAFETY: the loader calls what stands in this section as a C function; it uses nothing of Rust's runtime.
+// SAFETY: the loader calls the pointer in this section as a C function; it uses nothing of Rust's runtime.
 #[unsafe(link_section = ".init_array")]
 static NOTE_SIGPIPE: extern "C" fn() = note_sigpipe;
 

@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 pub struct Complaint {
     /// The function, if ptxas names one.
     pub function: Option<String>,
-    /// What ptxas says, for people.
+    /// The message of ptxas, for people.
     pub what: String,
 }
 
 /// What marks a complaint, in its kind.
 const MARKS: [&str; 3] = ["warning", "Performance Loss", "(C#"];
 
-/// What ptxas counts that costs time: `-v`, `-warn-spills` and `-warn-lmem-usage` print it.
+/// The counts in ptxas's messages that cost time: `-v`, `-warn-spills` and `-warn-lmem-usage` print it.
 const COUNTED: [&str; 5] = [
     "bytes stack frame",
     "bytes spill stores",

@@ -195,7 +195,7 @@ impl Tool {
     }
 }
 
-/// What was said, with the names of temporary files in `folder` as they are without it.
+/// The messages, with the names of temporary files in `folder` replaced by the usual ones.
 fn in_usual_folder(said: Vec<u8>, folder: &Path) -> Vec<u8> {
     let named = |folder: &Path| [folder.as_os_str().as_bytes(), b"/tmpxft_"].concat();
     let (own, usual) = (named(folder), named(&Temporary::usual()));
@@ -210,8 +210,8 @@ fn in_usual_folder(said: Vec<u8>, folder: &Path) -> Vec<u8> {
     shown
 }
 
-/// Bytes as the kind of file that our standard input is: what ptxas can read a second time, as it does
-/// for its debug information, is another thing than a pipe.
+/// The bytes as the same kind of file as our standard input: ptxas can read a regular file a second time, as it does
+/// for its debug information, but not a pipe.
 fn like_ours(bytes: &[u8]) -> io::Result<Stdio> {
     let is_file = fstat(io::stdin())
         .is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::RegularFile);
@@ -232,7 +232,7 @@ pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes what ptxas is to read. It may stop reading at an error; its exit status tells that, not the
+/// Writes the input of ptxas. It may stop reading at an error; its exit status tells that, not the
 /// broken pipe.
 fn feed<'s, 'e>(scope: &'s std::thread::Scope<'s, 'e>, mut pipe: ChildStdin, stdin: Stdin<'e>) {
     match stdin {

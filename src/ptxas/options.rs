@@ -143,7 +143,7 @@ pub const OPTIONS: &[Spec] = &[
     flag("warning-as-error", "Werror"),
 ];
 
-/// What one word of a command line is.
+/// The kind of one word of a command line.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     /// An input, `-` among them.

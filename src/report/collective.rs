@@ -1,4 +1,4 @@
-//! What lanes compute together by shuffles, and what was decided about it.
+//! Joint computations of lanes by shuffles, and the decisions about them.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct CollectiveReport {
 }
 
 impl CollectiveReport {
-    /// The collective and what was decided, in one line.
+    /// The collective and the decision, in one line.
     pub fn sentence(&self) -> String {
         let lanes = match self.lanes {
             32 => "the warp".to_owned(),
@@ -65,7 +65,7 @@ impl CollectiveReport {
         format!("{computes} of {of} over {lanes}, {shuffles} shuffle{s}: {}", self.outcome())
     }
 
-    /// What was decided, in one line.
+    /// The decision, in one line.
     pub fn outcome(&self) -> String {
         let mut out = match (self.decision, &self.becomes, &self.reason) {
             (Decision::By(name), Some(becomes), _) => format!("{}, {becomes}", name.word()),

@@ -58,7 +58,7 @@ impl Report {
         (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(KernelReport::replaced))
     }
 
-    /// In words, what was chosen and what was left alone: `9 global loads, 6 replaced`, with the cycles of
+    /// The numbers of replaced loads and of others, in words: `9 global loads, 6 replaced`, with the cycles of
     /// both where these were weighed, and how many more could have been replaced.
     pub fn summary(&self) -> String {
         let (functions, loads, replaced) = self.counts();
@@ -95,7 +95,7 @@ impl Report {
         rewritten.peek().is_some() && rewritten.all(|kernel| kernel.proved)
     }
 
-    /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
+    /// The decisions about the file's loads and stores with their reasons, in one sentence.
     pub fn sentence(&self) -> String {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);

@@ -31,8 +31,8 @@ use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 /// Bytes of a sector of the caches.
 const SECTOR: u64 = 32;
 
-/// What lies at most as many parts of blocks away in a row is taken to be another block's part of it; what lies farther
-/// away, another row.
+/// Accesses at most this number of parts of blocks apart are assumed to be other blocks' parts of the same row; those
+/// farther apart belong to another row.
 const MAX_EDGES: i64 = 8;
 
 /// Facts about the accesses of a kernel.

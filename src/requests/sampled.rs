@@ -28,7 +28,7 @@ pub(super) const LANES: usize = 32;
 /// Warps that are looked at.
 pub(super) const WARPS: usize = 4;
 
-/// How often values of loops and joins are taken from what comes first into them.
+/// How many loop values and joins are followed to their first incoming value.
 const MAX_JOINS: usize = 3;
 
 /// The block that is looked at, by axis: one with neighbours.

@@ -10,7 +10,7 @@ use super::pieces::Piece;
 use super::prove::NoWrap;
 use crate::cfg::{BlockId, InstId, RegisterId};
 
-/// What may be taken for granted, and how much work goes into the search.
+/// The allowed assumptions, and the limits of the search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Take it for granted that 32-bit indices do not wrap around, as the original did.
@@ -19,8 +19,8 @@ pub struct Options {
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
-    /// What all solver queries about one function may take together at most, in z3's units; for a
-    /// small function less (`solver::budget_for`).
+    /// The budget of all solver queries about one function together, in z3's units; less for a small function
+    /// (`solver::budget_for`).
     pub solver_budget: u64,
     /// Bytes of the widest vector load that may be written: 16, or more where the module's
     /// version and target have it.

@@ -39,8 +39,8 @@ struct Proved {
     same_index: Vec<LaneClaim>,
 }
 
-/// What may be reused in one function: loads are looked at in program order, each may be offered as a
-/// source, and pairs are proved when they are asked for, each once.
+/// The legal reuses in one function: loads are visited in program order, each may be offered as a source, and each pair
+/// is proved once, on request.
 pub struct Legality<'a, 'm, 's> {
     pub(super) source: &'a SourceFile,
     side_effect_free: OnceCell<SideEffectFree>,
@@ -274,8 +274,8 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         Ok(found)
     }
 
-    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind
-    /// which the lane may have stored to the same bytes: the legal reuse says what has to be asked.
+    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind which the lane
+    /// may have stored to the same bytes: the legal reuse has the necessary checks at run time.
     ///
     /// # Errors
     /// Why the load may not take its value from there.

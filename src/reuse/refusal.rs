@@ -86,7 +86,7 @@ pub enum Refusal {
     ArrayDynamic,
     /// The array is declared at module level, and others than the kernel may access it.
     ArrayOfModule(Sharing),
-    /// What was chosen for other loads duplicates code with accesses to the array.
+    /// A rewrite chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
     ByNameOnly(Unprofitable),

@@ -18,8 +18,8 @@ const START: u64 = 64;
 /// The largest lane distance within a warp.
 const REACH: i32 = 31;
 
-/// Terms as they are most likely: where several ways meet, by the first one, and in loops in the first
-/// iteration. What was rewritten is kept.
+/// Terms with their most likely values: at joins that of the first path, and in loops that of the first iteration.
+/// Caches rewritten terms.
 #[derive(Default)]
 pub(super) struct Likely {
     /// One substitution for each join that lies behind another.

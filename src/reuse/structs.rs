@@ -61,7 +61,7 @@ pub(super) struct Run {
     pub members: Vec<Member>,
 }
 
-/// An access to some words of what may become a struct.
+/// An access to some words of a candidate struct.
 #[derive(Clone)]
 pub(super) struct Member {
     /// A load, or a store, which has no elements here.
@@ -121,7 +121,7 @@ impl Legality<'_, '_, '_> {
             let read: i64 = run.members.iter().map(|member| member.count).sum();
             let is_whole = run.is_whole();
             if !is_whole && run.members.len() > 1 {
-                // What keeps one of them apart from the rest keeps all of them apart.
+                // An instruction that separates one of them from the rest separates all of them.
                 let insts = run.members.iter().map(|member| member.load.inst);
                 let apart = insts.clone().find_map(|inst| self.no_struct.get(&inst).cloned());
                 let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
@@ -190,7 +190,7 @@ impl Legality<'_, '_, '_> {
         runs.push(Run { block, form, word, members });
     }
 
-    /// What stands between two loads of a struct and may not be duplicated.
+    /// An instruction between two loads of a struct that must not be duplicated.
     fn apart(&self, from: InstId, to: InstId) -> Option<Refusal> {
         let between = &self.flow().insts[from.next()..to.max(from.next())];
         let noticed = between

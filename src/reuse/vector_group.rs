@@ -171,7 +171,7 @@ impl Legality<'_, '_, '_> {
         kept && self.check_available(trace, first, load).is_ok()
     }
 
-    /// The remainder of an address modulo a power of two, and what has to be tested of parameters for it.
+    /// The remainder of an address modulo a power of two, and the necessary tests of parameters.
     pub(super) fn remainder_of(
         &self,
         trace: &KernelTrace,

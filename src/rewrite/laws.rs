@@ -27,19 +27,18 @@
 //! `tests/cases/refuse/missed_flow.ptx`, `tests/cases/refuse/pruned_branch.ptx`,
 //! `tests/cases/refuse/branch_source.ptx`; mistakes `Dominance`, `NotAsked`, `NotCleared`, `BranchForgets`.
 //!
-//! **2. Nothing between the two may have written the bytes**, on any way, round back edges too. What
-//! counts are bytes, not start addresses or types; a store whose address is not proved to lie apart in
-//! every lane has written them, and so have atomics, reductions, calls, asynchronous copies, and every
-//! instruction that is not known. Only loads from memory that is read-only for the whole kernel (`.nc`)
-//! survive.
+//! **2. Nothing between the two may have written the bytes**, on any path, including back edges. The comparison is of
+//! bytes, not of start addresses or types. A store that is not proved to access other bytes in every lane counts as
+//! writing them, and so do atomics, reductions, calls, asynchronous copies, and every unknown instruction. Only loads
+//! from memory that is read-only for the whole kernel (`.nc`) survive.
 //!
 //! ```text
 //! s: ld f1, [a];  L: d: ld f2, [a];  st [a], f3;  @p bra L    // the store comes round
 //! ```
 //!
 //! For a value of the lane itself a plain store may be checked at run time: each time it is executed, its address is
-//! compared with a copy of the source's, and a value that it may have overwritten is loaded again. What other threads
-//! store meanwhile is law 5's business.
+//! compared with a copy of the source's, and a value that it may have overwritten is loaded again. Law 5 covers stores
+//! of other threads.
 //!
 //! Rule `may-have-changed`, guard `stores-apart`. `tests/cases/refuse/store_asked.ptx`,
 //! `tests/cases/refuse/own_store.ptx`, `tests/cases/refuse/back_edge.ptx`,
@@ -150,17 +149,17 @@
 //!
 //! Rule `block-shape`, guard `linear-lanes`. `tests/cases/refuse/block_shape.ptx`; mistake `BlockShape`.
 //!
-//! **12. A received value is used only where all 32 lanes have met.** A lane that has ended, or is
-//! elsewhere, sends nothing that can be predicted. The member mask is what `activemask` has just
-//! reported, never a constant, or the shuffle waits for lanes that do not come.
+//! **12. A received value is used only where all 32 lanes have met.** The value from a lane that has ended, or is
+//! elsewhere, is unpredictable. The member mask is the result of an `activemask` immediately before, never a constant,
+//! or the shuffle waits for lanes that do not come.
 //!
 //! Rules `narrow-block` and, where some lane of every warp is seen to be elsewhere, `never-runs`
 //! (`tests/cases/refuse/never_whole.ptx`), guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
 //! (`tests/differential.rs`); mistakes `IncompleteWarp`, `ConstantMask`.
 //!
-//! **13. `activemask` and the shuffles that use it stand in one straight line**, with nothing in between at
-//! which a lane waits for what another one does later; and no shuffle stands under a guard predicate.
-//! What holds before such an instruction need not hold behind it, so it ends a block.
+//! **13. `activemask` and the shuffles that use it stand in one straight line**, with no instruction in between at
+//! which a lane waits for a later action of another one; and no shuffle stands under a guard predicate. Facts before
+//! such an instruction need not hold behind it, so it ends a block.
 //!
 //! ```text
 //! activemask m;  @p bar.warp.sync k;  shfl.sync.down f2, f1, 1, 31, m     // a deadlock that was not there

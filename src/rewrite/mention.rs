@@ -148,7 +148,7 @@ impl Draft {
 enum Piece<'t> {
     /// A word that may be a name, at this byte, and the meaning that a mention adds.
     Name { at: usize, name: &'t str, meaning: Option<&'t str> },
-    /// What stands between such words: modifiers, numbers, signs, comments.
+    /// The text between such words: modifiers, numbers, signs, comments.
     Other(&'t str),
 }
 
@@ -245,7 +245,7 @@ mod tests {
 }
 ";
 
-    /// What comes of a draft behind the text `place`, or the name that means something else there.
+    /// The placed text of a draft behind the text `place`, or the name that has another meaning there.
     fn placed(place: &str, code: impl Fn(&Flow<'_, '_>) -> String) -> Result<String, String> {
         let source = SourceFile::new("k.ptx", TEXT);
         let module = parse(&source, Depth::All).expect("parses");

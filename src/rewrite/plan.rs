@@ -20,7 +20,7 @@ use crate::ptx::write::{Code, Fresh, op};
 use crate::reuse::NoWrap;
 use crate::source::SourceFile;
 
-/// What one pattern puts into the text of a function, for all of its groups there.
+/// The code that one pattern adds to a function, for all of its groups there.
 pub trait Part: Debug {
     /// Whether its code comes in front of copies of registers that go to the same place.
     fn leads(&self) -> bool {

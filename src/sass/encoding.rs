@@ -68,7 +68,7 @@ pub struct Operand {
     pub uniform: bool,
 }
 
-/// When an instruction is issued, and what waits for it.
+/// The control fields: when an instruction is issued, and its scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Control {
     /// Cycles until the next instruction of the warp may be issued; 0 where ptxas has not scheduled the code.
@@ -137,7 +137,7 @@ impl Instruction {
         (number != zero).then_some(number)
     }
 
-    /// When the instruction is issued, and what waits for it.
+    /// The control fields of the instruction.
     pub fn control(self) -> Control {
         let scoreboard = |from| {
             let number = self.bits(from, 3) as u8;

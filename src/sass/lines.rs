@@ -35,7 +35,7 @@ type Section = SectionHeader64<LittleEndian>;
 const ADDRESS: usize = 8;
 
 impl Lines {
-    /// Those of the source, or of the PTX where the source's are not known. What cannot be read is left out.
+    /// Those of the source, or of the PTX where the source's are not known. Unreadable entries are left out.
     pub fn of(bytes: &[u8]) -> Lines {
         let of = |section| read(bytes, section).unwrap_or_default();
         match of(".debug_line") {

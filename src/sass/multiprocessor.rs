@@ -163,7 +163,7 @@ impl Kind {
     }
 }
 
-/// What every access asks of [`Timing`].
+/// The numbers of [`Timing`] that every access needs.
 #[derive(Clone, Copy)]
 struct Rates {
     /// The load/store unit's time for an instruction that accesses no memory.
@@ -366,7 +366,7 @@ impl Machine {
                 self.set_turn(member, next);
             }
         }
-        // What has been stored is on its way until then.
+        // Stores are in flight until then.
         [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, Time::max)
     }
 

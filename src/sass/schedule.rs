@@ -284,7 +284,7 @@ enum Accessed {
 }
 
 /// The instructions of a block up to the exit of the lanes that have executed an access under the same guard: ptxas has
-/// predicated the first one of two sides of a branch, and what stands behind the exit is the other one.
+/// predicated the first one of two sides of a branch, and the code behind the exit is the other one.
 fn followed<'c>(code: &'c [Instruction], table: &Opcodes) -> &'c [Instruction] {
     let role = |instruction: &Instruction| table.get(*instruction).map(|opcode| opcode.class.role);
     let ends = |(at, instruction): (usize, &Instruction)| {
@@ -373,7 +373,7 @@ impl BlockSchedule {
         let control = instruction.control();
         let mut waits = control.waits;
         if class.role == Role::PartialWait {
-            // What may still lack is not waited for.
+            // Partial waits do not wait for the last operations.
             let (scoreboard, lacks) = instruction.partial_wait();
             waits |= u8::from(lacks == 0) << scoreboard;
         }

@@ -67,7 +67,7 @@ pub enum Term {
     If(Arc<Term>, Arc<Term>, Arc<Term>),
 }
 
-/// What became of a claim.
+/// The verdict on a claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It follows from the premises of these places, in their order.

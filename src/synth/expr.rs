@@ -247,7 +247,7 @@ impl Expr {
         best
     }
 
-    /// Expressions that lack one part of this one; `wrap` puts them into what stands around.
+    /// Expressions that lack one part of this one; `wrap` puts them into the surrounding expression.
     fn smaller(&self, wrap: &dyn Fn(Expr) -> Expr) -> Vec<Expr> {
         let mut found = Vec::new();
         match self {

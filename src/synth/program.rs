@@ -9,7 +9,7 @@ use super::family::Family;
 use super::term::{Fold, InputId, TermId, Terms};
 use crate::source::Span;
 
-/// The number of a cell: inputs come first, then what each statement makes.
+/// The number of a cell: inputs come first, then the cells of each statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CellId(pub u32);
 
@@ -150,7 +150,7 @@ pub enum Statement {
         op: Fold,
         /// The holes of its conditions.
         holes: Vec<HoleId>,
-        /// What each cell is made of.
+        /// The slots of each cell.
         slots: Vec<Vec<Slot>>,
         /// The cells.
         made: Made,
@@ -212,13 +212,13 @@ pub struct Program {
     pub holes: TiVec<HoleId, Hole>,
     /// The statements with cells of their own.
     pub statements: Vec<Statement>,
-    /// What each cell of an input holds; the cells of statements follow.
+    /// The value of each input cell; the cells of statements follow.
     pub initial: TiVec<CellId, TermId>,
     /// How many cells there are.
     pub cells: usize,
     /// The goals.
     pub goals: Vec<Goal>,
-    /// What makes a solution cheap, what counts most first.
+    /// The measures of a solution's cost, the most important first.
     pub order: Vec<Measure>,
     /// The terms of inputs and goals.
     pub terms: Terms,

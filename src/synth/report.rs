@@ -1,6 +1,6 @@
-//! What was found, as people and programs read it.
+//! The outcome of a search, for people and for programs.
 //!
-//! In: a sketch and what the search found in it. Out: a table as text, a [`Report`] for JSON, and for an empty
+//! In: a sketch and the outcome of its search. Out: a table as text, a [`Report`] for JSON, and for an empty
 //! space the demand that no choice meets, with its place.
 
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub struct Report<'a> {
     pub file: &'a str,
     /// How many solutions were seen.
     pub solutions: u64,
-    /// Whether what was asked for is known of the whole space: no bound and no signal has ended the search.
+    /// Whether the answer holds for the whole space: no bound and no signal has ended the search.
     pub exhaustive: bool,
     /// The holes of the chosen solution; none where there is no solution, or only the number was asked for.
     pub holes: Vec<HoleReport>,
@@ -143,7 +143,7 @@ pub fn table(source: &SourceFile, sketch: &Lowered, found: &Found, mode: Mode) -
     text
 }
 
-/// A line for each hole: its place, itself, and what was found.
+/// A line for each hole: its place, its text, and its expression.
 pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> String {
     let mut text = String::new();
     let holes = holes(source, sketch, solution);
@@ -178,7 +178,7 @@ pub fn with_table(source: &SourceFile, sketch: &Lowered, unsat: &Unsat) -> Optio
     let text = source.text();
     let inner = text.get(range.clone())?.strip_prefix('?')?;
     let (family, coordinates) = inner.split_once('(')?;
-    // (What stands behind the `;` of these are constants.)
+    // (Only constants follow the `;` of these.)
     let coordinates = match family.trim() {
         "cond" | "part" => coordinates.split([';', ')']).next()?,
         _ => coordinates.strip_suffix(')')?,

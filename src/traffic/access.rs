@@ -85,7 +85,7 @@ pub enum Stride {
 pub enum Spread {
     /// The addresses are known as far as it matters.
     Counted(Span),
-    /// The addresses are a function of the lane that is not followed: what every request costs.
+    /// The addresses are an unknown function of the lane: the bounds of every request.
     Any(Span),
     /// The addresses depend on data.
     Irregular,

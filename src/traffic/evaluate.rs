@@ -283,7 +283,7 @@ impl<'a> Evaluator<'a> {
         let merged = self.merged_feeds(feeds, info.width, term, is_loop);
         self.nested -= 1;
         if merged.is_none() {
-            // What was computed by the form that it does not have is forgotten.
+            // Results that assumed the refuted form are forgotten.
             self.refuted.insert(symbol);
             self.known.retain(|&known, _| known < term);
         }

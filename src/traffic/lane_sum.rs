@@ -114,7 +114,7 @@ impl LaneSum {
         }
     }
 
-    /// The numbers, without what has a factor.
+    /// The constant part: the numbers without symbolic factors.
     pub(super) fn numbers_only(&self) -> [i64; LANES] {
         let found = self.parts.iter().find(|(factor, _)| factor.is_empty());
         found.map_or([0; LANES], |(_, coefficients)| coefficients.lanes())

@@ -57,7 +57,7 @@ pub struct Options {
     pub aligned: Vec<(String, u64)>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
-    /// What all queries for one function may take together, in z3's units.
+    /// The budget of all queries for one function together, in z3's units.
     pub solver_budget: u64,
     /// The most queries for one function.
     pub queries: u32,

@@ -112,7 +112,7 @@ pub(super) enum Family {
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     names: FxHashMap<&'s str, Symbol>,
-    /// For each row such as `%r<100>`, by its prefix: the count, and what each member is.
+    /// For each row such as `%r<100>`, by its prefix: the count, and the kind of its members.
     families: FxHashMap<&'s str, (u32, Family)>,
 }
 

@@ -143,7 +143,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A lane has performed a strong access: whether it reads, and whether it writes, without regard to what was there.
+    /// A lane has performed a strong access: whether it reads, and whether it writes independently of the old value.
     pub(super) fn strong(
         &mut self,
         part: &Part<'_>,

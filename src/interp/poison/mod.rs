@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// What was read.
+    /// The place of the read.
     pub(super) fn place(self) -> Place {
         let offset = self.0 >> 32 & ((1 << OFFSET_BITS) - 1);
         match self.0 >> 62 {
@@ -330,7 +330,7 @@ impl Poison {
         Some(self.source(cell, lane))
     }
 
-    /// Replaces the poison of a register by what was found.
+    /// Replaces the poison of a register by `found`.
     fn replace(&mut self, cell: Cell, mask: Mask, found: &[(u64, Source); LANES]) {
         self.clear(cell, mask);
         for lane in lanes(mask) {

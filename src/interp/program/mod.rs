@@ -308,7 +308,7 @@ pub(super) enum Op {
     IsSpace(Slot, Slot, StateSpace),
     /// Prefetches and hints, which change nothing here.
     Nothing,
-    /// A fence: accesses are never reordered here, but it takes part in what orders threads; none if it only concerns
+    /// A fence: accesses are never reordered here, but it takes part in the order of threads; none if it only concerns
     /// proxies.
     Fence(Option<Scope>),
     /// An instruction that is not modelled; executing it is a fault with this message.

@@ -1,5 +1,5 @@
-//! The part of a plan that is about loop-carried values: what stands in front of the loop, in the
-//! place of the load, and at the loop's end.
+//! The part of a plan for loop-carried values: the code in front of the loop, in the place of the load, and at the
+//! loop's end.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
-/// What one loop's recurrences have in common.
+/// The code that one loop's recurrences share.
 #[derive(Default)]
 struct Shared {
     /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
@@ -54,8 +54,8 @@ struct CarriedLoad {
     latches: Vec<(usize, String)>,
 }
 
-/// Plans the recurrences that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
-/// executed after whichever version of the code before it ran.
+/// Plans the recurrences that have been chosen. Their code comes behind other patterns': the code in front of a loop is
+/// executed after either version of the code before it.
 pub(super) fn plan(
     recurrences: &[&LoopCarriedReuse],
     planner: &mut Planner<'_, '_, '_, '_>,

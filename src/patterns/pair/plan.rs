@@ -70,7 +70,7 @@ pub(super) fn plan(
     (!planned.is_empty()).then(|| Box::new(Pairs(planned)) as Box<dyn Part>)
 }
 
-/// Plans pairs, and remembers what has been put in for them.
+/// Plans pairs, and remembers the code added for them.
 struct PairPlanner<'q, 'p, 'a, 'm, 's> {
     planner: &'q mut Planner<'p, 'a, 'm, 's>,
     /// The predicates that say of a lane whether a source's value is still there.

@@ -117,8 +117,8 @@ fn reciprocal(by: u32) -> (u32, u32) {
     ((1 << SHIFT) / by + 1, SHIFT)
 }
 
-/// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
-/// register s + amount, or s - amount where `way` is negative.
+/// Rotates registers by an amount that differs between lanes and is below `amounts`: the value of register s moves to
+/// register s + amount, or s - amount if `way` is negative.
 pub(super) fn rotate(
     mut registers: Vec<Reg>,
     (amount, amounts, way): (&Reg, u32, i32),

@@ -58,7 +58,7 @@ pub(super) struct Tree {
     pub stored: Option<RegisterId>,
     /// How many threads the first step that is replaced combines; of a tree that stays, of the first one.
     pub elements: u64,
-    /// What replaces it, or what forbids that.
+    /// Its replacement, or the obstacle.
     pub plan: Result<Plan, Obstacle>,
 }
 

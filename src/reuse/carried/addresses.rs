@@ -168,8 +168,8 @@ pub(super) fn iterations_later(
     if later[0] == address { Vec::new() } else { later }
 }
 
-/// Values so small that products and sums of a few do not wrap around: sizes far above what counts threads
-/// and iterations, so that nothing is cut off at them; pointers far apart.
+/// Values so small that products and sums of a few do not wrap around: sizes far above the numbers of threads and
+/// iterations, so that no bounds check fails; pointers far apart.
 fn small(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)

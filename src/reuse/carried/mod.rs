@@ -47,8 +47,8 @@ pub struct LoopCarriedReuse {
     pub pieces: Vec<(Element, Element)>,
     /// The last instruction in front of the loop.
     pub entry: InstId,
-    /// Whether the loop is entered by going on behind that instruction: what stands in front of the loop goes
-    /// there. Otherwise it is a branch to the loop, and that goes in front of it.
+    /// Whether control falls through from that instruction into the loop: then the code in front of the loop goes
+    /// behind it. Otherwise the instruction is a branch to the loop, and the code goes in front of it.
     pub falls_in: bool,
     /// The branches back to the loop's header. Values are passed on in front of each.
     pub latches: SmallVec<[InstId; 1]>,

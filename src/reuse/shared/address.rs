@@ -85,11 +85,11 @@ fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> BlockId {
     flow.block_ids().find(within).unwrap_or(BlockId(0))
 }
 
-/// What has to be done to the new address of what the register points to: bits turned, bytes added; `None` if it
-/// depends on the register's value.
+/// The change from the new address of the register's target to that of the access: bits inverted, bytes added; `None`
+/// if it depends on the register's value.
 fn folded(access: &ArrayAccess, placement: Placement) -> Option<(u64, i64)> {
     let (register, displacement) = access.base;
-    // The bits that may be set in the offset of what the register points to.
+    // The bits that may be set in the offset of the register's target.
     let bits = match register {
         None => 0,
         Some(_) => access.bits?,

@@ -1,8 +1,9 @@
-//! By how many bytes the arrays of a function may grow, and what restricts that.
+//! By how many bytes the arrays of a function may grow, and the restrictions on that.
 //!
 //! In: the syntax tree of a module. Out: for each function the shared variables that it and the functions it calls
-//! reach, the bytes that are left of the static shared memory of a block, and the [`Restriction`] that forbids
-//! growth, if there is one. What cannot be followed, a body elsewhere or a call through a register, is a restriction.
+//! reach, the bytes that are left of the static shared memory of a block, and the [`Restriction`] that forbids growth,
+//! if there is one. A callee that cannot be followed, with a body elsewhere or called through a register, is a
+//! restriction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

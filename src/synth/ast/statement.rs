@@ -25,7 +25,7 @@ pub enum Statement {
     Network(NetworkItem),
     /// A statement of a placement.
     Place(PlaceItem),
-    /// What makes a solution cheap.
+    /// The order of measures of a solution's cost.
     Minimise(Vec<Name>),
     /// A serial loop, or a requirement on it.
     Loop(LoopStatement),

@@ -139,7 +139,7 @@ impl Domain {
         })
     }
 
-    /// What keeps an index within `0..extent` where it is not everywhere.
+    /// The guard that keeps an index within `0..extent`, if it is not within everywhere.
     pub fn guard(&self, index: &Expr, extent: usize, guard: Option<Expr>) -> Option<Expr> {
         let Some(values) = self.values(index) else { return guard };
         let compare = |cmp: Cmp, number: i64| {

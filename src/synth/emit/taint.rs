@@ -12,10 +12,10 @@ use rustc_hash::FxHashSet;
 
 use crate::ptx::{AddressBase, Function, FunctionKind, Instruction, Module, Operand, Statement};
 
-/// What may move loaded values without looking at them, with the number of operands that are values.
+/// Instructions that may move loaded values without depending on them, with the number of their value operands.
 const MOVES: [(&str, usize); 5] = [("mov", 2), ("selp", 3), ("shfl", 2), ("st", 2), ("cvta", 0)];
 
-/// Finds what depends on loaded data and must not.
+/// Finds dependences on loaded data that are not allowed.
 ///
 /// # Errors
 /// The first instruction that is wrong.
@@ -80,7 +80,7 @@ fn parameter(instruction: &Instruction<'_>) -> bool {
     instruction.opcode.text.split('.').any(|part| part == "param")
 }
 
-/// The registers and variables that hold what was loaded.
+/// The registers and variables that hold loaded values.
 fn loaded<'s>(code: &[&Instruction<'s>]) -> FxHashSet<&'s str> {
     let mut found = FxHashSet::default();
     loop {

@@ -1,8 +1,8 @@
 //! The library: CUDA headers with all that `synth` knows how to derive.
 //!
-//! In: nothing but the sketches beside this file. Out: headers for `#include`, whose index expressions and operators
-//! are searched for and proved each time they are written; each function says its formula, what was proved of it and
-//! by what, and the test that executes it. The texts depend on nothing else: they are the same on every machine.
+//! In: only the sketches beside this file. Out: headers for `#include`, whose index expressions and operators are
+//! searched for and proved each time they are written. The comment of each function has its formula, the proof with the
+//! prover, and the test that executes it. The texts do not depend on the machine.
 //!
 //! - `header`: the frame of a header. `notes`: the comments. `movement`: sketches of steps and folds, solved.
 //! - `structs`, `windows`, `scans`, `operators`: one header each.

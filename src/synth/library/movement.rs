@@ -23,7 +23,7 @@ pub(super) struct Solved {
     source: SourceFile,
     tree: Vec<Statement>,
     sketch: Lowered,
-    /// What was found.
+    /// The solution.
     pub solution: Solution,
     kernel: Kernel,
 }
@@ -106,7 +106,7 @@ impl Solved {
         Notes { formula: self.statements(), proof, test }
     }
 
-    /// The loads, steps and folds of the sketch, with what was found in the place of holes.
+    /// The loads, steps and folds of the sketch, with the found expressions in the place of holes.
     fn statements(&self) -> Vec<String> {
         let mut text = self.source.text().to_owned();
         let found = report::expressions(&self.sketch, &self.solution);

@@ -19,7 +19,7 @@ pub struct Operator {
     pub name: String,
     /// The sketch.
     pub sketch: String,
-    /// What was found.
+    /// The outcome of the search.
     pub outcome: Outcome,
 }
 

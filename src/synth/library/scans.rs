@@ -71,7 +71,7 @@ fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(Strin
     Ok((format!("\n// {about}\n{code}"), functions))
 }
 
-/// The statements of a network, with what was found in the place of what was open.
+/// The statements of a network, with the found expressions in the place of holes.
 fn statements(name: &str, sketch: &str, network: &Network, solution: &Solution) -> Vec<String> {
     let source = SourceFile::new(name, sketch);
     let found = network::json(&source, network, solution).holes;

@@ -23,9 +23,9 @@ pub enum Item {
 pub struct Repeat {
     /// Whether the expressions in it are opened.
     pub relax: bool,
-    /// What counts.
+    /// The counting variable.
     pub variable: Name,
-    /// Where the numbers begin; where this is greater than the end they are gone through backwards.
+    /// The first number; if it is greater than the last one, the numbers descend.
     pub from: Spanned,
     /// The number behind the last one.
     pub to: Spanned,
@@ -64,7 +64,7 @@ pub struct Example {
 /// `goal v[lane] = scan(*) x[lane] backward segmented`
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// What holds the result.
+    /// The array of the result.
     pub of: Reference,
     /// The last element of each lane's product; backward, the first.
     pub input: Reference,

@@ -217,7 +217,7 @@ fn distance(a: &Expr, b: &Expr) -> usize {
         (Expr::Binary(o, a, b), Expr::Binary(p, c, d)) => {
             usize::from(o != p) + distance(a, c) + distance(b, d)
         }
-        // One operator more, around what was there.
+        // One more operator around the old expression.
         (Expr::Binary(_, x, y), _) if **x == *b || **y == *b => 1,
         (a, b) => 1 + a.size().max(b.size()),
     }

@@ -4,7 +4,7 @@ use super::law::Value;
 use super::measure::Measures;
 use crate::synth::expr::Expr;
 
-/// What was found.
+/// A solution.
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// For each hole its expression, or the conditions that all have to hold.

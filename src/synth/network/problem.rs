@@ -46,7 +46,7 @@ pub struct Hole {
     pub kind: Kind,
     /// The leaves of its expressions, beside small numbers.
     pub leaves: Vec<Arc<Expr>>,
-    /// What stood there before it was opened.
+    /// The expressions in its place before it was opened.
     pub before: Vec<Expr>,
     /// The number of its repeat.
     pub repeat: usize,
@@ -70,7 +70,7 @@ pub struct Stage {
 /// Steps, once for each number.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// What counts.
+    /// The counting variable.
     pub variable: String,
     /// Where the numbers begin.
     pub from: Expr,
@@ -133,7 +133,7 @@ pub struct Network {
     pub drawn: Option<Drawn>,
     /// Whether expressions were opened, and with them the order of the operands.
     pub relaxed: bool,
-    /// What makes a solution cheap.
+    /// The order of measures of a solution's cost.
     pub order: Vec<Measure>,
 }
 

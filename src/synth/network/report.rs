@@ -26,12 +26,12 @@ pub struct Report<'a> {
     pub costs: Vec<CostReport>,
 }
 
-/// A hole and what was found for it.
+/// A hole and its expression.
 #[derive(Debug, Serialize)]
 pub struct HoleReport {
     /// The line of the sketch.
     pub line: u32,
-    /// What was found.
+    /// The found expression.
     pub expression: String,
 }
 

@@ -31,7 +31,7 @@ const MOST_VALUES: usize = 64;
 
 struct Resolver<'r> {
     steps: &'r [Step],
-    /// What each lane may hold before each step, and in the end.
+    /// The values that each lane may hold before each step, and in the end.
     sets: Vec<Vec<Vec<Value>>>,
     law: Law,
     tried: usize,

@@ -19,7 +19,7 @@ use serial::{serial, value};
 const MOST_NESTED: usize = 64;
 const LONGEST_LINE: usize = 2000;
 
-/// Refuses what would take recursions too deep.
+/// Refuses nesting that would make recursions too deep.
 fn nesting(source: &SourceFile) -> Result<(), Diagnostic> {
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {

@@ -109,8 +109,7 @@ struct Reader<'s> {
 
 /// Reads the sketch of a placement.
 ///
-/// # Errors
-/// What does not fit together, with its place.
+/// # Errors A contradiction in the sketch, with its place.
 pub fn problem(
     source: &SourceFile,
     tree: &[Statement],

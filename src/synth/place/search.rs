@@ -32,7 +32,7 @@ impl Cost {
     }
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The cheapest placement.

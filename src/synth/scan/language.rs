@@ -1,4 +1,4 @@
-//! From the statements of a loop to what one step does to the accumulators.
+//! From the statements of a loop to the transfer function of one step.
 //!
 //! Out: a [`Loop`] whose terms are typed, with the assignments of its body put into each other, so that each
 //! accumulator's next value is a term over the accumulators and the element.

@@ -22,7 +22,7 @@ pub(super) const LAWS: [&str; 3] = [
     "combine(a, step(b, x)) = step(combine(a, b), x)",
 ];
 
-/// What became of a candidate.
+/// The verdict on a candidate.
 #[derive(Clone, Debug)]
 pub(super) enum Proof {
     /// All laws hold on all states for which these invariants hold, and those that lists reach are among them.
@@ -93,8 +93,8 @@ fn congruent(term: &Shared, by: &Shared) -> Shared {
     }
 }
 
-/// Proves the laws, or looks for two lists that refute the candidate, at last among those `tried`; `reached` are
-/// states that lists reach, with what was given.
+/// Proves the laws, or looks for two lists that refute the candidate, at last among those `tried`; `reached` are states
+/// that lists reach, with the given values.
 pub(super) fn prove(
     subject: &Loop,
     combine: &[Shared],

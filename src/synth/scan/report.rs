@@ -1,4 +1,4 @@
-//! What was found about a loop, as people and programs read it.
+//! The outcome for a loop, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ pub struct OperatorReport {
     pub accumulators: Vec<AccumulatorReport>,
     /// The results, as functions of the accumulators.
     pub result: Vec<String>,
-    /// What holds of all states that lists reach, as far as the proof needs it.
+    /// Invariants of all states that lists reach, as far as the proof needs them.
     pub invariants: Vec<String>,
 }
 

@@ -36,7 +36,7 @@ pub struct Found {
     pub subject: Loop,
     /// For each accumulator, its value after both lists.
     pub combine: Vec<Shared>,
-    /// What holds of all states that lists reach, as far as the proof needs it.
+    /// Invariants of all states that lists reach, as far as the proof needs them.
     pub invariants: Vec<Shared>,
     /// The laws that were not proved; none if all were.
     pub unproved: Vec<&'static str>,
@@ -219,7 +219,7 @@ fn tried(subject: &Loop, combine: &[Shared], longest: usize, most: i64) -> Optio
     })
 }
 
-/// States that random lists reach, with what was given.
+/// States that random lists reach, with the given values.
 fn reached(subject: &Loop) -> Vec<super::invariants::Reached> {
     let mut source = Source::new(subject, 3);
     let states = (0..TRIED).map(|at| {

@@ -91,9 +91,9 @@ pub(super) struct Sink {
     pub goal: usize,
     /// The operator; a movement is a sum of one value.
     pub op: Fold,
-    /// What comes in.
+    /// The slots that values come in by.
     pub slots: Vec<Slot>,
-    /// What has to come in, and how often.
+    /// The required values, each with its multiplicity.
     pub elements: Vec<(TermId, u32)>,
     /// Whether values of other folds come in, so that nothing is known about elements.
     pub opaque: bool,

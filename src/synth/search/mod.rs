@@ -79,7 +79,7 @@ pub struct Solution {
     pub cost: Cost,
 }
 
-/// What was found.
+/// The outcome of the search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The solutions that were asked for, in the order of enumeration; the cheapest alone, if that was asked for.
@@ -125,7 +125,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    /// Tries what follows from the choices of a worker; false ends the enumeration.
+    /// Continues the search behind the choices of a worker; false ends the enumeration.
     fn descend(
         &self,
         worker: &mut Worker<'s>,
@@ -257,7 +257,7 @@ impl<'s> Search<'s> {
         branch
     }
 
-    /// Whether what was found in a branch makes the branches behind it needless.
+    /// Whether the solutions of a branch make the branches behind it unnecessary.
     fn ends(&self, branch: &Branch) -> bool {
         match self.limits.mode {
             Mode::First => branch.count > 0,
@@ -276,7 +276,7 @@ impl<'s> Search<'s> {
         let first = AtomicUsize::new(usize::MAX);
         let bound = best.bound;
         let branches = parallel::map(0..members.len(), |number| {
-            // What comes behind the solution that ends the search is not looked at.
+            // Branches behind the solution that ends the search are skipped.
             if first.load(Ordering::Relaxed) < number {
                 return Branch::default();
             }

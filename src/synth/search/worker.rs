@@ -30,7 +30,7 @@ pub(super) struct Worker<'p> {
     pub(super) program: &'p Program,
     pub(super) plan: &'p Plan,
     terms: Terms,
-    /// What each cell holds.
+    /// The value of each cell.
     holds: TiVec<CellId, TermId>,
     /// The table of each hole.
     pub tables: TiVec<HoleId, Table>,
@@ -69,7 +69,7 @@ impl<'p> Worker<'p> {
         self.evaluate(&plan.first_folds, &plan.first_sinks)
     }
 
-    /// The table that was chosen for a level: computes what follows from it.
+    /// Chooses a table for a level and computes the cells that follow from it.
     pub(super) fn choose(
         &mut self,
         level: &'p Level,

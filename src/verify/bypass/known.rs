@@ -114,7 +114,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             && inst.args.get(1).is_some_and(named)
     }
 
-    /// What holds from an instruction of a block to the block's end if a predicate register holds at the end.
+    /// The facts from an instruction of a block to the block's end if a predicate register holds at the end.
     pub(super) fn known(
         &self,
         function: &Function<'_>,
@@ -142,8 +142,8 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         }
     }
 
-    /// Adds what holds if a predicate register holds in front of an instruction; `here` says whether that is computed in the
-    /// branch's block each time that the branch is executed.
+    /// Adds the facts that follow if a predicate register holds in front of an instruction; `here`: whether it is
+    /// computed in the branch's block, anew for each execution of the branch.
     fn follow(
         &self,
         block: BlockId,

@@ -137,7 +137,7 @@ impl Memory {
         found
     }
 
-    /// Whether both hold the same everywhere. What one of them has not accessed is as it was.
+    /// Whether both hold the same everywhere. Bytes that one of them has not accessed are unchanged.
     pub(super) fn same(&self, other: &Memory) -> bool {
         let within = |one: &Memory, other: &Memory| {
             one.elements.iter().filter(|(_, element)| element.written).all(|(at, element)| {

@@ -119,8 +119,8 @@ impl LoopCarriedRegisters {
     }
 }
 
-/// The terms that what the rewritten program does depends on: its events, loads and branches, and what comes round
-/// loops for these.
+/// The terms that the behaviour of the rewritten program depends on: its events, loads and branches, and the
+/// loop-carried values of these.
 fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
     let after = comparison.after;
     let records = || after.loops.iter().flatten();

@@ -66,7 +66,7 @@ impl Comparison<'_, '_> {
         for (event, partner) in self.after.events.iter().zip(partners) {
             match entered {
                 Some((block, _)) if block == event.block => {}
-                // What stands in one of two blocks that a branch leads to comes behind nothing of the other one.
+                // An event in one of two blocks that a branch leads to does not come behind events of the other one.
                 Some((block, before))
                     if are_versions(self.rewritten, block, event.block) && block < event.block =>
                 {

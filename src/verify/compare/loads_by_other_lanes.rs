@@ -154,7 +154,7 @@ impl Comparison<'_, '_> {
                 let (mut last, mut claims) = ((0, 0), 0);
                 by_lane::all().all(|own| {
                     let address = self.in_lane((lane, own), load.address);
-                    // Lanes that follow each other mostly read what follows each other.
+                    // Consecutive lanes mostly read consecutive bytes.
                     let distances =
                         (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
                     let mut pairs: Vec<(i32, usize)> = distances

@@ -12,7 +12,7 @@
 //! - `stores`: whether a vector store does what the stores of its elements do
 //! - `converged`: results that depend on which lanes are together
 //! - `functions`: two functions
-//! - `outside`: what stands outside of functions
+//! - `outside`: the text outside of functions
 //! - `renamed`: a kernel under the names of another one
 //! - `module`: two files
 

@@ -169,7 +169,7 @@ impl Comparison<'_, '_> {
         let lanes = WARP_SIZE as i32;
         let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();
         needed.extend((space == StateSpace::Generic).then_some(is_global));
-        // What holds at the place holds in each of the warp's lanes.
+        // Facts at the place hold in each of the warp's lanes.
         needed.retain(|one| !conditions::hold(&self.terms.arena, &[*one], &place.path));
         for n in if needed.is_empty() { 0..0 } else { 1 - lanes..lanes } {
             let there = self.with_lane(place, &reconverged, n);
@@ -212,7 +212,7 @@ impl Comparison<'_, '_> {
                     .flat_map(|lane| (0..count).map(move |word| (lane, word)))
                     .filter(|&(lane, word)| open[lane as usize * count + word])
                     .collect();
-                // Lanes that follow each other mostly store what follows each other.
+                // Consecutive lanes mostly store consecutive bytes.
                 candidates.sort_by_key(|&(lane, word)| {
                     let at = (lane as usize * count + word) as i64;
                     ((at - last.0 as i64 - last.1 as i64).abs(), at)

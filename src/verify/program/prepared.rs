@@ -1,7 +1,7 @@
 //! One of the two functions, prepared for evaluation: its graph, which registers change, and where.
 //!
 //! In: a parsed function. Out: a [`Program`], with the registers that are carried from block to block,
-//! the names by which registers of the two functions are paired, and what each loop changes.
+//! the names by which registers of the two functions are paired, and the registers and memory that each loop changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};

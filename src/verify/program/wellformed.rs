@@ -122,7 +122,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         format!("line {line}: {what}: `{text}`")
     }
 
-    /// What every assembler refuses.
+    /// A mistake that every assembler refuses.
     fn impossible(&self) -> Option<String> {
         let function = self.program.function;
         let mut names = Names::default();

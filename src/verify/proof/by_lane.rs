@@ -143,7 +143,7 @@ pub(in crate::verify) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> Te
     }
 }
 
-/// What has been received lane by lane.
+/// The received values, lane by lane.
 #[derive(Default)]
 pub(in crate::verify) struct ByLane {
     /// The lane's number.

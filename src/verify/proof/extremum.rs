@@ -23,7 +23,7 @@ const SIGN: u64 = 0x8000_0000;
 /// Two terms that have to be equal whatever their symbols are.
 pub(super) type Lemma = (TermId, TermId);
 
-/// What has to hold for an extremum and a term to be equal; `None` if they are not of this form.
+/// Sufficient conditions for an extremum and a term to be equal; `None` if they are not of this form.
 pub(super) fn lemmas(terms: &mut Terms, extremum: TermId, made: TermId) -> Option<[Lemma; 2]> {
     let (rules, numbers) = match terms.applied(extremum)? {
         (&Function::Lattice(Lattice::Extremum { greatest, propagates_nan, flushes }), numbers) => {

@@ -66,7 +66,7 @@ impl<'r, 's> Lanes<'r, 's> {
         for id in around {
             let Some(record) = &self.execution.loops[id] else { return false };
             let (entry, parent) = (record.entry, loops.get(id).parent);
-            // What holds of any two neighbours holds of all.
+            // A relation between any two neighbours extends to all lanes.
             for n in [1, -1] {
                 if self.shift(terms, entry, n, parent) != entry {
                     return false;

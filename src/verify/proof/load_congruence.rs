@@ -1,5 +1,5 @@
-//! Loads that deliver the same value: what has to be equal for that, once each reads from the oldest
-//! version of memory that holds the same bytes.
+//! Loads that deliver the same value: the terms that have to be equal for that, once each reads from the oldest version
+//! of memory with the same bytes.
 
 use rustc_hash::FxHashMap;
 
@@ -88,7 +88,7 @@ impl Prover {
         Some((narrow(terms, &mine), narrow(terms, &theirs)))
     }
 
-    /// Whether a store does not alias a load by what was tested of their distance; registers that keep their
+    /// Whether a store does not alias a load by tests of their distance; registers that keep their
     /// distance are replaced in `known`.
     fn disjoint(
         &mut self,

@@ -93,7 +93,7 @@ pub(in crate::verify) struct Cutpoint {
     pub paths: Vec<CutpointPath>,
 }
 
-/// What holds of an address because an access names the global space.
+/// The fact about an address that an access to the global space implies.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct GlobalFact {
     /// The condition of the access.

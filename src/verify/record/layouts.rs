@@ -177,7 +177,7 @@ fn fitting(
             sampled(terms, roots, new.align).into_iter().map(move |sample| (sample, width))
         })
         .collect();
-    // What happens beyond the array matters only if there is nothing else to go by.
+    // Samples beyond the array matter only if there are too few others.
     let within = |([x, _, base, _], _): &(Sample, u8)| (*base..*base + old.bytes).contains(x);
     let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
     let agrees = |layout: &Layout| {

@@ -66,7 +66,7 @@ pub(in crate::verify) enum Kind {
     InLane(u32, TermId),
     /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
-    /// Any value, by a number: what holds of it holds of all.
+    /// An arbitrary value, by a number: a proof about it holds for all values.
     Any(u32),
     /// The value of another symbol some lanes up.
     Shifted(SymbolId, i32),

@@ -44,7 +44,7 @@ pub(in crate::verify) struct Truth {
     /// The connectives that each predicate is a part of.
     users: TiVec<GateId, SmallVec<[GateId; 4]>>,
     values: TiVec<GateId, Option<bool>>,
-    /// What was decided, in order.
+    /// The decided predicates, in order.
     trail: Vec<GateId>,
     /// The decided predicates whose consequences have been drawn.
     drawn: usize,
@@ -55,7 +55,7 @@ pub(in crate::verify) struct Truth {
 pub(in crate::verify) struct Contradiction;
 
 impl Truth {
-    /// What follows from predicates that hold.
+    /// The consequences of predicates that hold.
     ///
     /// # Errors
     /// The predicates contradict each other.

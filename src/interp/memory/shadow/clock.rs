@@ -17,7 +17,7 @@ struct Known {
     lanes: SmallVec<[(usize, PhaseId); 1]>,
 }
 
-/// A set of accesses that is closed under what orders threads.
+/// A set of accesses that is closed under the happens-before order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
     /// For each block a phase: all accesses of its threads before this phase are in the set.

@@ -188,7 +188,7 @@ pub(crate) struct Shadow {
     shared: Cells,
     copies: Copies,
     phases: Phases,
-    /// What orders threads besides barriers, if something in the program does.
+    /// The order of threads by other means than barriers, if the program has any.
     orders: Option<Orders>,
     /// Whether races are reported.
     reports: bool,
@@ -268,7 +268,8 @@ impl Shadow {
         who.phase = self.phases.split(who.phase);
     }
 
-    /// A lane has performed a strong access; `writes`: whether it has written, and that without regard to what was there.
+    /// A lane has performed a strong access; `writes`: whether it has written, and whether independently of the old
+    /// value.
     pub(crate) fn strong(
         &mut self,
         region: Option<usize>,
@@ -495,7 +496,7 @@ struct Me<'a> {
 }
 
 impl Me<'_> {
-    /// What orders an earlier access and this one, if anything does.
+    /// The order between an earlier access and this one, if there is one.
     #[inline]
     fn concurrency(&self, earlier: Stamp) -> Concurrency {
         if self.before.contains(&earlier.phase()) {

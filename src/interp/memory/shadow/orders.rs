@@ -1,9 +1,10 @@
-//! What orders threads besides barriers of whole blocks: release and acquire (PTX ISA, "Memory Consistency Model: Release
-//! and Acquire Patterns", "Synchronizes"), and barriers with a thread count, at which some threads only arrive or which are
-//! for some warps of the block: what the threads that arrive have done is known to those that wait.
+//! The order of threads by other means than barriers of whole blocks: release and acquire (PTX ISA, "Memory Consistency
+//! Model: Release and Acquire Patterns", "Synchronizes"), and barriers with a thread count, at which some threads only
+//! arrive or which are for some warps of the block: accesses of the arriving threads happen before later accesses of
+//! the waiting ones.
 //!
-//! In: fences and strong accesses, in the order in which the interpreter performs them. Out: what each thread knows to
-//! have happened. A fence alone orders nothing:
+//! In: fences and strong accesses, in the order in which the interpreter performs them. Out: for each thread the
+//! accesses that happen before its next one. A fence alone orders nothing:
 //!
 //! - a release is a fence followed by a strong write of the same thread, or a write with `.release`;
 //! - an acquire is a strong read of the value that was written, or of one that atomic operations have made of it, followed
@@ -59,7 +60,7 @@ struct OfBlock {
     epoch: PhaseId,
 }
 
-/// What was released at a location.
+/// The accesses released at a location.
 #[derive(Debug, Default)]
 struct Record {
     /// With the scope of the device.
@@ -68,7 +69,7 @@ struct Record {
     blocks: BTreeMap<u64, Shared>,
 }
 
-/// What orders the threads of a launch, or of a part of its blocks.
+/// The order of the threads of a launch, or of a part of its blocks.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     blocks: FxHashMap<u64, OfBlock>,
@@ -218,7 +219,7 @@ impl Orders {
         for (warp, &mask) in (0..).zip(waiting).filter(|&(_, &mask)| mask != 0) {
             let warp = block.warps.entry(warp);
             let warp = warp.or_insert_with(|| vec![Knowledge::default(); LANES]);
-            // What each of them knew is among it, since they have arrived.
+            // This includes the accesses of each of them, since they have arrived.
             lanes(mask).for_each(|lane| warp[lane].clone_from(&known));
         }
     }

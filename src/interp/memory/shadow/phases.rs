@@ -6,7 +6,7 @@
 
 use super::stamp::{PhaseId, Stamp};
 
-/// The number of all phases for which there is no room; what orders them is not known.
+/// The number of all phases for which there is no room; their order is unknown.
 const LAST: PhaseId = 1 << 25;
 
 /// One phase.

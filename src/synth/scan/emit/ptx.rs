@@ -298,7 +298,7 @@ impl Writer<'_> {
                 let convert = if to == 32 { op!(Cvt.Rn) } else { op!(Cvt) };
                 block.make(ty, convert.with(ty).with(memory), &[&from])
             }
-            // (Of wider integers the low half is what counts.)
+            // (Of wider integers only the low half is used.)
             (Kind::Signed(64) | Kind::Unsigned(64), 32) => block.word(load.with(B32), &[&place]),
             _ => block.make(ty, load.with(memory), &[&place]),
         }
