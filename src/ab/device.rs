@@ -1,4 +1,4 @@
-//! What a measurement needs of a device. [`super::cuda`] is the real one; tests bring their own.
+//! The interface of a device for a measurement. [`super::cuda`] is the real one; tests bring their own.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::throttle::Clock;
 use crate::launch::Launch;
 use crate::source::SourceFile;
 
-/// Whether a kernel finds in the L2 cache what the launch before it left there.
+/// Whether a kernel finds the L2 cache as the launch before it left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum L2 {
@@ -51,7 +51,7 @@ pub struct Program<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelId(pub usize);
 
-/// What a kernel takes of a multiprocessor.
+/// The resources of a multiprocessor that a kernel takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// 32-bit registers of a thread.

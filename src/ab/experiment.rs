@@ -1,8 +1,8 @@
 //! One measurement from beginning to end, on whatever [`Device`] it is given.
 //!
-//! Every variant first runs once from the buffers' first contents, and its output is compared with
-//! the original's; then all are warmed up, and timed in rounds ([`schedule`]). The order of calls is a
-//! function of the arguments and of what the device answers.
+//! Every variant first runs once from the buffers' first contents, and its output is compared with the original's; then
+//! all are warmed up, and timed in rounds ([`schedule`]). The order of calls is a function of the arguments and of the
+//! device's answers.
 
 use super::compare::{self, Difference};
 use super::device::{Device, Error, KernelId, L2, Program, Usage};
@@ -29,7 +29,7 @@ pub struct Settings {
     pub warm_up_us: f64,
     /// The seed of all random choices.
     pub seed: u64,
-    /// What the L2 cache holds before a launch.
+    /// The state of the L2 cache before a launch.
     pub l2: L2,
     /// The smallest difference that counts, as a part of 1.
     pub threshold: f64,
@@ -226,7 +226,7 @@ fn compared(
     }
 }
 
-/// What the variants compute.
+/// The outputs of the variants.
 struct Outputs {
     /// For each variant, how its buffers differ from the original's.
     differences: Vec<Vec<Difference>>,

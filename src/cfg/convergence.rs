@@ -26,7 +26,7 @@
 //! with such a branch is temporally divergent unless all lanes take the branch the same way, and whether they
 //! do is not known here.
 //!
-//! What this file promises is checked from outside: kernels are executed with meeting places chosen at
+//! The results are checked from outside: kernels are executed with meeting places chosen at
 //! random (`run --meet`), and the meeting places of real machine code are compared with
 //! [`super::meeting_places`].
 

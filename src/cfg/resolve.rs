@@ -56,7 +56,7 @@ pub enum Arg<'s> {
     Sink,
     /// `[base + offset]`, with further operands of tensor and texture addresses.
     Memory {
-        /// What the address starts from.
+        /// The base of the address.
         base: Base<'s>,
         /// Signed bytes added.
         offset: i64,
@@ -65,7 +65,7 @@ pub enum Arg<'s> {
     },
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'s> {
     /// A register.

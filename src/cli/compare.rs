@@ -71,7 +71,7 @@ struct Both {
 }
 
 impl Compare {
-    /// Prints what the kernels lost.
+    /// Prints the losses of the kernels.
     ///
     /// # Errors
     /// A folder or file cannot be read, or names no resources.

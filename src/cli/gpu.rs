@@ -1,4 +1,4 @@
-//! What the subcommands that use a GPU have in common: versions of a kernel, read, checked and assembled.
+//! Shared code of the subcommands that use a GPU: versions of a kernel, read, checked and assembled.
 //!
 //! In: texts and a way to open a device. Out: the device, and the versions assembled for it, or a
 //! [`Failure`]. Input is read and checked before a device is asked for, and the device before ptxas.

@@ -284,8 +284,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         operands.results(&self.flow.insts[at]).unwrap_or_default()
     }
 
-    /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
-    /// has another table.
+    /// The table of a register after some instructions of a chain, if an operand (a register as one instruction has
+    /// written it) has another table.
     pub(super) fn evaluate_with(
         &mut self,
         chain: &Chain,

@@ -1,4 +1,4 @@
-//! What an instruction computes in each lane, over the values of its operands there.
+//! The result of an instruction in each lane, over the values of its operands there.
 //!
 //! In: an instruction, and the tables of the registers that it reads. Out: the tables of its results, or nothing where it
 //! is not followed: its results are leaves then. Only what networks of shuffles and the predicates around them are made

@@ -1,4 +1,4 @@
-//! Recognises collectives: which results are a reduction, a prefix, a broadcast of what lanes hold.
+//! Recognises collectives: which results are a reduction, a prefix, a broadcast of the lanes' values.
 
 use std::rc::Rc;
 
@@ -214,7 +214,7 @@ fn crosses(chain: &Chain, writer: Option<InstId>) -> bool {
     step.is_some_and(|step| step.crosses)
 }
 
-/// What a network computes of values that have nothing to do with each other, though the chain's have.
+/// The operation of a network on unrelated source values, also where the chain's are related.
 fn of_any_values(
     chains: &mut Chains<'_, '_, '_>,
     chain: &Chain,

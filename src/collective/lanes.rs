@@ -13,7 +13,7 @@ const MAX_FOLLOWED: usize = 64;
 
 /// Finds the lanes that use results.
 pub(super) struct Users<'u, 'f, 'm, 's> {
-    /// What registers hold.
+    /// The values of registers.
     pub chains: &'u mut Chains<'f, 'm, 's>,
     /// The chain that the result is computed in.
     pub chain: &'u mut Chain,

@@ -13,7 +13,7 @@ use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Opcode, Qualifier};
 
-/// The function, and what the analysis asks about it.
+/// The function, and facts that the analysis needs.
 pub struct Place<'p, 'm, 's> {
     /// Its control flow.
     pub flow: &'p Flow<'m, 's>,

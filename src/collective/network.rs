@@ -1,4 +1,4 @@
-//! Networks: what lanes compute together, and by which instructions.
+//! Networks: joint computations of lanes, with their instructions.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use super::value::{Operator, Order, Table};
 use crate::cfg::{Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
-/// What a collective computes.
+/// The operation of a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Computes {
     /// All lanes of a group combined.
@@ -20,11 +20,11 @@ pub enum Computes {
     Prefix(Operator),
     /// One lane's value.
     Broadcast,
-    /// What a register holds already.
+    /// A value that a register holds already.
     Duplicate,
 }
 
-/// What lanes compute together.
+/// A joint computation of lanes.
 #[derive(Clone, Debug)]
 pub struct Collective {
     /// Its operation.
@@ -76,7 +76,7 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> V
     found
 }
 
-/// Where a chain computes what a register holds already.
+/// Where a chain recomputes a value that a register holds already.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     found: FxHashMap<InstId, (InstId, RegisterId)>,

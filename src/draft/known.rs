@@ -10,7 +10,7 @@ pub(super) struct Known<'m> {
     pub kernel: &'m str,
     /// How many threads it is launched with.
     pub shape: Shape,
-    /// What its text says of each parameter.
+    /// The facts of the text about each parameter.
     pub parameters: Vec<Parameter>,
     /// The parameters that addresses begin with.
     pub pointers: Pointers,

@@ -1,5 +1,5 @@
-//! What a kernel's text says of its parameters: sizes, types, members of structs, and which of them are
-//! made global addresses.
+//! The facts of a kernel's text about its parameters: sizes, types, members of structs, and which of them become global
+//! addresses.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ pub(super) fn parameters(kernel: &Function<'_>) -> Vec<Parameter> {
     found
 }
 
-/// Adds what the body reads of the parameters.
+/// Adds the parts of the parameters that the body reads.
 fn read_parts(kernel: &Function<'_>, parameters: &mut [Parameter]) {
     // The parameter and its part that a register holds. A register that is written twice holds either.
     let mut held: BTreeMap<&str, (usize, u64)> = BTreeMap::new();

@@ -40,7 +40,7 @@ pub(super) struct Pointers {
 }
 
 impl Pointers {
-    /// What the text alone says.
+    /// The pointers by the text alone.
     pub(super) fn of_text(parameters: &[Parameter]) -> Pointers {
         let names = parameters.iter().enumerate().map(|(i, p)| (p.name.clone(), i)).collect();
         let mut found = BTreeMap::new();
@@ -54,7 +54,7 @@ impl Pointers {
         Pointers { found, names }
     }
 
-    /// What the text and the trace say.
+    /// The pointers by the text and the trace.
     pub(super) fn of_trace(parameters: &[Parameter], trace: &KernelTrace) -> Pointers {
         let mut all = Pointers::of_text(parameters);
         let certain: BTreeSet<Part> = all.found.keys().copied().collect();

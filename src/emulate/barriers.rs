@@ -1,4 +1,4 @@
-//! What lanes see behind a barrier, a call, or something unknown.
+//! The memory that lanes see behind a barrier, a call, or an unknown instruction.
 //!
 //! Behind a barrier at which lanes have waited for each other they see the same writes, and so read
 //! the same values. But lanes that come to one barrier need not have waited there for each other: a

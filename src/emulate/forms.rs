@@ -21,8 +21,8 @@ pub enum Meaning {
     /// Its result is some function of its operands (for loads: of memory and address), so that
     /// equal operands give equal results.
     Uninterpreted,
-    /// What the instruction may change is known; a result is an unknown value, another one in every
-    /// lane.
+    /// The registers and memory that the instruction may change are known; a result is an unknown value, another one in
+    /// every lane.
     Conservative,
     /// Nothing is known: all registers named and all memory may change, and threads may meet.
     Opaque,

@@ -1,8 +1,7 @@
 //! Visits the blocks and steps through their instructions.
 //!
-//! In: a function and its control flow. Out: the [`KernelTrace`]. What instructions compute stands in
-//! [`super::semantics`], how states meet in [`super::joins`] and [`super::loops`]; this file hands
-//! each instruction to the one that emulates it.
+//! In: a function and its control flow. Out: the [`KernelTrace`]. [`super::semantics`] has the results of instructions,
+//! [`super::joins`] and [`super::loops`] merge states; this file hands each instruction to the one that emulates it.
 
 use smallvec::SmallVec;
 

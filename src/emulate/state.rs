@@ -39,7 +39,7 @@ pub(super) struct State<'a, 'm, 's> {
     /// The instruction being emulated.
     pub at: InstId,
     pub accesses: Vec<Access>,
-    /// What instructions that are not modelled access.
+    /// The accesses of instructions that are not modelled.
     pub moved: Vec<Access>,
     pub widened: Vec<Widened>,
     pub held: Vec<Held>,

@@ -1,4 +1,4 @@
-//! What an equality with a constant says about the parts of a term: an `or` that is zero has two
+//! The consequences of an equality with a constant for the parts of a term: an `or` that is zero has two
 //! operands that are zero, and a number whose upper bits are known lies in an interval.
 //!
 //! This is how compilers write a check of several indices at once: `((x | y | z) >> 8) == 0`.

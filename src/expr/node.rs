@@ -1,4 +1,4 @@
-//! What a term can be.
+//! The kinds of terms.
 
 /// A term in an [`Arena`](super::Arena). Equal ids mean equal terms; operands have lower ids than the
 /// terms that use them.

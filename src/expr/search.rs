@@ -34,8 +34,8 @@ const BUDGET: u64 = 16_000_000;
 /// One search uses up at most 1 / `SHARE` of the remaining budget.
 const SHARE: u64 = 8;
 
-/// What a search may evaluate even if nothing is left: a small claim that has a counterexample next to
-/// its corners is not to cost the start of a solver.
+/// The number of terms that a search may evaluate even if no budget is left: a small claim with a counterexample next
+/// to its corners should not cost the start of a solver.
 const LEAST: u64 = 1_000;
 
 /// Searches for the claims about one function: they share a bound on the work, and a cache of values of the function's

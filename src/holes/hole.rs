@@ -1,5 +1,4 @@
-//! The holes of a kernel: the functions that nobody defines, what their arguments say, and the points at which they
-//! are called.
+//! The holes of a kernel: the undefined functions, their arguments, and the points at which they are called.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use crate::synth::program::PointId;
 /// The prefix of all names of holes.
 pub(super) const PREFIX: &str = "ptxasw_";
 
-/// What a function's result ranges over.
+/// The range of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// `(id, i, n, k, m)`: an index below `n`, by a family of index expressions.

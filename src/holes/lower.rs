@@ -297,7 +297,7 @@ impl Lowering<'_> {
                     slots
                 }
                 Reading::Product(args) => vec![self.product(&args)?],
-                // A sum of another kind is a cell of its own, and so is what an index chooses.
+                // A sum of another kind is a cell of its own, and so is a choice by an index.
                 Reading::Other
                     if !self.is_open(id) || matches!(self.nodes.node(id), Node::Choice(..)) =>
                 {

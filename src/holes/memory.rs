@@ -208,13 +208,13 @@ impl Nodes {
         }
     }
 
-    /// What a load of a narrow type leaves in a register.
+    /// The register after a load of a narrow type.
     fn extended(&mut self, id: Id, ty: ScalarType) -> Id {
         let narrow = ty.is_signed() && ty.bits() < 32;
         if narrow && id != UNDEFINED { self.tree(&format!("extended{ty}"), &[id]) } else { id }
     }
 
-    /// What a store of a narrow type takes of a register.
+    /// The part of a register that a store of a narrow type writes.
     fn narrowed(&mut self, id: Id, ty: ScalarType) -> Id {
         match self.node(id) {
             Node::Number(number) => {

@@ -66,7 +66,7 @@ pub struct Kernel {
     pub solutions: u64,
     /// Whether the space has no cheaper one.
     pub cheapest: bool,
-    /// What the chosen one costs.
+    /// The cost of the chosen one.
     pub cost: crate::synth::search::Cost,
     /// The work: instructions that warps executed, nodes, and tables that were tried.
     pub work: Work,

@@ -23,7 +23,7 @@ pub(super) fn cut(value: u64, ty: ScalarType) -> u64 {
 /// The number of a node.
 pub(super) type Id = u32;
 
-/// The number of a buffer: what a pointer points into.
+/// The number of a buffer that a pointer points into.
 pub(super) type Buffer = u32;
 
 /// The number of a point of a hole.
@@ -32,7 +32,7 @@ pub(super) type Point = u32;
 /// Nodes that one kernel may take.
 const MOST: usize = 1 << 22;
 
-/// What a register holds.
+/// The value of a register.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Node {
     /// Nobody has written it.

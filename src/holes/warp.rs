@@ -59,7 +59,7 @@ struct Doubtful {
     end: InstId,
     /// Whether the lane comes to it.
     guard: Id,
-    /// What registers held before.
+    /// The values of registers before.
     before: BTreeMap<RegisterId, Id>,
 }
 

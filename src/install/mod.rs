@@ -3,7 +3,7 @@
 //! In: a folder, a name, and the file that is to stand there. Out: the real assembler under
 //! `NAME.real` and ptxasw under `NAME`; or everything as it was, and the reason.
 //!
-//! - [`place`]: which folder is meant, and what the files in it are called.
+//! - [`place`]: the folder, and the names of the files in it.
 //! - [`state`]: the files there: none, the real one, a stand-in, another one.
 //! - [`disk`]: the few operations that change anything, behind an interface that tests let fail.
 //! - [`toolkit`]: a folder of links that mirrors a toolkit which one may not change.

@@ -36,7 +36,7 @@ pub enum Standing {
     Broken,
 }
 
-/// What the answer begins with: warnings of the interpreter may be around it.
+/// The prefix of the answer: warnings of the interpreter may be around it.
 const MARK: &str = "ptxasw: ";
 
 /// Prints a list of `[name, version, path]`.

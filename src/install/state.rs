@@ -15,7 +15,7 @@ use std::path::Path;
 #[used]
 pub static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
 
-/// What a name in a folder stands for.
+/// The kind of file under a name in a folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// Nothing.
@@ -37,7 +37,7 @@ pub enum Entry {
     NoFile,
 }
 
-/// What the names at a place stand for.
+/// The kinds of the files at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
     /// The file under the assembler's name.
@@ -107,7 +107,7 @@ impl State {
     }
 }
 
-/// What a path stands for; `executable` is the ptxasw to compare with.
+/// The kind of the file at a path; `executable` is the ptxasw to compare with.
 fn entry(path: &Path, executable: Option<&Path>) -> io::Result<Entry> {
     let link = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Missing),

@@ -1,4 +1,4 @@
-//! What a run costs, in warp-wide events.
+//! The cost of a run, in warp-wide events.
 
 use serde::Serialize;
 

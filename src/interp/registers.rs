@@ -130,7 +130,7 @@ pub(super) struct WarpOp {
     pub d: [Option<File>; 2],
     /// The file of each source; none where there are fewer.
     pub s: [Option<File>; 4],
-    /// What the bits of a result depend on.
+    /// The operand bits that the bits of a result depend on.
     pub dependence: Dependence,
 }
 

@@ -1,4 +1,4 @@
-//! What a launch file expects of buffers, and whether they hold it.
+//! The expected contents of buffers by a launch file, and the comparison with them.
 
 use std::collections::BTreeMap;
 

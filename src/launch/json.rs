@@ -33,7 +33,7 @@ impl Launch {
         parse(text).map(|(launch, _)| launch)
     }
 
-    /// The same with what the file expects of buffers afterwards: `"expect": {"out": [700]}` has the elements of a buffer
+    /// The same with the expected final contents of buffers: `"expect": {"out": [700]}` has the elements of a buffer
     /// as `data` has them, `"tolerance": {"absolute": 1e-6, "relative": 1e-5}` says how exactly they have to be met.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
     }
 }
 
-/// Whether something was decided about loads; else the page is about what accesses cost.
+/// Whether there are decisions about loads; else the page is about the costs of accesses.
 fn has_decisions(kernels: &[Kernel<'_>]) -> bool {
     kernels.iter().any(|kernel| kernel.report.is_some())
 }
@@ -238,7 +238,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
     }
 }
 
-/// What lanes compute together, each with the lines of its instructions.
+/// The collectives, each with the lines of its instructions.
 fn collectives(report: &KernelReport) -> Markup {
     html! {
         h3 { "Collectives" }

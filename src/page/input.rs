@@ -48,7 +48,7 @@ pub struct TraceFile {
 pub struct Trace {
     /// Its name.
     pub name: String,
-    /// What the names of grid indices stand for.
+    /// The meanings of the names of grid indices.
     #[serde(default)]
     pub names: Vec<String>,
     /// Its accesses in program order.
@@ -116,7 +116,7 @@ pub struct LintAccess {
     pub space: String,
     /// Bytes of each lane.
     pub bytes: u32,
-    /// What a full warp's request costs.
+    /// The cost of a full warp's request.
     #[serde(flatten)]
     pub request: Request,
     /// How many loops are around it.
@@ -169,7 +169,7 @@ pub struct LineProfile {
     pub source_line: Option<u32>,
 }
 
-/// What a simulator says of some kernels on some machines.
+/// A simulator's results for some kernels on some machines.
 #[derive(Debug, Deserialize)]
 pub struct Simulation {
     /// The title.
@@ -242,7 +242,7 @@ pub struct Solved {
     pub file: String,
     /// The solution's holes.
     pub holes: Vec<SolvedHole>,
-    /// What lanes hold after each step.
+    /// The values of the lanes after each step.
     pub states: Vec<SolvedState>,
 }
 

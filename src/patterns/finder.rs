@@ -1,4 +1,5 @@
-//! What the patterns share in the search through one function: the loads, the accesses that are claimed already, and whether a replacement pays.
+//! The search state of one function that patterns share: the loads, the claimed accesses, and whether a replacement
+//! pays.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::reuse::shared::SharedArray;
 use crate::reuse::{Assumed, Legality, Limit, Load, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
 
-/// What a replacement costs.
+/// The cost of a replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighed {
     /// The cycles per warp of the replacement.
@@ -64,7 +65,7 @@ impl Weighed {
 pub struct Finder<'o, 'a, 'm, 's> {
     /// The legal replacements.
     pub legality: &'o mut Legality<'a, 'm, 's>,
-    /// What the user allows.
+    /// The user's options.
     pub options: &'o Options,
     /// Finds the function's arrays in shared memory, with the addresses of their accesses.
     pub arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
@@ -97,7 +98,7 @@ pub enum Rank {
     Struct,
 }
 
-/// What a search leaves out, though the user allows it.
+/// Groups that a search leaves out although the user allows them.
 #[derive(Debug, Default)]
 pub struct Vetoes {
     /// All strategies but this one.
@@ -259,7 +260,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         price.unprofitable(name, self.options.costs.architecture)
     }
 
-    /// What a load asks of memory.
+    /// The memory request of a load.
     pub fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
         request(self.legality, trace, load)
     }
@@ -270,7 +271,7 @@ pub(super) fn hundredths(cycles: f64) -> u32 {
     (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32
 }
 
-/// What a load asks of memory.
+/// The memory request of a load.
 pub(super) fn request(
     legality: &mut Legality<'_, '_, '_>,
     trace: &mut KernelTrace,

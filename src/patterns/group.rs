@@ -59,7 +59,7 @@ pub enum Accesses {
 pub struct Group {
     /// The strategy that allows it.
     pub strategy: StrategyName,
-    /// What kind of accesses it is about.
+    /// The kind of its accesses.
     pub accesses: Accesses,
     /// The instructions of the accesses, in program order.
     pub members: Vec<InstId>,
@@ -83,7 +83,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The rule by which the group stays as it is, and the reason; what the pattern names comes before the refusal.
+    /// The rule by which the group stays unchanged, and the reason; the pattern's obstacle comes before the refusal.
     pub(super) fn kept_by(&self, obstacle: Option<(&str, String)>) -> Option<(String, String)> {
         let refused = || self.refusal.as_ref().map(|one| (one.rule().to_owned(), one.to_string()));
         obstacle.map(|(rule, reason)| (rule.to_owned(), reason)).or_else(refused)
@@ -187,7 +187,7 @@ pub trait Shape: Any + Debug + Send + Sync {
         None
     }
 
-    /// Adds what the report of a function lists beside global loads, for a group that may be refused.
+    /// Adds the entries of a function's report beside global loads, for a group that may be refused.
     fn list(&self, _group: &Group, _places: &Places<'_, '_>, _report: &mut KernelReport) {}
 }
 

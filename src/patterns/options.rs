@@ -1,4 +1,4 @@
-//! What the user may choose about the selection.
+//! The options of the selection.
 
 use crate::cost::Costs;
 use crate::strategies::Strategies;
@@ -20,7 +20,7 @@ pub enum Redux {
     Numbers,
 }
 
-/// What the user may choose about the selection.
+/// The options of the selection.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which strategies may be used.

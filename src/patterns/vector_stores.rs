@@ -233,7 +233,7 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// What a vector store names for an element: the register itself; a copy, made where the element was stored, if
+    /// The operand of a vector store for an element: the register itself; a copy, made where the element was stored, if
     /// the register is written in between; a new register for a constant.
     fn stored_operand(
         &mut self,

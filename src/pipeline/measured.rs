@@ -19,7 +19,7 @@ use crate::source::SourceFile;
 pub(crate) struct Built<'t> {
     /// The text.
     pub source: &'t SourceFile,
-    /// What the assembler made of it.
+    /// Its cubin.
     pub cubin: &'t [u8],
 }
 

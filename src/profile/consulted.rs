@@ -19,7 +19,7 @@ pub struct Consulted {
     driver: OnceLock<Option<String>>,
 }
 
-/// What a profile says of a kernel.
+/// A profile's advice on a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     /// The strategies to use, wherever they are proved; none for a kernel that is to stay as it is.

@@ -1,9 +1,9 @@
-//! The hash of a kernel's text: what a measurement of the kernel holds for.
+//! The hash of a kernel's text: a measurement of the kernel holds for it.
 //!
-//! In: a module and a kernel of it. Out: SHA-256 of the kernel's words, of the words of every declaration
-//! of the module that they name, directly or through others (variables, functions that are called), and of
-//! what the module says about all of its code. Comments, blanks and the places in the source (`.loc`,
-//! `.file`) change nothing; nor do `.version`, the architecture of `.target`, or another kernel.
+//! In: a module and a kernel of it. Out: SHA-256 of the kernel's words, of the words of every declaration of the module
+//! that they name, directly or through others (variables, functions that are called), and of the directives of the
+//! module that concern all of its code. Comments, blanks and the places in the source (`.loc`, `.file`) change nothing;
+//! nor do `.version`, the architecture of `.target`, or another kernel.
 
 use std::collections::BTreeSet;
 

@@ -239,7 +239,7 @@ impl Operand<'_> {
 pub struct Address<'s> {
     /// From bracket to bracket, both included.
     pub span: Span,
-    /// What the address starts from.
+    /// The base of the address.
     pub base: AddressBase<'s>,
     /// Signed bytes added to it.
     pub offset: i64,
@@ -247,7 +247,7 @@ pub struct Address<'s> {
     pub rest: Vec<Operand<'s>>,
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressBase<'s> {
     /// A register or a variable.

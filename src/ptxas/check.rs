@@ -37,7 +37,7 @@ pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> Result<R, String> + 
 /// rewriting, the bytes that were made of the two, and the kernels that have lost something anyway.
 pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2], &[Loss]) -> Vec<Loss> + 'r;
 
-/// What a check asks the rewriter.
+/// The functions of the rewriter that a check calls.
 pub struct Judges<'r, R> {
     /// For a text without the kernels that lost something.
     pub again: &'r Again<'r, R>,

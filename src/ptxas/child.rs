@@ -70,7 +70,7 @@ pub fn tie(command: &mut Command) {
     unsafe { command.pre_exec(tie) };
 }
 
-/// What a run took.
+/// The work of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Time on processors, of all threads, in the program and in the system for it.
@@ -84,7 +84,7 @@ pub struct Work {
 /// # Errors
 /// It is not a child of ours any more.
 pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
-    // (That it is dropped without waiting is what this is for.)
+    // (This function exists so that the child is dropped without waiting for it.)
     let pid = Pid::from_child(&child).as_raw_nonzero().get();
     let mut status = 0;
     // SAFETY: all bits zero are an `rusage`; both are written by the call before they are read.
@@ -109,7 +109,7 @@ pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
     Ok((ExitStatus::from_raw(status), work))
 }
 
-/// What a child that runs has taken so far; `None` where the system does not tell.
+/// The work of a running child so far; `None` if the system does not tell.
 pub fn so_far(pid: Pid) -> Option<Work> {
     let folder = format!("/proc/{}", pid.as_raw_nonzero());
     let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;

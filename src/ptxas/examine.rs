@@ -1,4 +1,4 @@
-//! The inputs of a call, and what the rewriter makes of each.
+//! The inputs of a call, and the rewriter's result for each.
 //!
 //! In: a [`CommandLine`] and the rewriter as a function. Out: for each input its text and the rewriter's result. An
 //! input that is not PTX text, or is too large, has none. Of standard input no more is read than that takes.

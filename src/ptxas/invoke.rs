@@ -100,9 +100,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The signal with which somebody ended the run. `None` for all others: faults of the program, and
-    /// what a limit on resources sends, among them the KILL of a system without memory. Those are about
-    /// the text, and another text may do.
+    /// The signal with which somebody ended the run. `None` for all others: faults of the program, and signals of a
+    /// limit on resources, among them the KILL of a system without memory. Those depend on the text, and another text
+    /// may not cause them.
     pub fn interrupted(&self) -> Option<i32> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         let meant = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];

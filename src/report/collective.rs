@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cost, Decision, Origin};
 
-/// What lanes compute together.
+/// A joint computation of lanes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveReport {
     /// 1-based line of the instruction that writes the result.

@@ -17,7 +17,7 @@ pub struct Report {
     pub strategy: String,
     /// One entry for each kernel or device function with a body, in source order.
     pub kernels: Vec<KernelReport>,
-    /// What the user should know besides, one line each: measurements that could not be used.
+    /// Warnings for the user, one line each: measurements that could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The holes that were filled.
@@ -47,7 +47,7 @@ pub struct HoleReport {
     pub solutions: u64,
     /// Whether the chosen one is the cheapest of its space.
     pub cheapest: bool,
-    /// What that costs: accumulates, shuffles, loads, selects.
+    /// Its cost: accumulates, shuffles, loads, selects.
     pub cost: [u32; 4],
 }
 

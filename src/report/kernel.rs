@@ -46,7 +46,7 @@ pub struct KernelReport {
     /// Every array in shared memory that the kernel declares, and those at module level that it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
-    /// What lanes compute together by shuffles, in source order.
+    /// The joint computations of lanes by shuffles, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
     /// The kernel's resources by ptxas, where it was called.
@@ -104,7 +104,8 @@ impl KernelReport {
         with_collectives(sentence, self.collectives.iter())
     }
 
-    /// What the rewrite changed in the machine code, in one sentence; `None` if the kernel is not rewritten or nothing is known.
+    /// The changes of the rewrite in the machine code, in one sentence; `None` if the kernel is not rewritten or
+    /// nothing is known.
     pub fn machine_code(&self) -> Option<String> {
         if !self.is_rewritten() {
             return None;

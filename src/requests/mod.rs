@@ -31,8 +31,8 @@ use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 /// Bytes of a sector of the caches.
 const SECTOR: u64 = 32;
 
-/// Accesses at most this number of parts of blocks apart are assumed to be other blocks' parts of the same row; those
-/// farther apart belong to another row.
+/// Bytes at most this many block widths away from the array's first access are assumed to belong to other blocks' parts
+/// of the same row; those farther away to another row.
 const MAX_EDGES: i64 = 8;
 
 /// Facts about the accesses of a kernel.
@@ -54,7 +54,8 @@ impl Known {
     }
 }
 
-/// What the accesses of a function take. `counterpart`: what the other version of it [executes](Known::executed).
+/// The requests of a function's accesses. `counterpart`: the instructions that its other version
+/// [executes](Known::executed).
 pub fn known(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
@@ -218,7 +219,7 @@ struct Caches<'t, 'm, 's> {
     from_memory: FxHashSet<(u64, i64)>,
     /// For each array, the first address that is accessed.
     starts: FxHashMap<u64, u64>,
-    /// The axes along which blocks have a share of what the kernel writes.
+    /// The axes along which blocks have a share of the bytes that the kernel writes.
     axes: [bool; 3],
 }
 
@@ -240,7 +241,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         }
     }
 
-    /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
+    /// The request of an access, averaged over the warps. `is_executed`: it stands on the path that is followed.
     fn request(
         &mut self,
         access: &AccessTraffic,

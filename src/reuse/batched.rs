@@ -51,9 +51,9 @@ pub struct Batched {
     pub place: InstId,
     /// The loads in program order.
     pub moved: Vec<MovedLoad>,
-    /// What computes their addresses, in front of `place`.
+    /// The instructions that compute their addresses, in front of `place`.
     pub steps: Vec<AddressStep>,
-    /// What computes parts of distances, in front of `test`.
+    /// The instructions that compute parts of distances, in front of `test`.
     pub measured: Vec<AddressStep>,
     /// The distances that are tested.
     pub tests: Vec<Distance>,
@@ -89,7 +89,7 @@ pub struct Distance {
 /// A value that a distance is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Addend {
-    /// What a register holds where the distance is tested.
+    /// The value of a register where the distance is tested.
     Register(RegisterId),
     /// The result of a step.
     Step(usize),
@@ -327,7 +327,7 @@ impl Legality<'_, '_, '_> {
     ) -> Option<(RegisterId, bool)> {
         let load = &trace.accesses[index];
         let (at, bytes, address) = (load.inst, i64::from(load.bytes()), load.address?);
-        // A store to shared memory may write what a generic address reads.
+        // A store to shared memory may write the bytes of a generic load.
         if trace.arena.width(address) != 64 || others && load.space == StateSpace::Generic {
             return None;
         }
@@ -371,8 +371,8 @@ impl Legality<'_, '_, '_> {
         Some(sum)
     }
 
-    /// The distance from a load to a store, in what registers hold in front of `test`, or steps compute there. Where
-    /// registers that both addresses come from hold something else by then, the sums end there.
+    /// The distance from a load to a store, over the values of registers in front of `test`, or of steps there. The
+    /// sums end at registers that have another value by then.
     fn distance(
         &self,
         sums: &mut [Sums<'_, '_, '_>; 2],

@@ -1,5 +1,5 @@
-//! What the text of a function says of it as a whole: the shape of its blocks, whether it writes global memory,
-//! what an earlier rewrite has left in it.
+//! Facts about a function as a whole, from its text: the shape of its blocks, whether it writes global memory, the
+//! traces of an earlier rewrite.
 
 use rustc_hash::FxHashSet;
 

@@ -1,5 +1,5 @@
-//! A load that may take its value from registers that another one has filled, with its guards; and what the
-//! search for such loads may take for granted.
+//! A load that may take its value from registers that another one has filled, with its guards; and the assumptions that
+//! the search for such loads may make.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ pub struct Guards {
 pub struct LegalReuse {
     /// Index of the source load's instruction; of the first one, if there are several.
     pub source: InstId,
-    /// For each element of the load what its register is made of.
+    /// For each element of the load the sources of its register.
     pub pieces: Vec<Piece>,
     /// `A(tid.x + delta) = B(tid.x)`.
     pub delta: i32,

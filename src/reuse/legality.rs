@@ -35,7 +35,7 @@ struct Proved {
     proof: Proof,
     /// The bytes between the addresses that are compared at run time.
     address_delta: Option<i64>,
-    /// What lanes have to agree about.
+    /// The claims about registers that lanes have to satisfy.
     same_index: Vec<LaneClaim>,
 }
 
@@ -342,7 +342,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         no_wrap.dedup();
         let moves = delta != 0;
         let guards = Guards {
-            // (What other lanes of the warp may have stored lies by the lane's place.)
+            // (The bytes that other lanes of the warp may have stored depend on the lane's place.)
             linear_lanes: (moves || !no_alias_checks.is_empty()) && self.linear.is_none(),
             whole_warp: moves,
             no_wrap,
@@ -438,9 +438,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.is_by_register(trace, load) && !overwrites_address(self.prover.flow, load.inst)
     }
 
-    /// The distance in bytes, in one lane, that shows at run time that a load reads what the source
-    /// reads `delta` lanes further on; with the checks under which the source's addresses have that
-    /// distance from each other. `B(L) = A(L) + bytes` and `A(L + delta) = A(L) + delta * stride`.
+    /// The distance in bytes, in one lane, that shows at run time that a load's address is the source's `delta` lanes
+    /// further on; with the checks under which the source's addresses have that distance from each other. `B(L) = A(L)
+    /// + bytes` and `A(L + delta) = A(L) + delta * stride`.
     fn tested(
         &mut self,
         trace: &mut KernelTrace,

@@ -26,7 +26,7 @@ pub struct Overwritten {
     pub stores: Vec<PlainStore>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// What computes the bases of the addresses that are compared, in front of the first store.
+    /// The instructions that compute the bases of the compared addresses, in front of the first store.
     pub steps: Vec<AddressStep>,
     /// The loads that must read none of the stores' bytes.
     pub tested: Vec<TestedLoad>,

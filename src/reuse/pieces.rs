@@ -40,7 +40,7 @@ impl Piece {
         Piece { to, parts, extended_alike: planted!(Bug::Extension) }
     }
 
-    /// The element whose register holds just what the load's would.
+    /// The element whose register has exactly the value of the load's register.
     pub fn whole(&self) -> Option<&Element> {
         let [Part { from, first: 0, .. }] = &self.parts[..] else { return None };
         let alike = self.extended_alike && from.ty.bits() == self.to.ty.bits();

@@ -72,7 +72,7 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
-    /// What lanes are asked about, while a pair is proved for which they are.
+    /// The terms assumed to be equal across lanes, while a pair is proved under this assumption.
     alike: Option<Rc<Alike>>,
     held: Held,
     memory: Memory,

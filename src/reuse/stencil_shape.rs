@@ -290,7 +290,7 @@ fn ends(loads: &[(&Load, i64)]) -> (i64, i64) {
     (distances().min().unwrap_or(0), distances().max().unwrap_or(0))
 }
 
-/// The form of loads at distances in lanes: each lane loads what the tap of the least distance reads.
+/// The form of loads at distances in lanes: each lane loads the element that the tap of the least distance reads.
 fn narrow_form(loads: &[(&Load, i64)], stride: i64) -> StencilShape {
     let (low, high) = ends(loads);
     let mut elements = loads[0].0.elements.clone();

@@ -18,7 +18,7 @@ use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::{ScalarType, StateSpace, Value};
 
-/// What a store writes into a word.
+/// The value that a store writes into a word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StoredValue {
     /// A register of the word's width.

@@ -179,7 +179,7 @@ impl Legality<'_, '_, '_> {
         modulus: i64,
     ) -> Option<(i64, SmallVec<[Multiple; 2]>)> {
         let mut base = remainder(trace, address, modulus as u64)?;
-        // What the parameter's declaration says need not be tested.
+        // Alignment that the parameter's declaration states need not be tested.
         base.multiples.retain(|multiple| {
             let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
             multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared

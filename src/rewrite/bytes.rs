@@ -19,7 +19,7 @@ pub(super) struct SentWord {
     pub number: u32,
 }
 
-/// What a byte of a register is.
+/// The source of a byte of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Byte {
     /// A byte of a word of [`Assembly::words`]: the word's index and the byte's, 0 for the lowest.

@@ -160,7 +160,7 @@ impl<'p> Checks<'p> {
         Some(self.global_address(&replacement.address, same, setup))
     }
 
-    /// Computes the predicate that the load's address is what the source's lets expect, in this lane.
+    /// Computes the predicate that the load's address has the expected distance from the source's, in this lane.
     fn same_address(
         &mut self,
         replacement: &Replacement,

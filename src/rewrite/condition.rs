@@ -14,7 +14,7 @@ pub struct Version {
     pub behind: usize,
     /// The test for the rewritten version.
     pub condition: Condition,
-    /// What the other version consists of, if it is not the statements as they stand.
+    /// The text of the other version, if it is not the unchanged statements.
     pub untouched: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct WarpTest {
 }
 
 impl WarpTest {
-    /// Makes it ask what another test at its place asks, too.
+    /// Adds the conditions of another test at its place.
     pub fn join(&mut self, other: WarpTest) {
         self.no_wrap.extend(other.no_wrap);
         self.multiples.extend(other.multiples);

@@ -1,7 +1,7 @@
-//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put
-//! in its place must respect. Each law stands with a kernel that computes something else without it,
-//! the rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards,
-//! and the files that show it. This file holds no code.
+//! The laws of rewriting: the conditions for replacing a load, and the requirements on the new text. Each law comes
+//! with a kernel that computes something else without it, the rule that refuses
+//! ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and the files that show it. This file
+//! holds no code.
 //!
 //! Whoever adds a way to rewrite goes through the list and says for each law how the new code keeps it.
 //! If a law cannot be shown to hold, the load is refused. In the examples `a` is an address of the lane
@@ -47,7 +47,7 @@
 //! `tests/cases/refuse/opaque.ptx`; mistakes `Store`, `StoreOverlap`, `StoreNotAsked`, `Atomic`, `Call`,
 //! `OnePath`, `BackEdge`.
 //!
-//! **3. Nothing between the two publishes what other threads have written**: no barrier of any scope, no
+//! **3. No instruction between the two makes other threads' writes visible**: no barrier of any scope, no
 //! fence, no warp-level synchronisation, no wait for an asynchronous copy, no load or store that
 //! synchronises.
 //!
@@ -379,10 +379,10 @@
 //!
 //! # Arrays in shared memory
 //!
-//! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the
-//! function's own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and
-//! atomics, and of each of these it is known which array it is made from: not stored, not given to a call, no generic
-//! address, no copy into it, no matrix instruction, no condition. What else may be in the block uses the same code.
+//! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the function's
+//! own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and atomics,
+//! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
+//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code.
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
@@ -500,7 +500,7 @@
 //! # Collectives
 //!
 //! **40. One instruction may stand for a network of shuffles only where each lane that uses the result gets the same bits.**
-//! What the network computes is followed in all 32 lanes as a term over the lanes' values, modulo associativity,
+//! The network's result is followed in all 32 lanes as a term over the lanes' values, modulo associativity,
 //! commutativity, and for lattice operators idempotence. Sums of floating-point numbers have no such law.
 //!
 //! ```text

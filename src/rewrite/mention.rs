@@ -109,7 +109,7 @@ impl Draft {
         Draft { range: at..at, code: code.into() }
     }
 
-    /// The code as text, and the first name that does not mean at this place what the code means by it. `declared`
+    /// The code as text, or the first name whose meaning at this place differs from that in the code. `declared`
     /// are the names of the body.
     pub fn placed(
         &self,

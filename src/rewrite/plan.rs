@@ -106,7 +106,7 @@ impl Part for Prepared {
 pub struct KernelPlan<'a> {
     /// The byte behind the body's opening brace.
     pub body: usize,
-    /// What the patterns put in, in the order in which their code is written.
+    /// The patterns' code, in the order in which it is written.
     pub parts: Vec<Box<dyn Part>>,
     /// Multiversioned code: as rewritten and as it was.
     pub versions: Vec<Version>,
@@ -122,7 +122,7 @@ pub struct KernelPlan<'a> {
     original: Original<'a>,
 }
 
-/// The text that a plan changes, and what names mean in it.
+/// The text that a plan changes, and the meaning of names in it.
 #[derive(Clone, Debug)]
 struct Original<'a> {
     source: &'a SourceFile,

@@ -151,8 +151,8 @@ impl Instruction {
         }
     }
 
-    /// Where a branch goes, in bytes from the beginning of the function; `None` if it is outside of what can be
-    /// addressed.
+    /// Where a branch goes, in bytes from the beginning of the function; `None` if it is outside of the addressable
+    /// range.
     pub fn target(self, architecture: u32) -> Option<u32> {
         let high = self.bits(34, 48) as i64;
         let high = high << 16 >> 16;

@@ -10,7 +10,7 @@
 //! - [`mod@encoding`]: the fields of an instruction's 128 bits.
 //! - [`opcodes`]: the mnemonic, the class and the register operands of each opcode, from data files.
 //! - [`code`]: the instructions of the functions of a cubin.
-//! - [`lines`]: their source lines. [`mod@resources`]: what a kernel takes of a multiprocessor.
+//! - [`lines`]: their source lines. [`mod@resources`]: the resources of a multiprocessor that a kernel takes.
 //! - [`mod@access`]: accesses to memory by kind, and their requests.
 //! - [`graph`]: basic blocks, loops.
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.

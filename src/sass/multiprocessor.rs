@@ -1,11 +1,11 @@
 //! Warps that execute one stream of instructions beside each other on a multiprocessor, in simulated cycles.
 //!
-//! In: the [`Step`]s of a warp, and what its accesses take ([`Requests`]). Out: cycles of the multiprocessor for each warp
-//! of a launch. An instruction is issued when the one before it allows it, when the scoreboards that it waits for have
-//! been released, and when its scheduler and its unit are free. Loads and stores queue for the load/store unit, what misses
-//! the first-level cache for the bytes of the second, and what misses that one for the bytes of memory. A block is started
-//! when one has ended. All warps take the same path; which of their accesses miss a cache follows from the shares in
-//! [`Request`].
+//! In: the [`Step`]s of a warp, and the requests of its accesses ([`Requests`]). Out: cycles of the multiprocessor for
+//! each warp of a launch. An instruction is issued when the one before it allows it, when the scoreboards that it waits
+//! for have been released, and when its scheduler and its unit are free. Loads and stores queue for the load/store
+//! unit, misses of the first-level cache for the bandwidth of the second, and misses of that one for the bandwidth of
+//! memory. A block is started when one has ended. All warps take the same path; which of their accesses miss a cache
+//! follows from the shares in [`Request`].
 
 use super::access::{Access, Request, Requests};
 use super::encoding::SCOREBOARDS;

@@ -1,4 +1,4 @@
-//! What a kernel takes of a multiprocessor.
+//! The resources of a multiprocessor that a kernel takes.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ use super::timing::Timing;
 /// Schedulers of a multiprocessor, from compute capability 7.0 on.
 pub const SCHEDULERS: f64 = 4.0;
 
-/// What a basic block takes when it is executed once.
+/// The cost of one execution of a basic block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct BlockSchedule {
     /// Bytes from the beginning of the function to its first instruction.
@@ -64,7 +64,7 @@ pub struct Schedule {
     busy: BTreeMap<Pipe, f64>,
 }
 
-/// What a warp waits for.
+/// The pending operations of a warp.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Pending {
     /// Cycles until each scoreboard has been released, from now on.
@@ -96,7 +96,7 @@ impl Pending {
 }
 
 impl Schedule {
-    /// The schedule of a function. `counterpart`: what the other version of the kernel
+    /// The schedule of a function. `counterpart`: the instructions that the other version of the kernel
     /// [executes](Schedule::executed).
     ///
     /// # Errors
@@ -373,7 +373,7 @@ impl BlockSchedule {
         let control = instruction.control();
         let mut waits = control.waits;
         if class.role == Role::PartialWait {
-            // Partial waits do not wait for the last operations.
+            // A wait that allows missing releases is ignored.
             let (scoreboard, lacks) = instruction.partial_wait();
             waits |= u8::from(lacks == 0) << scoreboard;
         }

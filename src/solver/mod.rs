@@ -414,7 +414,7 @@ struct Query {
 }
 
 impl Query {
-    /// Puts the claim to z3; if it does not hold, what the terms `wanted` are in the counterexample.
+    /// Asks z3 about the claim; if it does not hold, returns the values of the terms `wanted` in the counterexample.
     fn judge(
         &mut self,
         arena: &Arena,

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use z3::ast::{Bool, Int, Real};
 use z3::{Config, Params, SatResult, Solver, with_z3_config};
 
-/// What a variable ranges over.
+/// The range of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sort {
     /// All integers.

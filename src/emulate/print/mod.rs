@@ -49,8 +49,8 @@ impl<'a> Printer<'a> {
         Printer { named: None, parts, in_all, arena, symbols, registers }
     }
 
-    /// This printer, which leaves nothing out: where others write `…`, it names the term (`#1`), and
-    /// [`Printer::definitions`] says what the names stand for.
+    /// This printer without omissions: where others write `…`, it names the term (`#1`), and [`Printer::definitions`]
+    /// defines the names.
     pub fn whole(mut self) -> Self {
         self.named = Some(RefCell::default());
         self

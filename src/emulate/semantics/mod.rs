@@ -1,4 +1,4 @@
-//! What instructions without side effects compute, as functions of their form and their operands.
+//! The results of instructions without side effects, as functions of their form and their operands.
 //!
 //! In: [`Values`], which are an instruction's operands as they have been read and the arena in which
 //! terms are made, and the decoded form. Out: a term for each register that the instruction writes, or

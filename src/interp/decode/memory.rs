@@ -60,7 +60,7 @@ fn is_hint(modifier: Qualifier) -> bool {
     )
 }
 
-/// What an access says about order; none if it is weak.
+/// The memory order of an access; none if it is weak.
 fn order(inst: &Inst<'_, '_>) -> Option<Order> {
     let strong = inst.ast.form.has_any(&[
         Qualifier::Volatile,
@@ -72,7 +72,7 @@ fn order(inst: &Inst<'_, '_>) -> Option<Order> {
     strong.then(|| order_of(inst))
 }
 
-/// What a strong access says about order.
+/// The memory order of a strong access.
 fn order_of(inst: &Inst<'_, '_>) -> Order {
     let both = inst.ast.form.has(Qualifier::AcqRel);
     Order {

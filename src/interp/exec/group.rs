@@ -1,4 +1,4 @@
-//! What a warp consists of: groups of lanes that run together, the frames of their calls, and the places
+//! The state of a warp: groups of lanes that run together, the frames of their calls, and the places
 //! where they meet again. Data alone: [`super::warp`] runs groups, [`super::join`] parts and unites them.
 
 use crate::interp::poison::Poison;

@@ -83,7 +83,7 @@ impl Tally {
         (lines as u64, self.touched.len() as u64)
     }
 
-    /// Counts requests to shared and local memory, and what the request of a full warp costs.
+    /// Counts requests to shared and local memory, and the cost of a full warp's request.
     pub(super) fn count_others(&self, counters: &mut Counters, mask: Mask) {
         if mask == FULL && self.global != self.shared && !self.local {
             counters.full.note(if self.global { self.sectors } else { self.banks });

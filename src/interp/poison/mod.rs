@@ -1,7 +1,7 @@
 //! Poison: bits of registers whose values nobody has determined, because they were read from memory that no thread has
 //! written, or by a shuffle from a lane that takes no part in it, or because no instruction has written the register.
 //!
-//! In: what loads and shuffles have found, and the operations that go on with it. Out: for each lane of each register the
+//! In: the poison that loads and shuffles have found, and the operations on it. Out: for each lane of each register the
 //! bits that depend on poison, and where that poison was read. A value is reported where it reaches an effect
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
@@ -143,7 +143,7 @@ pub(super) struct Marks {
     /// Where poison was read that was copied to shared or local memory: by the thread (0 for shared memory, else one more
     /// than its number in the block) and the number of the word.
     copied: FxHashMap<(u32, u64), Source>,
-    /// What the present instruction has found.
+    /// The poison that the present instruction has found.
     pub found: Vec<Found>,
 }
 

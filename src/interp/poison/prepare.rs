@@ -9,7 +9,7 @@ use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
-    /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results; `site` is
+    /// Checks that no poison decides an effect of a micro-operation, and computes the poison of its results; `site` is
     /// its number among those of all functions, and `active` of the group's lanes `mask` execute it.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl Poison {
         true
     }
 
-    /// Poisons what lanes have written since they took a branch on poison, at the place where its ways meet.
+    /// Poisons the registers that lanes have written since a branch on poison, at its reconvergence point.
     #[inline]
     pub(crate) fn reach(&mut self, pc: Pc, mask: Mask) {
         if !self.pending.is_empty() {

@@ -43,7 +43,7 @@ pub(crate) enum MBarrierKind {
 pub(crate) struct MBarrier {
     /// The object, 8 bytes in shared memory.
     pub place: Place,
-    /// What to do.
+    /// The operation.
     pub kind: MBarrierKind,
     /// Whether the operation neither releases nor acquires (`.relaxed`).
     pub relaxed: bool,

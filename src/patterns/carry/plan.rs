@@ -26,7 +26,7 @@ struct Shared {
 /// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
 type Span = (i64, i64);
 
-/// A store and the loads from which it must be apart: the bases of both, what the store writes, and what
+/// A store and the loads that it must not overlap: the bases of both, the bytes that the store writes, and those that
 /// the loads read.
 struct Rows {
     store: String,
@@ -180,7 +180,7 @@ impl Planner<'_, '_, '_, '_> {
         now
     }
 
-    /// All tests of some recurrences: what their conjunction is at the loop's end.
+    /// All tests of some recurrences; returns their conjunction at the loop's end.
     fn tests(
         &mut self,
         recurrences: &[&LoopCarriedReuse],
@@ -230,7 +230,7 @@ impl Planner<'_, '_, '_, '_> {
         code.compare(fresh, (Eq, U64), [&a, b], known.as_deref())
     }
 
-    /// What must be apart for some recurrences: for each store and each base of loads one row of bytes.
+    /// The bytes that must not overlap for some recurrences: for each store and each base of loads one row of bytes.
     fn rows_apart(
         &mut self,
         recurrences: &[&LoopCarriedReuse],
@@ -270,7 +270,7 @@ impl Planner<'_, '_, '_, '_> {
         lines.entry.apart(fresh, places, (more, both), known.as_deref())
     }
 
-    /// What a test compares: the base of the load's address some iterations on, that of the source's, and how
+    /// The operands of a test: the base of the load's address some iterations on, that of the source's, and how
     /// much further the load reads from its base than the source from its own.
     fn tested(
         &mut self,
@@ -329,7 +329,7 @@ impl Planner<'_, '_, '_, '_> {
         self.plan.copied_with(range, |name| names.get(name).cloned())
     }
 
-    /// The load of the first iteration's value, behind copies of what computes its address.
+    /// The load of the first iteration's value, behind copies of the instructions that compute its address.
     fn first(
         &mut self,
         recurrence: &LoopCarriedReuse,

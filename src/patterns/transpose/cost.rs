@@ -1,4 +1,4 @@
-//! What loads and stores of structs cost as those of consecutive words that the lanes give to each other.
+//! The costs of loads and stores of structs, as loads and stores of consecutive words that the lanes exchange.
 
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;

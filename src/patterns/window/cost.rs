@@ -1,4 +1,4 @@
-//! What a row of taps costs: its loads, and a shuffle for each tap of another lane, against the taps' own loads.
+//! The cost of a row of taps: its loads, and a shuffle for each tap of another lane, against the taps' own loads.
 
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
@@ -12,7 +12,7 @@ const TEST: u32 = 3;
 /// where 0.53 is (`openacc-bench/results/strategies.md`).
 const SHARE_OF_WIDE: f64 = 0.6;
 
-/// What a row of taps consists of.
+/// The taps and cells of a row.
 struct Shape<'r> {
     taps: &'r [Tap],
     cells: &'r [Cell],

@@ -15,7 +15,7 @@ pub(super) const MAX_ITERATIONS: u32 = 4;
 /// Assignments tried.
 const ROUNDS: u64 = 4;
 
-/// A source that may have read what a load reads.
+/// A source that may have read a load's bytes.
 pub(super) struct Candidate {
     /// The number of the source.
     pub source: usize,
@@ -78,7 +78,7 @@ impl Later {
         Later { id, sources, loads }
     }
 
-    /// The sources that may have read what a load reads, by the load's number.
+    /// The sources that may have read a load's bytes, by the load's number.
     pub(super) fn candidates(
         &self,
         flow: &Flow<'_, '_>,

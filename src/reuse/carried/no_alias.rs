@@ -16,9 +16,9 @@ use crate::expr::TermId;
 /// The tests, in front of the loop, that no store of the loop changes a loop-carried value.
 #[derive(Clone, Debug, Default)]
 pub struct NoAlias {
-    /// What computes the bases of the addresses.
+    /// The instructions that compute the bases of the addresses.
     pub slice: Slice,
-    /// What must have no byte in common.
+    /// The pairs of accesses that must not have a byte in common.
     pub pairs: Vec<Pair>,
 }
 

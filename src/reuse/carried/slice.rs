@@ -29,10 +29,10 @@ pub struct Step {
 /// Steps in an order in which each comes behind those that it uses.
 pub type Slice = Vec<Step>;
 
-/// The test that a load reads, some iterations later, what the source reads now.
+/// The test that a load's address some iterations later is the source's address now.
 #[derive(Clone, Debug)]
 pub struct SameAddress {
-    /// What computes the bases of both addresses.
+    /// The instructions that compute the bases of both addresses.
     pub slice: Slice,
     /// The step whose result is the base of the load's address; none: the register that the load names.
     pub load: Option<usize>,
@@ -92,7 +92,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         Slicer { flow, carrying_loop, writers }
     }
 
-    /// What computes the base of an instruction's address in some iteration, and the step whose result that is.
+    /// The instructions that compute the base of an instruction's address in some iteration, and the step whose result
+    /// that is.
     pub(super) fn address(
         &self,
         trace: &KernelTrace,
@@ -125,7 +126,7 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         (load, distance): (InstId, u32),
         source: InstId,
     ) -> Option<SameAddress> {
-        // What registers hold at the end of an iteration is what the next one finds.
+        // The registers at the end of an iteration are those at the beginning of the next one.
         self.wide_base(load)?;
         let (slice, load) = self.address(trace, load, distance - 1)?;
         let base = self.wide_base(source)?;
@@ -134,8 +135,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         kept.then_some(SameAddress { slice, load, source: Tested::Always(base) })
     }
 
-    /// What computes the bases of the addresses of some instructions, each in an iteration, and for each the
-    /// step whose result that is.
+    /// The instructions that compute the bases of the addresses of some instructions, each in an iteration, and for
+    /// each the step whose result that is.
     pub(super) fn bases(
         &self,
         trace: &KernelTrace,
@@ -155,8 +156,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         (self.flow.registers[base].ty.bits() == 64).then_some(base)
     }
 
-    /// The step that gives what a register holds where an instruction reads it in some iteration; `Some(None)`
-    /// where that is what the register holds in front of the loop.
+    /// The step that gives the value of a register where an instruction reads it in some iteration; `Some(None)` if
+    /// that is its value in front of the loop.
     fn value(
         &self,
         trace: &KernelTrace,

@@ -11,7 +11,7 @@ use crate::emulate::definitions;
 pub enum Made {
     /// As it was.
     Kept,
-    /// The new address of what the register points to, which the instruction `from` makes in front of itself (the
+    /// The new address of the register's target, computed in front of the instruction `from` (the
     /// access itself, or one before it in the block), some of its bits turned, and bytes added.
     Shared {
         /// The first access with that register.
@@ -21,8 +21,8 @@ pub enum Made {
         /// Bytes added.
         added: i64,
     },
-    /// Where each launch gives the array's size: the bits that are turned in what the register points to, made in front of
-    /// the instruction `from`, are turned in the access's own address.
+    /// Where each launch gives the array's size: the bits to invert, computed from the register's target in front of
+    /// the instruction `from`, are inverted in the access's own address.
     Turned {
         /// The first access with that register.
         from: InstId,

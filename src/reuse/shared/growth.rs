@@ -186,7 +186,7 @@ impl<'a, 's> Surroundings<'a, 's> {
         Growth { left: MOST_STATIC.saturating_sub(taken), restriction }
     }
 
-    /// What a function and those that it calls use.
+    /// The variables that a function and its callees use.
     fn reach(&self, function: &Function<'s>) -> Reach<'s> {
         let mut reach = Reach::default();
         reach.functions.push(function.name.text);
@@ -201,7 +201,7 @@ impl<'a, 's> Surroundings<'a, 's> {
         reach
     }
 
-    /// Adds what a function uses by itself.
+    /// Adds the variables that a function uses by itself.
     fn visit(&self, function: &Function<'s>, reach: &mut Reach<'s>) {
         let statements = function.statements().unwrap_or_default();
         let mut walk =
@@ -211,7 +211,7 @@ impl<'a, 's> Surroundings<'a, 's> {
     }
 }
 
-/// What a function and those that it calls use.
+/// The variables that a function and its callees use.
 #[derive(Debug, Default)]
 struct Reach<'s> {
     /// Functions whose bodies are in the file, each once.

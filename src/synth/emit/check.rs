@@ -1,4 +1,4 @@
-//! Emitted code against the sketch: executed in the interpreter, and compared with what the goals say.
+//! Emitted code against the sketch: executed in the interpreter, and compared with the goals.
 
 use super::kernel::Kernel;
 use super::taint;

@@ -19,7 +19,7 @@ pub struct Kernel {
     pub lanes: Domain,
     /// The inputs with their numbers of elements.
     pub inputs: TiVec<InputId, (String, usize)>,
-    /// What lanes hold.
+    /// The arrays that lanes hold.
     pub arrays: Vec<Registers>,
     /// The statements.
     pub steps: Vec<Step>,
@@ -59,7 +59,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether the step loads what the sketch says and computes nothing.
+    /// Whether the step is a plain load at the sketch's own indices.
     pub fn loads(&self) -> bool {
         !self.found && matches!(self.what, What::Read(Read::Input { .. }))
     }

@@ -32,7 +32,7 @@ pub struct Rotation {
     pub scatter: bool,
 }
 
-/// What a register's number is the sum of.
+/// A register's number as a sum.
 struct Sum {
     /// Of the loops.
     register: Expr,

@@ -2,7 +2,7 @@
 
 use super::notes::wrapped;
 
-/// What the first line of each file has, by which files of the library are known.
+/// A part of the first line of each file, which identifies files of the library.
 pub const MARK: &str = "written by `ptxasw synth --library`";
 
 /// A header.

@@ -76,6 +76,6 @@ fn common() -> Result<Header, String> {
             "tests/library.rs, all of it",
         ))
     })?;
-    let about = "What the other headers are made of.";
+    let about = "Helpers of the other headers.";
     Ok(Header { file: "common.cuh", text: bracketed("common.cuh", about, &[], &text), functions })
 }

@@ -49,7 +49,7 @@ impl Knowledge {
     }
 }
 
-/// What the threads of a block know.
+/// The accesses that are ordered before the threads of a block.
 #[derive(Debug, Default)]
 struct OfBlock {
     /// All of them.
@@ -74,7 +74,7 @@ struct Record {
 pub(super) struct Orders {
     blocks: FxHashMap<u64, OfBlock>,
     records: FxHashMap<Location, Record>,
-    /// What those know that have arrived at a barrier, by block and number.
+    /// The accesses ordered before the arrivals at a barrier, by block and number.
     gates: FxHashMap<(u64, u32), Knowledge>,
 }
 
@@ -97,7 +97,7 @@ impl Orders {
         &mut warp[thread.lane]
     }
 
-    /// What a thread knows at present, itself included.
+    /// The accesses that are ordered before a thread's next one, its own included.
     fn now(&self, thread: Thread) -> Shared {
         let block = self.blocks.get(&thread.phase.block);
         let epoch = block.map_or(0, |block| block.epoch);
