@@ -1,4 +1,4 @@
-//! A sketch as a straight line over cells: what the search works on.
+//! A sketch as a straight-line program over cells, the input of the search.
 //!
 //! A *cell* is one place of one array. CellId 0 is undefined. An array that a statement without hole makes
 //! has no cells of its own: it names those of the array that it reads.
@@ -44,7 +44,7 @@ pub struct Hole {
     pub extents: [usize; 2],
     /// Values are below this number.
     pub values: usize,
-    /// What a solution costs at this hole.
+    /// The price of a solution at this hole.
     pub price: Price,
 }
 
@@ -55,7 +55,7 @@ impl Hole {
     }
 }
 
-/// What the choice for a hole costs.
+/// The price of the choice for a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Price {
     /// A shuffle for each value of the second coordinate for which the table is not the identity, times this.
@@ -166,7 +166,7 @@ impl Statement {
     }
 }
 
-/// What can be made small.
+/// Objectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Accumulates that are not statically false.
@@ -192,7 +192,7 @@ impl Measure {
     ];
 }
 
-/// What a cell shall hold in the end.
+/// The required final value of a cell.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The cell.

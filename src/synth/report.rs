@@ -26,15 +26,15 @@ pub struct Report<'a> {
     pub exhaustive: bool,
     /// The holes of the chosen solution; none where there is no solution, or only the number was asked for.
     pub holes: Vec<HoleReport>,
-    /// What the chosen solution costs.
+    /// The cost of the chosen solution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostReport>,
-    /// What lanes hold after each step, if that was asked for.
+    /// The values of the lanes after each step, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<State>,
 }
 
-/// What the chosen solution costs.
+/// The cost of the chosen solution.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostReport {
     /// By which solutions are compared.

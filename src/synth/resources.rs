@@ -1,4 +1,4 @@
-//! What a solution takes beside instructions: registers of a lane, and wavefronts of shared memory.
+//! The resources of a solution beside instructions: registers of a lane, and wavefronts of shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

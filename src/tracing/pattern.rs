@@ -1,4 +1,4 @@
-//! What the lanes of a warp access together, in words, for those who look for wasted traffic.
+//! The joint accesses of a warp's lanes, in words, for those who look for wasted traffic.
 
 use crate::cost::banks::{LANES, wavefronts};
 use crate::emulate::{Access, Effect, Printer};
@@ -57,7 +57,7 @@ pub(super) fn pattern(
     }
 }
 
-/// What a constant stride costs, behind a comma; empty where it depends on more.
+/// The cost of a constant stride, behind a comma; empty where it depends on more.
 fn constant(access: &Access, stride: i64) -> String {
     let bytes = u64::from(access.bytes()).max(1);
     let reads = access.effect == Effect::Load;

@@ -80,7 +80,7 @@ pub enum Stride {
     Symbolic(Vec<(i64, Factor)>),
 }
 
-/// What a request costs.
+/// The cost of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
     /// The addresses are known as far as it matters.
@@ -126,7 +126,7 @@ pub struct AccessTraffic {
     pub loop_depth: usize,
     /// The lane stride, where the lanes lie at equal distances.
     pub stride: Option<Stride>,
-    /// What a full warp's request costs.
+    /// The cost of a full warp's request.
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
@@ -284,7 +284,7 @@ impl Counter<'_, '_, '_> {
         })
     }
 
-    /// The lanes that execute an access, if they are known, and what their request costs.
+    /// The lanes that execute an access, if they are known, and the cost of their request.
     fn active(&mut self, access: &Access, address: TermId, facts: &Facts) -> Option<Active> {
         let form = &self.flow.insts[access.inst].ast.form;
         if matches!(form.opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix) {
@@ -339,7 +339,7 @@ impl Counter<'_, '_, '_> {
                         return self.aligned.spaces[name];
                     }
                 }
-                // What a load reads says nothing of its own address.
+                // A loaded pointer is unrelated to the address it was loaded from.
                 Node::Apply(function, _) if self.context.trace.symbols.is_load(*function) => {}
                 _ => open.extend(arena.operands(term)),
             }

@@ -28,9 +28,9 @@ const MAX_UNIFORM_PARTS: usize = 4;
 pub(super) enum Value {
     /// In each lane.
     Known(LaneSum),
-    /// It depends on what lanes have loaded, exchanged or got from something that is not modelled.
+    /// It depends on loaded or exchanged values, or on results that are not modelled.
     Data,
-    /// It is a function of the lane that is not followed.
+    /// It is an unknown function of the lane.
     Unknown,
 }
 

@@ -23,7 +23,7 @@
 //!   match
 //! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
 //! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
-//! - `record`: what an evaluation leaves behind, as data
+//! - `record`: the results of an evaluation, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
 //! - `proof`: terms as other lanes have them, and whether two terms are equal at a place
 //! - `oracle`: the oracle of the rewritten program: the results of its warp instructions, and which terms equal the

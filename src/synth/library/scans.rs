@@ -89,7 +89,7 @@ fn statements(name: &str, sketch: &str, network: &Network, solution: &Solution) 
     lines
 }
 
-/// Executes a network once more, as code, and says what that proves.
+/// Executes a network once more, as code, and returns the statement that this proves.
 fn proof((network, solution): &(Network, Solution), name: &str) -> Result<String, String> {
     network::check(network, solution, name)
         .map_err(|why| format!("{name}: the emitted code is wrong: {why}"))?;

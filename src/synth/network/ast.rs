@@ -14,7 +14,7 @@ pub enum Item {
     Repeat(Repeat),
     /// A drawn network.
     Example(Example),
-    /// What the state shall hold in the end.
+    /// The required final state.
     Goal(Scan),
 }
 

@@ -1,4 +1,4 @@
-//! What the searches from an example and from a goal share.
+//! The shared code of the searches from an example and from a goal.
 
 use super::execute::traced;
 use super::fit::{self, Pool};

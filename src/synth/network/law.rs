@@ -3,7 +3,7 @@
 /// The product of the inputs from the first to the last.
 pub(super) type Interval = (i32, i32);
 
-/// What a lane holds; nothing where no product is known.
+/// The value of a lane; none where no product is known.
 pub(super) type Value = Option<Interval>;
 
 /// Laws of an operator beside associativity.

@@ -1,4 +1,4 @@
-//! What a search for a network has found, or why it has found nothing.
+//! The outcome of a search for a network: a solution, or why there is none.
 
 use super::law::Value;
 use super::measure::Measures;

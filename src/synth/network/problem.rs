@@ -1,4 +1,4 @@
-//! What the sketch of a network says.
+//! The problem that the sketch of a network describes.
 
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

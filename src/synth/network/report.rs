@@ -35,7 +35,7 @@ pub struct HoleReport {
     pub expression: String,
 }
 
-/// What a network costs for a number of lanes.
+/// The costs of a network for a number of lanes.
 #[derive(Debug, Serialize)]
 pub struct CostReport {
     /// The number of lanes.

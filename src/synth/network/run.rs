@@ -141,7 +141,7 @@ pub(super) fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -
     (0..instance.lanes).map(goal).collect()
 }
 
-/// What lanes hold at first.
+/// The initial values of the lanes.
 pub(super) fn initial(names: &Names<'_>, index: &Expr, lanes: usize) -> Vec<Value> {
     let index = names.column(index);
     let value = |lane: usize| {

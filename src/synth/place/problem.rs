@@ -1,4 +1,4 @@
-//! What the sketch of a placement says, checked.
+//! The checked problem of a placement's sketch.
 
 use super::ast::{Access as AccessText, Item, Shared};
 use crate::cost::banks::LANES;
@@ -15,7 +15,7 @@ const MOST_CELLS: usize = 1 << 16;
 /// The most accesses of warps.
 const MOST_ACCESSES: usize = 1 << 12;
 
-/// What can be made small.
+/// Objectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Wavefronts of all accesses.

@@ -1,11 +1,11 @@
-//! Every placement of a family against all accesses, and what no placement can go below.
+//! Every placement of a family against all accesses, and a lower bound for all placements.
 
 use super::family::{Member, expression, members};
 use super::problem::{Access, Family, Measure, Placement};
 use crate::cost::banks::{least, wavefronts};
 use crate::synth::expr::Expr;
 
-/// What a placement costs.
+/// The cost of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The wavefronts of each access statement.

@@ -38,7 +38,7 @@ pub(super) struct Truth {
     pub mask: u128,
 }
 
-/// What a component of the state has to be.
+/// The required values of a component of the state.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// A number of a sort for each example.

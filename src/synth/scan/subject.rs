@@ -110,7 +110,7 @@ pub struct Loop {
     /// Whether floating-point numbers are only compared and chosen. A claim about reals is one about such numbers then:
     /// both are ordered, and nothing but the order counts. (NaN is not ordered, and zeros of both signs are equal.)
     pub only_compared: bool,
-    /// What the operator may be made of.
+    /// The operators that may be used.
     pub operators: Vec<Op>,
     /// The most auxiliary accumulators.
     pub most: usize,
@@ -119,7 +119,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// What a variable ranges over.
+    /// The sort of a variable.
     pub fn sort(&self, variable: u32) -> Sort {
         let at = (variable & 0xff) as usize;
         match variable & !0xff {
@@ -129,7 +129,7 @@ impl Loop {
         }
     }
 
-    /// What the values of a term range over; `None` for one that is made of literals alone.
+    /// The sort of a term's values; `None` for a term of literals alone.
     pub fn sort_of(&self, term: &Term) -> Option<Sort> {
         match term {
             Term::Number(_) => None,

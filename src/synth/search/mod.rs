@@ -1,5 +1,5 @@
 //! The search for tables: choice by choice, in the order of the text. Before each choice the masks of the hole's
-//! points are narrowed to what the goals allow; the family enumerates the remaining tables.
+//! points are narrowed to the values that the goals allow; the family enumerates the remaining tables.
 //!
 //! The members of the first hole are dealt to threads in batches, and the results are joined in the members' order, so
 //! that neither solutions nor counts depend on the number of threads. Budgets are counts.

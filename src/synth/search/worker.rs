@@ -1,5 +1,5 @@
-//! One thread's part of the search: what cells hold under the choices made so far, and what that means for the
-//! next choice.
+//! One thread's part of the search: the cells' values under the choices so far, and their consequences for the next
+//! choice.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -34,7 +34,7 @@ pub(super) struct Worker<'p> {
     holds: TiVec<CellId, TermId>,
     /// The table of each hole.
     pub tables: TiVec<HoleId, Table>,
-    /// The order in which demands are looked at: what failed last comes first.
+    /// The order in which demands are checked: the one that failed last comes first.
     order: Vec<Vec<DemandId>>,
     /// The cells before a movement by the terms that they hold.
     cells: Chains<CellId>,
@@ -208,7 +208,7 @@ impl<'p> Worker<'p> {
         right && left == 0
     }
 
-    /// What a level's points may be, given the choices before it.
+    /// The possible values of a level's points, given the choices before it.
     pub(super) fn masks(&mut self, level: usize) -> Result<Masks, Reason> {
         let plan = self.plan;
         let own = &plan.levels[level];

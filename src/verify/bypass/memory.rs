@@ -50,7 +50,7 @@ pub(super) struct Access {
 }
 
 impl Memory {
-    /// What a thread reads; `None` where it races with another thread, or elements overlap.
+    /// The value that a thread reads; `None` where it races with another thread, or elements overlap.
     pub(super) fn read(&mut self, values: &mut Values, access: Access) -> Option<TermId> {
         let element = self.element(values, access)?;
         if element.writer.is_some_and(|writer| writer != access.thread) {

@@ -104,7 +104,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Checks that the original has a group of stores behind its event `last`; returns the group's last event, or its
-    /// first if copies of the stores follow. (What the group stores is compared separately.)
+    /// first if copies of the stores follow. (The group's values are compared separately.)
     fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
         let of_group = |one: &Event| split.has(one.inst, false);
         let first = self.before.events.iter().position(of_group).unwrap_or(last);

@@ -92,7 +92,7 @@ pub(super) fn compare<'s>(
             if report.verdict != Verdict::Unknown {
                 return report;
             }
-            // What a group lacks says more than that stores are missing.
+            // A fault of a group is more informative than missing stores.
             match splits.is_empty() {
                 true => _ = first.get_or_insert(report),
                 false => first = Some(report),

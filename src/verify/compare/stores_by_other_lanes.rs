@@ -26,11 +26,11 @@ const MAX_CLAIMS: u32 = 4096;
 struct Word {
     address: TermId,
     value: TermId,
-    /// Whether the value is what memory held at the first barrier.
+    /// Whether the value is that of memory at the first barrier.
     current: bool,
 }
 
-/// What the stores of an exchange are compared with.
+/// The data that the stores of an exchange are compared with.
 struct Search<'p> {
     place: &'p Place,
     reconverged: Reconverged,

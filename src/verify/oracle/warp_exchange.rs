@@ -30,7 +30,7 @@ pub(in crate::verify) struct WarpExchange {
     pub stores: Vec<InstId>,
     /// The original's stores.
     pub replaced: Vec<InstId>,
-    /// For each of these, whether all that it stores is what memory held at the first barrier.
+    /// For each of these, whether all of its values are those of memory at the first barrier.
     pub current: Vec<bool>,
 }
 

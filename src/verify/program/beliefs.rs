@@ -1,5 +1,5 @@
-//! What the two judges believe, which beliefs they share, and what checks each shared belief from
-//! outside. This file holds no code.
+//! The beliefs of the two judges: which of them they share, and the independent check of each shared one. This file
+//! holds no code.
 //!
 //! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `reuse`) and by this
 //! validator, which is given two texts and nothing else. A mistake that only one of them makes shows

@@ -16,7 +16,7 @@ use crate::isa::{Opcode, Qualifier, ScalarType, StateSpace, Words};
 use crate::ptx::{Directive, Item, Module, Operand, Statement, Value, Variable, family};
 use crate::source::{SourceFile, Span};
 
-/// What a name denotes in an operand.
+/// The meaning of a name in an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Variable(StateSpace),
@@ -28,7 +28,7 @@ enum Class {
     Several,
 }
 
-/// A program with what its names denote.
+/// A program with the meanings of its names.
 struct Text<'p, 'm, 's> {
     program: &'p Program<'m, 's>,
     classes: FxHashMap<&'p str, Class>,

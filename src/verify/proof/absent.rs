@@ -254,7 +254,7 @@ fn is_solvable(
         }
         false
     };
-    // What an absent lane sends shows in other lanes' values, and may then be any other value there.
+    // The value from an absent lane is visible in other lanes' values, and may be any other value there.
     let sends = combinations.iter().flat_map(|(_, values)| by_lane::all().zip(values)).any(
         |(holder, value)| {
             owned.iter().any(|(symbol, (of, _))| *of != holder && mentions(*value, *symbol))

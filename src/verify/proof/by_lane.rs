@@ -100,8 +100,8 @@ impl InLane {
             .collect()
     }
 
-    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but
-    /// what the same term is there. (A value from the past may be a different one in the lane that asks.)
+    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared only with the value of
+    /// the same term there. (A value from the past may be a different one in the lane that asks.)
     pub(crate) fn as_there(
         &mut self,
         terms: &mut Terms,

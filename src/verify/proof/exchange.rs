@@ -1,5 +1,5 @@
-//! What the lanes of a whole warp exchange and combine (`shfl.sync`, `vote.sync`, `redux.sync` with the constant mask of
-//! all lanes), as tables of lanes.
+//! The exchanged and combined values of a full warp's lanes (`shfl.sync`, `vote.sync`, `redux.sync` with the constant
+//! mask of all lanes), as tables of lanes.
 //!
 //! In: the results of such instructions, in either program, each as a symbol. Out: whether two terms are equal in each
 //! of the 32 lanes, modulo the laws of sums and of the lattice operators (PTX ISA, "shfl.sync", "vote.sync",

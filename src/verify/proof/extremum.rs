@@ -152,7 +152,7 @@ fn symbols(terms: &Terms, term: TermId) -> Vec<TermId> {
     found
 }
 
-/// A term whose normal forms of operators are what the operators compute.
+/// A term in which the normal forms of operators are replaced by the operators' definitions.
 fn interpreted(terms: &mut Terms, term: TermId) -> TermId {
     let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
     let mut stack = vec![term];
@@ -192,7 +192,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// What the extremum of a number and itself is.
+    /// The extremum of a number and itself.
     fn of_one(&self, terms: &mut Terms, x: TermId) -> TermId {
         let (nan, is_nan) = (terms.arena.constant(NAN, 32), is_nan(terms, x));
         let number = self.number(terms, x);

@@ -68,7 +68,7 @@ impl Prover {
     }
 
     /// Two parts of loads as narrower loads: of as many bytes as the smaller load has, or as both parts
-    /// need. A load delivers what loads of its bytes would, of the same version of memory.
+    /// need. A load delivers the same bytes as narrower loads from the same version of memory.
     pub(crate) fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
         let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
         let bits = terms.arena.width(a);
@@ -266,7 +266,7 @@ impl Prover {
     }
 }
 
-/// Some bits of what a load delivers.
+/// Some bits of a load's value.
 struct Part {
     space: StateSpace,
     version: TermId,

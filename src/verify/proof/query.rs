@@ -56,7 +56,7 @@ pub(in crate::verify) struct Prover {
     pub exchanges: Exchanges,
     /// Pairs of terms that are proved to be equal whatever their symbols are.
     pub lemmas: FxHashSet<Claim>,
-    /// What the rewritten program's flags say; none while it is being evaluated.
+    /// The rewritten program's flags; none while it is being evaluated.
     pub flags: Flags,
     pub cases: u32,
     pub crossings: u32,

@@ -186,12 +186,12 @@ pub(in crate::verify) struct Reference<'r, 's> {
     /// Registers that, at a loop's header, do not hold the value of the original's register that they were taken
     /// for.
     pub split: &'r [HeaderRegister],
-    /// What registers that only the rewritten program has hold at a loop's header, in terms of the
-    /// original: an assumption, which is checked where the loop is entered and at its back edges.
+    /// The values at a loop's header of registers that only the rewritten program has, in terms of the original: an
+    /// assumption, which is checked where the loop is entered and at its back edges.
     pub carried: &'r FxHashMap<HeaderRegister, Assumed>,
 }
 
-/// What a register that only the rewritten program has is assumed to hold at a loop's header.
+/// The assumed value at a loop's header of a register that only the rewritten program has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::verify) struct Assumed {
     /// The value, in terms of the original at that header.

@@ -21,7 +21,7 @@ pub(in crate::verify) enum Layout {
     Gaps { every: u8, bytes: u64 },
 }
 
-/// An array before and after: its bytes, and what its address is a multiple of afterwards.
+/// An array before and after: its bytes, and the alignment of its address afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Extent {
     pub before: u64,

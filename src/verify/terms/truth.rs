@@ -261,7 +261,7 @@ impl Truth {
         Ok(())
     }
 
-    /// What the value of a connective says of its parts.
+    /// Decides parts of a connective by its value.
     fn decide_parts(&mut self, gate: GateId) -> Result<(), Contradiction> {
         let Some(value) = self.values[gate] else { return Ok(()) };
         match self.gates[gate] {

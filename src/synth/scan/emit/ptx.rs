@@ -232,7 +232,8 @@ impl Writer<'_> {
         let (own, inside) = self.own_warp();
         let total = self.load(&own);
         let total = self.network(&networks.scan, total, None)?;
-        // Lanes of this warp have read what others of its lanes overwrite, and shuffles order no memory.
+        // Lanes of this warp have read bytes that other lanes of it overwrite, and shuffles do not order memory
+        // accesses.
         self.block.put(op!(Bar.Warp.Sync), &[&-1]);
         self.store(&total, &own, &inside);
         self.block.text.push_str("TOTALS:\n");
