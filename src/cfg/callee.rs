@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::resolve::{Arg, Inst};
 use crate::source::{SourceFile, comments};
 
-/// Functions of the CUDA runtime without a definition in any module, none of which waits for other threads
+/// Functions of the CUDA runtime without a definition in any module; they do not wait for other threads
 /// (CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation").
 const RUNTIME: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 

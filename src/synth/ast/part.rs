@@ -68,7 +68,7 @@ pub enum When {
 pub struct Part {
     /// The factors.
     pub factors: Vec<Reference>,
-    /// The conditions, all of which have to hold; at most one of them is a hole.
+    /// The conditions, which all have to hold; at most one of them is a hole.
     pub when: Vec<When>,
 }
 
