@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 to 11 | opcode; bits 9 to 11 are the kinds of the operands (register, constant, uniform register) |
 //! | 12 to 14, 15 | guard predicate (7: always), negated |
-//! | 16 to 23, 24 to 31, 32 to 39, 64 to 71 | operands, see [`Slot`] |
+//! | 16 to 23, 24 to 31, 32 to 39, 40 to 47, 64 to 71 | operands, see [`Slot`] |
 //! | 34 to 81 | displacement of a branch in units of 4 bytes from the next instruction; from 9.0 on bits 16 to 23 are its low 8 bits |
 //! | 73 to 75 | width of a memory access |
 //! | 87 to 89, 90 | predicate operand (7: true), negated |
@@ -42,12 +42,14 @@ pub enum Slot {
     B,
     /// Bits 64 to 71.
     C,
+    /// Bits 40 to 47: the handle of a texture.
+    T,
 }
 
 #[cfg(feature = "internals")]
 impl Slot {
     /// All slots.
-    pub const ALL: [Slot; 4] = [Slot::D, Slot::A, Slot::B, Slot::C];
+    pub const ALL: [Slot; 5] = [Slot::D, Slot::A, Slot::B, Slot::C, Slot::T];
 
     fn shift(self) -> u32 {
         match self {
@@ -55,6 +57,7 @@ impl Slot {
             Slot::A => 24,
             Slot::B => 32,
             Slot::C => 64,
+            Slot::T => 40,
         }
     }
 }

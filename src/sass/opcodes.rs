@@ -269,6 +269,7 @@ fn opcode(row: &'static str, classes: &FxHashMap<&str, Class>) -> Option<(u16, O
             "A" => Slot::A,
             "B" => Slot::B,
             "C" => Slot::C,
+            "T" => Slot::T,
             _ => return None,
         };
         Some(Operand { slot, uniform })

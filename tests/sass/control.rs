@@ -28,6 +28,8 @@ fn shortest(architecture: u32, uniform: bool) -> u32 {
 struct Result {
     /// The scoreboard that tells of the result.
     written: Option<u8>,
+    /// Whether a later instruction of the same unit will tell of it.
+    is_pending: bool,
     /// The one that tells that the operands have been read. A unit that works in order needs no other.
     read: Option<u8>,
     /// Cycles since it was issued.
@@ -37,8 +39,13 @@ struct Result {
 
 /// Whether results always come by a scoreboard: nobody knows when.
 fn has_scoreboard(role: Role) -> bool {
-    use Role::{LoadGeneric, LoadGlobal, LoadLocal, LoadShared, Shuffle};
-    matches!(role, LoadGlobal | LoadGeneric | LoadShared | LoadLocal | Shuffle)
+    matches!(role, Role::LoadGlobal | Role::LoadGeneric | Role::LoadLocal) || is_in_order(role)
+}
+
+/// Whether results come in the order of the instructions, so that the scoreboard of a later one tells of them, too: shared
+/// memory, and the shuffles, which use its crossbar.
+fn is_in_order(role: Role) -> bool {
+    matches!(role, Role::LoadShared | Role::Shuffle)
 }
 
 /// What reads a result too early, and results that nothing tells of.
@@ -74,6 +81,7 @@ pub fn violations(architecture: u32, function: &Function, count: &mut Count) -> 
                 };
                 let least = shortest(architecture, read.0);
                 match result.written {
+                    _ if result.is_pending => wrong.push(says("no scoreboard")),
                     Some(number) => wrong.push(says(&format!("no wait for scoreboard {number}"))),
                     None if result.age < least => {
                         wrong.push(says(&format!("{} cycles", result.age)));
@@ -82,15 +90,23 @@ pub fn violations(architecture: u32, function: &Function, count: &mut Count) -> 
                 }
             }
             count.readers += usize::from(control.waits != 0);
+            if is_in_order(opcode.class.role) && control.writes.is_some() {
+                for earlier in results.values_mut().filter(|result| result.is_pending) {
+                    *earlier = Result { written: control.writes, is_pending: false, ..*earlier };
+                }
+            }
             let stall = u32::from(control.stall).max(1);
             let written = opcode.operands.iter().find(|operand| operand.slot == Slot::D);
             if let Some(written) = written.and_then(number) {
-                if has_scoreboard(opcode.class.role) && control.writes.is_none() {
+                let role = opcode.class.role;
+                let is_told = !has_scoreboard(role) || control.writes.is_some();
+                if !is_told && !is_in_order(role) {
                     let offset = instruction.offset;
                     wrong.push(format!("{} at {offset:#x}: no scoreboard", opcode.mnemonic));
                 }
                 let result = Result {
                     written: control.writes,
+                    is_pending: !is_told,
                     read: control.reads,
                     age: 0,
                     opcode: opcode.mnemonic,

@@ -1,5 +1,6 @@
 //! Opcodes that the tables lack, with their register operands, from code whose disassembly is known.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -13,18 +14,84 @@ struct Seen {
     mnemonic: String,
     /// The architecture whose code shows it.
     architecture: u32,
-    /// For each place that may hold a register: how often it has held a register that is printed, and whether it
-    /// has never held another one.
-    places: Vec<(Operand, usize, bool)>,
+    instances: BTreeSet<Instance>,
+}
+
+/// An instruction: the register in each place, and the registers that are printed.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Instance {
+    held: BTreeMap<Operand, u8>,
+    printed: BTreeSet<(bool, u8)>,
+}
+
+impl Instance {
+    /// Whether an operand is one of the instruction's, or reads as 0 there.
+    fn agrees(&self, operand: Operand) -> bool {
+        let held = self.held.get(&operand);
+        held.is_none_or(|number| self.printed.contains(&(operand.uniform, *number)))
+    }
+
+    /// The registers that are printed and stand in none of these places.
+    fn left(&self, operands: &BTreeSet<Operand>) -> BTreeSet<(bool, u8)> {
+        let held = operands.iter().filter_map(|at| Some((at.uniform, *self.held.get(at)?)));
+        let held: BTreeSet<(bool, u8)> = held.collect();
+        self.printed.difference(&held).copied().collect()
+    }
+}
+
+impl Seen {
+    /// The operands that explain every instruction: those that are known already and those of other generations, as
+    /// far as no instruction contradicts them, then those that explain the most of the rest. (A register may stand
+    /// in another place by chance.) A place holds a register of one kind.
+    fn operands(
+        &self,
+        known: &BTreeSet<Operand>,
+        elsewhere: &BTreeSet<Operand>,
+    ) -> BTreeSet<Operand> {
+        let agrees = |operand: &Operand| self.instances.iter().all(|seen| seen.agrees(*operand));
+        let is_free = |found: &BTreeSet<Operand>, operand: &Operand| {
+            found.iter().all(|other| other.slot != operand.slot)
+        };
+        let mut found: BTreeSet<Operand> = known.iter().copied().filter(agrees).collect();
+        for operand in elsewhere.iter().filter(|operand| agrees(operand)) {
+            if is_free(&found, operand) {
+                found.insert(*operand);
+            }
+        }
+        let mut left: Vec<(&Instance, BTreeSet<(bool, u8)>)> =
+            self.instances.iter().map(|seen| (seen, BTreeSet::new())).collect();
+        loop {
+            left.retain_mut(|(seen, left)| {
+                *left = seen.left(&found);
+                !left.is_empty()
+            });
+            let explained = |operand: &Operand| {
+                let explains = |(seen, left): &&(&Instance, BTreeSet<(bool, u8)>)| {
+                    let number = seen.held.get(operand);
+                    number.is_some_and(|number| left.contains(&(operand.uniform, *number)))
+                };
+                left.iter().filter(explains).count()
+            };
+            let open = places().filter(|operand| is_free(&found, operand));
+            let open = open.map(|operand| (explained(&operand), operand));
+            let open = open.filter(|(count, operand)| *count > 0 && agrees(operand));
+            // (Of several the first place.)
+            let Some((_, best)) = open.max_by_key(|(count, at)| (*count, Reverse(*at))) else {
+                break;
+            };
+            found.insert(best);
+        }
+        found
+    }
 }
 
 /// The opcodes of each generation.
 #[derive(Default)]
 pub struct Learnt(BTreeMap<(u32, u16), Seen>);
 
-fn places() -> Vec<(Operand, usize, bool)> {
-    let both = |slot| [false, true].map(|uniform| (Operand { slot, uniform }, 0, true));
-    Slot::ALL.into_iter().flat_map(both).collect()
+fn places() -> impl Iterator<Item = Operand> {
+    let both = |slot| [false, true].map(|uniform| Operand { slot, uniform });
+    Slot::ALL.into_iter().flat_map(both)
 }
 
 impl Learnt {
@@ -36,38 +103,23 @@ impl Learnt {
             let seen = self.0.entry((generation, instruction.opcode())).or_insert_with(|| Seen {
                 mnemonic: line.mnemonic.clone(),
                 architecture,
-                places: places(),
+                instances: BTreeSet::new(),
             });
             assert_eq!(seen.mnemonic, line.mnemonic, "one opcode, two names: {}", line.text);
-            for (operand, held, always) in &mut seen.places {
-                if let Some(number) = instruction.operand(*operand, architecture) {
-                    let printed = line.registers.contains(&(operand.uniform, number));
-                    *held += usize::from(printed);
-                    *always &= printed;
-                }
-            }
+            let number = |at: Operand| Some((at, instruction.operand(at, architecture)?));
+            let held = places().filter_map(number).collect();
+            seen.instances.insert(Instance { held, printed: line.registers.clone() });
         }
     }
 
-    /// Adds those that the tables lack. An operand that was 0 wherever one generation was looked at, and is seen in
-    /// another one, is one of both. An opcode that an older and a newer generation
-    /// agree about is one of the generations between, too.
+    /// Adds those that the tables lack, and the operands that code contradicts or shows. An opcode that an older and
+    /// a newer generation agree about is one of the generations between, too.
     pub fn write(&self, folder: &Path) {
         let path = |generation: u32| folder.join(format!("sm_{generation}.txt"));
         let mut tables: Vec<(u32, Table)> = GENERATIONS
             .iter()
             .map(|&first| (first, Table::read(&std::fs::read_to_string(path(first)).unwrap())))
             .collect();
-        for (&(generation, opcode), seen) in &self.0 {
-            let (_, table) = tables.iter_mut().find(|(first, _)| *first == generation).unwrap();
-            let row = table.rows.entry(opcode).or_insert_with(|| Row {
-                mnemonic: seen.mnemonic.clone(),
-                operands: BTreeSet::new(),
-                source: format!("sm_{}", seen.architecture),
-            });
-            let held = seen.places.iter().filter(|(_, held, always)| *always && *held > 0);
-            row.operands.extend(held.map(|(operand, ..)| *operand));
-        }
         let mut operands: BTreeMap<(u16, String), BTreeSet<Operand>> = BTreeMap::new();
         for (opcode, row) in tables.iter().flat_map(|(_, table)| &table.rows) {
             let all = operands.entry((*opcode, row.mnemonic.clone())).or_default();
@@ -75,16 +127,14 @@ impl Learnt {
         }
         for (&(generation, opcode), seen) in &self.0 {
             let (_, table) = tables.iter_mut().find(|(first, _)| *first == generation).unwrap();
-            let Some(row) = table.rows.get_mut(&opcode) else { continue };
-            let elsewhere = &operands[&(opcode, row.mnemonic.clone())];
-            let open = seen.places.iter().filter(|(_, held, always)| *always && *held == 0);
-            let open = open.map(|(operand, ..)| *operand);
-            row.operands.extend(open.filter(|operand| elsewhere.contains(operand)));
-            // What was the number of a register by chance before.
-            let wrong = seen.places.iter().filter(|(.., always)| !*always);
-            wrong.for_each(|(operand, ..)| {
-                row.operands.remove(operand);
+            let row = table.rows.entry(opcode).or_insert_with(|| Row {
+                mnemonic: seen.mnemonic.clone(),
+                operands: BTreeSet::new(),
+                source: format!("sm_{}", seen.architecture),
             });
+            let elsewhere = operands.entry((opcode, seen.mnemonic.clone())).or_default();
+            row.operands = seen.operands(&row.operands, elsewhere);
+            elsewhere.extend(row.operands.iter().copied());
         }
         for at in 0..tables.len() {
             for (opcode, mnemonic) in operands.keys() {
@@ -153,9 +203,8 @@ impl Table {
 }
 
 fn operand(word: &str) -> Operand {
-    let named = |(operand, ..): &(Operand, usize, bool)| {
-        let Operand { slot, uniform } = operand;
+    let named = |Operand { slot, uniform }: &Operand| {
         format!("{}{slot:?}", if *uniform { "u" } else { "" }) == word
     };
-    places().iter().find(|place| named(place)).unwrap().0
+    places().find(named).unwrap()
 }
