@@ -64,7 +64,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Rewrite a file, and verify that the result does what the original does:
+//! Rewrite a file, and verify that the result is equivalent to the original:
 //!
 //! ```
 //! use ptxasw::{pipeline, source::SourceFile, verify};
@@ -101,8 +101,8 @@
 //! - `sass`: machine code: the resources of kernels and their static schedule, read from cubins.
 //! - `reuse`: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
-//! - `requests`: what the accesses of a kernel take, by kind, for its measure by machine code.
-//! - `collective`: what lanes compute together by shuffles, and which instructions may do it.
+//! - `requests`: the requests of a kernel's accesses, by kind, for its measure by machine code.
+//! - `collective`: joint computations of lanes by shuffles, and instructions that may replace them.
 //! - `traffic`: sectors and wavefronts of one full warp's request, for every access.
 //! - `rewrite`: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
@@ -116,7 +116,7 @@
 //! - `remarks`, `tracing`: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
-//! - `lint`: what accesses cost by source line, and what to do about it.
+//! - `lint`: the costs of accesses by source line, with advice.
 //! - `draft`: launch files to start from, from the trace and from trials in [`interp`].
 //! - `ptxas`: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
@@ -124,8 +124,7 @@
 //! - `install`: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`synth`]: sketches of data movement, whose index expressions are searched for; solutions as PTX and CUDA,
 //!   executed by [`interp`] for a check; serial loops, for which an associative operator is; a library of headers.
-//! - `holes`: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
-//!   specification does.
+//! - `holes`: calls of holes in kernels, filled by [`synth`] such that the kernel is equivalent to its specification.
 //! - `page`: the HTML page made from the output of other subcommands.
 //! - `cli`: the command line.
 //!
@@ -135,9 +134,9 @@
 //! # Architecture invariants
 //!
 //! - The program is never printed anew: where there is no edit, no byte changes.
-//! - Input files are never written to. Output depends on the input's bytes and the options alone: no
-//!   hash order, no thread order, no clock. (What ptxas takes for a rewritten text is measured, and where
-//!   that is out of proportion, the original's result is the output: `ptxas::leash`.)
+//! - Input files are never written to. Output depends on the input's bytes and the options alone: no hash order, no
+//!   thread order, no clock. (The work of ptxas on a rewritten text is measured, and if it is out of proportion, the
+//!   original's result is the output: `ptxas::leash`.)
 //! - Any failure of ours falls back to the original PTX with one warning line.
 //! - Only `ptxas` starts processes, only `ab` touches a device; these two hold all `unsafe` code,
 //!   `ptxas` in `ptxas::child` alone; only `cli` prints or reads the environment (`clippy.toml`,

@@ -104,7 +104,7 @@ pub enum Bug {
     StoredFurther,
     /// Two values of a vector store are exchanged.
     StoredExchanged,
-    /// A vector store stores what registers hold where it stands, not where its elements were stored.
+    /// A vector store stores the registers' values at its own place, not those at its elements' stores.
     StoredLate,
     /// A vector store stands for stores on both sides of a load that reads their bytes.
     StoresOverLoads,
@@ -126,7 +126,7 @@ pub enum Bug {
     OverwrittenByteLess,
     /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
-    /// Loads are performed in front of stores without a test that these do not write what they read.
+    /// Loads are performed in front of stores without a test that these do not write the loaded bytes.
     BatchUntested,
     /// That test is too weak by one byte.
     BatchByteLess,
@@ -176,9 +176,9 @@ pub enum Bug {
     TreeWide,
     /// All lanes take part in each step of a tree.
     TreeUnguarded,
-    /// What a tree leaves in shared memory is not stored.
+    /// The final elements of a tree are not stored to shared memory.
     TreeUnstored,
-    /// Half of what a tree leaves in shared memory is stored.
+    /// Half of the final elements of a tree are stored to shared memory.
     TreeHalfStored,
     /// The registers of a tree's loop do not get their last values.
     TreeUnset,
@@ -535,7 +535,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// Mistakes about scopes: what a name means where new code uses it.
+    /// Mistakes about scopes: the meaning of a name where new code uses it.
     pub const NAMES: [Bug; 8] = [
         Bug::InnerScope,
         Bug::FirstLatchAsked,
@@ -553,7 +553,7 @@ impl Bug {
     }
 }
 
-/// What the tests go through.
+/// The sets of mistakes for the tests.
 #[cfg(feature = "internals")]
 impl Bug {
     /// Mistakes in operators of loops, networks and places, and in their code.
@@ -763,7 +763,7 @@ impl Bug {
         Bug::CudaResultsMoved,
     ];
 
-    /// Mistakes in the paper's strategy and in what all strategies share.
+    /// Mistakes in the paper's strategy and in the code that all strategies share.
     pub const ALL: [Bug; 42] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,

@@ -20,7 +20,7 @@ use crate::strategies::StrategyName;
 /// The pass that LLVM's tools show and filter by.
 const PASS: &str = "ptxasw";
 
-/// What stands in front of a store's address.
+/// The words in front of a store's address.
 const STORE: &str = "store to ";
 
 /// The remarks of one file.
@@ -219,7 +219,7 @@ fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) 
     out.push_str("...\n");
 }
 
-/// The cycles of what was chosen, and of the loads in whose place it stands.
+/// The cycles of the chosen replacements, and of the loads that they replace.
 fn costs(out: &mut String, cost: Cost) {
     argument(out, "Cycles", &cost.strategy.to_string());
     argument(out, "String", " against ");

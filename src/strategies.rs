@@ -23,9 +23,9 @@ pub enum StrategyName {
     Bank,
     /// One store for several to the same bytes, whose value stays in a register until then.
     Promote,
-    /// One instruction for what lanes compute together by shuffles.
+    /// One instruction for a joint computation of lanes by shuffles.
     Collective,
-    /// Loads in front of stores that might write what they read.
+    /// Loads moved in front of stores that might write their bytes.
     Batch,
 }
 
@@ -44,7 +44,7 @@ pub struct Facts {
     pub remark: &'static str,
     /// The same for a store, where it has a name of its own.
     pub store_remark: Option<&'static str>,
-    /// What the page says of an access that it replaces: where a value comes from, if no distance in lanes says it.
+    /// The page's words for an access that it replaces: the source of the value, unless a lane distance tells it.
     pub served: Option<&'static str>,
     /// The word in front of the line of the access that is named as its source.
     pub named: &'static str,

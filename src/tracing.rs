@@ -1,7 +1,7 @@
 //! The memory trace as data for people and programs.
 //!
 //! In: a function's control flow and [`KernelTrace`]. Out: a [`TraceReport`] that serialises to the
-//! JSON of `ptxasw trace` and prints as text. `pattern`: what the lanes of a warp access together, in words.
+//! JSON of `ptxasw trace` and prints as text. `pattern`: the joint accesses of a warp's lanes, in words.
 
 mod pattern;
 
@@ -74,10 +74,10 @@ pub struct TraceAccess {
     /// size of the access is coalesced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
-    /// What the lanes of a warp access together, in words: the stride, and what it costs.
+    /// The accesses of a warp's lanes together, in words: the stride, and its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// What a full warp's request costs; none of barriers, calls, and accesses of other state spaces.
+    /// The cost of a full warp's request; none for barriers, calls, and accesses of other state spaces.
     #[serde(flatten)]
     pub request: Option<Request>,
     /// The predicate under which the access runs, if it is guarded.
@@ -115,14 +115,14 @@ impl TraceReport {
 /// The most conditions of a path that are shown, those nearest to the access.
 const MAX_PATH: usize = 64;
 
-/// What a description contains.
+/// The options of a description.
 #[derive(Debug, Default)]
 pub struct View<'a> {
     /// Where instructions were compiled from.
     pub origins: Option<&'a Origins<'a, 'a>>,
     /// Whether large terms are given in full, with names for their parts, or cut.
     pub whole: bool,
-    /// What the accesses of the function cost.
+    /// The costs of the accesses of the function.
     pub traffic: Option<&'a Traffic>,
 }
 

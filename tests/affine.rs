@@ -110,7 +110,7 @@ impl Trial<'_> {
         let mut all = true;
         for register in checked {
             let value = self.machine.value(&state, register);
-            let value = value.ok_or_else(|| format!("{register} is no register"))?;
+            let value = value.ok_or_else(|| format!("{register} is not a register"))?;
             let windows = self.windows.get(register);
             let windows =
                 windows.ok_or_else(|| format!("the text holds no check of {register}"))?;
@@ -140,7 +140,7 @@ fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) 
         return Some("claims a value of another lane without asking for a whole warp".to_owned());
     }
     let mut fitting = displacements(&loads[source], &loads[load]);
-    // (Put together from several loads: all that are no one's copies, of which the report names one.)
+    // (Put together from several loads: all loads that are not copies; the report names one of them.)
     let several = fitting.is_empty();
     let originals = || {
         let kept =
@@ -173,8 +173,8 @@ fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) 
             };
             if !(0..loads[load].access.bytes()).all(has) {
                 return Some(format!(
-                    "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, of which \
-                     lane {from} has not all bytes"
+                    "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, but \
+                     lane {from} has not all of its bytes"
                 ));
             }
             continue;

@@ -47,7 +47,7 @@ fn benchmarks() -> Vec<(String, bool)> {
 #[test]
 fn openacc_programs_agree_with_plain_loops() {
     if !fortran() {
-        eprintln!("no gfortran: only what is written in C is tried");
+        eprintln!("no gfortran: only programs in C are tried");
         assert!(std::env::var_os("PTXASW_REQUIRE_PTXAS").is_none(), "gfortran is missing");
     }
     let names: Vec<String> = benchmarks()

@@ -1,4 +1,4 @@
-//! Bounds on size: terms, the solver, the validator. What is too large is left as it is, and said to be.
+//! Bounds on size: terms, the solver, the validator. Whatever is too large is left unchanged, and reported.
 
 use std::fmt::Write;
 
@@ -78,7 +78,7 @@ fn sums_and_products_are_bounded() {
             _ => {}
         }
     }
-    // What is kept rises with the number of operations, not with its square.
+    // The stored operands rise with the number of operations, not with its square.
     let kept: usize = arena.terms().map(|term| arena.operands(term).len()).sum();
     assert!(kept < 200 * 2000, "{kept} operands");
     // The constant of a large sum is still in sight.
@@ -135,7 +135,7 @@ fn deep_terms_overflow_no_stack() {
     facts.add(&arena, all);
     let not = arena.not(all);
     assert!(!facts.contain(&arena, not));
-    // Refuted by what it comes to, and too large to be put to the solver.
+    // Refuted by evaluation, and too large for the solver.
     let mut solver = Solver::new(1000, None);
     let zero = arena.constant(0, 32);
     assert_eq!(solver.prove_equal(&arena, &Numbers, (x, zero), &[]), Answer::Refuted);
@@ -158,7 +158,7 @@ fn a_limit_ends_the_work() {
     assert!(arena.len() < 10_000);
 }
 
-/// A claim that takes z3 long, that a number has no divisors, and what is assumed of them.
+/// A claim that takes z3 long, that a number has no divisors, and the assumptions on them.
 fn hard(arena: &mut Arena, number: u32) -> ((TermId, TermId), [TermId; 2]) {
     let one = arena.constant(1, 32);
     let mut factor = |number| {
@@ -168,7 +168,7 @@ fn hard(arena: &mut Arena, number: u32) -> ((TermId, TermId), [TermId; 2]) {
     };
     let ((a, first), (b, second)) = (factor(number), factor(number + 1));
     let product = arena.mul(a, b);
-    // The largest prime below 2^61 and what is near it.
+    // The largest prime below 2^61 and numbers near it.
     let prime = arena.constant((1 << 61) - 1 + 2 * u64::from(number), 64);
     let equal = arena.equal(product, prime);
     ((equal, arena.boolean(false)), [first, second])
@@ -256,8 +256,8 @@ fn what_is_put_into_a_function_is_bounded() {
     assert!(left.starts_with("budget: 256 loads"), "{left}");
 }
 
-/// Products that are told apart only with all their gates: what is asked leaves them out, and costs
-/// less than these gates alone would.
+/// Products that differ only with all their gates: the query leaves them out, and costs less than these gates alone
+/// would.
 #[test]
 fn products_of_many_gates_are_not_looked_into() {
     let mut arena = Arena::new();

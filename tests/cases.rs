@@ -1,7 +1,7 @@
-//! Every file in `tests/cases/`: kernels that a careless rewrite breaks (`refuse/`), and beside
-//! each of these files, under the same name, kernels that differ in one detail and are to be
-//! rewritten (`accept/`). What is expected of each load stands behind it; see
-//! `common/expectation.rs` for the form. `BLESS=1 cargo test --test main cases::` writes what was found.
+//! Every file in `tests/cases/`: kernels that a careless rewrite breaks (`refuse/`), and beside each of these files,
+//! under the same name, kernels that differ in one detail and are to be rewritten (`accept/`). The expectation of each
+//! load stands behind it; see `common/expectation.rs` for the form. `BLESS=1 cargo test --test main cases::` writes the
+//! outcome.
 
 #![expect(clippy::disallowed_methods, reason = "`BLESS` is an environment variable")]
 
@@ -176,7 +176,7 @@ fn ptxas_accepts_every_case_and_its_rewrite() {
             let (name, text) = (file.display(), common::read(file));
             let cubin = folder.path().join(format!("{index}.cubin"));
             if let Err(message) = assembler.assemble(&text, &cubin) {
-                return Some(format!("{name}: the case itself is no valid PTX:\n{message}"));
+                return Some(format!("{name}: the case itself is not valid PTX:\n{message}"));
             }
             let result = match rewritten(&name.to_string(), &text) {
                 Ok(result) if result.text == text => return None,
@@ -233,7 +233,7 @@ fn every_refusal_has_a_neighbour_that_is_allowed() {
 #[test]
 fn every_hazard_has_kernels_on_both_sides() {
     const HAZARDS: usize = 34;
-    // Of collectives of which one lane reads nothing there are pairs in tests/verify.
+    // Collectives that one lane does not read have pairs in tests/verify.
     const ELSEWHERE: usize = 30;
     const ENOUGH: usize = 3;
     let mut counts = [[0; 2]; HAZARDS + 1];

@@ -1,6 +1,6 @@
-//! Chains of every kind (`tests/chains/kinds/`): nothing that is put in makes us abort, hang or take memory
-//! without bound. Judged by counts: steps charged to the terms, units of the solver, lengths of what is
-//! printed. Times and peak memory are what `scripts/bench chains` shows.
+//! Chains of every kind (`tests/chains/kinds/`): no input makes us abort, hang or take memory without bound. Judged by
+//! counts: steps charged to the terms, units of the solver, lengths of the output. `scripts/bench chains` shows times
+//! and peak memory.
 
 mod kinds;
 
@@ -98,7 +98,7 @@ fn computations_take_steps_in_proportion_to_their_length() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Whatever it costs, it ends by the limit, and what is left out says so.
+/// Whatever a kind costs, the work ends by the limit, and the report gives a reason for each load that is left out.
 #[test]
 fn every_kind_ends_by_its_limit() {
     let limits = Limits { steps: 1_000_000, ..Limits::default() };
@@ -125,8 +125,7 @@ fn rewritten(name: &str, source: &SourceFile, options: &Options) -> Report {
     pipeline::rewrite(source, options).unwrap_or_else(|e| panic!("{name}: {e}")).report
 }
 
-/// Every command on every kind: nothing panics, and what is printed is no longer than some multiple of
-/// the text.
+/// Every command on every kind: nothing panics, and the output is at most some multiple of the text's length.
 #[test]
 fn every_command_ends_on_every_kind() {
     let failures: Vec<String> =

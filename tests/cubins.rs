@@ -1,4 +1,4 @@
-//! What is read out of cubins is what the assembler printed about them.
+//! The resources read from cubins are those that the assembler printed about them.
 
 use crate::common;
 use common::assembler::Assembler;

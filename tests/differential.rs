@@ -52,7 +52,7 @@ const REWRITTEN: u64 = 20;
 struct Found {
     /// Launches that went through.
     completed: usize,
-    /// Launches in which lanes read what is not sent.
+    /// Launches in which lanes read values that are not sent.
     partial: usize,
     /// Those in which no threads race.
     free: usize,
@@ -65,7 +65,7 @@ struct Found {
 
 /// A launch of a kernel with buffers for its 64-bit parameters, each pointing well into its buffer,
 /// and a number for the others. Elements within a few thousand bytes of each other differ, so a
-/// wrong address shows, and none is so large that it is no index. Where
+/// wrong address shows, and all are small enough to be indices. Where
 /// the kernel's own comment says `launch: a + 1024`, the parameter `a` points that much further; `shared: 4096` is the
 /// dynamic shared memory in bytes.
 fn launch(
@@ -121,7 +121,7 @@ fn further(source: &SourceFile, function: &Function<'_>, parameter: &str) -> i64
     told.map(|(_, bytes)| bytes.parse::<i64>().expect("bytes")).sum()
 }
 
-/// What is executed of a file.
+/// The part of a file that is executed.
 #[derive(Clone, Copy)]
 enum Extent<'k> {
     All,
@@ -247,11 +247,11 @@ fn rewritten_cases_compute_the_same() {
     let (free, partial) = (count(|found| found.free), count(|found| found.partial));
     println!(
         "{completed} launches, {free} without races; {steady} of them do not depend on where lanes \
-         meet; {schedules} compared under another choice; in {partial} others lanes read what is not sent"
+         meet; {schedules} compared under another choice; in {partial} others lanes read values that are not sent"
     );
     assert!(completed as u64 > share(5000), "only {completed} launches went through");
     assert!(20 * steady > 19 * free, "only {steady} of {free} do not depend on a choice");
-    assert!(4 * partial < completed, "in {partial} launches lanes read what is not sent");
+    assert!(4 * partial < completed, "in {partial} launches lanes read values that are not sent");
     assert!(schedules as u64 > share(5000), "only {schedules} comparisons under another choice");
     let differences: Vec<String> =
         results.into_iter().flat_map(|found| found.differences).collect();

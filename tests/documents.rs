@@ -24,7 +24,7 @@ fn below(folder: &Path, kinds: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The pages for people, in the root, in `docs/` and beside what they are about.
+/// The pages for people, in the root, in `docs/` and beside their subjects.
 fn pages() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root()).expect("the root can be read") {
@@ -245,7 +245,7 @@ fn laws_name_every_rule_and_every_mistake() {
         .flat_map(|text| between(text, RULES, "\n    }\n").split("=> \"").skip(1))
         .filter_map(|rest| rest.split('"').next())
         .collect();
-    // What is no decision of the analysis.
+    // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected"];
     let planted = read(&root().join("src/planted.rs"));
     let mistakes = between(&planted, "pub const ALL", "];").split("Bug::").skip(1);

@@ -1,5 +1,5 @@
-//! Launch files that `ptxasw launch` drafts: every sample runs with its draft as it is, and what is known
-//! of small kernels stands in theirs.
+//! Launch files that `ptxasw launch` drafts: every sample runs with its unchanged draft, and the known properties of
+//! small kernels stand in theirs.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
@@ -219,7 +219,7 @@ fn dynamic_shared_memory_grows_up_to_what_a_block_may_have() {
         "{:?}",
         draft.plan.notes()
     );
-    // The limit is no power of two: 163 KiB on sm_80, 99 KiB on sm_89.
+    // The limit is not a power of two: 163 KiB on sm_80, 99 KiB on sm_89.
     let (draft, launch) = drafted(&reaching("sm_80", 160 << 10, WITH_ARRAY));
     assert!(draft.fault.is_none(), "{:?}", draft.fault);
     assert_eq!(launch.dynamic_shared, 163 << 10);

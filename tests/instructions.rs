@@ -173,7 +173,7 @@ fn vectors_that_do_not_divide_a_register_are_refused() {
     assert_eq!(outcome(body), Outcome::Function);
 }
 
-/// What is known of the first value that a body stores.
+/// The emulator's result for the first value that a body stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     /// A term over the parameters.

@@ -192,9 +192,9 @@ type ModulePath = Vec<String>;
 struct Uses {
     /// By the name that it has here, the path of something that is imported; re-exports are imports.
     imports: BTreeMap<String, Vec<String>>,
-    /// The paths of what is imported for the file itself.
+    /// The imported paths that the file itself uses.
     named: Vec<Vec<String>>,
-    /// Whether the file is a `mod.rs`: what it exports again, it does not use.
+    /// Whether the file is a `mod.rs`: re-exports do not count as uses.
     is_root: bool,
 }
 
@@ -279,7 +279,7 @@ impl<'ast> Visit<'ast> for Uses {
     }
 }
 
-/// All modules with what they use.
+/// All modules with their uses.
 struct House(BTreeMap<ModulePath, Uses>);
 
 impl House {
@@ -416,7 +416,7 @@ fn rooms_of_the_validator_stand_in_an_order() {
         if module != "verify" {
             continue;
         }
-        let at = place(room).unwrap_or_else(|| panic!("{room} is no room of the validator"));
+        let at = place(room).unwrap_or_else(|| panic!("{room} is not a room of the validator"));
         let Some(file) = rest.first() else { continue };
         let own_line = files[at].iter().position(|known| known == file);
         let Some(own_line) = own_line else { panic!("{room}/mod.rs does not list {file}") };

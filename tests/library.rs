@@ -106,7 +106,7 @@ fn compiled_by_clang(clang: &Path, text: &str, architecture: &str) -> String {
     std::fs::read_to_string(output).unwrap()
 }
 
-/// What is done with the module of a text.
+/// Parses a text and calls `act` with its module.
 fn parsed(text: &str, act: impl FnOnce(&Module)) {
     let source = SourceFile::new("library.ptx", text);
     act(&ptx::parse(&source, Depth::All).unwrap_or_else(|error| panic!("{error}")));

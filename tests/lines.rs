@@ -1,5 +1,5 @@
-//! Line tables: what `-lineinfo` says of the machine code of a rewritten text is what it says of the
-//! original's, and of what is put in that it belongs to the line of the load it serves.
+//! Line tables: `-lineinfo` gives the machine code of a rewritten text the same lines as the original's, and added
+//! instructions the line of the load they serve.
 //!
 //! Each instruction of a sample gets a line of its own (`.loc`). With its original and its rewritten text
 //! assembled for several architectures, both have the same loads, stores, arithmetic and barriers on the

@@ -1,5 +1,5 @@
 //! The rules of `lint`: for each a kernel that it is about (`RULE.bad.ptx`) and one beside it that it is not about
-//! (`RULE.good.ptx`), with what is said of both. `BLESS=1` writes the expectations.
+//! (`RULE.good.ptx`), with the findings for both. `BLESS=1` writes the expectations.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 

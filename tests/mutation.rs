@@ -1,6 +1,5 @@
-//! Takes loads that are rewritten, changes one detail that makes the rewrite wrong, and expects
-//! that exactly this load is no longer taken from there, for the right reason. Changes that are
-//! harmless must change nothing.
+//! Takes loads that are rewritten, changes one detail that makes the rewrite wrong, and expects that exactly this load
+//! is not taken from there any more, for the right reason. Changes that are harmless must change nothing.
 
 mod changes;
 
@@ -67,7 +66,7 @@ fn subjects() -> Vec<Subject> {
 }
 
 impl Subject {
-    /// What is wrong with the decision after a change; `None` where the change does not apply.
+    /// The mistake in the decision after a change, as an error; `None` if the change does not apply.
     fn check(&self, change: &Change) -> Option<Result<(), String>> {
         let source = self.load.source_line.expect("a covered load has a source");
         let changed = changes::apply(change, &self.text, source, self.load.line)?;

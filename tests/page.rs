@@ -1,4 +1,4 @@
-//! `ptxasw report`: what is recognised, which rows are found, and what a reader finds on the page.
+//! `ptxasw report`: the recognised inputs, the rows, and the contents of the page.
 
 #![expect(clippy::disallowed_methods, reason = "ptxasw is a process")]
 

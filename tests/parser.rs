@@ -47,7 +47,7 @@ fn read(path: &Path) -> SourceFile {
     SourceFile::from_bytes(name, bytes).expect("the file is text")
 }
 
-/// Compares with the expectation beside a case, or writes it. `Some` is what is wrong.
+/// Compares with the expectation beside a case, or writes it. `Some` has the difference.
 fn compare(case: &Path, extension: &str, actual: &str) -> Option<String> {
     let path = case.with_extension(extension);
     if std::env::var_os("BLESS").is_some() {
@@ -134,7 +134,7 @@ fn line_ends_do_not_matter() {
 /// Damaged programs must give a tree of all that is there, or a message; nothing else.
 #[test]
 fn damage_is_survived() {
-    /// What is put in place of a character; nothing at all is the first.
+    /// The replacements of a character; the first one deletes it.
     const DAMAGE: [&str; 8] = ["", "{", "}", ";", "\"", "/*", "(", "\u{e9}"];
     /// Of how many places one is damaged.
     const STEP: usize = 37;

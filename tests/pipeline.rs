@@ -1,5 +1,5 @@
-//! The pipeline as a whole: what it gives does not depend on threads, what was measured decides in the
-//! place of the costs, and every query that the solver was asked can be asked again, of another solver.
+//! The pipeline as a whole: its result does not depend on threads, measurements replace the cost model, and every query
+//! to the solver can be repeated with another solver.
 
 #![expect(clippy::disallowed_methods, reason = "another solver is another process")]
 
@@ -107,7 +107,7 @@ fn another_solver_answers_the_dumped_queries_alike() {
         let source = SourceFile::new(case, read(&format!("tests/cases/{case}")));
         rewrite(&source, &options).expect("a case that parses");
     }
-    // What is refuted in these files is refuted by samples, before the solver is asked.
+    // The claims refuted in these files are refuted by samples, before the solver is asked.
     let mut arena = Arena::new();
     let (x, one) = (arena.symbol(SymbolId(0), 32), arena.constant(1, 32));
     let mut solver = Solver::new(200_000, Some(folder.path().to_owned()));

@@ -1,5 +1,5 @@
-//! Optimisation remarks: what they say of a small kernel, word for word, that every sample's can be
-//! read by LLVM's rules, and where they go.
+//! Optimisation remarks: their text for a small kernel, word for word; that every sample's can be read by LLVM's rules;
+//! and their output file.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 

@@ -45,7 +45,7 @@ struct Figures {
     average_delta: Option<f64>,
 }
 
-/// What is expected of a kernel, whatever the target.
+/// The expectation of a kernel, whatever the target.
 #[derive(Deserialize)]
 struct Kernel {
     name: String,
@@ -250,8 +250,8 @@ fn every_rewrite_computes_the_same_bits() {
     });
 }
 
-/// Under the default strategy: what is replaced is what is expected, and the same bits are computed with no
-/// more requests than before.
+/// Under the default strategy: the expected loads are replaced, and the same bits are computed with at most as many
+/// requests as before.
 #[test]
 fn auto_replaces_what_pays_and_computes_the_same_bits() {
     for_each_file(|sample, file, text| {

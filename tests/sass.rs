@@ -1,4 +1,4 @@
-//! What is read of machine code, against `nvdisasm`'s text and against the code itself.
+//! The reader of machine code, compared with `nvdisasm`'s text and with the code itself.
 //!
 //! Samples and instruction forms are assembled for one GPU of each generation. `PTXASW_TEST_CUBINS=DIR` checks the cubins
 //! below a folder instead, whatever their architecture; with `BLESS=1` opcodes that the tables lack are added to
@@ -76,7 +76,7 @@ fn collect(folder: &Path, kind: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is read of the code for one GPU of each generation agrees with `nvdisasm` and with itself.
+/// The reading of the code for one GPU of each generation agrees with `nvdisasm` and with itself.
 fn agrees(architecture: &str) {
     let Some(assembler) = Assembler::find() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What the pages show of the program is what it prints: each `$ ptxasw ...` in an indented block whose files are in the
-//! repository is run, and the lines below it are looked for in its output, in their order.
+//! The output that the pages show is the program's: each `$ ptxasw ...` in an indented block whose files are in the
+//! repository is run, and the lines below it must occur in its output, in their order.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
@@ -36,7 +36,7 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Why what is shown is not in an output: lines one behind the other, and anything where `...` stands.
+/// Why the shown lines are not in an output: they must follow each other, except where `...` stands for any lines.
 fn difference(lines: &[&str], output: &str) -> Option<String> {
     let mut rest = output.lines();
     let mut skipping = false;

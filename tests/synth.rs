@@ -1,11 +1,11 @@
-//! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
+//! `ptxasw synth`: every sketch of `tests/synth` against the output in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
 //! bytes with any number of threads, networks against closed formulas, places against the interpreter, every operator
-//! of a loop and its code against the loop, and the code of every solution against what the goals say; a long search on
+//! of a loop and its code against the loop, and the code of every solution against the goals; a long search on
 //! a terminal.
 //!
-//! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
-//! line that it prints. `BLESS=1` writes what is printed.
+//! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each line
+//! that it prints. `BLESS=1` writes the output.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
@@ -44,7 +44,7 @@ fn sketches() -> Vec<PathBuf> {
     found
 }
 
-/// Calls the program on a sketch of the folder: status, and what it prints.
+/// Calls the program on a sketch of the folder: status and output.
 fn call(sketch: &Path, options: &str, threads: usize) -> (i32, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
         .current_dir(folder())
@@ -170,6 +170,6 @@ fn each_mistake_has_its_message() {
     if bless() {
         fs::write(&path, actual).expect("the cases can be written");
     } else {
-        assert!(actual == text, "BLESS=1 writes what is said:\n{actual}");
+        assert!(actual == text, "BLESS=1 writes the messages:\n{actual}");
     }
 }

@@ -1,6 +1,6 @@
-//! Terms mean what they were built to mean: random expressions go through the simplifying
-//! constructors and, operation by operation, through the arithmetic written down here, which shares
-//! nothing with the library. Bounds, substitution and widths are checked on the way.
+//! Simplification preserves the meaning of terms: random expressions go through the simplifying constructors and,
+//! operation by operation, through the arithmetic written down here, which shares no code with the library. Bounds,
+//! substitution and widths are checked on the way.
 
 use ptxasw::expr::{
     Arena, BinaryOp, Comparison, Evaluator, FunctionId, Range, Substitution, SymbolId, TermId,
@@ -342,7 +342,7 @@ impl Builder {
     }
 
     /// A term in which a symbol is replaced by `symbol + 1` has the value of the term where the
-    /// symbol is one more. (Only symbols without bounds: bounds hold for what is substituted, too.)
+    /// symbol is one more. (Only symbols without bounds: bounds must hold for the substituted term, too.)
     fn substitution(&mut self) {
         let symbol = SymbolId(4 * SYMBOLS);
         for sample in self.pool.split_off(self.pool.len().saturating_sub(10)) {

@@ -1,4 +1,4 @@
-//! `ptxasw trace`: what it says of accesses, and that its JSON leaves nothing out.
+//! `ptxasw trace`: its lines about accesses, and that its JSON leaves nothing out.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
@@ -34,7 +34,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// An access to `[%d3]` or `[%r7]`, and what is said of it.
+/// An access to `[%d3]` or `[%r7]`, and the words for it.
 const PATTERNS: [(&str, &str); 14] = [
     (
         "mul.wide.s32 %d3, %r5, 4; add.s64 %d3, %d3, %d1; ld.global.f32 %f1, [%d3];",
@@ -120,7 +120,7 @@ fn accesses_name_the_source_line() {
     assert_eq!(source["line"], 20, "{json}");
 }
 
-/// Addresses that would take more room than there is, written out: each part stands twice in the next one.
+/// Addresses whose text would exceed the memory without sharing: each part occurs two times in the next one.
 #[test]
 fn json_leaves_nothing_out() {
     let mut body = "mov.u32 %r10, %r5;\n".to_owned();

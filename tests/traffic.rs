@@ -1,6 +1,6 @@
-//! What is said of a full warp's requests (`traffic`) is what the interpreter counts, for samples and cases with drafted
-//! launches: every count lies within the span, and is the span where that is one number. A run looks at a quarter of the
-//! files, a nightly one at all.
+//! The predicted requests of a full warp (`traffic`) against the interpreter's counts, for samples and cases with
+//! drafted launches: every count lies within the span, and equals it where the span is one number. A run takes a
+//! quarter of the files, a nightly one all.
 
 use std::fs;
 use std::path::{Path, PathBuf};

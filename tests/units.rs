@@ -1,4 +1,4 @@
-//! The tests that stand in the sources beside what they test, as `unit_tests!` lists them.
+//! The tests that stand in the sources beside the tested code, as `unit_tests!` lists them.
 
 use std::panic;
 

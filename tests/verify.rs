@@ -1,10 +1,10 @@
 //! `ptxasw verify`: pairs of kernels by hand with the verdict they must get, our own rewrites, the
 //! meaning of instructions, and the command line.
 //!
-//! `tests/verify/{equal,different,unknown}/NAME.ptx` and `NAME.rewritten.ptx` must get the verdict of
-//! their folder, for the reasons in `NAME.txt`; `BLESS=1 cargo test --test main verify::` writes that file.
-//! What is equal must also compute the same in the interpreter, and what is different something else:
-//! a proof or counterexample that a run contradicts is none.
+//! `tests/verify/{equal,different,unknown}/NAME.ptx` and `NAME.rewritten.ptx` must get the verdict of their folder, for
+//! the reasons in `NAME.txt`; `BLESS=1 cargo test --test main verify::` writes that file. Equal pairs must also compute
+//! the same in the interpreter, and different ones something else: a proof or counterexample that an execution
+//! contradicts is wrong.
 
 mod command_line;
 mod malformed;
@@ -55,6 +55,6 @@ fn the_validator_does_not_use_the_rewriter() {
                 file.display()
             );
         }
-        assert!(!code.contains("use crate::{"), "{}: name what is used in full", file.display());
+        assert!(!code.contains("use crate::{"), "{}: write out each used path", file.display());
     }
 }

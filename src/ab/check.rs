@@ -9,7 +9,7 @@ use crate::interp;
 use crate::launch::Launch;
 use crate::ptx::{self, Depth};
 
-/// What the comparison of all variants showed.
+/// The outcome of the comparison of all variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The device's name.
@@ -20,7 +20,7 @@ pub struct Check {
     pub variants: Vec<VariantCheck>,
 }
 
-/// What the comparison of one variant showed.
+/// The outcome of the comparison of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantCheck {
     /// `original`, a mode, strategies, or the name of a file.

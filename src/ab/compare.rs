@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::launch::{Buffer, Type, show};
 
-/// How a buffer differs from what it should hold.
+/// How a buffer differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// The buffer's name.
@@ -38,7 +38,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the bytes of a buffer with what they should be; `None` where they are the same. Bytes
+/// Compares the bytes of a buffer with the expected ones; `None` if they are the same. Bytes
 /// that one of the two lacks count as zeros.
 pub fn compare(name: &str, expected: &Buffer, found: &[u8]) -> Option<Difference> {
     if expected.bytes == found {

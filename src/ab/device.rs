@@ -1,4 +1,4 @@
-//! What a measurement needs of a device. [`super::cuda`] is the real one; tests bring their own.
+//! The interface of a device for a measurement. [`super::cuda`] is the real one; tests bring their own.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::throttle::Clock;
 use crate::launch::Launch;
 use crate::source::SourceFile;
 
-/// Whether a kernel finds in the L2 cache what the launch before it left there.
+/// Whether a kernel finds the L2 cache as the launch before it left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum L2 {
@@ -19,7 +19,7 @@ pub enum L2 {
     Flush,
 }
 
-/// What is known of a device.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// Its name, such as `NVIDIA H200`.
@@ -41,7 +41,7 @@ pub struct Program<'a> {
         expect(dead_code, reason = "the tests have a device that executes it")
     )]
     pub source: &'a SourceFile,
-    /// What ptxas made of it for this device.
+    /// Its cubin for this device, by ptxas.
     pub cubin: &'a [u8],
     /// The kernel.
     pub kernel: &'a str,
@@ -51,7 +51,7 @@ pub struct Program<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelId(pub usize);
 
-/// What a kernel takes of a multiprocessor.
+/// The resources of a multiprocessor that a kernel takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// 32-bit registers of a thread.
@@ -62,7 +62,7 @@ pub struct Usage {
     pub blocks_per_multiprocessor: u32,
 }
 
-/// Why a device did not do what it was asked for.
+/// The error of a request to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// There is no GPU to use, or no driver.
@@ -88,7 +88,7 @@ impl std::error::Error for Error {}
 /// A device with one set of buffers, those of one launch file, at the same addresses for every
 /// kernel.
 pub trait Device {
-    /// What is known of the device.
+    /// The device's properties.
     fn properties(&self) -> &Properties;
 
     /// Allocates the buffers of a launch and fills them. This call comes first, and once.

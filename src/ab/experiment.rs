@@ -1,8 +1,8 @@
 //! One measurement from beginning to end, on whatever [`Device`] it is given.
 //!
-//! Every variant first runs once from the buffers' first contents, and its output is compared with
-//! the original's; then all are warmed up, and timed in rounds ([`schedule`]). The order of calls is a
-//! function of the arguments and of what the device answers.
+//! Every variant first runs once from the buffers' first contents, and its output is compared with the original's; then
+//! all are warmed up, and timed in rounds ([`schedule`]). The order of calls is a function of the arguments and of the
+//! device's answers.
 
 use super::compare::{self, Difference};
 use super::device::{Device, Error, KernelId, L2, Program, Usage};
@@ -29,7 +29,7 @@ pub struct Settings {
     pub warm_up_us: f64,
     /// The seed of all random choices.
     pub seed: u64,
-    /// What the L2 cache holds before a launch.
+    /// The state of the L2 cache before a launch.
     pub l2: L2,
     /// The smallest difference that counts, as a part of 1.
     pub threshold: f64,
@@ -123,7 +123,7 @@ pub fn measure(
     let variants = variants.collect();
     if median(&times[0]).is_some_and(|time| time < SHORTEST_US) {
         notes.push(format!(
-            "a launch takes less than {SHORTEST_US} us: what is timed is mostly the launching, use a \
+            "a launch takes less than {SHORTEST_US} us: the time is mostly that of launching, use a \
              larger launch"
         ));
     }
@@ -171,7 +171,7 @@ fn load(
     programs.collect()
 }
 
-/// What is timed: loaded variants, in rounds of one sample each.
+/// The timed variants, loaded, in rounds of one sample each.
 struct Rounds<'r> {
     candidates: &'r [Candidate],
     ids: &'r [KernelId],
@@ -226,7 +226,7 @@ fn compared(
     }
 }
 
-/// What the variants compute.
+/// The outputs of the variants.
 struct Outputs {
     /// For each variant, how its buffers differ from the original's.
     differences: Vec<Vec<Difference>>,
@@ -300,8 +300,8 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
 }
 
 /// The note on a kernel that has to start from the same buffers each time.
-const CHANGES_ITS_OUTPUT: &str = "a second launch changes what the first has computed: buffers get \
-                                  their first contents again before each sample";
+const CHANGES_ITS_OUTPUT: &str = "a second launch changes the results of the first: buffers get their \
+                                  first contents again before each sample";
 
 /// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;

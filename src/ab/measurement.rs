@@ -17,9 +17,9 @@ use super::verdict::Verdict;
 pub struct Measurement {
     /// The device's name.
     pub device: String,
-    /// What it executes, such as `sm_90`.
+    /// The architecture that it executes, such as `sm_90`.
     pub architecture: String,
-    /// The architecture of its machine code, such as `sm_90`.
+    /// The newest CUDA version that its driver supports, such as `13.0`.
     pub driver: String,
     /// The original's PTX file as the user named it.
     pub file: String,
@@ -33,7 +33,7 @@ pub struct Measurement {
     /// Threads of a block in each dimension.
     #[serde(default)]
     pub block: [u32; 3],
-    /// What the L2 cache held before a launch.
+    /// The state of the L2 cache before a launch.
     pub l2: L2,
     /// Launches in one sample; a time is that of one launch, on average over the sample.
     pub launches_per_sample: u32,
@@ -47,7 +47,7 @@ pub struct Measurement {
     pub throttling: Throttling,
     /// The original first.
     pub variants: Vec<Variant>,
-    /// What else a reader should know.
+    /// Notes for the reader.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub struct Variant {
     pub median_us: f64,
     /// Samples that count.
     pub samples: usize,
-    /// What the variant takes of a multiprocessor.
+    /// The resources of a multiprocessor that the variant takes.
     #[serde(flatten)]
     pub usage: Usage,
     /// The samples in the order of measurement.
@@ -78,7 +78,7 @@ pub struct Against {
     pub speedup: f64,
     /// The interval of the speed-up; `null` where there are too few samples for one.
     pub interval: Option<Interval>,
-    /// What the interval says.
+    /// The verdict by the interval.
     pub verdict: Verdict,
     /// Whether all buffers were the same to the bit, after one launch from the same contents.
     pub identical_output: bool,

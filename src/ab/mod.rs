@@ -5,8 +5,8 @@
 //! take turns; there is no verdict without an interval. Not promised: that a time means anything on a
 //! GPU that others use as well.
 //!
-//! - [`device`]: what is asked of a device; [`cuda`] is NVIDIA's driver, loaded at run time.
-//! - [`kernel`], [`assemble`]: from a PTX text to what a device loads.
+//! - [`device`]: the interface to a device; [`cuda`] implements it by NVIDIA's driver, loaded at run time.
+//! - [`kernel`], [`assemble`]: from a PTX text to code that a device loads.
 //! - [`experiment`]: the measurement; [`schedule`]: its order.
 //! - [`stats`], [`verdict`], [`throttle`], [`compare`]: pure functions from numbers to judgements.
 //! - [`measurement`]: the outcome as data and as a table; [`tuned`]: as an entry of a profile.

@@ -1,8 +1,8 @@
 //! The order of measurements.
 //!
-//! A round measures every variant once. The order moves on by one place from round to round, so that
-//! over a full turn each variant has stood at each place, and what comes first in a round (the rest
-//! before it, the clocks) favours nobody.
+//! A round measures every variant once. The order moves on by one place from round to round, so that over a full
+//! rotation each variant is measured at each place, and the effects of the first place in a round (the pause before it,
+//! the clocks) favour none.
 
 use fastrand::Rng;
 

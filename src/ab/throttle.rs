@@ -1,6 +1,6 @@
 //! Whether the device's clocks held during a measurement.
 //!
-//! In: what the device's management library said of the clocks after each round, where there is one,
+//! In: the clocks after each round by the device's management library, where there is one,
 //! and the original's own times in the order of measurement. Out: [`Throttling`], and the rounds
 //! that count.
 

@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 use crate::profile::{Entry, Timing};
 use crate::select::Strategies;
 
-/// A strategy and what it made of the original.
+/// A strategy and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     /// The strategy; [`Strategies::NONE`] for the original.

@@ -57,7 +57,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Whether lanes may wait for others somewhere in the block (at its end: what they wait at ends it).
+    /// Whether lanes may wait for others somewhere in the block (at its end: an instruction that waits ends a block).
     pub fn may_wait(&self) -> bool {
         self.synchronises.is_some()
     }

@@ -10,18 +10,18 @@ use rustc_hash::FxHashMap;
 use super::resolve::{Arg, Inst};
 use crate::source::{SourceFile, comments};
 
-/// What the CUDA runtime provides without a definition in any module, and which waits for nobody
+/// Functions of the CUDA runtime without a definition in any module; they do not wait for other threads
 /// (CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation").
 const RUNTIME: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// Longer texts are not searched: a file may have as many calls as functions.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Words of which the body of every function that may bring lanes together has one; `call` is among
-/// them, since the callees of a callee are not looked into.
+/// The body of every function that may synchronise lanes has one of these words; `call` is among them, since the
+/// callees of a callee are not examined.
 const WORDS: [&str; 4] = [".sync", "barrier", "bar.warp", "call"];
 
-/// What is known of the functions that one function calls.
+/// Cache: whether the functions that one function calls may synchronise lanes.
 #[derive(Default)]
 pub(super) struct Callees<'s>(FxHashMap<&'s str, bool>);
 

@@ -1,14 +1,13 @@
-//! Where the lanes of a warp may meet again in different iterations of a loop.
+//! Where the lanes of a warp may reconverge in different iterations of a loop.
 //!
-//! Lanes that part at a branch meet again where the assembler makes them wait for each other, and the
-//! place is the assembler's choice. What it may not do is to let lanes wait for others that never
-//! come, unless those have left the function. So from the branch every way to *some* end that the
-//! assembler cares for leads through the meeting place: to one of the function's ends (ptxas ignores
-//! early exits, and keeps the last return), or, where ways out of a loop take their lanes off the list
-//! (`BREAK`), to the loop's next iteration. Only the first such place on the ways to each end has to
-//! be looked at. The assembler may leave it out and let lanes meet at a later one, but if all come to
-//! the first one in the same iteration, they go on alike from there, together or not, up to the next
-//! branch that they take differently; and that branch is looked at by itself.
+//! Lanes that diverge at a branch reconverge where the assembler makes them wait for each other, and the place is the
+//! assembler's choice. But it must not let lanes wait for others that never come, unless those have left the function.
+//! So from the branch every way to *some* end that the assembler cares for leads through the meeting place: to one of
+//! the function's ends (ptxas ignores early exits, and keeps the last return), or, where ways out of a loop take their
+//! lanes off the list (`BREAK`), to the loop's next iteration. Only the first such place on the ways to each end has to
+//! be looked at. The assembler may leave it out and let lanes meet at a later one, but if all come to the first one in
+//! the same iteration, they go on alike from there, together or not, up to the next branch that they take differently;
+//! and that branch is looked at by itself.
 //!
 //! If some of the ways from the branch to the place take a back edge of a loop and others do not, or
 //! more often, the lanes that meet are in different iterations of that loop:
@@ -27,7 +26,7 @@
 //! with such a branch is temporally divergent unless all lanes take the branch the same way, and whether they
 //! do is not known here.
 //!
-//! What this file promises is checked from outside: kernels are executed with meeting places chosen at
+//! The results are checked from outside: kernels are executed with meeting places chosen at
 //! random (`run --meet`), and the meeting places of real machine code are compared with
 //! [`super::meeting_places`].
 

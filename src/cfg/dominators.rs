@@ -227,7 +227,7 @@ mod tests {
 
     crate::unit_tests!(dominators_are_what_cannot_be_left_out);
 
-    /// A node dominates what the root does not lead to without that node.
+    /// A node dominates the nodes that are unreachable from the root without it.
     fn dominators_are_what_cannot_be_left_out() {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..2000 {

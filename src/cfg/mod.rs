@@ -1,9 +1,9 @@
 //! Control flow: a body flattened to instructions with resolved names, its basic blocks,
 //! dominators and loops.
 //!
-//! In: a parsed function. Out: a [`Flow`]. Every way control can take is an edge; what cannot be
-//! followed (a label that does not exist, a register that was not declared) is an error with a
-//! place, so that no later stage works on a graph that misses a path.
+//! In: a parsed function. Out: a [`Flow`]. Every path of control is an edge; an unresolved name (a label that does not
+//! exist, a register that was not declared) is an error with a place, so that no later stage works on a graph that
+//! misses a path.
 
 mod behind;
 mod block;

@@ -55,8 +55,8 @@ impl End {
 /// The places on all paths to one end, at which lanes may meet.
 pub(super) struct Paths {
     end: End,
-    /// Immediate dominators in the reversed graph: what all paths from a block to the end have in
-    /// common. The node behind those of the blocks stands for the end.
+    /// Immediate post-dominators: the first block that all paths from a block to the end have in common. The node
+    /// behind those of the blocks stands for the end.
     common: TiVec<BlockId, Option<BlockId>>,
 }
 

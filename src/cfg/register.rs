@@ -13,7 +13,7 @@ pub struct RegisterId(pub u32);
 
 table_ids!(RegisterId);
 
-/// What is known of a register.
+/// A register's declaration.
 #[derive(Clone, Debug)]
 pub struct Register<'s> {
     /// The name as declared or first used.

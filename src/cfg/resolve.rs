@@ -56,7 +56,7 @@ pub enum Arg<'s> {
     Sink,
     /// `[base + offset]`, with further operands of tensor and texture addresses.
     Memory {
-        /// What the address starts from.
+        /// The base of the address.
         base: Base<'s>,
         /// Signed bytes added.
         offset: i64,
@@ -65,7 +65,7 @@ pub enum Arg<'s> {
     },
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'s> {
     /// A register.
@@ -107,8 +107,8 @@ pub(super) struct Flat<'m, 's> {
     pub scopes: Scopes<'s>,
 }
 
-/// At most so many ways may all branches of a body have together: a short list of labels that many
-/// branches share is a graph much larger than its text.
+/// The most edges that all branches of a body may have together: a short list of labels that many branches share gives
+/// a graph much larger than its text.
 const MAX_TARGETS: usize = 1 << 20;
 
 /// Resolves one body: its instructions so far, and the scopes that are open.

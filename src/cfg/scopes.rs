@@ -1,7 +1,7 @@
-//! The scopes of a body, and what a name means at a place in it.
+//! The scopes of a body, and the meaning of a name at a place in it.
 //!
-//! Braces open a scope. A name means what the innermost scope around it has declared in front of it (PTX ISA,
-//! "Instruction Statements"): `.reg` in the middle of a scope changes the name's meaning from there on.
+//! Braces open a scope. A name refers to the last declaration in front of it in the innermost scope that has one (PTX
+//! ISA, "Instruction Statements"): `.reg` in the middle of a scope changes the name's meaning from there on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use super::inst::InstId;
 use super::register::RegisterId;
 use crate::ptx::{ScalarType, family};
 
-/// The scopes of a body and what is declared in each.
+/// The scopes of a body and the declarations in each.
 #[derive(Debug, Default)]
 pub struct Scopes<'s> {
     scopes: Vec<Scope<'s>>,
 }
 
-/// What a name that a body declares means at a place.
+/// The meaning at a place of a name that a body declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameMeaning {
     /// A register; of a vector register its first element.
@@ -48,7 +48,7 @@ impl<'s> Scopes<'s> {
         declared
     }
 
-    /// What the name of a register or a variable means in code that is put in front of a byte of the text; `None`
+    /// The meaning of a register's or variable's name in code that is put in front of a byte of the text; `None`
     /// where no scope around that place has declared it.
     pub fn meaning_at(&self, name: &str, byte: usize) -> Option<NameMeaning> {
         let mut next = self.innermost(byte);
@@ -120,7 +120,7 @@ pub(super) struct Scope<'s> {
     pub bytes: Option<Range<usize>>,
     /// Registers and variables.
     pub names: FxHashMap<&'s str, Declared<Meaning>>,
-    /// `%r<100>`: prefix to count and what is declared.
+    /// `%r<100>`: from the prefix to the count and the declaration.
     pub families: BTreeMap<&'s str, (u32, Declared<Family>)>,
     /// Labels, each with its place.
     pub labels: FxHashMap<&'s str, InstId>,
@@ -138,7 +138,7 @@ impl Scope<'_> {
     }
 }
 
-/// What a declaration declares.
+/// A declaration with its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Declared<T> {
     /// The byte of the text from which on the name has this meaning.
@@ -156,7 +156,7 @@ pub(super) enum Family {
     Variables,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
     /// First register and number of vector elements.

@@ -4,14 +4,13 @@
 //! In: instructions and blocks. Out: which instructions end a block, since what `activemask` reported
 //! before them need not hold behind them, and at which blocks lanes may be brought together.
 //!
-//! An instruction for whole warps (`.aligned`, `bar` without `.warp`) brings nobody together: the
-//! program must not have parted there (PTX ISA, "bar, barrier"). Neither does one whose member mask
-//! is what an `activemask` before it in the same straight line of code has reported: its members
-//! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). Branches out
-//! of the line may stand between: a member that has taken one is waited for, and if it comes round to
-//! the same line it comes with another mask, in which those that wait are not. All others are taken to
-//! bring together whoever they can. A mask may also be a constant that a register got in the same line, as nvcc
-//! writes it.
+//! An instruction for whole warps (`.aligned`, `bar` without `.warp`) brings nobody together: the program must not have
+//! parted there (PTX ISA, "bar, barrier"). Neither does one whose member mask is the result of an `activemask` before
+//! it in the same straight line of code: its members have not parted since, whatever the assembler did (PTX ISA,
+//! "activemask", "shfl.sync"). Branches out of the line may stand between: a member that has taken one is waited for,
+//! and if it comes round to the same line it comes with another mask, in which those that wait are not. All others are
+//! taken to bring together whoever they can. A mask may also be a constant that a register got in the same line, as
+//! nvcc writes it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::TiSlice;
@@ -81,7 +80,7 @@ impl<'s> OwnMask<'s> {
         members
     }
 
-    /// Notes what an instruction does to the registers that hold constants.
+    /// Updates the set of registers that hold constants.
     fn follow_constants(&mut self, inst: &Inst<'_, 's>) {
         let is_constant = inst.ast.form.opcode == Opcode::Mov && inst.guard.is_none();
         match (inst.ast.form.opcode, &inst.args[..]) {
@@ -147,7 +146,7 @@ fn members<'s>(
         }
         Opcode::Bar if ast.form.has(Qualifier::Warp) => {}
         Opcode::Bar | Opcode::Barrier => return None,
-        // Every `.sync` but those for whole warps; what is not known by name as well.
+        // Every `.sync` but those for whole warps, unknown instructions included.
         _ if ast.form.has(Qualifier::Sync) && !ast.form.has(Qualifier::Aligned) => {}
         _ => return None,
     }

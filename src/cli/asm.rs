@@ -179,7 +179,7 @@ fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts
     let (Some(issue), Some(waits)) = (kernel.issue_cycles, kernel.wait_cycles) else { return };
     *out += &format!("  a warp: {issue:.0} cycles of issue, {waits:.0} of waits");
     if let Some(exposed) = kernel.exposed_latency {
-        *out += &format!(", {exposed:.0} of which other warps do not fill");
+        *out += &format!(", {exposed:.0} of them not filled by other warps");
     }
     if let Some(flight) = kernel.loads_in_flight {
         *out += &format!("; {:.1} loads in flight at a wait, at most {}", flight.mean, flight.max);

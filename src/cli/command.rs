@@ -62,7 +62,7 @@ pub(super) enum Command {
     Launch(Launch),
     /// Execute a kernel on the CPU, warp by warp, and print its buffers
     Run(Run),
-    /// Prove that a rewritten file does what the original does
+    /// Prove that a rewritten file is equivalent to the original
     Verify(Verify),
     /// Time a kernel and its rewritten versions on a GPU, one against the other
     Ab(Box<Ab>),

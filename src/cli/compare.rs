@@ -71,7 +71,7 @@ struct Both {
 }
 
 impl Compare {
-    /// Prints what the kernels lost.
+    /// Prints the losses of the kernels.
     ///
     /// # Errors
     /// A folder or file cannot be read, or names no resources.
@@ -165,7 +165,7 @@ fn rest(comparison: &Comparison) -> String {
     let same = comparison.kernels.iter().filter(|kernel| kernel.old == kernel.new).count();
     let lost = comparison.kernels.iter().filter(|kernel| !kernel.losses.is_empty()).count();
     let mut out = format!(
-        "{} kernels: {lost} lost something, {same} take what they took\n",
+        "{} kernels: {lost} lost something, {same} take the same\n",
         comparison.kernels.len()
     );
     for (which, names) in [("old", &comparison.only_old), ("new", &comparison.only_new)] {

@@ -21,7 +21,7 @@ pub(super) struct Doctor {
 }
 
 impl Doctor {
-    /// Prints what was found; the status says whether everything works.
+    /// Prints the findings; the status tells whether everything works.
     ///
     /// # Errors
     /// Standard output cannot be written.
@@ -33,7 +33,7 @@ impl Doctor {
             Some(_) => Vec::new(),
             None => python::all().unwrap_or_default(),
         };
-        // Where no compiler finds a ptxas in `PATH`, those that packages bring along are what is used.
+        // Where no compiler finds a ptxas in `PATH`, those of packages are used.
         let of_package = || {
             let ours = |one: &&Assembler| one.standing() == Standing::Ours;
             let ours = all.iter().filter(ours).map(|one| &one.place);
@@ -73,7 +73,7 @@ impl Doctor {
     }
 }
 
-/// What stands under the names of the current Python environment's assemblers, as far as ptxasw has to do with it.
+/// Findings about the assemblers of the current Python environment in which ptxasw is involved.
 fn packages(all: &[Assembler]) -> Vec<Finding> {
     let found = all.iter().filter_map(|one| {
         let (front, package) = (one.place.front(), &one.package);

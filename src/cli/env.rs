@@ -57,7 +57,7 @@ pub const LOG: &str = "PTXASW_LOG";
 /// Where programs are looked for.
 pub const PATH: &str = "PATH";
 
-/// What the names of our variables begin with.
+/// The prefix of the names of our variables.
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
@@ -87,7 +87,7 @@ const OURS: [&str; 20] = [
 /// Read by the tests alone: fail where there is no real ptxas.
 const REQUIRE_PTXAS: &str = "PTXASW_REQUIRE_PTXAS";
 
-/// What the environment says, without a judgement of the values.
+/// The values of the environment, not validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// [`PTXAS`].

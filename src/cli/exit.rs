@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-/// Errors that say themselves what they are about, such as a [`crate::source::Diagnostic`].
+/// Errors whose messages are complete, such as a [`crate::source::Diagnostic`].
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::unusable(error.to_string())

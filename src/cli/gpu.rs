@@ -1,4 +1,4 @@
-//! What the subcommands that use a GPU have in common: versions of a kernel, read, checked and assembled.
+//! Shared code of the subcommands that use a GPU: versions of a kernel, read, checked and assembled.
 //!
 //! In: texts and a way to open a device. Out: the device, and the versions assembled for it, or a
 //! [`Failure`]. Input is read and checked before a device is asked for, and the device before ptxas.
@@ -25,7 +25,7 @@ pub type Open<'o> = dyn Fn(u32) -> Result<Box<dyn Device>, Error> + 'o;
 /// Finds the real ptxas.
 pub type FindTool<'f> = dyn Fn() -> Result<Tool, Failure> + 'f;
 
-/// What the program has outside itself.
+/// The program's access to the outside.
 pub struct World<'w> {
     /// Opens a device.
     pub open: &'w Open<'w>,
@@ -184,7 +184,7 @@ impl<'r> Ready<'r> {
     }
 }
 
-/// What has gone wrong on a device with a file.
+/// An error of a device as a failure about a file.
 pub fn failed(about: &SourceFile, error: &Error) -> Failure {
     match error {
         Error::Unusable(_) => Failure::about("ptxasw", error).with_status(Status::NO_GPU),

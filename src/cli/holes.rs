@@ -1,8 +1,8 @@
-//! Holes in kernels are filled before anything else looks at a text, whatever the settings say of rewrites: without
-//! that the text cannot be assembled.
+//! Holes in kernels are filled before any other stage, whatever the settings for rewrites: a text with holes cannot be
+//! assembled.
 //!
-//! What cannot be filled is an error in the report, with the place in the CUDA where a `.loc` names one. A text whose
-//! holes are filled is not rewritten further.
+//! A hole that cannot be filled is an error in the report, with the place in the CUDA source if a `.loc` names it. A
+//! text whose holes are filled is not rewritten further.
 
 use crate::holes::{self, Filled};
 use crate::pipeline::{Options, Rewritten};

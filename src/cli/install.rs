@@ -87,7 +87,7 @@ impl Install {
     }
 }
 
-/// What was done, as a line.
+/// The outcome, as a line.
 fn said(place: &Place, outcome: Outcome, stand_in: StandIn<'_>) -> String {
     let (front, real) = (place.front(), place.real());
     let (front, real) = (front.display(), real.display());

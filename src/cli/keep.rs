@@ -1,6 +1,6 @@
 //! The folders of `PTXASW_KEEP`, `PTXASW_REPORT` and `PTXASW_REMARKS`.
 //!
-//! In: an input, what became of it, and a folder. Out: files named after the input with a number that
+//! In: an input, its outcome, and a folder. Out: files named after the input with a number that
 //! depends on its path and text alone, so that parallel builds do not collide and a repeated build
 //! repeats the names. Each file appears whole or not at all.
 
@@ -107,7 +107,7 @@ pub fn resources(bytes: &[u8]) -> BTreeMap<String, Resources> {
     sass::resources::resources(bytes).map(|(_, kernels)| kernels).unwrap_or_default()
 }
 
-/// A report with what ptxas made of its kernels: of the originals, and of the rewritten texts.
+/// A report with the resources of its kernels by ptxas: of the originals, and of the rewritten texts.
 pub fn with_resources(mut report: Report, made: &[BTreeMap<String, Resources>; 2]) -> Report {
     for kernel in &mut report.kernels {
         let [original, rewritten] = [&made[0], &made[1]].map(|of| of.get(&kernel.name).copied());

@@ -15,7 +15,7 @@ pub(super) struct Launch {
     /// The kernel; may be left out where the file has one
     #[arg(long)]
     kernel: Option<String>,
-    /// What the launch is for: `run` executes few threads, `ab` and `tune` need enough to fill a GPU
+    /// The purpose of the launch: `run` executes few threads, `ab` and `tune` need enough to fill a GPU
     #[arg(long = "for", value_enum, default_value_t)]
     purpose: Purpose,
     /// About how many threads the launch has in all [default: a few warps along each axis; for `ab` and `tune` 1048576]
@@ -26,7 +26,7 @@ pub(super) struct Launch {
     output: Output,
 }
 
-/// What a launch is drafted for.
+/// The purpose of a drafted launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Purpose {
     /// To be executed on the CPU.

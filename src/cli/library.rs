@@ -1,7 +1,7 @@
 //! `ptxasw synth --library DIR`: the folder in, the headers of the library in it out.
 //!
-//! What lies in the folder and is not of the library stays untouched: then nothing is written at all. Each file is
-//! replaced as a whole, so that whoever reads it meanwhile sees the old text or the new one.
+//! If the folder has a file that is not of the library, nothing is written. Each file is replaced as a whole, so that a
+//! concurrent reader sees the old text or the new one.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ pub(super) fn write(folder: &Path, timings: Option<&Timings>) -> Result<Status, 
     // The file that includes the others comes last.
     for header in &library.headers {
         let path = folder.join(header.file);
-        // (What has not changed keeps its time, so that nothing is built anew for it.)
+        // (An unchanged file keeps its time, so that its dependents are not rebuilt.)
         if !fs::read(&path).is_ok_and(|old| old == header.text.as_bytes()) {
             io::replace(&path, &header.text)?;
         }

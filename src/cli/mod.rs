@@ -1,12 +1,12 @@
 //! The command line: the only stage that prints or reads the environment.
 //!
-//! - `command`: the list of subcommands; each stands in the file of its name, with its options and what it
-//!   does. `options`: those that several share.
-//! - [`exit`]: every exit status, and the one type of what ends a subcommand early.
+//! - `command`: the list of subcommands; each stands in the file of its name, with its options and its code. `options`:
+//!   options that several share.
+//! - [`exit`]: every exit status, and the one error type of all subcommands.
 //! - [`wrapper`]: called as ptxas. [`mod@env`]: the variables that it reads. [`keep`]: the files that it stores.
 //! - [`holes`]: holes in kernels are filled before anything else looks at a text.
-//! - `io`: files and standard streams; [`gpu`]: what needs a GPU; [`variants`], `timing`: what is timed there
-//!   and how.
+//! - `io`: files and standard streams; [`gpu`]: access to a GPU; [`variants`], `timing`: the kernels to time there, and
+//!   the options of timing.
 
 pub mod ab;
 mod asm;

@@ -192,15 +192,15 @@ pub struct Decisions {
     /// Which loads are covered.
     #[command(flatten)]
     pub covering: Covering,
-    /// What `ptxasw tune` has measured, instead of that of PTXASW_PROFILE: kernels that it knows get what it
-    /// says, where --strategy is `auto`
+    /// A profile of `ptxasw tune`, instead of that of PTXASW_PROFILE: it decides for the kernels in it where --strategy
+    /// is `auto`
     #[arg(long, value_name = "PROFILE.json", value_parser = env::read_profile)]
     pub profile: Option<Arc<Consulted>>,
     /// Which kernels.
     #[command(flatten)]
     pub kernel: OnlyKernel,
     /// Kernels to switch off or on by name, `*` for any text: `-march7,+jacobi*`. The last match decides; a list that
-    /// begins with `+` switches off what it does not name
+    /// begins with `+` switches off all other kernels
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "kernel")]
     pub kernels: Option<Rules>,
     /// Number of the first accepted candidate to replace, from 1 in source order

@@ -1,4 +1,4 @@
-//! `ptxasw parse`: what a module consists of.
+//! `ptxasw parse`: the contents of a module.
 
 use clap::Args;
 

@@ -21,7 +21,7 @@ pub(super) fn all() -> Result<Vec<Assembler>, Refusal> {
     python::assemblers(&interpreter)
 }
 
-/// A table of assemblers: package, version, what stands there, file.
+/// A table of assemblers: package, version, kind of the file, file.
 pub(super) fn table(assemblers: &[Assembler]) -> String {
     let width = |of: fn(&Assembler) -> usize| assemblers.iter().map(of).max().unwrap_or(0);
     let (names, versions) = (width(|a| a.package.len()), width(|a| a.version.len()));
@@ -72,7 +72,7 @@ pub(super) fn agreed(question: &str) -> bool {
     heard.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-/// Does something for each assembler. What was done is printed even if it fails for another.
+/// Runs `act` for each assembler. Successes are printed even if it fails for another.
 ///
 /// # Errors
 /// All that failed.

@@ -219,7 +219,7 @@ fn unexpected(expectation: &Expectation, differences: &[Difference]) -> String {
     let elements: usize =
         expectation.buffers.values().map(|buffer| buffer.elements().count()).sum();
     let count = differences.len();
-    let mut text = format!("{count} of {elements} elements are not what is expected");
+    let mut text = format!("{count} of {elements} elements differ from the expected ones");
     for Difference { buffer, ty, index, found, expected } in
         differences.iter().take(SHOWN_DIFFERENCES)
     {
@@ -404,7 +404,7 @@ fn execute(
     Ok(buffers)
 }
 
-/// Shows what a device has computed.
+/// Shows the results of a device.
 fn show_device(
     kernel: &str,
     buffers: &BTreeMap<String, Buffer>,

@@ -39,8 +39,8 @@ const MOST_CYCLES_ANYWHERE: f64 = 1.02;
 /// nothing about smaller differences.
 const MOST_CYCLES_OF_WAITING: f64 = 0.95;
 
-/// The kernels of a text that take more cycles than before, if the costs were to decide. Also notes what was measured.
-/// Those that have `lost` something are taken back anyway.
+/// The kernels of a text that take more cycles than before, if costs decide. Also notes the measurements. The rewrites
+/// of kernels that have `lost` something are undone anyway.
 pub(super) fn slower(
     source: &SourceFile,
     rewritten: &Rewritten,

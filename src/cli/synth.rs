@@ -39,8 +39,8 @@ pub(super) struct Synth {
     /// reductions, each with its formula, proof and test
     #[arg(long, value_name = "DIR", conflicts_with_all = LIBRARY_ALONE)]
     library: Option<PathBuf>,
-    /// Solve the built-in sketch that gives each lane its own struct of N words from what a warp has loaded as consecutive
-    /// words; `-D S=N` of `structs.sketch`, for every N
+    /// Solve the built-in sketch that gives each lane its own struct of N words from the consecutive words that a warp
+    /// has loaded; `-D S=N` of `structs.sketch`, for every N
     #[arg(long = "struct", value_name = "N", conflicts_with_all = STRUCT_ALONE, value_parser = clap::value_parser!(u32).range(2..=16))]
     words: Option<u32>,
     /// Give a param of the sketch another value; may be given several times
@@ -53,10 +53,10 @@ pub(super) struct Synth {
     /// without groups, 3 for everything
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
     space: u8,
-    /// What is written
+    /// The output
     #[arg(long, value_enum, default_value_t, alias = "format")]
     emit: Emit,
-    /// Put into the JSON what lanes hold after each step, which `report` draws
+    /// Put the values of the lanes after each step into the JSON, for `report` to draw
     #[arg(long)]
     states: bool,
     /// The bits of an element in emitted PTX, 32 if nothing else is said; of a loop's numbers in emitted code, as many
@@ -66,18 +66,18 @@ pub(super) struct Synth {
     /// The name of the emitted code; the sketch's own if nothing else is said
     #[arg(long, value_name = "NAME", value_parser = identifier)]
     name: Option<String>,
-    /// Execute the emitted code for each written solution in the interpreter, and compare with the goals: movements
-    /// on elements of which no two are equal, folds on random numbers of 64 bits, loops on lists of several lengths
+    /// Execute the emitted code for each written solution in the interpreter, and compare with the goals: movements on
+    /// pairwise distinct elements, folds on random numbers of 64 bits, loops on lists of several lengths
     #[arg(long)]
     check: bool,
-    /// With `--check`, for a loop: also on so many random lists of each length from 1 to 2,048, in blocks of 1 to 1,024
-    /// threads
+    /// With `--check`, for a loop: also on this number of random lists of each length from 1 to 2,048, in blocks of 1
+    /// to 1,024 threads
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..))]
     lists: Option<u32>,
     /// Show on standard error how long reading, searching, checking and writing took
     #[arg(long)]
     timings: bool,
-    /// End with status 3 once so many tables have been tried
+    /// End with status 3 once this number of tables has been tried
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     tables: u64,
     /// Where the result goes.
@@ -104,10 +104,10 @@ struct Wanted {
     count: bool,
 }
 
-/// What has no meaning beside `--struct`.
+/// The options that conflict with `--struct`.
 const STRUCT_ALONE: [&str; 4] = ["sketch", "header", "library", "define"];
 
-/// What has no meaning beside `--library`.
+/// The options that conflict with `--library`.
 const LIBRARY_ALONE: [&str; 13] = [
     "words", "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name",
     "check", "tables", "output",

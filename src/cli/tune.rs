@@ -115,7 +115,7 @@ fn known(path: &Path) -> Result<Profile, Failure> {
     }
 }
 
-/// Times the original and what some strategies make of the kernel alone, and chooses.
+/// Times the original and its rewrites by some strategies, each on the kernel alone, and chooses.
 ///
 /// # Errors
 /// Input cannot be used, the kernel faults, there is no GPU.

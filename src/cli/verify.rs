@@ -115,7 +115,7 @@ impl Verify {
 /// The most differing elements of a run that are shown.
 const MAX_SHOWN: usize = 4;
 
-/// What a run of both programs with one launch showed.
+/// The outcome of executing both programs with one launch.
 #[derive(Debug, Serialize)]
 struct Replay {
     launch: String,
@@ -196,8 +196,8 @@ fn verify(
 /// The most warp-wide instructions of a run with a drafted launch.
 const MAX_DRAFTED: u64 = 10_000_000;
 
-/// What a run of both programs with a drafted launch shows of a kernel; `None` where there is no launch that the
-/// original runs to its end with, or the function is not a kernel.
+/// The outcome of executing both programs with a drafted launch of a kernel; `None` if the original does not run to its
+/// end with any, or the function is not a kernel.
 fn drafted(
     original: &SourceFile,
     rewritten: &SourceFile,
@@ -221,9 +221,9 @@ fn drafted(
     match interp::run(&module, &launch) {
         Ok(_) => replay(original, rewritten, &name, launch, &options).ok(),
         Err(fault) => match fault.kind {
-            // What the interpreter cannot run to an end says nothing.
+            // A launch that the interpreter cannot run to its end proves nothing.
             FaultKind::Launch | FaultKind::Unsupported | FaultKind::Limit => None,
-            // A value that nobody has determined may be the original's all the same: only other bits are a difference.
+            // An undetermined value may still be the original's: only other bits are a difference.
             FaultKind::Uninitialized | FaultKind::Unpredictable => {
                 launch.uninitialized = false;
                 let run = replay(original, rewritten, &name, launch, &options).ok();

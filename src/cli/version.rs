@@ -9,7 +9,7 @@ use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::trial;
 use crate::solver;
 
-/// The version and what the build script found out about the source, `0.1.0 (1a2b3c4d5e6f)`.
+/// The version and the source's revision, from the build script, `0.1.0 (1a2b3c4d5e6f)`.
 pub(super) const SHORT: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("PTXASW_REVISION"), ")");
 

@@ -113,7 +113,7 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     }
 }
 
-/// What the search for the real assembler starts from.
+/// The inputs of the search for the real assembler.
 pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
     Search {
         explicit: settings.ptxas.clone(),
@@ -253,7 +253,7 @@ fn call(
     end_like(status)
 }
 
-/// Whether a rewritten kernel is compared with the original. The other modes are for measuring what a rewrite costs.
+/// Whether a rewritten kernel is compared with the original. The other modes are for measuring the cost of a rewrite.
 fn is_checked(settings: &Settings, options: &Options) -> bool {
     !settings.unchecked && options.mode == Mode::Full
 }
@@ -300,7 +300,7 @@ fn lint_fails(
     let options = settings.lint_options();
     let mut found = false;
     for (source, _) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
-        // (What cannot be parsed is ptxas's to complain about.)
+        // (ptxas itself reports text that cannot be parsed.)
         let linted = on_large_stack(|| lint::lint(source, &options));
         let Ok(Ok(Ok(file))) = linted else { continue };
         let mut lines = String::new();

@@ -42,7 +42,7 @@ pub(super) struct Chain {
     pub blocks: Vec<BlockId>,
     /// Its instructions in order.
     pub insts: Vec<InstId>,
-    /// What each instruction computes.
+    /// The operands and results of each instruction.
     pub steps: FxHashMap<InstId, Step>,
     /// The last instruction of the chain that writes a register, and the register's table then.
     pub written: FxHashMap<RegisterId, (InstId, Rc<Table>)>,
@@ -284,8 +284,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         operands.results(&self.flow.insts[at]).unwrap_or_default()
     }
 
-    /// What some instructions of a chain leave in a register if an operand, a register as one instruction has written it,
-    /// has another table.
+    /// The table of a register after some instructions of a chain, if an operand (a register as one instruction has
+    /// written it) has another table.
     pub(super) fn evaluate_with(
         &mut self,
         chain: &Chain,

@@ -1,4 +1,4 @@
-//! What an instruction computes in each lane, over the values of its operands there.
+//! The result of an instruction in each lane, over the values of its operands there.
 //!
 //! In: an instruction, and the tables of the registers that it reads. Out: the tables of its results, or nothing where it
 //! is not followed: its results are leaves then. Only what networks of shuffles and the predicates around them are made
@@ -24,7 +24,7 @@ pub(super) struct Operands<'o> {
     /// `%tid.x` without the lane's number: a multiple of 32 that is the same in all lanes. `None` where it is not known
     /// whether lanes are consecutive in `%tid.x`.
     pub thread: Option<ValueId>,
-    /// Whether no operand has come from another lane. Then it matters only what follows from the lane's number.
+    /// Whether no operand has come from another lane. Then only functions of the lane id matter.
     pub is_own: bool,
     /// Whether `%tid.x` was asked for.
     pub asked_for_thread: &'o mut bool,

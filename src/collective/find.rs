@@ -1,4 +1,4 @@
-//! Recognises collectives: which results are a reduction, a prefix, a broadcast of what lanes hold.
+//! Recognises collectives: which results are a reduction, a prefix, a broadcast of the lanes' values.
 
 use std::rc::Rc;
 
@@ -11,10 +11,10 @@ use super::value::{LANES, Operator, Table, Value, Values};
 use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
-/// The most shuffles of one network whose operands are looked at as what is combined.
+/// The most shuffles of one network whose operands are tried as the combined value.
 const MAX_SOURCES: usize = 16;
 
-/// The most instructions of a network that is looked at for itself: a shuffle and an operation for each lane.
+/// The most instructions of a network that is tried by itself: a shuffle and an operation for each lane.
 const MAX_NETWORK: usize = 2 * LANES;
 
 /// The collectives of a function, in program order. `consecutive` says whether the lanes of each warp are consecutive in
@@ -27,7 +27,7 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     if !depends {
         return of_consecutive;
     }
-    // What holds of lanes that are consecutive only is tested at run time.
+    // Collectives that need consecutive lanes are tested at run time.
     let mut found = search(place, false).found;
     for one in of_consecutive {
         let one = Collective { needs_consecutive: true, ..one };
@@ -214,7 +214,7 @@ fn crosses(chain: &Chain, writer: Option<InstId>) -> bool {
     step.is_some_and(|step| step.crosses)
 }
 
-/// What a network computes of values that have nothing to do with each other, though the chain's have.
+/// The operation of a network on unrelated source values, also where the chain's are related.
 fn of_any_values(
     chains: &mut Chains<'_, '_, '_>,
     chain: &Chain,
@@ -270,10 +270,10 @@ fn sent(
     Some((*register, table, *from))
 }
 
-/// What is computed, over how many lanes, and the lanes in which it is, by bits.
+/// The operation, the number of its lanes, and the lanes that hold the result, by bits.
 type Classified = (Computes, u32, u32);
 
-/// What the values of a table are, of those of another one.
+/// The operation that gives the values of a table from those of another one.
 fn classify(chains: &mut Chains<'_, '_, '_>, source: &Table, table: &Table) -> Option<Classified> {
     if let Some(lane) = (0..LANES).find(|lane| table.iter().all(|value| *value == source[*lane]))
         && source.iter().any(|value| *value != source[lane])

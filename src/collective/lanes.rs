@@ -13,15 +13,15 @@ const MAX_FOLLOWED: usize = 64;
 
 /// Finds the lanes that use results.
 pub(super) struct Users<'u, 'f, 'm, 's> {
-    /// What registers hold.
+    /// The values of registers.
     pub chains: &'u mut Chains<'f, 'm, 's>,
     /// The chain that the result is computed in.
     pub chain: &'u mut Chain,
 }
 
 impl Users<'_, '_, '_, '_> {
-    /// A reader of a result, or of what is computed from it, that lanes outside of `exact` may execute; `Err` if it is not
-    /// known who reads the result.
+    /// A reader of a result, or of a value computed from it, that lanes outside of `exact` may execute; `Err` if it is
+    /// not known who reads the result.
     pub(super) fn outside(
         &mut self,
         inst: InstId,
@@ -87,8 +87,8 @@ impl Users<'_, '_, '_, '_> {
         (0..LANES).filter(possible).fold(0, |lanes, lane| lanes | 1u32 << lane)
     }
 
-    /// Whether what the chain has written last into a register is what an instruction reads: it stands behind the chain,
-    /// or at its end, and the register has no other value there.
+    /// Whether an instruction reads the chain's last value of a register: it stands behind the chain, or at its end,
+    /// and the register has no other value there.
     fn is_at_end(&self, at: InstId, register: RegisterId) -> bool {
         let Some((written, _)) = self.chain.written.get(&register) else { return false };
         let Some(last) = self.chain.blocks.last() else { return false };

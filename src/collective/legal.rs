@@ -13,7 +13,7 @@ use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Opcode, Qualifier};
 
-/// The function, and what the analysis asks about it.
+/// The function, and facts that the analysis needs.
 pub struct Place<'p, 'm, 's> {
     /// Its control flow.
     pub flow: &'p Flow<'m, 's>,
@@ -139,7 +139,7 @@ fn instruction(
     }
 }
 
-/// The predicate that makes what is combined 0 or 1, if its register still says so where the result is.
+/// The predicate that selects the combined value, 0 or 1, if its register still holds it at the place of the result.
 fn predicate(
     place: &Place<'_, '_, '_>,
     chain: &Chain,
@@ -148,7 +148,7 @@ fn predicate(
     let step = chain.steps.get(&one.sender);
     let from = step.and_then(|step| step.reads.iter().find(|(read, _)| *read == one.source));
     let made = from.and_then(|(_, from)| *from);
-    let none = Obstacle::NoInstruction("what is not made of one predicate by `selp`");
+    let none = Obstacle::NoInstruction("a value not made of one predicate by `selp`");
     let Some(made) = made else { return Err(none) };
     let inst = &place.flow.insts[made];
     let bit = |arg: &Arg<'_>| match arg {

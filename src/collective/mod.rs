@@ -1,8 +1,8 @@
-//! Collectives: what the lanes of a warp compute together by shuffles, whatever the shape of the code.
+//! Collectives: joint computations of a warp's lanes by shuffles, whatever the shape of the code.
 //!
-//! In: the control flow of one function. Out: each [`Collective`]: a reduction, a prefix sum, a broadcast, or a value that a
-//! register holds already; over which lanes, by which instructions, for which lanes the result is exact; whether fewer
-//! instructions may compute it ([`Form`]), or what forbids that ([`Obstacle`]). Nothing is chosen here.
+//! In: the control flow of one function. Out: each [`Collective`]: a reduction, a prefix sum, a broadcast, or a value
+//! that a register holds already; over which lanes, by which instructions, for which lanes the result is exact; whether
+//! fewer instructions may compute it ([`Form`]), or the reason why not ([`Obstacle`]). No choice is made here.
 //!
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
 //! compared with the reduction, the prefix, the broadcast. So any network of shuffles is found, in whatever order a

@@ -1,4 +1,4 @@
-//! Networks: what lanes compute together, and by which instructions.
+//! Networks: joint computations of lanes, with their instructions.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use super::value::{Operator, Order, Table};
 use crate::cfg::{Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
-/// What a collective computes.
+/// The operation of a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Computes {
     /// All lanes of a group combined.
@@ -20,11 +20,11 @@ pub enum Computes {
     Prefix(Operator),
     /// One lane's value.
     Broadcast,
-    /// What a register holds already.
+    /// A value that a register holds already.
     Duplicate,
 }
 
-/// What lanes compute together.
+/// A joint computation of lanes.
 #[derive(Clone, Debug)]
 pub struct Collective {
     /// Its operation.
@@ -33,7 +33,7 @@ pub struct Collective {
     pub lanes: u32,
     /// The register that is combined.
     pub source: RegisterId,
-    /// The instruction that sends it: there the register holds what is combined.
+    /// The instruction that sends it: there the register holds the combined value.
     pub sender: InstId,
     /// The instruction that writes the result.
     pub result: InstId,
@@ -48,14 +48,14 @@ pub struct Collective {
     /// Whether lanes have to be consecutive in `%tid.x` for the result to be used by lanes alone that hold it, and that is
     /// not known from the kernel's directives.
     pub needs_consecutive: bool,
-    /// What may compute it with fewer instructions.
+    /// The form that may compute it with fewer instructions.
     pub form: Result<Form, Obstacle>,
     /// The instructions that would be left out.
     pub removed: Vec<InstId>,
 }
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
-/// `source` is the instruction that has written what is combined: it is not one of them, nor is what it depends on.
+/// `source` is the instruction that has written the combined value: neither it nor its dependences are included.
 pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> Vec<InstId> {
     let mut found: FxHashSet<InstId> = FxHashSet::default();
     let mut work = vec![at];
@@ -76,7 +76,7 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> V
     found
 }
 
-/// Where a chain computes what a register holds already.
+/// Where a chain recomputes a value that a register holds already.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     found: FxHashMap<InstId, (InstId, RegisterId)>,

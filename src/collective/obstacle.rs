@@ -1,4 +1,4 @@
-//! What keeps a collective as it is.
+//! Reasons to leave a collective unchanged.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Obstacle {
     /// No instruction computes it: the operator, or the type of its operand.
     NoInstruction(&'static str),
-    /// What was chosen for other accesses or collectives changes the same code.
+    /// A rewrite chosen for other accesses or collectives changes the same code.
     Beside,
     /// It is one instruction.
     OneInstruction,

@@ -1,4 +1,4 @@
-//! Which instructions read what an instruction has written.
+//! Which instructions read the result of an instruction.
 //!
 //! In: the control flow of a function. Out: the readers of one result, along all paths up to where the register is
 //! written again.
@@ -59,8 +59,8 @@ pub fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> Option<BlockId> {
     flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
 }
 
-/// The instructions that may read what an instruction has written into a register; `None` if there are too many to look
-/// at, or one of them may do more with it than read.
+/// The instructions that may read the value that an instruction has written into a register; `None` if there are too
+/// many, or one of them may do more with it than read.
 pub(super) fn readers(
     flow: &Flow<'_, '_>,
     inst: InstId,

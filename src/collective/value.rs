@@ -1,9 +1,9 @@
 //! Values of the lanes of a warp, in a normal form modulo the laws of the operators that combine them.
 //!
-//! In: what instructions compute in one lane. Out: a [`ValueId`] for each value. Two values with the same id are equal
-//! whatever the registers hold. Sums are kept modulo associativity and commutativity, with a factor for each addend
-//! modulo 2^32; the lattice operators modulo idempotence as well; `xor` modulo pairs that cancel. So a reduction has one
-//! id, whatever the order in which a network of shuffles has combined the lanes.
+//! In: the operations of instructions in one lane. Out: a [`ValueId`] for each value. Two values with the same id are
+//! equal whatever the registers hold. Sums are kept modulo associativity and commutativity, with a factor for each
+//! addend modulo 2^32; the lattice operators modulo idempotence as well; `xor` modulo pairs that cancel. So a reduction
+//! has one id, whatever the order in which a network of shuffles has combined the lanes.
 
 use std::rc::Rc;
 

@@ -21,7 +21,7 @@ fn together(bytes: u64) -> usize {
     }
 }
 
-/// What lanes that access together have: `each` is one for each lane of the mask.
+/// The items of lanes that access together: `each` has one for each lane of the mask.
 fn turns<T>(each: &[T], mask: u32, bytes: u64) -> impl Iterator<Item = &[T]> {
     let together = together(bytes);
     let all = if together == LANES { u32::MAX } else { (1 << together) - 1 };

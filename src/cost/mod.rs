@@ -1,12 +1,11 @@
 //! Cycles that a choice takes on an architecture, per warp and on one streaming multiprocessor (SM).
 //!
-//! In: a number for each thing that takes time, from a data file of the architecture
-//! (`data/sm_*.toml`, each number with its source) or of the user; and a request: a warp-wide load, a
-//! shuffle, some instructions. Out: cycles of the unit that the request keeps busy longest. This is a
-//! model of throughput: latencies and what other warps do are left out, so it ranks versions of one
-//! piece of code and predicts no time.
+//! In: a number for each thing that takes time, from a data file of the architecture (`data/sm_*.toml`, each number
+//! with its source) or of the user; and a request: a warp-wide load, a shuffle, some instructions. Out: cycles of the
+//! unit that the request keeps busy longest. This is a model of throughput: latencies and the other warps' work are
+//! left out, so it ranks versions of one piece of code and does not predict times.
 //!
-//! This module knows neither PTX nor what is chosen.
+//! This module depends neither on PTX nor on the choices that use it.
 
 pub mod banks;
 mod request;

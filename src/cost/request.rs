@@ -13,7 +13,7 @@ const LANES: i64 = 32;
 const LINE: i64 = 128;
 const SECTOR: i64 = 32;
 
-/// Bytes of a word of the first-level cache's banks, of which there are 32.
+/// Bytes of a word of the first-level cache's 32 banks.
 const WORD: i64 = 4;
 
 /// The numbers of an architecture that the cycles of a load depend on, as bits, and the load.

@@ -36,7 +36,7 @@ struct Number {
     source: String,
 }
 
-/// The numbers of one architecture: what each thing takes on it.
+/// The numbers of one architecture: the cost of each operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// Compute capability, ten times the major number plus the minor one: 80 for `sm_80`.
@@ -52,8 +52,8 @@ pub struct Costs {
     /// 1 where a shuffle may stand for a load that hits the first-level cache, 0 where that was seen to
     /// cost more whatever the number of requests says.
     pub shuffles_beside_l1: f64,
-    /// Cycles that a warp takes longer for multiversioned code, beyond the instructions of its test: what
-    /// comes behind the branch waits for the test.
+    /// Cycles that a warp takes longer for multiversioned code, beyond the instructions of its test: the code behind
+    /// the branch waits for the test.
     pub version_cycles: f64,
     /// Warp instructions that are issued in a cycle.
     pub instructions_in_cycle: f64,
@@ -67,7 +67,7 @@ pub struct Costs {
     pub l2_bytes_in_cycle: f64,
 }
 
-/// Why a data file cannot be used: one line that names what is wrong.
+/// Why a data file cannot be used: one line that names the mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing(String);
 
@@ -97,9 +97,7 @@ impl Costs {
 
     /// Takes a data file from its text; `name` is how it is called in a message.
     ///
-    /// # Errors
-    /// The text is no such file, or one of its numbers is missing, unknown, without a source, or too
-    /// small.
+    /// # Errors The text is not such a file, or one of its numbers is missing, unknown, without a source, or too small.
     pub fn read(text: &str, name: &str) -> Result<Costs, Missing> {
         Costs::read_with(text, name, None)
     }

@@ -49,8 +49,8 @@ pub(super) type Reach = (i64, i64);
 /// The most threads that are looked at: the first blocks and the last one.
 const MOST_THREADS: u64 = 4096;
 
-/// How far addresses reach from each pointer; `values` are those of the other parameters. A pointer of
-/// which not all addresses can be evaluated has no entry.
+/// How far addresses reach from each pointer; `values` are those of the other parameters. A pointer has no entry if
+/// some of its addresses cannot be evaluated.
 pub(super) fn reached(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,

@@ -1,16 +1,16 @@
-//! What is known of a kernel before values are guessed.
+//! The known properties of a kernel before values are guessed.
 
 use super::bounds::Shape;
 use super::parameters::Parameter;
 use super::pointers::Pointers;
 
-/// What is known of a kernel before values are guessed.
+/// The known properties of a kernel before values are guessed.
 pub(super) struct Known<'m> {
     /// The kernel's name.
     pub kernel: &'m str,
     /// How many threads it is launched with.
     pub shape: Shape,
-    /// What its text says of each parameter.
+    /// The facts of the text about each parameter.
     pub parameters: Vec<Parameter>,
     /// The parameters that addresses begin with.
     pub pointers: Pointers,

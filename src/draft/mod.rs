@@ -1,5 +1,5 @@
-//! A launch file to start from: what a kernel's text and memory trace say of its arguments, and guesses
-//! for the rest.
+//! A launch file to start from: facts about the arguments from a kernel's text and memory trace, and guesses for the
+//! rest.
 //!
 //! In: a file, one of its kernels, a number of threads. Out: a [`Draft`], whose text is a launch file and
 //! says in its `comment` what was guessed. Pointers are the parameters that addresses of the trace begin
@@ -7,7 +7,7 @@
 //! trial in the interpreter asked for. A draft is a start and no statement about the kernel: it may well
 //! be a launch that its author never meant.
 //!
-//! `parameters`: what the text says of each parameter; `pointers`: which of them addresses begin with;
+//! `parameters`: the facts of the text about each parameter; `pointers`: which of them addresses begin with;
 //! `bounds`: how far addresses reach; [`plan`]: the launch, and its text; `trial`: the plan made to run.
 
 mod bounds;
@@ -30,7 +30,7 @@ use pointers::Pointers;
 
 pub use trial::Draft;
 
-/// Drafts a launch of a kernel, of the only one if none is named, on about so many threads.
+/// Drafts a launch of a kernel, of the only one if none is named, on about `threads` threads.
 ///
 /// # Errors
 /// The file cannot be parsed, or has no such kernel.
@@ -85,8 +85,8 @@ pub fn draft(
     Ok(drafted.ok_or_else(|| format!("`{name}` has no body")))
 }
 
-/// Bytes of dynamic shared memory where a module declares some: two thirds of what every device gives
-/// without being asked for more, since static arrays take their part.
+/// Bytes of dynamic shared memory where a module declares some: two thirds of the default limit of every device, since
+/// static arrays take their part.
 const DYNAMIC_SHARED: u64 = 32 << 10;
 
 /// Dynamic shared memory is an array of unknown size. Only kernels have some that name the array, or that call functions,
@@ -112,8 +112,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(move |c: char| !in_word(c)).filter(|word| !word.is_empty())
 }
 
-/// The most shared memory that a block may have on the module's architecture; of one that is not known, what every device
-/// gives.
+/// The most shared memory that a block may have on the module's architecture; of an unknown one, the limit of every
+/// device.
 fn most_shared(module: &Module<'_>) -> u64 {
     let targets = module.target.iter();
     let architecture = targets.filter_map(|name| pipeline::architecture_of(name)).next();

@@ -1,5 +1,5 @@
-//! What a kernel's text says of its parameters: sizes, types, members of structs, and which of them are
-//! made global addresses.
+//! The facts of a kernel's text about its parameters: sizes, types, members of structs, and which of them become global
+//! addresses.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Parameter {
     pub size: u64,
     /// Whether it is a struct or an array.
     pub compound: bool,
-    /// What is read of it, by the offset in bytes.
+    /// The parts that the kernel reads, by the offset in bytes.
     pub parts: BTreeMap<u64, Part>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn like(ty: ScalarType) -> Option<Type> {
     })
 }
 
-/// Whether a type is no more than a number of bits.
+/// Whether a type is untyped bits.
 pub(super) fn is_untyped(ty: Type) -> bool {
     matches!(ty, Type::B8 | Type::B16 | Type::B32 | Type::B64)
 }
@@ -125,9 +125,9 @@ pub(super) fn parameters(kernel: &Function<'_>) -> Vec<Parameter> {
     found
 }
 
-/// Adds what the body reads of the parameters.
+/// Adds the parts of the parameters that the body reads.
 fn read_parts(kernel: &Function<'_>, parameters: &mut [Parameter]) {
-    // Which part of which parameter a register holds. A register that is written twice holds either.
+    // The parameter and its part that a register holds. A register that is written twice holds either.
     let mut held: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let mut pointers = Vec::new();
     instructions(kernel.statements().unwrap_or_default(), &mut |inst| match (

@@ -24,7 +24,7 @@ pub struct BufferPlan {
     pub bytes: u64,
     /// How the length came about.
     pub length: Length,
-    /// Whether what it holds leads to other addresses.
+    /// Whether addresses depend on its contents.
     pub indexes: bool,
 }
 
@@ -52,14 +52,14 @@ pub struct Plan {
     shared_from_trial: bool,
     /// The buffers.
     pub buffers: Vec<BufferPlan>,
-    /// Each parameter: its short name, its size, what it is made of.
+    /// Each parameter: its short name, its size, its parts.
     args: Vec<(String, u64, Made)>,
     /// The number that integers were given.
     number: u64,
     untraced: Option<String>,
 }
 
-/// What a parameter is made of.
+/// The parts of a parameter.
 #[derive(Clone, Debug)]
 enum Made {
     /// One part.

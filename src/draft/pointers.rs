@@ -11,7 +11,7 @@ use crate::ptx::StateSpace;
 /// A part of a parameter: the parameter's number and the offset in bytes.
 pub(super) type Part = (usize, u64);
 
-/// What is known of a pointer.
+/// The uses of a pointer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Use {
     /// How many accesses are of each type, in the order of the text.
@@ -35,12 +35,12 @@ impl Use {
 pub(super) struct Pointers {
     /// Each with its use.
     pub found: BTreeMap<Part, Use>,
-    /// What the parameters are called in the trace.
+    /// The parameters' names in the trace, with their numbers.
     names: BTreeMap<String, usize>,
 }
 
 impl Pointers {
-    /// What the text alone says.
+    /// The pointers by the text alone.
     pub(super) fn of_text(parameters: &[Parameter]) -> Pointers {
         let names = parameters.iter().enumerate().map(|(i, p)| (p.name.clone(), i)).collect();
         let mut found = BTreeMap::new();
@@ -54,7 +54,7 @@ impl Pointers {
         Pointers { found, names }
     }
 
-    /// What the text and the trace say.
+    /// The pointers by the text and the trace.
     pub(super) fn of_trace(parameters: &[Parameter], trace: &KernelTrace) -> Pointers {
         let mut all = Pointers::of_text(parameters);
         let certain: BTreeSet<Part> = all.found.keys().copied().collect();
@@ -87,7 +87,7 @@ impl Pointers {
         all
     }
 
-    /// Bits of which nothing else is known are floating-point numbers in a kernel that computes with such;
+    /// Untyped accesses are taken for floating-point numbers in a kernel that computes with such;
     /// `computes` tells whether it does.
     pub(super) fn name_bits(&mut self, computes: &dyn Fn(Type) -> bool) {
         for uses in self.found.values_mut().filter(|uses| !uses.indexes) {

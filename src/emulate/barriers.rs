@@ -1,4 +1,4 @@
-//! What lanes see behind a barrier, a call, or something unknown.
+//! The memory that lanes see behind a barrier, a call, or an unknown instruction.
 //!
 //! Behind a barrier at which lanes have waited for each other they see the same writes, and so read
 //! the same values. But lanes that come to one barrier need not have waited there for each other: a
@@ -104,7 +104,7 @@ pub(super) fn behind<'s>(
 }
 
 /// The terms that decide whether a lane waits at the instruction, where, and with whom: its guard,
-/// its operands, and what the lane has waited at before.
+/// its operands, and the barriers that the lane has waited at before.
 fn chosen<'s>(
     state: &mut State<'_, '_, 's>,
     inst: &Inst<'_, 's>,

@@ -1,10 +1,9 @@
-//! Conditions of branches: which ways exist, and what holds on them.
+//! Conditions of branches: which paths exist, and the facts on them.
 //!
-//! In: the predicate at the end of each block. Out: for each block whether it is reached, what is
-//! known to hold in it, and the condition by which it branches. Whether a condition always comes out the
-//! same way is decided by search, intervals and order. z3 is not asked: to start it costs more than to
-//! emulate a kernel, and of the branches in some five hundred public files it decided none that these
-//! leave open.
+//! In: the predicate at the end of each block. Out: for each block whether it is reached, the conditions that hold in
+//! it, and the condition by which it branches. Search, intervals and order decide whether a condition is constant. z3
+//! is not used: to start it costs more than to emulate a kernel, and in some five hundred public files it decided no
+//! branch that these methods leave open.
 
 use typed_index_collections::{TiVec, ti_vec};
 

@@ -1,4 +1,4 @@
-//! What each instruction may do to registers and memory.
+//! The possible effects of each instruction on registers and memory.
 //!
 //! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register it
 //! names and all memory, and synchronises. So an instruction that is missing here costs a rewrite,
@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::isa::{Form, Opcode, Qualifier};
 
-/// What an instruction does besides computing.
+/// The effect of an instruction besides its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// None: the results depend on the operands alone.

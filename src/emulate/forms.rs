@@ -21,8 +21,8 @@ pub enum Meaning {
     /// Its result is some function of its operands (for loads: of memory and address), so that
     /// equal operands give equal results.
     Uninterpreted,
-    /// What the instruction may change is known; a result is an unknown value, another one in every
-    /// lane.
+    /// The registers and memory that the instruction may change are known; a result is an unknown value, another one in
+    /// every lane.
     Conservative,
     /// Nothing is known: all registers named and all memory may change, and threads may meet.
     Opaque,
@@ -216,9 +216,9 @@ pub(super) fn is_exact(form: &Form, operands: usize) -> bool {
     ROWS[form.opcode as usize].iter().any(|exact| fits(exact)) && !is_ambiguous(form)
 }
 
-/// Forms whose intermediate result the manual leaves open: whether the 34 bits of a scalar video
-/// operation are cut to 32 before a minimum or maximum, and what is left of a value that is shifted
-/// out of them to the left before it is saturated.
+/// Forms whose intermediate result the manual leaves open: whether the 34 bits of a scalar video operation are cut to
+/// 32 before a minimum or maximum, and whether a value keeps bits that are shifted out of them to the left before it is
+/// saturated.
 fn is_ambiguous(form: &Form) -> bool {
     let saturates = form.has(Q::Sat);
     let chooses = form.has_any(&[Q::Min, Q::Max]);

@@ -19,7 +19,7 @@ pub(super) struct Exit {
     pub memory: Memory,
 }
 
-/// The blocks that have been visited, and what was merged between them.
+/// The visited blocks, and the values merged between them.
 #[derive(Debug)]
 pub(super) struct Joins {
     /// The states at the ends of the blocks that have been visited.

@@ -1,4 +1,4 @@
-//! What each loop changes; this is known before any of its blocks is visited.
+//! The registers and memory that each loop changes, computed before any of its blocks is visited.
 
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -41,7 +41,7 @@ impl LoopEffects {
         all
     }
 
-    /// What some instructions change, each register as often as it is written.
+    /// The changes by some instructions, each register as often as it is written.
     fn of(insts: &[Inst<'_, '_>], writes: &Writes) -> LoopEffects {
         let mut found = LoopEffects::default();
         for inst in insts {

@@ -1,8 +1,8 @@
-//! Loops: values carried round them, induction variables, memory at their headers.
+//! Loops: loop-carried values, induction variables, memory at their headers.
 //!
-//! In: what each loop changes, and the states at its entry and its latches. Out: a symbol for each
-//! register at the header, which is either an induction variable, `initial + iteration * step`, or *fed
-//! by* the values and conditions that it is made from.
+//! In: the registers and memory that each loop changes, and the states at its entry and its latches. Out: a symbol for
+//! each register at the header, which is either an induction variable, `initial + iteration * step`, or *fed by* the
+//! values and conditions that it is made from.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiSlice, TiVec};
@@ -75,8 +75,7 @@ impl Loops {
         }
     }
 
-    /// At the header of a loop, lanes see what they saw in front of the loop or at the end of an
-    /// iteration.
+    /// At the header of a loop, lanes see the memory from in front of the loop or from the end of an iteration.
     pub(super) fn complete_memories(
         &mut self,
         state: &mut State<'_, '_, '_>,

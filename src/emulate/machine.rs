@@ -1,8 +1,7 @@
 //! Visits the blocks and steps through their instructions.
 //!
-//! In: a function and its control flow. Out: the [`KernelTrace`]. What instructions compute stands in
-//! [`super::semantics`], how states meet in [`super::joins`] and [`super::loops`]; this file hands
-//! each instruction to the one that emulates it.
+//! In: a function and its control flow. Out: the [`KernelTrace`]. [`super::semantics`] has the results of instructions,
+//! [`super::joins`] and [`super::loops`] merge states; this file hands each instruction to the one that emulates it.
 
 use smallvec::SmallVec;
 
@@ -119,8 +118,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.joins.leave(&self.state);
     }
 
-    /// A cycle has several entries, of which none dominates it: nothing carried in a register is known
-    /// in it.
+    /// A cycle has several entries and none dominates it (irreducible): nothing is known of registers and memory in it.
     fn forget_everything(&mut self) {
         self.state.forget_registers();
         self.state.change_memory(&Window::ALL, |_| LaneDependence::Varying);

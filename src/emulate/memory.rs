@@ -34,7 +34,7 @@ pub(super) fn access<'s>(
     let written = Window::written(access.space);
     if effect == Effect::Atomic || effect == Effect::Load && strong {
         // The access may synchronise with another thread, and in each lane with a different one or at
-        // a different time: what the lanes read from now on need not be the same.
+        // a different time: the lanes' reads from now on need not be uniform.
         state.change_memory(&Window::MEMORY, |_| LaneDependence::Varying);
     } else if effect != Effect::Load {
         let windows = if strong { &Window::MEMORY } else { written };

@@ -1,16 +1,14 @@
-//! Symbolic emulation: executes a body once on bit-vector terms and records every memory access
-//! with its address.
-//! In: the control flow of one function. Out: a [`KernelTrace`]. Blocks are visited once, in reverse
-//! postorder; where control flow meets, values are merged, so the cost is linear in the text. The
-//! result of an instruction is exact for the integer side of PTX, an uninterpreted function for
-//! floating point, and a fresh symbol (another value in every lane) for what is not modelled. Nothing
-//! is decided here.
+//! Symbolic emulation: executes a body once on bit-vector terms and records every memory access with its address. In:
+//! the control flow of one function. Out: a [`KernelTrace`]. Blocks are visited once, in reverse postorder; at joins,
+//! values are merged, so the cost is linear in the text. The result of an instruction is exact for the integer side of
+//! PTX, an uninterpreted function for floating point, and a fresh symbol (another value in every lane) for instructions
+//! that are not modelled. This module makes no decisions.
 //!
-//! From the ground up: `symbols` and `special` say what terms stand for; `effects` and `forms` classify
-//! instructions; `semantics` computes terms from operands and knows no machine, and `numbers` numbers from numbers; `registers` and `state`
-//! hold what is true at one instruction; `operands`, `compute`, `memory`, `wmma` and `barriers` emulate one
-//! instruction on that state; `joins`, `loops` and `branches` lead it from block to block; `machine`
-//! steps through all of them; `resolve` and `uniform` finish the trace.
+//! From the ground up: `symbols` and `special` give terms their meaning; `effects` and `forms` classify instructions;
+//! `semantics` computes terms from operands and knows no machine, and `numbers` numbers from numbers; `registers` and
+//! `state` hold the facts at one instruction; `operands`, `compute`, `memory`, `wmma` and `barriers` emulate one
+//! instruction on that state; `joins`, `loops` and `branches` lead it from block to block; `machine` steps through all
+//! of them; `resolve` and `uniform` finish the trace.
 
 mod barriers;
 mod branches;

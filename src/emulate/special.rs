@@ -32,7 +32,7 @@ impl Reading {
     }
 }
 
-/// What a function reads from a special register, 32 bits wide (64 or 1 where the register is).
+/// The value that a function reads from a special register, 32 bits wide (64 or 1 where the register is).
 pub(super) fn read(register: Special, function: &Function<'_>) -> Reading {
     use Special::*;
     match register {

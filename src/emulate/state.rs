@@ -1,5 +1,4 @@
-//! What holds at one instruction: registers, versions of memory, the carry flag, and what has been
-//! recorded so far.
+//! The state at one instruction: registers, versions of memory, the carry flag, and the records so far.
 //!
 //! The machine moves a [`State`] through the blocks; the files on operands, memory accesses, barriers
 //! and joins read and change it.
@@ -40,7 +39,7 @@ pub(super) struct State<'a, 'm, 's> {
     /// The instruction being emulated.
     pub at: InstId,
     pub accesses: Vec<Access>,
-    /// What instructions that are not modelled access.
+    /// The accesses of instructions that are not modelled.
     pub moved: Vec<Access>,
     pub widened: Vec<Widened>,
     pub held: Vec<Held>,

@@ -10,7 +10,7 @@ use crate::expr::{Arena, FunctionId, Functions, Range, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::{ScalarType, StateSpace};
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolKind {
     /// `%tid`: the thread's index in its block.
@@ -64,7 +64,7 @@ pub enum LaneDependence {
 /// Facts about a symbol.
 #[derive(Clone, Debug)]
 pub struct SymbolInfo {
-    /// What the symbol stands for.
+    /// The meaning of the symbol.
     pub kind: SymbolKind,
     /// Width in bits.
     pub width: u8,
@@ -77,7 +77,7 @@ pub struct SymbolInfo {
 /// An uninterpreted function: equal operands give equal results.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
-    /// What a weak load reads.
+    /// The value of a weak load.
     Load {
         /// The state space that the load names.
         space: StateSpace,
@@ -203,7 +203,7 @@ impl Symbols {
         self.functions.id(function)
     }
 
-    /// Whether an uninterpreted function is what a load reads: of a version of memory and an address.
+    /// Whether an uninterpreted function gives the value of a load: from a version of memory and an address.
     pub fn is_load(&self, function: FunctionId) -> bool {
         matches!(self.functions.get(function), Function::Load { .. })
     }

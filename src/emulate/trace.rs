@@ -1,5 +1,5 @@
-//! The result of an emulation: every memory access with its address term, the conditions under
-//! which each block runs, and what the symbols mean.
+//! The result of an emulation: every memory access with its address term, the conditions under which each block runs,
+//! and the meaning of the symbols.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ pub struct Access {
     pub inst: InstId,
     /// The block that holds the instruction.
     pub block: BlockId,
-    /// What the instruction does.
+    /// The instruction's effect.
     pub effect: Effect,
     /// The state space that the instruction names.
     pub space: StateSpace,
@@ -30,7 +30,7 @@ pub struct Access {
     pub ty: Option<ScalarType>,
     /// Number of elements.
     pub elements: u8,
-    /// What a store writes, element by element from the address up, each as wide as the element, with
+    /// The values that a store writes, element by element from the address up, each as wide as the element, with
     /// loop values resolved; `None` for an element that is not known. Empty for anything but a store.
     pub values: SmallVec<[Option<TermId>; 4]>,
     /// The predicate under which the instruction runs, if it is guarded.

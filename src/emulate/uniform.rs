@@ -96,7 +96,7 @@ struct Fixpoint<'a, 'm, 's> {
 }
 
 impl Fixpoint<'_, '_, '_> {
-    /// Takes back every symbol that a further round might: what is left is a fixpoint, too.
+    /// Marks as not uniform every symbol that a further round might: the rest is a fixpoint, too.
     fn give_up(&mut self, symbols: &Symbols) {
         for (id, info) in symbols.iter() {
             let fed = matches!(info.dependence, LaneDependence::DependsOn(_));
@@ -233,8 +233,8 @@ fn uniform_terms(
         // Operands come before the terms that use them.
         let (ok, loops) = match *arena.node(term) {
             Node::Symbol(symbol) => {
-                // The terms that feed a symbol mostly come before it, too: what is taken back takes
-                // effect at once, not once a round.
+                // The terms that feed a symbol mostly come before it, too: a symbol that turns out not to be uniform
+                // takes effect in the same round.
                 let info = symbols.info(symbol);
                 if let LaneDependence::DependsOn(feeds) = &info.dependence
                     && found.symbols[symbol]

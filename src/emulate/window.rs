@@ -1,5 +1,4 @@
-//! The parts of memory that are kept apart: each has a version of its own, so that a store to one
-//! leaves what is known of the others.
+//! The parts of memory with separate versions: a store to one does not change the facts about the others.
 
 use crate::ptx::StateSpace;
 

@@ -29,7 +29,7 @@ impl Arena {
         self.splits.get(&term).copied()
     }
 
-    /// Remembers what a term was split into.
+    /// Caches the split of a term.
     pub fn remember_split(&mut self, term: TermId, split: (TermId, i64)) {
         self.splits.insert(term, split);
     }
@@ -74,7 +74,7 @@ impl Arena {
         self.nodes.is_empty()
     }
 
-    /// What a term is.
+    /// The node of a term.
     pub fn node(&self, term: TermId) -> &Node {
         &self.nodes[usize::from(term)].0
     }

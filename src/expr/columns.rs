@@ -1,4 +1,4 @@
-//! Decides claims about one symbol of few values by trying them all, and keeps what the terms were.
+//! Decides claims about one symbol of few values by trying them all, and caches the values of the terms.
 //!
 //! The index of a thread in its block has at most 1024 values, and compilers make chains of guards over
 //! it: each is a little longer than the one before (quotients of quotients, by multiplication and
@@ -20,7 +20,7 @@ const MAX_VALUES: u64 = 1024;
 /// The most values kept for one function: 8 MiB.
 const MAX_KEPT: u64 = 1 << 20;
 
-/// On what a term depends.
+/// The symbols that a term depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Basis {
     Nothing,
@@ -39,9 +39,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// What is known of a claim if it and the predicates depend on one symbol of few values; `None` if
-    /// they do not, or if more than `left` terms would have to be evaluated. What was evaluated is
-    /// taken from `left`.
+    /// Decides a claim if it and the predicates depend on one symbol of few values; `None` if they do not, or if more
+    /// than `left` terms would have to be evaluated. Each evaluation is subtracted from `left`.
     pub(super) fn decided(
         &mut self,
         arena: &Arena,
@@ -77,7 +76,7 @@ impl Columns {
         Some(found)
     }
 
-    /// On what a term depends; the terms below are looked at once.
+    /// The symbols that a term depends on; each term below is visited once.
     fn basis(&mut self, arena: &Arena, root: TermId) -> Basis {
         let mut open = vec![root];
         while let Some(&term) = open.last() {

@@ -99,8 +99,8 @@ impl Arena {
                 let high = self.extract(inner, low, rest);
                 self.zero_extend(high, width)
             }
-            // (Of the bits above, each is the sign. The upper word of a number of 32 bits stays what it is:
-            // conditions that ask whether it is zero are about the whole number.)
+            // (Each bit above is the sign. The upper word of a number of 32 bits stays unchanged: conditions that
+            // compare it with zero are about the whole number.)
             Node::SignExtend(inner) if low < 32 || width < 32 || self.width(inner) < 32 => {
                 let own = self.width(inner);
                 let low = low.min(own - 1);

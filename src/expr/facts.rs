@@ -1,4 +1,4 @@
-//! Conjunctions of predicates known to hold, and what follows from them by logic alone.
+//! Conjunctions of predicates known to hold, and their consequences by logic alone.
 
 use super::arena::Arena;
 use super::node::{BinaryOp, Comparison, Node, TermId, UnaryOp};

@@ -1,6 +1,6 @@
-//! What looking for a counterexample comes to.
+//! The outcome of a search for a counterexample.
 
-/// What a search has found.
+/// The outcome of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Search {
     /// Values under which the predicates hold and the terms differ.

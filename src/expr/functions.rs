@@ -1,4 +1,4 @@
-//! The table of one kernel's uninterpreted functions. What a function is, is known to the module that makes it.
+//! The table of one kernel's uninterpreted functions. Only the module that makes a function knows its meaning.
 
 use std::fmt::Display;
 use std::hash::Hash;

@@ -26,8 +26,8 @@ struct Line {
     start: i128,
 }
 
-/// What is known of a claim if one symbol alone occurs in it and in the predicates; `None` if more
-/// occur, or if a term is not straight.
+/// Decides a claim if one symbol alone occurs in it and in the predicates; `None` if more occur, or if a term is not
+/// piecewise affine.
 pub(super) fn decided(
     arena: &Arena,
     predicates: &[TermId],
@@ -77,8 +77,8 @@ pub(super) fn hull(arena: &Arena, symbol: TermId, alone: &[TermId]) -> Option<(u
     hull.map(|(low, high)| (low as u64, high as u64))
 }
 
-/// The one symbol that occurs below some terms; `None` if none or more occur, or what is never
-/// straight.
+/// The one symbol that occurs below some terms; `None` if none or more occur, or an operator that is never piecewise
+/// affine.
 pub(super) fn only_symbol(arena: &Arena, roots: impl Iterator<Item = TermId>) -> Option<TermId> {
     let mut open: SmallVec<[TermId; 16]> = roots.collect();
     let (mut symbol, mut left) = (None, MAX_STEPS);
@@ -277,7 +277,7 @@ mod tests {
 
     crate::unit_tests!(what_is_decided_is_what_trying_all_values_finds);
 
-    /// Random predicates and claims over one symbol: what is decided is what trying all values finds.
+    /// Random predicates and claims over one symbol: each decision agrees with a search over all values.
     fn what_is_decided_is_what_trying_all_values_finds() {
         let mut seed = 1u64;
         let mut next = |below: u64| {

@@ -1,4 +1,4 @@
-//! What an equality with a constant says about the parts of a term: an `or` that is zero has two
+//! The consequences of an equality with a constant for the parts of a term: an `or` that is zero has two
 //! operands that are zero, and a number whose upper bits are known lies in an interval.
 //!
 //! This is how compilers write a check of several indices at once: `((x | y | z) >> 8) == 0`.
@@ -11,7 +11,7 @@ use super::order::{Literal, Side};
 /// Of more parts than this the rest is left out.
 const MAX_PARTS: u32 = 16;
 
-/// Adds what follows for terms below `term` if it has this value to `literals`, up to `most` of them.
+/// Adds to `literals` up to `most` consequences for the terms below `term` if it has this value.
 pub(super) fn split(
     arena: &Arena,
     (term, value): (TermId, u64),

@@ -1,8 +1,7 @@
 //! Decides claims that depend on few low bits of the symbols, by trying all values of these bits.
 //!
-//! Whether an address is aligned, whether a square is 0 or 1 modulo 4, which byte of a word is meant: sums
-//! and products carry upwards only, so the upper bits of an index of which nothing is known do not
-//! matter to such a claim.
+//! Whether an address is aligned, whether a square is 0 or 1 modulo 4, which byte of a word is meant: sums and products
+//! carry upwards only, so the upper bits of an unknown index do not matter to such a claim.
 
 use rustc_hash::FxHashMap;
 
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(are_equal(&arena, (below, below), 1), None);
     }
 
-    /// Random claims about symbols of few bits: what is decided is what trying all values finds.
+    /// Random claims about symbols of few bits: each decision agrees with a search over all values.
     fn what_is_decided_is_what_trying_all_values_finds() {
         let mut seed = 5u64;
         let mut next = move |below: u64| {

@@ -1,4 +1,4 @@
-//! What a term can be.
+//! The kinds of terms.
 
 /// A term in an [`Arena`](super::Arena). Equal ids mean equal terms; operands have lower ids than the
 /// terms that use them.
@@ -79,8 +79,8 @@ pub enum Comparison {
     SignedLessEqual,
 }
 
-/// What a term is. Only the constructors of [`Arena`](super::Arena) build nodes, so each of these is in normal
-/// form.
+/// A term: an operator with its operands. Only the constructors of [`Arena`](super::Arena) build nodes, so each of
+/// these is in normal form.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     /// A constant, below 2^width.

@@ -26,7 +26,7 @@ pub fn follows(arena: &Arena, predicates: &[TermId], (a, b): (TermId, TermId)) -
     if arena.width(a) != arena.width(b) {
         return false;
     }
-    // The claim to be refuted goes first: only what is connected with it is looked at.
+    // The claim to be refuted goes first: only predicates connected with it are considered.
     let mut cases = Cases { arena, left: MAX_CASES };
     let known = |open: &mut Vec<(TermId, bool)>| {
         open.extend(predicates.iter().map(|&predicate| (predicate, true)));

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use super::arena::Arena;
 use super::node::{Node, SymbolId, TermId};
 
-/// A substitution under way: remembers what it has rebuilt, so that applying it to many terms of
-/// one arena costs each shared part once.
+/// A substitution under way: a cache of rebuilt terms, so that applying it to many terms of one arena costs each shared
+/// part once.
 #[derive(Debug, Default)]
 pub struct Substitution {
     done: FxHashMap<TermId, TermId>,

@@ -1,12 +1,11 @@
 //! Looks for values of the symbols under which some predicates hold and two terms differ.
 //!
-//! To let a solver show a counterexample to a wrong claim costs a thousand times more than to try some
-//! values. Tried are samples of all magnitudes, repaired where a predicate does not hold, and then
-//! moved to the corners of the claim: where a comparison or a choice in it turns over, where a
-//! remainder or a quotient steps, where a narrow value wraps around. What is found is a counterexample
-//! by evaluation. If none is found, nothing is known, unless there were so few values that all were
-//! tried, for which those of a few low bits may stand ([`super::low_bits`]). A claim that depends on the
-//! number of a thread alone takes no search: it is decided by intervals of that number
+//! To let a solver show a counterexample to a wrong claim costs a thousand times more than to try some values. The
+//! search tries samples of all magnitudes, repairs them where a predicate does not hold, and then moves them to the
+//! corners of the claim: where a comparison or a choice in it changes, where a remainder or a quotient steps, where a
+//! narrow value wraps around. Every counterexample is checked by evaluation. A search without a result proves nothing,
+//! unless it tried all values; the values of a few low bits may stand for all ([`super::low_bits`]). A claim that
+//! depends on the number of a thread alone takes no search: it is decided by intervals of that number
 //! ([`super::intervals`]), or by all its values ([`super::columns`]).
 
 use rustc_hash::FxHashMap;
@@ -32,15 +31,15 @@ const MAX_EVALUATED: u64 = 150_000;
 /// The most terms that all searches for one function evaluate: a tenth of a second and less.
 const BUDGET: u64 = 16_000_000;
 
-/// One search uses up at most one part in so many of the budget that is left.
+/// One search uses up at most 1 / `SHARE` of the remaining budget.
 const SHARE: u64 = 8;
 
-/// What a search may evaluate even if nothing is left: a small claim that has a counterexample next to
-/// its corners is not to cost the start of a solver.
+/// The number of terms that a search may evaluate even if no budget is left: a small claim with a counterexample next
+/// to its corners should not cost the start of a solver.
 const LEAST: u64 = 1_000;
 
-/// Searches for the claims about one function: they share a bound on the work, and what is known of
-/// the function's terms.
+/// Searches for the claims about one function: they share a bound on the work, and a cache of values of the function's
+/// terms.
 #[derive(Clone, Debug)]
 pub struct Searcher {
     /// The number of terms that may still be evaluated.
@@ -55,7 +54,7 @@ impl Default for Searcher {
 }
 
 impl Searcher {
-    /// Searches for a function that has so many instructions: a term takes some hundredths of a
+    /// Searches for a function of `instructions` instructions: a term takes some hundredths of a
     /// microsecond, and an assembler some twenty microseconds for an instruction.
     pub fn for_instructions(instructions: usize) -> Searcher {
         let effort = BUDGET.min(60_000 + 200 * instructions as u64);

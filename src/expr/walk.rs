@@ -239,8 +239,8 @@ impl<'a> Walk<'a> {
         self.force_digits(term, wanted, addends, depth)
     }
 
-    /// A number in two digits, as in `256 * block + thread`: the lower one by an addend with an odd
-    /// coefficient, what is left by one that only changes the upper one.
+    /// A number in two digits, as in `256 * block + thread`: the lower one by an addend with an odd coefficient, the
+    /// rest by one that only changes the upper one.
     fn force_digits(
         &mut self,
         term: TermId,

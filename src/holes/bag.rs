@@ -1,4 +1,4 @@
-//! Operations whose operands have no order, and what is a function of its operands at all.
+//! Operations whose operands have no order, and which instructions are functions of their operands at all.
 
 use crate::emulate::on_numbers;
 use crate::isa::{Form, Opcode, ScalarType};

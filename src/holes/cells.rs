@@ -6,7 +6,7 @@ use crate::synth::term::{Fold, TermId};
 /// Why there is no program.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// What is wrong.
+    /// The reason.
     pub message: String,
     /// The hole that it has to do with.
     pub hole: Option<usize>,
@@ -23,7 +23,7 @@ pub(super) fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Res
 /// A slot over virtual cells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
-    /// What is multiplied.
+    /// The factors: numbers of virtual cells.
     pub factors: Vec<u32>,
     /// The point of the condition under which it takes part.
     pub guard: Option<Point>,

@@ -1,4 +1,4 @@
-//! What lanes do together, and calls of holes.
+//! Warp-wide instructions, and calls of holes.
 
 use super::hole::{self, Called, Kind, Use};
 use super::node::{Id, Node, UNDEFINED};

@@ -15,7 +15,7 @@ use crate::synth::emit::domain::{Domain, at};
 use crate::synth::emit::index::{self, Scope};
 use crate::synth::expr::Expr;
 
-/// What registers of ours begin with in a text that does not have it.
+/// A prefix for our registers that does not occur in the text.
 pub(super) fn stem(text: &str) -> String {
     let mut stem = "%ptxasw_hole_".to_owned();
     while text.contains(stem.trim_start_matches('%')) {
@@ -99,7 +99,7 @@ fn instructions<'m, 's>(
     })
 }
 
-/// What a call of a hole is handed.
+/// The arguments of a call of a hole.
 struct Passed<'m, 's> {
     /// For each argument an operand of the call, or the operand that is stored to a parameter before it.
     operands: Vec<&'m Operand<'s>>,

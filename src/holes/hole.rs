@@ -1,5 +1,4 @@
-//! The holes of a kernel: the functions that nobody defines, what their arguments say, and the points at which they
-//! are called.
+//! The holes of a kernel: the undefined functions, their arguments, and the points at which they are called.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,10 @@ use crate::cfg::InstId;
 use crate::source::Span;
 use crate::synth::program::PointId;
 
-/// What all names of holes begin with.
+/// The prefix of all names of holes.
 pub(super) const PREFIX: &str = "ptxasw_";
 
-/// What a function's result ranges over.
+/// The range of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// `(id, i, n, k, m)`: an index below `n`, by a family of index expressions.
@@ -104,7 +103,7 @@ pub(super) struct Site {
     pub inst: InstId,
 }
 
-/// What one call says.
+/// The arguments of one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
     /// The hole's own number.
@@ -143,7 +142,9 @@ impl Holes {
     ) -> Result<Point, String> {
         let Called { id, at, extents, values } = called;
         if values == 0 || values.max(extents[0]).max(extents[1]) > MOST_PLACES {
-            return Err(format!("a hole has 1 to {MOST_PLACES} values, and so many places"));
+            return Err(format!(
+                "a hole has 1 to {MOST_PLACES} values, and 1 to {MOST_PLACES} places"
+            ));
         }
         for (at, extent) in at.into_iter().zip(extents) {
             let extent = if extent == 0 { MOST_PLACES } else { extent };

@@ -1,8 +1,8 @@
-//! Whether a filled kernel does what its specification does.
+//! Whether a filled kernel is equivalent to its specification.
 //!
-//! In: the filled text. Two judges that share nothing but the syntax: both kernels over nodes, which have to be equal for
-//! all inputs, the order of floating-point operations included; and both in the interpreter, on inputs of which no two
-//! are equal where values are only moved, on random ones otherwise.
+//! In: the filled text. Two judges that share nothing but the syntax: both kernels over nodes, which have to be equal
+//! for all inputs, the order of floating-point operations included; and both in the interpreter, on pairwise distinct
+//! inputs where values are only moved, on random ones otherwise.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ fn equal(nodes: &Nodes, wanted: &Outcome, found: &Outcome) -> Result<(), String>
     if own(wanted) == own(found) { Ok(()) } else { Err("it stores more".to_owned()) }
 }
 
-/// Runs both kernels in the interpreter and compares what they leave. Kernels for several warps, or with parameters that
-/// are no words, are not executed: what they are for is not known.
+/// Runs both kernels in the interpreter and compares the buffers. Kernels for several warps, or with parameters that
+/// are not words, are not executed: the meaning of such parameters is unknown.
 fn executed(
     module: &Module<'_>,
     kernel: &Function<'_>,
@@ -127,7 +127,7 @@ fn words(function: &Function<'_>) -> Option<Vec<ScalarType>> {
     params.map(word).collect()
 }
 
-/// One warp on buffers as large as what is read and written.
+/// A launch of one warp on buffers that hold all read and written bytes.
 fn launch(
     function: &Function<'_>,
     words: &[ScalarType],
@@ -187,13 +187,13 @@ impl Nodes {
         (0..self.count() as u32).any(|id| self.is_float(id))
     }
 
-    /// For each buffer the first byte and the end of what was loaded or pointed to, and the bytes of the first access.
+    /// For each buffer the first byte and the end of all loads and pointers, and the bytes of the first access.
     fn extents(&self) -> BTreeMap<String, (i64, i64, u8)> {
         let mut found: BTreeMap<String, (i64, i64, u8)> = BTreeMap::new();
         for id in 0..self.count() as u32 {
             let (buffer, offset, bytes) = match *self.node(id) {
                 Node::Load(buffer, offset, bytes) => (buffer, offset, bytes),
-                // What is stored is pointed to; no access is longer than this.
+                // Stores have no node but their pointer's; no access is longer than this.
                 Node::Pointer(buffer, offset) => (buffer, offset, 0),
                 _ => continue,
             };

@@ -1,8 +1,8 @@
-//! What a warp of a kernel stores, and what its specification stores, as a [`Program`] for the search.
+//! The stores of a warp of a kernel, and those of its specification, as a [`Program`] for the search.
 //!
 //! A choice of an index is an edge into a cell for each of its values. A choice by a condition, of a sum and the same
-//! sum with one product more, is a slot of a fold. Sums of floating-point numbers are taken as if their order did not
-//! matter: what comes out is only proposed, and proved without that afterwards.
+//! sum with one product more, is a slot of a fold. The order of floating-point sums is ignored here: the solution is
+//! only a proposal, and is proved with the order afterwards.
 
 use rustc_hash::FxHashMap;
 
@@ -248,8 +248,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The slots of a node under an operator; none where a condition chooses between two things of which neither is the
-    /// other and more.
+    /// The slots of a node under an operator; none where a condition chooses between two values and neither contains
+    /// the slots of the other.
     fn slots(&mut self, id: Id, op: Fold) -> Result<Option<Vec<Slot>>, Refused> {
         if let Some(slots) = self.slots.get(&(id, op as u8)) {
             return Ok(Some(slots.clone()));
@@ -297,7 +297,7 @@ impl Lowering<'_> {
                     slots
                 }
                 Reading::Product(args) => vec![self.product(&args)?],
-                // A sum of another kind is a cell of its own, and so is what an index chooses.
+                // A sum of another kind is a cell of its own, and so is a choice by an index.
                 Reading::Other
                     if !self.is_open(id) || matches!(self.nodes.node(id), Node::Choice(..)) =>
                 {

@@ -38,7 +38,7 @@ impl<'s> Warp<'_, '_, 's> {
         }
     }
 
-    /// What stands at an address.
+    /// The value at an address.
     fn stands(&mut self, inst: &Inst<'_, 's>, address: Id, bytes: u8, own: bool) -> Done<Id> {
         match self.nodes.node(address).clone() {
             Node::Pointer(buffer, offset) => {
@@ -115,7 +115,7 @@ impl<'s> Warp<'_, '_, 's> {
         Ok(())
     }
 
-    /// What stands in a parameter: of a call, or of the kernel.
+    /// The value of a parameter: of a call, or of the kernel.
     fn of_parameter(
         &mut self,
         inst: &Inst<'_, 's>,
@@ -208,13 +208,13 @@ impl Nodes {
         }
     }
 
-    /// What a load of a narrow type leaves in a register.
+    /// The register after a load of a narrow type.
     fn extended(&mut self, id: Id, ty: ScalarType) -> Id {
         let narrow = ty.is_signed() && ty.bits() < 32;
         if narrow && id != UNDEFINED { self.tree(&format!("extended{ty}"), &[id]) } else { id }
     }
 
-    /// What a store of a narrow type takes of a register.
+    /// The part of a register that a store of a narrow type writes.
     fn narrowed(&mut self, id: Id, ty: ScalarType) -> Id {
         match self.node(id) {
             Node::Number(number) => {
@@ -229,7 +229,7 @@ impl Nodes {
         }
     }
 
-    /// A part of a register of so many bits, of which it has so many.
+    /// Part `number` of the `count` equal parts of a register of `bits` bits.
     pub(super) fn part(&mut self, whole: Id, number: usize, count: usize, bits: u32) -> Id {
         let own = bits / count.max(1) as u32;
         match self.node(whole).clone() {
@@ -277,7 +277,7 @@ impl Nodes {
         if first.is_some() && (1..parts.len()).all(|at| of(at) == first) {
             return first.unwrap_or(UNDEFINED);
         }
-        // The same choice of all parts is a choice of what they make.
+        // The same choice in all parts is a choice between joined registers.
         let point = parts.iter().find_map(|&part| match self.node(part) {
             Node::Choice(point, options) => Some((*point, options.len())),
             _ => None,

@@ -1,12 +1,12 @@
-//! Holes in somebody's own CUDA: calls of functions that nobody defines, `ptxasw_xform` and its kin, filled with index
-//! expressions so that a kernel does what another one, its specification, does.
+//! Holes in a user's own CUDA: calls of the undefined functions `ptxasw_xform` and its kin, filled with index
+//! expressions so that a kernel is equivalent to another one, its specification.
 //!
 //! In: a PTX text whose compiler has seen `ptxasw/hole.cuh`. Out: the text with instructions in the place of the calls,
-//! and what was found. Promised: a filled kernel stores, for its first warp, what its specification stores, proved over
-//! nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
+//! and the found expressions. Promised: a filled kernel stores, for its first warp, the values that its specification
+//! stores, proved over nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
 //!
-//! - `spec`: which kernel is the specification of which. `hole`: calls and what their arguments say.
-//! - `node`, `bag`: what registers hold. `warp`, `memory`, `collective`: the execution of one warp.
+//! - `spec`: pairs of a kernel and its specification. `hole`: calls and their arguments.
+//! - `node`, `bag`: the values of registers. `warp`, `memory`, `collective`: the execution of one warp.
 //! - `lower`, `terms`, `cells`, `statements`: both kernels as a program for [`crate::synth`]. `solve`: its search.
 //!   `staged`: networks, whose steps share a hole.
 //! - `fill`: the edits. `judge`: the proof and the run.
@@ -49,11 +49,11 @@ pub struct Filled {
     pub text: String,
     /// Which line of the input each line of it came from.
     pub lines: LineMap,
-    /// What was found.
+    /// The results.
     pub kernels: Vec<Kernel>,
 }
 
-/// What was found for one kernel.
+/// The result for one kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
     /// Its name.
@@ -66,7 +66,7 @@ pub struct Kernel {
     pub solutions: u64,
     /// Whether the space has no cheaper one.
     pub cheapest: bool,
-    /// What the chosen one costs.
+    /// The cost of the chosen one.
     pub cost: crate::synth::search::Cost,
     /// The work: instructions that warps executed, nodes, and tables that were tried.
     pub work: Work,
@@ -92,7 +92,7 @@ pub struct Hole {
     pub family: &'static str,
     /// The PTX line of its first call.
     pub line: u32,
-    /// What was found.
+    /// The results.
     pub expression: String,
 }
 

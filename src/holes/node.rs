@@ -1,10 +1,10 @@
-//! What registers hold while a kernel with holes is executed for one warp: hash-consed nodes, equal where their
-//! numbers are.
+//! The values of registers while a kernel with holes is executed for one warp: hash-consed nodes, equal if and only if
+//! their numbers are.
 //!
-//! Numbers and addresses are known in every lane. What was loaded is a leaf. What depends on a hole is a [`Node::Choice`]:
-//! one node for each value that the hole may have at a point. [`Nodes::apply`] computes numbers, goes through choices,
-//! and otherwise keeps an operation in normal form: sums, products and bitwise operations of integers without order,
-//! everything else as it was written.
+//! Numbers and addresses are known in every lane. A loaded value is a leaf. A value that depends on a hole is a
+//! [`Node::Choice`]: one node for each value that the hole may have at a point. [`Nodes::apply`] folds numbers,
+//! distributes over choices, and otherwise keeps an operation in normal form: sums, products and bitwise operations of
+//! integers without order, everything else as it was written.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,7 @@ pub(super) fn cut(value: u64, ty: ScalarType) -> u64 {
 /// The number of a node.
 pub(super) type Id = u32;
 
-/// The number of a buffer: what a pointer points into.
+/// The number of a buffer that a pointer points into.
 pub(super) type Buffer = u32;
 
 /// The number of a point of a hole.
@@ -32,7 +32,7 @@ pub(super) type Point = u32;
 /// Nodes that one kernel may take.
 const MOST: usize = 1 << 22;
 
-/// What a register holds.
+/// The value of a register.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Node {
     /// Nobody has written it.
@@ -41,7 +41,7 @@ pub(super) enum Node {
     Number(u64),
     /// A place in a buffer.
     Pointer(Buffer, i64),
-    /// What stood in a buffer at the beginning: offset and bytes.
+    /// The initial value in a buffer: offset and bytes.
     Load(Buffer, i64, u8),
     /// An operation without order.
     Bag(Bag, Box<[Id]>),
@@ -169,7 +169,7 @@ impl Nodes {
         format!("{}[{}]", self.buffers[buffer as usize], offset / i64::from(bytes.max(1)))
     }
 
-    /// What stood in a buffer at the beginning.
+    /// The initial value in a buffer.
     pub(super) fn load(&mut self, buffer: Buffer, offset: i64, bytes: u8) -> Id {
         self.intern(Node::Load(buffer, offset, bytes))
     }
@@ -196,7 +196,7 @@ impl Nodes {
         }
     }
 
-    /// What a node is where a point has a value.
+    /// A node under the assumption that a point has a value.
     pub(super) fn under(&mut self, id: Id, point: Point, value: usize) -> Id {
         let Node::Choice(own, options) = self.node(id) else { return id };
         if *own == point {
@@ -304,7 +304,7 @@ impl Nodes {
         }
     }
 
-    /// An operation on what was loaded.
+    /// An operation on loaded values.
     fn operation(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Unsupported> {
         let ty = form.last_type().ok_or(Unsupported::Instruction)?;
         let plain = form.modifiers().len() == 1;

@@ -11,11 +11,11 @@ use crate::synth::expr::Expr;
 use crate::synth::program::Program;
 use crate::synth::search::{self, Limits, Mode, Unsat};
 
-/// Tables that are tried at most in each space: few in all of them, then more. What is found with few is not always
-/// known to be the cheapest, and a build does not wait for that.
+/// Tables that are tried at most in each space: few in all of them, then more. A solution found with few is not always
+/// known to be the cheapest, and a build does not wait for that proof.
 const TABLES: [u64; 2] = [1 << 11, 1 << 17];
 
-/// What was found.
+/// A solution.
 #[derive(Debug)]
 pub(super) struct Solved {
     /// The formula of each hole.
@@ -24,7 +24,7 @@ pub(super) struct Solved {
     pub solutions: u64,
     /// Whether the space has no cheaper one.
     pub cheapest: bool,
-    /// What it costs.
+    /// Its cost.
     pub cost: search::Cost,
     /// How many tables were tried.
     pub tried: u64,

@@ -1,11 +1,11 @@
-//! Which kernel is the specification of which: records in the module.
+//! Pairs of a kernel and its specification: records in the module.
 //!
 //! `PTXASW_SPEC(kernel, specification)` of `ptxasw/hole.cuh` leaves a variable with the addresses of both.
 
 use super::hole::PREFIX;
 use crate::ptx::{Function, FunctionKind, Initializer, Item, Module};
 
-/// A kernel and what it has to do.
+/// A kernel and its specification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair<'m, 's> {
     /// The kernel.

@@ -34,11 +34,11 @@ pub(super) struct Staged {
     pub condition: Option<usize>,
 }
 
-/// What was found.
+/// A solution.
 pub(super) struct Found {
     /// The formula of each hole.
     pub formulas: Vec<Expr>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Found {
 type Set = u128;
 
 impl Staged {
-    /// What was tried and what was found.
+    /// The number of tried tables, and the solution if there is one.
     pub(super) fn solve(self, holes: &Holes) -> (u64, Option<Found>) {
         let Some(sets) = Sets::of(&self) else { return (0, None) };
         let family = self.program.holes[HoleId::from(self.index)].family.clone();
@@ -117,7 +117,7 @@ impl Staged {
                             }
                         }
                     }
-                    // What is too much for the goal that it ends in, nothing takes away.
+                    // A value outside of the goal that the cell ends in cannot be removed by later steps.
                     let whole = all?;
                     if whole & !sets.bounds[at] != 0 {
                         return None;
@@ -155,11 +155,11 @@ impl Staged {
 
 /// The values as sets.
 struct Sets {
-    /// What each cell of the inputs holds.
+    /// The value of each input cell.
     initial: Vec<Option<Set>>,
-    /// For each cell what the goal has to hold that all of it ends in; everything, if there is none.
+    /// For each cell the required contents of the goal that all of it ends in; everything, if there is none.
     bounds: Vec<Set>,
-    /// The same for what takes part at a point of the condition.
+    /// The same for the slots that take part at a point of the condition.
     points: FxHashMap<Point, Set>,
 }
 

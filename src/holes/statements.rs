@@ -13,7 +13,7 @@ use crate::synth::term::{Fold, TermId};
 /// The most ways of values through all statements.
 const MOST_EDGES: usize = 1 << 21;
 
-/// What is to be solved.
+/// The problem to solve.
 #[derive(Debug)]
 pub(super) enum Problem {
     /// Statement by statement.

@@ -1,11 +1,11 @@
 //! One warp executes a kernel, over [`Nodes`].
 //!
-//! In: a kernel's control flow. Out: what every place of every buffer holds in the end, and the calls of holes.
-//! Promised: an instruction that is not understood is an error with its place, never skipped.
+//! In: a kernel's control flow. Out: the final contents of every buffer, and the calls of holes. Promised: an
+//! unsupported instruction is an error with its place, never skipped.
 //!
-//! The lanes that are farthest behind in the text go first, so that lanes which part meet again where the text says so.
-//! A branch forwards that depends on loaded data or a hole is not taken: what stands between it and its target is
-//! executed, and registers are chosen between at the target.
+//! Minimum-PC scheduling: diverged lanes reconverge at the earliest common instruction. A forward branch that depends
+//! on loaded data or a hole is if-converted: the code between it and its target is executed, and the target selects
+//! between the old and the new registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +28,13 @@ const GONE: InstId = InstId(u32::MAX);
 /// Instructions that a warp executes at most.
 const MOST_STEPS: u64 = 1 << 20;
 
-/// What a warp wrote: for each place its bytes and what it holds.
+/// The memory that a warp wrote: for each place the number of bytes and their value.
 pub(super) type Memory = BTreeMap<(Buffer, i64), (u8, Id)>;
 
 /// The outcome.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// What was stored.
+    /// The stored values.
     pub memory: Memory,
     /// The calls of holes.
     pub holes: Holes,
@@ -45,7 +45,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// What stands in buffers that can be seen in the end: place, bytes and node.
+    /// The final contents of buffers that are visible outside: place, bytes and node.
     pub(super) fn results(&self) -> impl Iterator<Item = ((Buffer, i64), (u8, Id))> {
         let seen = self.memory.iter().filter(|((buffer, _), _)| !self.private.contains(buffer));
         seen.map(|(place, held)| (*place, *held))
@@ -59,7 +59,7 @@ struct Doubtful {
     end: InstId,
     /// Whether the lane comes to it.
     guard: Id,
-    /// What registers held before.
+    /// The values of registers before.
     before: BTreeMap<RegisterId, Id>,
 }
 
@@ -219,7 +219,7 @@ impl<'s> Warp<'_, '_, 's> {
                 active.iter().for_each(|&lane| self.at[lane] = GONE);
                 Ok(())
             }
-            // Lanes go in step, and what one stores the others see at once.
+            // Lanes run in lockstep, and the others see a store at once.
             Opcode::Bar | Opcode::Barrier | Opcode::Membar | Opcode::Fence => {
                 let form = &inst.ast.form;
                 if form.has_any(&[Q::Popc, Q::And, Q::Or]) {

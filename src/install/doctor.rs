@@ -1,8 +1,7 @@
 //! Checks an installation from end to end.
 //!
-//! In: where to look, and what the environment says. Out: one [`Finding`] for each thing checked, with
-//! what to do about it if something is wrong. The doctor starts the assemblers that it finds; it
-//! changes nothing but temporary files of its own.
+//! In: where to look, and the environment's settings. Out: one [`Finding`] for each check, with advice if it fails. The
+//! doctor starts the assemblers that it finds; it changes nothing but temporary files of its own.
 
 use super::Refusal;
 use super::place::Place;
@@ -32,7 +31,7 @@ pub enum Level {
 pub struct Finding {
     /// How good it is.
     pub level: Level,
-    /// What was found.
+    /// The finding.
     pub what: String,
     /// What to do.
     pub help: Option<String>,

@@ -3,8 +3,8 @@
 //! In: a folder, a name, and the file that is to stand there. Out: the real assembler under
 //! `NAME.real` and ptxasw under `NAME`; or everything as it was, and the reason.
 //!
-//! - [`place`]: which folder is meant, and what the files in it are called.
-//! - [`state`]: what lies there: nothing, the real one, a stand-in, something else.
+//! - [`place`]: the folder, and the names of the files in it.
+//! - [`state`]: the files there: none, the real one, a stand-in, another one.
 //! - [`disk`]: the few operations that change anything, behind an interface that tests let fail.
 //! - [`toolkit`]: a folder of links that mirrors a toolkit which one may not change.
 //! - [`python`]: the assemblers of a Python environment's packages.
@@ -54,7 +54,7 @@ pub enum Form {
     Link,
 }
 
-/// What has become of a folder.
+/// The outcome for a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// ptxasw was put in front.
@@ -146,8 +146,7 @@ pub fn uninstall(place: &Place, disk: &mut dyn Disk) -> Result<Outcome, Refusal>
     Ok(outcome)
 }
 
-/// The refusal if there are two assemblers of which neither is a stand-in: somebody has put a new one
-/// there since the installation.
+/// The refusal if there are two assemblers and neither is a stand-in: a new one was put there since the installation.
 fn two_assemblers(place: &Place) -> Refusal {
     let (front, real) = (place.front(), place.real());
     Refusal::new(format!(

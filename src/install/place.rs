@@ -1,4 +1,4 @@
-//! Which folder is meant, and what the files in it are called.
+//! The folder of an assembler, and the names of the files in it.
 
 use super::refusal::Refusal;
 use crate::ptxas::role::{Dialect, real_name};

@@ -23,7 +23,7 @@ pub struct Assembler {
     pub place: Place,
 }
 
-/// What stands under an assembler's name.
+/// The kind of file under an assembler's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// ptxasw.
@@ -36,7 +36,7 @@ pub enum Standing {
     Broken,
 }
 
-/// What the answer begins with: warnings of the interpreter may be around it.
+/// The prefix of the answer: warnings of the interpreter may be around it.
 const MARK: &str = "ptxasw: ";
 
 /// Prints a list of `[name, version, path]`.
@@ -81,7 +81,7 @@ pub fn assemblers(interpreter: &Path) -> Result<Vec<Assembler>, Refusal> {
 }
 
 impl Assembler {
-    /// What stands under its name.
+    /// The kind of file under its name.
     pub fn standing(&self) -> Standing {
         let Ok(state) = State::of(&self.place, None) else { return Standing::Broken };
         match (state.front, state.real) {

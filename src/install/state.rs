@@ -1,4 +1,4 @@
-//! What lies at a place.
+//! The state of a place.
 //!
 //! A file counts as ptxasw if its bytes contain a mark, whatever its version, so that nothing has to
 //! be run to find out; links are followed.
@@ -15,7 +15,7 @@ use std::path::Path;
 #[used]
 pub static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
 
-/// What a name in a folder stands for.
+/// The kind of file under a name in a folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// Nothing.
@@ -37,12 +37,12 @@ pub enum Entry {
     NoFile,
 }
 
-/// What the names at a place stand for.
+/// The kinds of the files at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// What lies there under the assembler's name.
+    /// The file under the assembler's name.
     pub front: Entry,
-    /// What lies there under `NAME.real`.
+    /// The file under `NAME.real`.
     pub real: Entry,
     /// How the two are related, where both are programs.
     pub twins: Twins,
@@ -92,7 +92,9 @@ impl State {
             (_, Entry::NotExecutable) => (&real, "this is not executable"),
             (_, Entry::Dangling) => (&real, "this is a link to nothing"),
             (_, Entry::NoFile) => (&real, "this is not a file"),
-            (Entry::Program, Entry::Program) => (&real, "this is a link to what it should replace"),
+            (Entry::Program, Entry::Program) => {
+                (&real, "this is a link to the program that it should replace")
+            }
             (_, Entry::Missing | Entry::Program) => {
                 (&real, "this is missing, and only ptxasw is left under its name")
             }
@@ -105,7 +107,7 @@ impl State {
     }
 }
 
-/// What a path stands for; `executable` is the ptxasw to compare with.
+/// The kind of the file at a path; `executable` is the ptxasw to compare with.
 fn entry(path: &Path, executable: Option<&Path>) -> io::Result<Entry> {
     let link = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Missing),

@@ -1,4 +1,4 @@
-//! What a run costs, in warp-wide events.
+//! The cost of a run, in warp-wide events.
 
 use serde::Serialize;
 
@@ -62,15 +62,15 @@ pub struct Counters {
     pub branches: u64,
     /// Branches whose lanes went different ways.
     pub divergent_branches: u64,
-    /// What single requests cost; only a profile tells it.
+    /// The costs of single requests; only a profile tells them.
     #[serde(skip)]
     pub single: SingleRequests,
-    /// The same for what `cp.async` writes to shared memory; [`Counters::single`] has what it reads.
+    /// The same for the writes of `cp.async` to shared memory; [`Counters::single`] has its reads.
     #[serde(skip)]
     pub single_copies: SingleRequests,
 }
 
-/// What single loads, stores and atomics cost, each to one window.
+/// The costs of single loads, stores and atomics, each to one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SingleRequests {
     /// Those in which all 32 lanes took part.

@@ -64,7 +64,7 @@ pub struct Earlier {
     pub span: Span,
     /// Its action.
     pub what: &'static str,
-    /// What would help.
+    /// Advice.
     pub remedy: String,
     /// Where the array is declared whose unwritten bytes were read.
     pub declared: Option<Span>,

@@ -169,7 +169,7 @@ fn words(bytes: &[u8]) -> Vec<AtomicU32> {
     words
 }
 
-/// Checks that the kernel asks for clusters of one block, which is what every block is here.
+/// Checks that the kernel asks for clusters of one block: the interpreter has no larger ones.
 fn check_cluster(kernel: &Function<'_>) -> Result<(), Fault> {
     match bind::cluster(kernel) {
         [1, 1, 1] => Ok(()),

@@ -11,9 +11,9 @@
 //! It shares no instruction semantics with the symbolic emulator, and decides nothing about
 //! rewrites.
 //!
-//! Code map: `decode` turns a function into micro-operations (`program`), `ops` holds what
-//! instructions compute, `exec` runs blocks and warps, `memory` holds the bytes and looks for races,
-//! `poison` follows values that nobody has determined, `float` is the arithmetic that the host does not have.
+//! Code map: `decode` turns a function into micro-operations (`program`), `ops` has the semantics of instructions,
+//! `exec` runs blocks and warps, `memory` holds the bytes and looks for races, `poison` follows values that nobody has
+//! determined, `float` is the arithmetic that the host does not have.
 
 mod counters;
 mod decode;

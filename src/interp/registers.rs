@@ -130,7 +130,7 @@ pub(super) struct WarpOp {
     pub d: [Option<File>; 2],
     /// The file of each source; none where there are fewer.
     pub s: [Option<File>; 4],
-    /// What the bits of a result depend on.
+    /// The operand bits that the bits of a result depend on.
     pub dependence: Dependence,
 }
 
@@ -165,7 +165,7 @@ impl WarpOp {
 /// A warp-wide operation, as [`warp!`] makes it.
 pub(super) type WarpFn = &'static WarpOp;
 
-/// Lanes that an operation computes at a time: what is between reading and writing them stays in registers of the host.
+/// Lanes that an operation computes at a time: intermediate values stay in registers of the host.
 pub(super) const PART: usize = 8;
 
 /// A type that a lane of a register can be read and written as.

@@ -279,7 +279,7 @@ impl Qualifier {
         self.into()
     }
 
-    /// The state space of which the word names a part.
+    /// The state space that the word names a part of.
     pub(super) fn space(self) -> Option<StateSpace> {
         match self {
             Qualifier::SharedCta | Qualifier::SharedCluster => Some(StateSpace::Shared),

@@ -10,8 +10,8 @@ pub struct Selector {
     pub bits: u8,
     /// How many parts are named, at most 4.
     pub count: u8,
-    /// The numbers of the parts, the first of which is written last and goes to the bottom. Only the
-    /// first `count` count.
+    /// The numbers of the parts, the lowest one first; the text has them in the opposite order. Only the first `count`
+    /// are valid.
     pub parts: [u8; 4],
 }
 

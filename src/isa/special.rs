@@ -80,7 +80,7 @@ pub enum Special {
     Unknown,
 }
 
-/// What a reserved name stands for.
+/// The meaning of a reserved name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpecialName {
     /// One register.
@@ -91,7 +91,7 @@ pub enum SpecialName {
     Zero,
 }
 
-/// What a name means, if it is reserved for a special register.
+/// The meaning of a name, if it is reserved for a special register.
 pub fn special(name: &str) -> Option<SpecialName> {
     use SpecialName::{Scalar, Vector, Zero};
     if name == "WARP_SZ" {

@@ -1,4 +1,4 @@
-//! What a launch file expects of buffers, and whether they hold it.
+//! The expected contents of buffers by a launch file, and the comparison with them.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use serde::Deserialize;
 
 use super::{Buffer, Type};
 
-/// How far an element of a floating-point buffer may be from what is expected: `absolute + relative * |expected|`.
+/// How far an element of a floating-point buffer may be from the expected value: `absolute + relative * |expected|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
     /// In units of the element.
     #[serde(default)]
     pub absolute: f64,
-    /// As a part of what is expected.
+    /// As a fraction of the expected value.
     #[serde(default)]
     pub relative: f64,
 }
 
-/// What is expected of buffers.
+/// The expected contents of buffers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation {
     /// The contents, by buffer, of the buffer's type.
@@ -27,7 +27,7 @@ pub struct Expectation {
     pub tolerance: Tolerance,
 }
 
-/// An element that is not what is expected.
+/// An element that differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The buffer.
@@ -43,8 +43,8 @@ pub struct Difference {
 }
 
 impl Tolerance {
-    /// Whether an element is what is expected: the same bits, or numbers that are near enough. A NaN is met by any NaN, an
-    /// infinity by itself alone, zeros by zeros of either sign.
+    /// Whether an element has the expected value: the same bits, or numbers that are near enough. A NaN matches any
+    /// NaN, an infinity only itself, a zero a zero of either sign.
     pub fn meets(self, ty: Type, found: u64, expected: u64) -> bool {
         if found == expected {
             return true;
@@ -71,7 +71,7 @@ impl Tolerance {
 }
 
 impl Expectation {
-    /// The elements that differ from what is expected, in the order of buffers' names and of elements.
+    /// The elements that differ from the expected ones, in the order of buffers' names and of elements.
     pub fn differences(&self, buffers: &BTreeMap<String, Buffer>) -> Vec<Difference> {
         let mut all = Vec::new();
         for (name, expected) in &self.buffers {

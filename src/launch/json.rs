@@ -33,7 +33,7 @@ impl Launch {
         parse(text).map(|(launch, _)| launch)
     }
 
-    /// The same with what the file expects of buffers afterwards: `"expect": {"out": [700]}` has the elements of a buffer
+    /// The same with the expected final contents of buffers: `"expect": {"out": [700]}` has the elements of a buffer
     /// as `data` has them, `"tolerance": {"absolute": 1e-6, "relative": 1e-5}` says how exactly they have to be met.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ struct File {
     _strict_shuffles: bool,
 }
 
-/// What is done about values that nobody has determined.
+/// The treatment of undetermined values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Uninitialized {
@@ -154,7 +154,7 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     Ok((launch, expectation))
 }
 
-/// What is expected of a buffer.
+/// The expected contents of a buffer.
 fn expectation(
     buffers: &BTreeMap<String, Buffer>,
     name: &str,

@@ -143,8 +143,7 @@ impl Argument {
 impl Launch {
     /// Checks that the shape is one that a device would launch.
     ///
-    /// # Errors
-    /// What is wrong with the shape.
+    /// # Errors The mistake in the shape.
     pub fn check(&self) -> Result<(), String> {
         if self.grid.contains(&0) || self.block.contains(&0) {
             return Err("grid and block need at least 1 in each dimension".to_owned());

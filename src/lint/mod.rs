@@ -1,7 +1,8 @@
-//! `ptxasw lint`: what every kernel's memory accesses cost, by source line, and what to do about it.
+//! `ptxasw lint`: the costs of every kernel's memory accesses, by source line, with advice.
 //!
-//! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with what a full warp's request costs
-//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports facts that are certain under the assumptions of [`crate::traffic`], and is silent otherwise.
+//! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with the cost of a full warp's request
+//! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports facts that are certain
+//! under the assumptions of [`crate::traffic`], and is silent otherwise.
 //!
 //! From the ground up: `rule`: the rules by name; `report`: the data; `subject`:
 //! one function as rules see it; `rules`: the rules; `run`: a file's way through them; `baseline`: known findings;

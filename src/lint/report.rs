@@ -18,7 +18,7 @@ pub struct LintFile {
     pub version: u32,
     /// The input as the user named it.
     pub file: String,
-    /// What the numbers take for granted, in sentences.
+    /// The assumptions of the numbers, in sentences.
     pub assumptions: Vec<String>,
     /// One entry per function with a body.
     pub kernels: Vec<KernelLint>,
@@ -64,7 +64,7 @@ pub struct AccessLint {
     pub bytes: u32,
     /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// What a full warp's request costs.
+    /// The cost of a full warp's request.
     #[serde(flatten)]
     pub request: Request,
     /// How many loops are around the access.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
-/// What a finding is about.
+/// The rule of a finding.
 #[derive(
     Clone,
     Copy,
@@ -38,7 +38,7 @@ pub enum Rule {
     Irregular,
     /// An array lies in local memory since an index into it is not constant.
     LocalMemory,
-    /// A load in a loop reads the same address each time, since a store may change what it reads.
+    /// A load in a loop reads the same address each time, since a store may change the value there.
     LoopInvariantLoad,
     /// A value is loaded again since a store may have changed it.
     ReloadedAfterStore,
@@ -62,7 +62,7 @@ pub enum Rule {
     ShuffleFromInactiveLane,
     /// Shuffles compute what one instruction could.
     CollectivePossible,
-    /// Two threads access the same bytes, and nothing orders them.
+    /// Two threads access the same bytes without an order.
     Race,
 }
 

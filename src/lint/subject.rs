@@ -22,7 +22,7 @@ pub(super) struct Subject<'a, 'm, 's> {
     pub flow: &'a Flow<'m, 's>,
     /// Its trace.
     pub trace: &'a KernelTrace,
-    /// What its accesses cost.
+    /// The costs of its accesses.
     pub traffic: &'a Traffic,
     /// Where its instructions were compiled from.
     pub origins: &'a Origins<'s, 's>,
@@ -30,7 +30,7 @@ pub(super) struct Subject<'a, 'm, 's> {
     single: FxHashMap<RegisterId, InstId>,
 }
 
-/// What a rule has found at an instruction.
+/// A finding of a rule at an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     /// The rule.
@@ -79,7 +79,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         self.single.get(&register).copied()
     }
 
-    /// The only instruction that writes what an operand names.
+    /// The only instruction that writes the register that an operand names.
     pub(super) fn definition_of(&self, arg: &Arg<'_>) -> Option<InstId> {
         match arg {
             Arg::Register(register) => self.definition(*register),
@@ -135,7 +135,7 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         Request::of(self.function, self.flow, self.trace, traffic)
     }
 
-    /// What the parameters in a stride are: "m is parameter 4".
+    /// The parameters in a stride, in words: "m is parameter 4".
     pub(super) fn parameters(&self, traffic: &AccessTraffic) -> Vec<String> {
         let Some(Stride::Symbolic(parts)) = &traffic.stride else { return Vec::new() };
         let mut said = Vec::new();

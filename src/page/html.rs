@@ -68,7 +68,7 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
     }
 }
 
-/// Whether something was decided about loads; else the page is about what accesses cost.
+/// Whether there are decisions about loads; else the page is about the costs of accesses.
 fn has_decisions(kernels: &[Kernel<'_>]) -> bool {
     kernels.iter().any(|kernel| kernel.report.is_some())
 }
@@ -141,7 +141,7 @@ fn average(kernel: &Kernel<'_>) -> String {
     average.map_or_else(|| "–".to_owned(), |average| format!("{average:.2}"))
 }
 
-/// The cycles of what was chosen against those of the loads.
+/// The cycles of the chosen replacements against those of the loads.
 fn cycles(kernel: &Kernel<'_>) -> String {
     let cost = kernel.report.and_then(KernelReport::cost);
     cost.map_or_else(|| "–".to_owned(), |cost| format!("{} against {}", cost.strategy, cost.load))
@@ -209,7 +209,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
             @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
                 p.warning { "Left as it is: " (skipped) }
             } @else if let Some(report) = kernel.report {
-                p { (with_code(&report.sentence())) @if report.proved { "; proved to do what the original does" } }
+                p { (with_code(&report.sentence())) @if report.proved { "; proved equivalent to the original" } }
                 @if let Some(change) = report.machine_code() { p { (change) } }
             }
             @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {
@@ -238,7 +238,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
     }
 }
 
-/// What lanes compute together, each with the lines of its instructions.
+/// The collectives, each with the lines of its instructions.
 fn collectives(report: &KernelReport) -> Markup {
     html! {
         h3 { "Collectives" }

@@ -48,7 +48,7 @@ pub struct TraceFile {
 pub struct Trace {
     /// Its name.
     pub name: String,
-    /// What the names of grid indices stand for.
+    /// The meanings of the names of grid indices.
     #[serde(default)]
     pub names: Vec<String>,
     /// Its accesses in program order.
@@ -120,7 +120,7 @@ pub struct LintAccess {
     pub bytes: u32,
     /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// What a full warp's request costs.
+    /// The cost of a full warp's request.
     #[serde(flatten)]
     pub request: Request,
     /// How many loops are around it.
@@ -173,7 +173,7 @@ pub struct LineProfile {
     pub source_line: Option<u32>,
 }
 
-/// What a simulator says of some kernels on some machines.
+/// A simulator's results for some kernels on some machines.
 #[derive(Debug, Deserialize)]
 pub struct Simulation {
     /// The title.
@@ -222,7 +222,7 @@ pub struct SimulatedVersion {
     pub name: String,
     /// Cycles of the original by those of this version.
     pub speedup: f64,
-    /// What became of the turns in which a scheduler may issue an instruction.
+    /// The uses of the slots in which a scheduler may issue an instruction.
     pub slots: Option<Slots>,
 }
 
@@ -244,13 +244,13 @@ pub struct Slots {
 pub struct Solved {
     /// The sketch's file.
     pub file: String,
-    /// What was found.
+    /// The solution's holes.
     pub holes: Vec<SolvedHole>,
-    /// What lanes hold after each step.
+    /// The values of the lanes after each step.
     pub states: Vec<SolvedState>,
 }
 
-/// What was found for a hole.
+/// The solution for a hole.
 #[derive(Debug, Deserialize)]
 pub struct SolvedHole {
     /// The line of the sketch.

@@ -21,7 +21,7 @@ const MOST_LINES: i64 = 24;
 pub(super) struct Drawn {
     /// The drawing; `None` if the lanes lie too far apart for one.
     pub svg: Option<String>,
-    /// What the drawing assumes, and its numbers.
+    /// The assumptions of the drawing, and its numbers.
     pub caption: String,
 }
 

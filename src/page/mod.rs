@@ -5,10 +5,10 @@
 //! with its decision and reason; nothing that the inputs lack is guessed, except where a drawing has
 //! to assume something and says so.
 //!
-//! - [`input`]: which file is of which kind; [`model`]: what belongs to one kernel.
+//! - [`input`]: the kinds of files; [`model`]: the data of one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
 //! - `lanes`, `bars`, `simulated`, `steps`: drawings of rows, of times, of a simulator's results and of the steps of
-//!   a solved sketch; `listing`: the source; `traffic`: what its accesses cost.
+//!   a solved sketch; `listing`: the source; `traffic`: the costs of its accesses.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;

@@ -14,14 +14,14 @@ use crate::ptx::{self, Depth};
 use crate::report::{KernelReport, LoadReport};
 use crate::source::SourceFile;
 
-/// What the inputs say of one kernel or device function.
+/// The data of the inputs about one kernel or device function.
 #[derive(Debug)]
 pub struct Kernel<'i> {
     /// The PTX file.
     pub file: String,
     /// Its name.
     pub name: String,
-    /// What was decided.
+    /// The decisions.
     pub report: Option<&'i KernelReport>,
     /// The text, and the kernel's first and last line in it.
     pub source: Option<(&'i SourceFile, u32, u32)>,
@@ -29,7 +29,7 @@ pub struct Kernel<'i> {
     pub names: &'i [String],
     /// The loads from memory, by line.
     pub accesses: BTreeMap<u32, &'i Access>,
-    /// What its accesses cost.
+    /// The costs of its accesses.
     pub lint: Option<&'i LintKernel>,
     /// The events of a run, by line.
     pub profile: BTreeMap<u32, &'i LineProfile>,

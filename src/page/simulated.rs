@@ -1,5 +1,5 @@
-//! A simulator's results: speed-ups of versions (the paper's figure 2) and what became of the schedulers' turns
-//! (its figure 3), one pair of drawings for each machine.
+//! A simulator's results: speed-ups of versions (the paper's figure 2) and the uses of the schedulers' issue slots (its
+//! figure 3), one pair of drawings for each machine.
 
 use maud::{Markup, PreEscaped, html};
 use svg::Document;
@@ -169,7 +169,7 @@ fn speedups(runs: &[(&str, &Simulated)]) -> String {
     drawing.to_string()
 }
 
-/// Bars as long as the cycles, the original's being 1, each divided by what became of the turns.
+/// Bars as long as the cycles, the original's being 1, each divided by the uses of the issue slots.
 fn stalls(runs: &[(&str, &Simulated)]) -> String {
     let names = column(runs);
     let with_slots = |run: &Simulated| run.versions.iter().filter(|v| v.slots.is_some()).count();

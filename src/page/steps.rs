@@ -81,7 +81,7 @@ fn colour(element: u32, count: u32) -> String {
     format!("hsl({} 65% {}%)", element * 330 / count, 45 + element % 3 * 7)
 }
 
-/// What stands above a grid.
+/// The title above a grid.
 fn title(solved: &Solved, state: &SolvedState) -> String {
     let found = solved.holes.iter().filter(|hole| hole.line == state.line);
     let found: Vec<&str> = found.map(|hole| hole.expression.as_str()).collect();
@@ -122,8 +122,8 @@ fn grid(state: &SolvedState, top: f64, width: f64, count: u32) -> Group {
     group
 }
 
-/// The arrows between two grids, of which the one ends and the other begins at a height. Each register has its own place
-/// within the width of its lane, so that what moves inside a thread is seen as well.
+/// The arrows between two grids, from the height where one ends to the height where the other begins. Each register has
+/// its own place within the width of its lane, so that moves inside a thread are visible, too.
 fn arrows(
     (before, state): (&SolvedState, &SolvedState),
     (from, to): (f64, f64),

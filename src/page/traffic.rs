@@ -1,4 +1,4 @@
-//! The source of a kernel with what its accesses cost beside it: a bar for each line, and the findings.
+//! The source of a kernel with the costs of its accesses beside it: a bar for each line, and the findings.
 //!
 //! The source is that which `.loc` names, where it was found, and the PTX otherwise.
 
@@ -15,7 +15,7 @@ use crate::traffic::Counts;
 /// Lines around an access that are shown.
 const CONTEXT: u32 = 2;
 
-/// What the accesses of a line cost.
+/// The costs of the accesses of a line.
 #[derive(Default)]
 struct Line<'l> {
     accesses: Vec<&'l LintAccess>,

@@ -1,7 +1,8 @@
-//! Loads in front of stores that might write what they read (strategy `batch`), so that memory serves them together.
+//! Loads moved in front of stores that might write their bytes (strategy `batch`), so that memory serves them together.
 //!
-//! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the first
-//! store, or everything stands as it was. Where a load stood, its value is copied, which an assembler does without.
+//! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the
+//! first store, or the statements run unchanged. In the place of a load stands a copy of its value, which the assembler
+//! removes.
 
 use std::collections::BTreeMap;
 
@@ -237,7 +238,7 @@ impl Planner<'_, '_, '_, '_> {
         prepared.drafts.push(Draft::insert(self.span(group.place).start, early.text));
     }
 
-    /// The test that a sum lies outside of an interval, and what is known already.
+    /// The test that a sum lies outside of an interval, in conjunction with the tests before.
     fn excluded(
         &mut self,
         test: &Distance,

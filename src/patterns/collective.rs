@@ -1,4 +1,4 @@
-//! What lanes compute together with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of
+//! Joint computations of lanes with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of
 //! shuffles, a move for values that a register holds already.
 //!
 //! The last instruction of a network is replaced; those whose results nobody else reads are left out. Where lanes use the
@@ -69,7 +69,7 @@ impl Pattern for Collectives {
             if finder.groups().iter().any(is_step) {
                 continue;
             }
-            // What an earlier rewrite has kept for lanes that are not consecutive stays.
+            // Code that an earlier rewrite has kept for non-consecutive lanes stays.
             let block = block_of(flow, collective.network[0]);
             if block.is_some_and(|block| finder.legality.is_version(block)) {
                 continue;
@@ -176,7 +176,7 @@ fn has_no_numbers(collective: &Collective, finder: &Finder<'_, '_, '_, '_>) -> b
     }
 }
 
-/// What the target lacks.
+/// The obstacle if the target lacks the instruction.
 fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
     match collective.form {
         Ok(Form::Redux(_) | Form::Ordered(_)) if redux == Redux::Absent => {

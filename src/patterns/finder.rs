@@ -1,4 +1,5 @@
-//! What the patterns share in the search through one function: the loads, the accesses that are claimed already, and whether a replacement pays.
+//! The search state of one function that patterns share: the loads, the claimed accesses, and whether a replacement
+//! pays.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +15,14 @@ use crate::reuse::shared::SharedArray;
 use crate::reuse::{Assumed, Legality, Limit, Load, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
 
-/// What a replacement costs.
+/// The cost of a replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighed {
     /// The cycles per warp of the replacement.
     pub cost_after: f64,
     /// The cycles per warp of the loads in whose place it stands.
     pub cost_before: f64,
-    /// What forbids it even where it takes fewer cycles.
+    /// A limit that forbids it even where it takes fewer cycles.
     pub limit: Option<Limit>,
     /// How the lanes are taken to lie, where the stride is not known.
     pub assumed: Option<Assumed>,
@@ -64,7 +65,7 @@ impl Weighed {
 pub struct Finder<'o, 'a, 'm, 's> {
     /// The legal replacements.
     pub legality: &'o mut Legality<'a, 'm, 's>,
-    /// What the user allows.
+    /// The user's options.
     pub options: &'o Options,
     /// Finds the function's arrays in shared memory, with the addresses of their accesses.
     pub arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
@@ -80,7 +81,7 @@ pub struct Finder<'o, 'a, 'm, 's> {
     refusals: FxHashMap<InstId, Refusal>,
     /// How many loads and stores are replaced so far.
     replaced: usize,
-    /// What is left out, though the user allows it.
+    /// Groups that are left out although the user allows them.
     vetoes: &'o Vetoes,
 }
 
@@ -97,7 +98,7 @@ pub enum Rank {
     Struct,
 }
 
-/// What a search leaves out, though the user allows it.
+/// Groups that a search leaves out although the user allows them.
 #[derive(Debug, Default)]
 pub struct Vetoes {
     /// All strategies but this one.
@@ -106,7 +107,7 @@ pub struct Vetoes {
     pub vetoed: BTreeSet<(StrategyName, InstId)>,
 }
 
-/// What was found in one function.
+/// The groups of one function.
 #[derive(Debug)]
 pub struct Found {
     /// The groups, chosen or refused.
@@ -259,7 +260,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         price.unprofitable(name, self.options.costs.architecture)
     }
 
-    /// What a load asks of memory.
+    /// The memory request of a load.
     pub fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
         request(self.legality, trace, load)
     }
@@ -270,7 +271,7 @@ pub(super) fn hundredths(cycles: f64) -> u32 {
     (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32
 }
 
-/// What a load asks of memory.
+/// The memory request of a load.
 pub(super) fn request(
     legality: &mut Legality<'_, '_, '_>,
     trace: &mut KernelTrace,

@@ -59,23 +59,22 @@ pub enum Accesses {
 pub struct Group {
     /// The strategy that allows it.
     pub strategy: StrategyName,
-    /// What kind of accesses it is about.
+    /// The kind of its accesses.
     pub accesses: Accesses,
     /// The instructions of the accesses, in program order.
     pub members: Vec<InstId>,
-    /// The blocks that get code besides what stands in the place of the members. Most patterns keep away from blocks
-    /// that another one has taken so.
+    /// The blocks that get code besides the replacements of the members. Most patterns avoid blocks that another one
+    /// has claimed in this way.
     pub blocks: Vec<BlockId>,
     /// Whether those blocks get a rewritten and an untouched version of some statements. A check that one version makes
     /// is not known behind both.
     pub duplicates: bool,
-    /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them is replaced by
-    /// what other lanes have got in this way: what would be passed on then has no beginning that a proof could start
-    /// from.
+    /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them takes a value that
+    /// another lane has got in this way: the loop-carried value would have no base case for the induction.
     pub loop_carried: Vec<InstId>,
     /// The instruction that follows the test which the group shares with others, if no price contains that test.
     pub shared_test: Option<InstId>,
-    /// What was weighed, if it was.
+    /// The costs, if they were weighed.
     pub price: Option<Price>,
     /// Why it is not chosen. Such groups are kept where the report lists them.
     pub refusal: Option<Refusal>,
@@ -84,7 +83,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The rule by which the group stays as it is, and the reason; what the pattern names comes before the refusal.
+    /// The rule by which the group stays unchanged, and the reason; the pattern's obstacle comes before the refusal.
     pub(super) fn kept_by(&self, obstacle: Option<(&str, String)>) -> Option<(String, String)> {
         let refused = || self.refusal.as_ref().map(|one| (one.rule().to_owned(), one.to_string()));
         obstacle.map(|(rule, reason)| (rule.to_owned(), reason)).or_else(refused)
@@ -178,7 +177,7 @@ pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
     groups.iter().filter_map(|group| group.shape()).collect()
 }
 
-/// The properties of a group: its members, how they lie to each other, what has to be tested.
+/// The properties of a group: its members, their distances, the tests at run time.
 pub trait Shape: Any + Debug + Send + Sync {
     /// Says in the report of a load that is a member where its value comes from, and under which guards.
     fn account(&self, _inst: InstId, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
@@ -188,7 +187,7 @@ pub trait Shape: Any + Debug + Send + Sync {
         None
     }
 
-    /// Adds what the report of a function lists beside global loads, for a group that may be refused.
+    /// Adds the entries of a function's report beside global loads, for a group that may be refused.
     fn list(&self, _group: &Group, _places: &Places<'_, '_>, _report: &mut KernelReport) {}
 }
 

@@ -1,9 +1,9 @@
 //! The patterns: ways to replace accesses, each with its search, its costs and its code.
 //!
-//! In: the legal replacements of one function ([`crate::reuse`]), and what the user allows. Out: [`Group`]s that are
-//! chosen, the [`Part`](crate::rewrite::Part)s of a plan that they become, and what the report says of each. A pattern is a file (or a folder
-//! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in
-//! [`crate::strategies`]. No pattern uses another one.
+//! In: the legal replacements of one function ([`crate::reuse`]), and the user's options. Out: the chosen [`Group`]s,
+//! their [`Part`](crate::rewrite::Part)s of a plan, and their entries in the report. A pattern is a file (or a folder
+//! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in [`crate::strategies`].
+//! No pattern uses another one.
 
 mod batch;
 mod carry;

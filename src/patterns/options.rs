@@ -1,4 +1,4 @@
-//! What the user may choose about the selection.
+//! The options of the selection.
 
 use crate::cost::Costs;
 use crate::strategies::Strategies;
@@ -8,7 +8,7 @@ use crate::strategies::Strategies;
 /// registers, predicates and branches.
 const MAX_REPLACED: usize = 256;
 
-/// What the target has of `redux.sync` (PTX ISA, "redux.sync").
+/// The target's support for `redux.sync` (PTX ISA, "redux.sync").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Redux {
     /// Not there: before sm_80 or PTX ISA 7.0.
@@ -20,7 +20,7 @@ pub enum Redux {
     Numbers,
 }
 
-/// What the user may choose about the selection.
+/// The options of the selection.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which strategies may be used.
@@ -36,7 +36,7 @@ pub struct Options {
     pub block: Option<[u64; 3]>,
     /// The maximum number of replaced loads of one function (256 by default).
     pub most: usize,
-    /// What the target has of `redux.sync`.
+    /// The target's support for `redux.sync`.
     pub redux: Redux,
     /// Whether the target has `shfl.sync` for lanes that have come different ways: sm_70 and PTX ISA 6.0.
     pub has_shuffles_of_parted: bool,

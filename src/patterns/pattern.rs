@@ -1,4 +1,4 @@
-//! What a pattern is.
+//! The interface of a pattern.
 
 use std::fmt::Debug;
 

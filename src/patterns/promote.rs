@@ -209,8 +209,9 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The test that loads read none of the bytes that are stored, and what is known already: from the last byte that
-    /// would be stored in front of what they read, it is as far to the store as both are long.
+    /// The test that loads read none of the stored bytes, in conjunction with the tests before. It is one unsigned
+    /// comparison: the store's distance from the first overlapping position must be at least the length of both ranges
+    /// together, less one.
     fn compared(
         &mut self,
         group: &Overwritten,

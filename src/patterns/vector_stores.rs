@@ -87,8 +87,8 @@ impl Pattern for VectorStores {
     }
 }
 
-/// Whether another pattern has put code into the block that a branch more would be in the way of: values that go round
-/// a loop, or checks of the warp that are made once for a block; or takes one of the stores.
+/// Whether another pattern takes one of the stores, or has added code to the block that does not allow one more branch:
+/// loop-carried values, or checks of the warp that are made once for a block.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
     let tested = !found.multiples.is_empty();
     let insts: Vec<InstId> = found.members.iter().map(|store| store.access.inst).collect();
@@ -183,7 +183,7 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// What a vector store names for an element: the register itself; a copy, made where the element was stored, if
+    /// The operand of a vector store for an element: the register itself; a copy, made where the element was stored, if
     /// the register is written in between; a new register for a constant.
     fn stored_operand(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a profile says of the kernels of one module.
+//! A profile's advice on the kernels of one module.
 
 use rustc_hash::FxHashMap;
 

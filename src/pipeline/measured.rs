@@ -1,6 +1,6 @@
-//! What the machine code of a rewritten kernel takes beside that of the original.
+//! The cost of a rewritten kernel's machine code beside that of the original.
 //!
-//! In: both texts, and what the assembler has made of them. Out: for each kernel that is wanted and known of both, the
+//! In: both texts, and their machine code. Out: for each wanted kernel that is in both, the
 //! cycles of the multiprocessor for each warp ([`measure`]).
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::source::SourceFile;
 pub(crate) struct Built<'t> {
     /// The text.
     pub source: &'t SourceFile,
-    /// What the assembler made of it.
+    /// Its cubin.
     pub cubin: &'t [u8],
 }
 

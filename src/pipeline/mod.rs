@@ -126,7 +126,7 @@ struct Job<'a, 's> {
     options: &'a Options,
     /// Why no function of this module can be rewritten, if so.
     unsupported: Option<String>,
-    /// What the profile says of kernels.
+    /// The profile's advice on kernels.
     advised: Advised,
     names: Names,
 }
@@ -211,7 +211,8 @@ impl<'j> Job<'_, 'j> {
         FunctionRewrite { report: KernelReport { strategy, reason, ..report }, edits }
     }
 
-    /// The lane strides of a function's accesses and what their requests cost, by their instructions; empty where nobody asks.
+    /// The lane strides of a function's accesses and the costs of their requests, by their instructions; empty if they
+    /// are not needed.
     fn requests(
         &self,
         function: &Function<'_>,
@@ -227,7 +228,7 @@ impl<'j> Job<'_, 'j> {
         accesses.iter().map(|one| (one.inst, (one.lane_stride(), request(one)))).collect()
     }
 
-    /// The edits of a function, in whose code each name means what the plan means by it.
+    /// The edits of a function; each name in their code has the meaning that the plan gives it.
     fn edits(
         &self,
         function: &Function<'_>,
@@ -298,7 +299,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
 
 /// Facts about the accesses of functions, by the functions' names: of all that have parsed bodies at this depth, and can be
 /// analysed.
-/// `counterparts`: what their other versions execute.
+/// `counterparts`: the instructions that their other versions execute.
 ///
 /// # Errors
 /// A syntax error.
@@ -329,8 +330,8 @@ pub fn known(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What may stand in the place of each global load of a function, by the load's instruction, whether it pays or not: a
-/// value of the same lane (`reuse`) or of another one (`paper`).
+/// The legal replacements of the global loads of a function, by the load's instruction, profitable or not: a value of
+/// the same lane (`reuse`) or of another one (`paper`).
 pub(crate) fn reusable(
     (source, origins): (&SourceFile, &Origins<'_, '_>),
     around: &Surroundings<'_, '_>,
@@ -351,8 +352,7 @@ pub(crate) fn reusable(
         .collect()
 }
 
-/// What the visitor of [`for_each_trace`] receives of a function: its control flow and trace, or why
-/// there is none.
+/// The argument for the visitor of [`for_each_trace`]: a function's control flow and trace, or why there is none.
 pub type Traced<'a, 'm, 's> = Result<(&'a Flow<'m, 's>, &'a mut KernelTrace), String>;
 
 /// Parses a module and emulates the functions wanted, one after the other.

@@ -1,4 +1,4 @@
-//! What the user may choose about a rewrite, and what a module's target decides.
+//! The options of a rewrite, and those that a module's target decides.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::rewrite::Mode;
 use crate::select::{self, Strategies};
 use crate::timings::Timings;
 
-/// What the user may choose about a rewrite.
+/// The options of a rewrite.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Which version of the code is wanted.
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// What a module's target has of `redux.sync`.
+/// The support of a module's target for `redux.sync`.
 fn redux(module: &Module<'_>) -> Redux {
     const WITH_NUMBERS: [&str; 4] = ["sm_100a", "sm_100f", "sm_103a", "sm_103f"];
     let (version, target) = (module.version.unwrap_or_default(), target(module).unwrap_or(0));

@@ -15,23 +15,23 @@ pub struct Consulted {
     profile: Profile,
     name: String,
     ask: AskDriver,
-    /// What was answered, once somebody asked.
+    /// The answer, once it was asked for.
     driver: OnceLock<Option<String>>,
 }
 
-/// What a profile says of a kernel.
+/// A profile's advice on a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     /// The strategies to use, wherever they are proved; none for a kernel that is to stay as it is.
     pub strategies: Strategies,
-    /// What was measured, for people.
+    /// The measurement, in words.
     pub reason: String,
 }
 
-/// Why what was measured of a kernel is not used.
+/// Why a measurement of a kernel is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// On another architecture: where it was, and what is assembled for.
+    /// On another architecture: that of the measurement, and the target of this assembly.
     Architecture(String, u32),
     /// With another driver: which one it was, and which one is here.
     Driver(String, String),
@@ -67,9 +67,8 @@ impl Consulted {
         &self.name
     }
 
-    /// The advice about a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel
-    /// of which nothing was measured. `hash` computes the hash of its text. Of several entries that fit the
-    /// last one counts.
+    /// The advice about a kernel that is assembled for an architecture (80 for `sm_80`); `None` for a kernel without
+    /// measurements. `hash` computes the hash of its text. Of several entries that fit the last one counts.
     pub fn advise(
         &self,
         kernel: &str,

@@ -1,9 +1,9 @@
-//! The hash of a kernel's text: what a measurement of the kernel holds for.
+//! The hash of a kernel's text: a measurement of the kernel holds for it.
 //!
-//! In: a module and a kernel of it. Out: SHA-256 of the kernel's words, of the words of every declaration
-//! of the module that they name, directly or through others (variables, functions that are called), and of
-//! what the module says about all of its code. Comments, blanks and the places in the source (`.loc`,
-//! `.file`) change nothing; nor do `.version`, the architecture of `.target`, or another kernel.
+//! In: a module and a kernel of it. Out: SHA-256 of the kernel's words, of the words of every declaration of the module
+//! that they name, directly or through others (variables, functions that are called), and of the directives of the
+//! module that concern all of its code. Comments, blanks and the places in the source (`.loc`, `.file`) change nothing;
+//! nor do `.version`, the architecture of `.target`, or another kernel.
 
 use std::collections::BTreeSet;
 
@@ -147,7 +147,7 @@ impl<'t> Words<'t> {
         is_next
     }
 
-    /// Passes what stands behind `.loc`: `1 12 3, function_name NAME+4, inlined_at 1 20 5`.
+    /// Skips the operands of `.loc`: `1 12 3, function_name NAME+4, inlined_at 1 20 5`.
     fn pass_location(&mut self) {
         self.pass_numbers();
         if self.pass_clause("function_name") {
@@ -161,7 +161,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Passes what stands behind `.file`: `1 "a.cu", 1700000000, 1234`.
+    /// Skips the operands of `.file`: `1 "a.cu", 1700000000, 1234`.
     fn pass_file(&mut self) {
         self.pass_numbers();
         self.pass(|word| word.starts_with('"'));
@@ -270,7 +270,7 @@ DONE: ret;
         ] {
             assert!(hashes.insert(with(from, to)), "{from}: {to}");
         }
-        // What is reached through two others.
+        // A function that is reached through two others.
         let deep = TEXT.replace("%r1, [far]; ret;", "%r1, [far]; call (q), deep, (p); ret;");
         assert!(!hashes.insert(digest(&deep)));
         assert!(hashes.insert(digest(&deep.replace("x) { ret; }", "x) { trap; ret; }"))));

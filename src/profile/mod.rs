@@ -38,7 +38,7 @@ impl Default for Profile {
     }
 }
 
-/// What was measured of one kernel.
+/// The measurement of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The kernel's name.
@@ -62,12 +62,12 @@ pub struct Entry {
     /// The launch file that it was measured with.
     #[serde(default)]
     pub launch: String,
-    /// What was measured, the original first.
+    /// The measured variants, the original first.
     #[serde(default)]
     pub variants: Vec<Timing>,
 }
 
-/// What was measured of one strategy.
+/// The measurement of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The strategy, or `original`.

@@ -209,7 +209,7 @@ pub enum Operand<'s> {
     Offset {
         /// The variable.
         name: Name<'s>,
-        /// What is added: bytes, or with an index elements of the variable's type.
+        /// The offset: bytes, or with an index elements of the variable's type.
         offset: i64,
         /// Whether it was written as an index.
         indexed: bool,
@@ -239,7 +239,7 @@ impl Operand<'_> {
 pub struct Address<'s> {
     /// From bracket to bracket, both included.
     pub span: Span,
-    /// What the address starts from.
+    /// The base of the address.
     pub base: AddressBase<'s>,
     /// Signed bytes added to it.
     pub offset: i64,
@@ -247,7 +247,7 @@ pub struct Address<'s> {
     pub rest: Vec<Operand<'s>>,
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressBase<'s> {
     /// A register or a variable.
@@ -307,7 +307,7 @@ pub struct Variable<'s> {
     pub vector: u8,
     /// The type, `None` for the opaque ones (`.texref`, `.samplerref`, `.surfref`).
     pub ty: Option<ScalarType>,
-    /// `.ptr` with what follows it, on kernel parameters.
+    /// `.ptr` with its operands, on kernel parameters.
     pub pointer: Option<PointerAttribute>,
     /// The names declared.
     pub names: SmallVec<[Declarator<'s>; 1]>,
@@ -323,8 +323,8 @@ pub struct PointerAttribute {
 }
 
 impl Function<'_> {
-    /// For each parameter of a kernel that points into global memory, what the pointer is a multiple of, in
-    /// bytes, where that is said and is a power of two (PTX ISA, "Kernel Parameter Attribute: .ptr").
+    /// For each parameter of a kernel that points into global memory, the alignment of the pointer in bytes, if it is
+    /// stated and is a power of two (PTX ISA, "Kernel Parameter Attribute: .ptr").
     pub fn aligned_pointers(&self) -> impl Iterator<Item = (&str, u64)> {
         let params = self.params.iter().filter(|_| self.kind == FunctionKind::Entry);
         params.filter_map(|param| {

@@ -13,7 +13,7 @@ use super::grammar::{Fragment, Rule};
 use crate::isa::Opcode;
 use crate::source::Span;
 
-/// Pest has one switch for the whole process that makes it record what it tries.
+/// Pest has one switch for the whole process that makes it record the rules it tries.
 static RECORDING: Mutex<()> = Mutex::new(());
 
 /// The most bytes that are searched for the reason why a body has no end.
@@ -270,7 +270,7 @@ impl<'s> Failure<'s> {
             ("a number", digits) if digits.starts_with("`0f") || digits.starts_with("`0d") => {
                 "`0f` stands before 8 hexadecimal digits, `0d` before 16"
             }
-            ("a constant", _) => "what is added to a register must be a constant",
+            ("a constant", _) => "the offset behind a register must be a constant",
             ("an instruction, a label or a directive", "`;`") => "there is a `;` too many",
             ("a directive", "`;`") => "there is a `;` too many",
             ("a directive", name) if !name.starts_with("`.") => {

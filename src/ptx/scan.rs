@@ -18,7 +18,7 @@ pub(super) const MAX_NESTING: usize = 100;
 /// About how many bytes of a body are parsed at once.
 const CHUNK: usize = 16 * 1024;
 
-/// What the scan cuts out of a module.
+/// A piece that the scan cuts out of a module.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// Up to the semicolon, included, or up to the body.

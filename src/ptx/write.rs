@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 
-/// What stands at the beginning of a module of ours.
+/// The head of our own modules.
 pub const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
 /// Lines as a comment of C++ and PTX.

@@ -21,7 +21,7 @@ pub struct Assembled {
     pub warnings: Vec<String>,
     /// Why the output was made from the originals, if the examined inputs do not say so.
     pub unused: Option<String>,
-    /// What was made of the texts, as far as that is known.
+    /// The cubins of the texts, as far as they are known.
     pub cubins: Cubins,
 }
 
@@ -33,7 +33,7 @@ pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
     examined.iter().all(|one| one.stdin.is_none()) && examined.iter().all(is_same)
 }
 
-/// Makes standard input what it was before it was read, so that the real ptxas can take over the process.
+/// Restores standard input to its state before it was read, so that the real ptxas can take over the process.
 ///
 /// # Errors
 /// There is more of it than was read, or no room.
@@ -45,9 +45,9 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
     }
 }
 
-/// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it,
-/// on the originals. With `judges` the result is checked, and kernels that lost by their rewrite are
-/// rewritten no more; `examined` then says what was assembled. Warnings are appended to `warnings`.
+/// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it, on the
+/// originals. With `judges` the result is checked, and the rewrites of kernels that lost by them are undone; `examined`
+/// then has the assembled texts. Warnings are appended to `warnings`.
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.

@@ -2,7 +2,7 @@
 //!
 //! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
 //! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
-//! folder; what is to be used is then put into the user's output file, which nobody has touched before.
+//! folder; the chosen result is then put into the user's output file, which is not written before.
 //! Where a kernel is worse by [`losses`], takes more cycles by its machine code ([`Slower`]), or
 //! ptxas has more [`complaints`], the text without its rewrite is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
@@ -37,7 +37,7 @@ pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> Result<R, String> + 
 /// rewriting, the bytes that were made of the two, and the kernels that have lost something anyway.
 pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2], &[Loss]) -> Vec<Loss> + 'r;
 
-/// What a check asks the rewriter.
+/// The functions of the rewriter that a check calls.
 pub struct Judges<'r, R> {
     /// For a text without the kernels that lost something.
     pub again: &'r Again<'r, R>,
@@ -79,11 +79,11 @@ pub struct Checked {
     pub unused: Option<String>,
     /// The run on the rewritten text, if ptxas refused a text that it should have taken.
     pub refused: Option<Finished>,
-    /// What was made of the texts.
+    /// The cubins of the texts.
     pub cubins: Cubins,
 }
 
-/// What ptxas made of the two texts of a call; empty where that is not known.
+/// The cubins of the two texts of a call; empty where they are unknown.
 #[derive(Clone, Debug, Default)]
 pub struct Cubins {
     /// Of the originals.
@@ -98,7 +98,7 @@ impl Checked {
         Checked { unused: Some(reason.into()), ..Checked::default() }
     }
 
-    /// The same with what was made of the originals.
+    /// The same with the cubin of the originals.
     fn of(self, original: Vec<u8>) -> Checked {
         Checked { cubins: Cubins { original, rewritten: Vec::new() }, ..self }
     }
@@ -115,7 +115,7 @@ impl Checked {
     }
 }
 
-/// Assembles and checks. Where kernels were taken out, `examined` holds what was assembled.
+/// Assembles and checks. If rewrites of kernels were undone, `examined` holds the assembled texts.
 ///
 /// # Errors
 /// The rewritten text cannot be handed to ptxas.
@@ -199,7 +199,7 @@ fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
     changed.any(|(_, rewritten)| rewritten.is_measured(kernel))
 }
 
-/// Rewrites the texts again without what was taken; whether that made any of them another one.
+/// Rewrites the texts again without the kernels that lost; returns whether that changed any text.
 fn take_out<R: Replacement>(
     examined: &mut [Examined<R>],
     again: &Again<'_, R>,
@@ -309,7 +309,7 @@ impl Fate {
             return Fate::bad(reason);
         }
         match finished.ended_by_limit() {
-            // ptxas may have run out of memory, say, of which the original needs less.
+            // ptxas may have run out of memory, say, and the original needs less.
             Some(signal) => {
                 Fate::bad(format!("ptxas was ended by signal {signal} on the rewritten text"))
             }

@@ -2,14 +2,16 @@
 //!
 //! - A child of a stand-in that is killed is killed too (the parent-death signal of Linux), as the
 //!   plain ptxas would be: it must not write its output later.
-//! - Rust ignores SIGPIPE from its start on and sets it to its default in every program it starts. A
-//!   caller that ignores it means ptxas too, so what it was at the start is noted before `main` and
-//!   given back.
-//! - [`Work`] is what a run took of processor and memory, as the system counts it for that child alone:
-//!   no clock on the wall, so a busy machine changes nothing.
+//! - Rust ignores SIGPIPE from its start on and sets it to its default in every program it starts. A caller that
+//!   ignores it expects that of ptxas, too, so its disposition at the start is noted before `main` and restored.
+//! - [`Work`] is the processor time and memory of a run, as the system counts them for that child alone: no wall-clock
+//!   time, so a busy machine changes nothing.
 //!
 //! This is the one file of the stand-in that holds `unsafe` code.
-#![expect(unsafe_code, reason = "what a child does before it becomes ptxas has no safe interface")]
+#![expect(
+    unsafe_code,
+    reason = "the actions of a child before it becomes ptxas have no safe interface"
+)]
 
 use libc::{SIG_IGN, SIGPIPE};
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
@@ -33,7 +35,7 @@ extern "C" fn note_sigpipe() {
 
 /// Called by the loader, before Rust's own start.
 #[used]
-// SAFETY: the loader calls what stands in this section as a C function; it uses nothing of Rust's runtime.
+// SAFETY: the loader calls the pointer in this section as a C function; it uses nothing of Rust's runtime.
 #[unsafe(link_section = ".init_array")]
 static NOTE_SIGPIPE: extern "C" fn() = note_sigpipe;
 
@@ -68,7 +70,7 @@ pub fn tie(command: &mut Command) {
     unsafe { command.pre_exec(tie) };
 }
 
-/// What a run took.
+/// The work of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Time on processors, of all threads, in the program and in the system for it.
@@ -82,7 +84,7 @@ pub struct Work {
 /// # Errors
 /// It is not a child of ours any more.
 pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
-    // (That it is dropped without waiting is what this is for.)
+    // (This function exists so that the child is dropped without waiting for it.)
     let pid = Pid::from_child(&child).as_raw_nonzero().get();
     let mut status = 0;
     // SAFETY: all bits zero are an `rusage`; both are written by the call before they are read.
@@ -107,7 +109,7 @@ pub fn reap(child: Child) -> io::Result<(ExitStatus, Work)> {
     Ok((ExitStatus::from_raw(status), work))
 }
 
-/// What a child that runs has taken so far; `None` where the system does not tell.
+/// The work of a running child so far; `None` if the system does not tell.
 pub fn so_far(pid: Pid) -> Option<Work> {
     let folder = format!("/proc/{}", pid.as_raw_nonzero());
     let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;

@@ -1,9 +1,9 @@
-//! What ptxas says of a rewritten text and not of its original.
+//! Messages of ptxas about a rewritten text that it does not print about the original.
 //!
-//! In: what ptxas wrote about both. Out: what it complains of more often, and what it counts more of: a
-//! warning, a note about lost performance, bytes of spilled registers, of stack, of local memory. The
-//! function that is meant comes along where ptxas names it. Registers are not compared here: what they
-//! cost depends on the machine ([`crate::ptxas::losses`]).
+//! In: the messages of ptxas about both. Out: the complaints that are more frequent, and the counts that are larger: a
+//! warning, a note about lost performance, bytes of spilled registers, of stack, of local memory. Each comes with the
+//! function that ptxas names, if any. Registers are not compared here: their cost depends on the machine
+//! ([`crate::ptxas::losses`]).
 //!
 //! Messages are compared by their kinds: a kind is the line without its numbers.
 
@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 pub struct Complaint {
     /// The function, if ptxas names one.
     pub function: Option<String>,
-    /// What ptxas says, for people.
+    /// The message of ptxas, for people.
     pub what: String,
 }
 
 /// What marks a complaint, in its kind.
 const MARKS: [&str; 3] = ["warning", "Performance Loss", "(C#"];
 
-/// What ptxas counts that costs time: `-v`, `-warn-spills` and `-warn-lmem-usage` print it.
+/// The counts in ptxas's messages that cost time: `-v`, `-warn-spills` and `-warn-lmem-usage` print it.
 const COUNTED: [&str; 5] = [
     "bytes stack frame",
     "bytes spill stores",

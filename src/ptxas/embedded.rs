@@ -26,7 +26,7 @@ pub fn cuobjdump(ptxas: Option<&Path>, path: Option<&OsStr>) -> Option<PathBuf> 
 /// The texts in a file, by name.
 ///
 /// # Errors
-/// `cuobjdump` cannot be started or fails, with what it says; a file cannot be read.
+/// `cuobjdump` cannot be started or fails (with its message); a file cannot be read.
 pub fn ptx_in(program: &Path, file: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
     let said = |error: io::Error| format!("{}: {error}", program.display());
     let file = std::path::absolute(file).map_err(|error| error.to_string())?;

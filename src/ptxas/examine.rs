@@ -1,4 +1,4 @@
-//! The inputs of a call, and what the rewriter makes of each.
+//! The inputs of a call, and the rewriter's result for each.
 //!
 //! In: a [`CommandLine`] and the rewriter as a function. Out: for each input its text and the rewriter's result. An
 //! input that is not PTX text, or is too large, has none. Of standard input no more is read than that takes.
@@ -40,7 +40,7 @@ const FIRST_LOOK: u64 = 64 << 10;
 pub struct Examined<R> {
     /// Which input.
     pub input: Input,
-    /// What was read of standard input, which can be read only once.
+    /// The bytes read from standard input, which can be read only once.
     pub(super) stdin: Option<Once>,
     /// The text and the rewriter's result; `None` if the input is not PTX text.
     pub outcome: Option<(SourceFile, Result<R, String>)>,
@@ -69,7 +69,7 @@ impl<R: Replacement> Examined<R> {
         }
     }
 
-    /// What ptxas is to get in the place of the input, if that is not the original.
+    /// The bytes for ptxas in the place of the input, if they are not the original.
     pub(super) fn new_bytes(&self) -> Option<Vec<u8>> {
         self.changed().map(|(_, rewritten)| [rewritten.text().as_bytes(), &self.tail].concat())
     }
@@ -168,7 +168,7 @@ fn position() -> Option<u64> {
 }
 
 /// Reads standard input as long as it may be a PTX text that is not too large; the second result says
-/// whether that is all of it. What ptxas refuses at once must not be waited for.
+/// whether that is all of it. It must not wait for the rest of an input that ptxas refuses at once.
 fn read_while_ptx(stdin: &mut impl Read) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let mut goal = FIRST_LOOK;
@@ -197,7 +197,7 @@ fn may_be_ptx(bytes: &[u8]) -> bool {
     rest.starts_with(VERSION) || VERSION.starts_with(rest)
 }
 
-/// What comes first in PTX (PTX ISA, "PTX Module Directives").
+/// The first directive of PTX (PTX ISA, "PTX Module Directives").
 const VERSION: &[u8] = b".version";
 
 /// The bytes of a file; nothing if it cannot be read, which ptxas will say. Of a file that is too large,

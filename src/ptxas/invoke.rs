@@ -67,8 +67,8 @@ pub struct Run<'r> {
     pub stderr: Stream,
     /// What bounds its work, if something does.
     pub leash: Option<&'r Leash>,
-    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind. (In what
-    /// is captured they are in the usual one.)
+    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind. (Captured output
+    /// names the usual one.)
     pub temporary: Option<&'r Path>,
 }
 
@@ -100,9 +100,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The signal with which somebody ended the run. `None` for all others: faults of the program, and
-    /// what a limit on resources sends, among them the KILL of a system without memory. Those are about
-    /// the text, and another text may do.
+    /// The signal with which somebody ended the run. `None` for all others: faults of the program, and signals of a
+    /// limit on resources, among them the KILL of a system without memory. Those depend on the text, and another text
+    /// may not cause them.
     pub fn interrupted(&self) -> Option<i32> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         let meant = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
@@ -195,7 +195,7 @@ impl Tool {
     }
 }
 
-/// What was said, with the names of temporary files in `folder` as they are without it.
+/// The messages, with the names of temporary files in `folder` replaced by the usual ones.
 fn in_usual_folder(said: Vec<u8>, folder: &Path) -> Vec<u8> {
     let named = |folder: &Path| [folder.as_os_str().as_bytes(), b"/tmpxft_"].concat();
     let (own, usual) = (named(folder), named(&Temporary::usual()));
@@ -210,8 +210,8 @@ fn in_usual_folder(said: Vec<u8>, folder: &Path) -> Vec<u8> {
     shown
 }
 
-/// Bytes as the kind of file that our standard input is: what ptxas can read a second time, as it does
-/// for its debug information, is another thing than a pipe.
+/// The bytes as the same kind of file as our standard input: ptxas can read a regular file a second time, as it does
+/// for its debug information, but not a pipe.
 fn like_ours(bytes: &[u8]) -> io::Result<Stdio> {
     let is_file = fstat(io::stdin())
         .is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::RegularFile);
@@ -232,7 +232,7 @@ pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes what ptxas is to read. It may stop reading at an error; its exit status tells that, not the
+/// Writes the input of ptxas. It may stop reading at an error; its exit status tells that, not the
 /// broken pipe.
 fn feed<'s, 'e>(scope: &'s std::thread::Scope<'s, 'e>, mut pipe: ChildStdin, stdin: Stdin<'e>) {
     match stdin {

@@ -1,10 +1,10 @@
-//! How much work assembling a rewritten text may be, by what the original took.
+//! A limit on the work of assembling a rewritten text, by the work for the original.
 //!
-//! A rewritten text is longer than its original, and what ptxas makes of a function may grow faster than
-//! its length. So while both are assembled, the run on the rewritten text is on a [`Leash`]: once the
-//! original's has ended, the other may take [`TIMES`] as much processor time and as much memory, with
-//! an allowance for small ones, and is ended where it takes more. In: the [`Work`] of both, measured by
-//! the system for each child alone. Out: the reason to end a run.
+//! A rewritten text is longer than its original, and the work of ptxas on a function may grow faster than its length.
+//! So while both are assembled, the run on the rewritten text is on a [`Leash`]: once the original's has ended, the
+//! other may take [`TIMES`] as much processor time and as much memory, with an allowance for small ones, and is ended
+//! where it takes more. In: the [`Work`] of both, measured by the system for each child alone. Out: the reason to end a
+//! run.
 
 use crate::ptxas::child::Work;
 use std::sync::OnceLock;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(reason(5, 556), None);
         assert!(reason(6, 1).is_some_and(|why| why.contains("3 times the processor time")));
         assert!(reason(1, 557).is_some_and(|why| why.contains("3 times the memory")));
-        assert_eq!(leash.exceeded(|| None), None, "what is not known is not judged");
+        assert_eq!(leash.exceeded(|| None), None, "an unknown run is not judged");
     }
 
     fn a_run_that_nobody_needs_ends() {

@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 
 pub use crate::ptxas::search::{Search, same_bytes, same_inode};
 
-/// No real ptxas: each place that was looked at and what was wrong with it.
+/// No real ptxas: each examined place and its fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotFound {
     /// The name of the assembler that was looked for.
     pub name: OsString,
-    /// The paths in the order of the search, each with what was wrong with it.
+    /// The paths in the order of the search, each with its fault.
     pub looked: Vec<(PathBuf, &'static str)>,
     /// Whether the explicit name alone counted.
     pub explicit: bool,
 }
 
 impl NotFound {
-    /// The name that was looked for and what was found instead, a line for each path.
+    /// The name that was searched for and the fault of each path, a line for each.
     pub fn reason(&self) -> String {
         let mut reason = if self.explicit {
             "PTXASW_PTXAS does not name a real ptxas".to_owned()

@@ -35,9 +35,9 @@ pub struct Renamed<'a> {
 /// The name that ptxas gives to the text of `--input-as-string`.
 pub const TEXT_NAME: &[u8] = b"application ptx input";
 
-/// What ptxas wrote of the rewritten text, `translated`, with the places that it named of the original. A
-/// line that is the same but for its numbers, and names the number of a line, is taken from there; others
-/// count registers and bytes of what was assembled. If the two differ otherwise, `translated` it is.
+/// The messages about the rewritten text, `translated`, with the places named in those about the original. A line that
+/// is the same but for its numbers, and names a line number, is taken from the original; other numbers count registers
+/// and bytes of the assembled text and stay. If the two differ otherwise, the result is `translated`.
 pub fn agree(original: &[u8], translated: Vec<u8>) -> Vec<u8> {
     let lines = |text| -> Vec<(&[u8], String)> {
         let lines = <[u8]>::split_inclusive(text, |&byte| byte == b'\n');
@@ -87,8 +87,7 @@ fn translate_line(
     translate_unnamed(rest, only, out);
 }
 
-/// Translates the first line number of a stretch of text that names no file. What stands in quotes is
-/// the user's and stays.
+/// Translates the first line number of a stretch of text that names no file. Quoted text is the user's and stays.
 fn translate_unnamed(mut text: &[u8], only: Option<&LineMap>, out: &mut Vec<u8>) {
     let is_quoted = |at: usize| text[..at].iter().filter(|&&byte| byte == b'\'').count() % 2 == 1;
     let lead = |lead: &&[u8]| {
@@ -103,7 +102,7 @@ fn translate_unnamed(mut text: &[u8], only: Option<&LineMap>, out: &mut Vec<u8>)
     out.extend_from_slice(text);
 }
 
-/// Translates the number that `text` begins with, if it does; returns what follows.
+/// Translates the number that `text` begins with, if it does; returns the rest.
 fn number<'t>(text: &'t [u8], lines: &LineMap, out: &mut Vec<u8>) -> &'t [u8] {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let parsed: Option<u32> =

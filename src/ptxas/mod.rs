@@ -9,8 +9,8 @@
 //! - [`examine`]: read the inputs, and show each to the rewriter.
 //! - [`rewritten`]: run the real ptxas on rewritten inputs.
 //! - [`assemble`]: a whole call, which falls back to the originals.
-//! - [`check`]: assemble both texts, and rewrite a kernel no more that lost by it: what of its
-//!   resources is worse is in [`losses`], what ptxas says of one text alone in [`complaints`].
+//! - [`check`]: assemble both texts, and undo the rewrite of a kernel that lost by it: [`losses`] compares its
+//!   resources, [`complaints`] finds messages about one text alone.
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.

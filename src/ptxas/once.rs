@@ -9,7 +9,7 @@ use regex::Regex;
 use super::invoke::{Run, Stream, Tool};
 use super::signals::Watch;
 
-/// What ptxas made of a text.
+/// The results of ptxas for a text.
 #[derive(Clone, Debug)]
 pub struct Assembled {
     /// The cubin.

@@ -22,7 +22,7 @@ pub enum Arity {
     Either,
 }
 
-/// What an option means to a program that stands in for ptxas.
+/// The meaning of an option for a program that stands in for ptxas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The option means nothing here: it is passed on.
@@ -52,7 +52,7 @@ pub struct Spec {
     pub long_arity: Arity,
     /// How the short spelling takes a value.
     pub short_arity: Arity,
-    /// What the option means to ptxasw.
+    /// The meaning of the option for ptxasw.
     pub role: Role,
 }
 
@@ -143,7 +143,7 @@ pub const OPTIONS: &[Spec] = &[
     flag("warning-as-error", "Werror"),
 ];
 
-/// What one word of a command line is.
+/// The kind of one word of a command line.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     /// An input, `-` among them.

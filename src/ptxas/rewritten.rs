@@ -25,7 +25,7 @@ pub struct Call<'c> {
     pub line: &'c CommandLine,
     /// Ends ptxas and removes temporary files when the call is interrupted.
     pub watch: &'c Watch,
-    /// Whether what ptxas makes of the texts is to be looked at, whichever they are.
+    /// Whether ptxas's results for the texts are to be examined, whichever texts they are.
     pub reports: bool,
 }
 

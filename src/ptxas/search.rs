@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What the search starts from.
+/// The inputs of the search.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The path or name that the user gives for the real ptxas, if any.

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const ENDING: [i32; 10] =
     [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// What a signal has to end or remove.
+/// The processes and files that a signal has to end or remove.
 #[derive(Default)]
 struct State {
     children: Vec<Pid>,

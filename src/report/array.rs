@@ -58,7 +58,7 @@ pub struct Wavefronts {
 }
 
 impl ArrayReport {
-    /// The array and what was decided, in one line.
+    /// The array and the decision, in one line.
     pub fn sentence(&self) -> String {
         let mut out = match self.bytes {
             0 => format!("`{}`, dynamic: ", self.name),

@@ -1,10 +1,10 @@
-//! What lanes compute together by shuffles, and what was decided about it.
+//! Joint computations of lanes by shuffles, and the decisions about them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cost, Decision, Origin};
 
-/// What lanes compute together.
+/// A joint computation of lanes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveReport {
     /// 1-based line of the instruction that writes the result.
@@ -18,8 +18,8 @@ pub struct CollectiveReport {
     pub register: String,
     /// The register that is combined or moved.
     pub of: String,
-    /// What is computed: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these (`prefix-count`),
-    /// `broadcast`, `duplicate`; `tree` in shared memory.
+    /// The operation: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these
+    /// (`prefix-count`), `broadcast`, `duplicate`; `tree` in shared memory.
     pub computes: String,
     /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]
@@ -51,7 +51,7 @@ pub struct CollectiveReport {
 }
 
 impl CollectiveReport {
-    /// The collective and what was decided, in one line.
+    /// The collective and the decision, in one line.
     pub fn sentence(&self) -> String {
         let lanes = match self.lanes {
             32 => "the warp".to_owned(),
@@ -65,7 +65,7 @@ impl CollectiveReport {
         format!("{computes} of {of} over {lanes}, {shuffles} shuffle{s}: {}", self.outcome())
     }
 
-    /// What was decided, in one line.
+    /// The decision, in one line.
     pub fn outcome(&self) -> String {
         let mut out = match (self.decision, &self.becomes, &self.reason) {
             (Decision::By(name), Some(becomes), _) => format!("{}, {becomes}", name.word()),

@@ -17,7 +17,7 @@ pub struct Report {
     pub strategy: String,
     /// One entry for each kernel or device function with a body, in source order.
     pub kernels: Vec<KernelReport>,
-    /// What the user should know besides, one line each: measurements that could not be used.
+    /// Warnings for the user, one line each: measurements that could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The holes that were filled.
@@ -47,7 +47,7 @@ pub struct HoleReport {
     pub solutions: u64,
     /// Whether the chosen one is the cheapest of its space.
     pub cheapest: bool,
-    /// What that costs: accumulates, shuffles, loads, selects.
+    /// Its cost: accumulates, shuffles, loads, selects.
     pub cost: [u32; 4],
 }
 
@@ -58,7 +58,7 @@ impl Report {
         (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(KernelReport::replaced))
     }
 
-    /// In words, what was chosen and what was left alone: `9 global loads, 6 replaced`, with the cycles of
+    /// The numbers of replaced loads and of others, in words: `9 global loads, 6 replaced`, with the cycles of
     /// both where these were weighed, and how many more could have been replaced.
     pub fn summary(&self) -> String {
         let (functions, loads, replaced) = self.counts();
@@ -95,7 +95,7 @@ impl Report {
         rewritten.peek().is_some() && rewritten.all(|kernel| kernel.proved)
     }
 
-    /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
+    /// The decisions about the file's loads and stores with their reasons, in one sentence.
     pub fn sentence(&self) -> String {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);

@@ -28,13 +28,13 @@ pub struct KernelReport {
     /// for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// What was measured that decided so.
+    /// The measurement that decided so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Whether the rewritten kernel was proved to do what the original does.
+    /// Whether the rewritten kernel was proved equivalent to the original.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proved: bool,
     /// Every global load in source order.
@@ -46,13 +46,13 @@ pub struct KernelReport {
     /// Every array in shared memory that the kernel declares, and those at module level that it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
-    /// What lanes compute together by shuffles, in source order.
+    /// The joint computations of lanes by shuffles, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
-    /// What ptxas made of the kernel, where it was called.
+    /// The kernel's resources by ptxas, where it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesReport>,
-    /// What the machine code of the kernel takes, where both texts were assembled and the strategies weighed.
+    /// The cost of the kernel's machine code, where both texts were assembled and the strategies weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<MeasureReport>,
 }
@@ -97,14 +97,15 @@ impl KernelReport {
         self.changes() > 0
     }
 
-    /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
+    /// The decisions about the kernel's loads and stores with their reasons, in one sentence.
     pub fn sentence(&self) -> String {
         let loads = sentence(self.loads.iter(), self.cost());
         let sentence = with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter());
         with_collectives(sentence, self.collectives.iter())
     }
 
-    /// What the rewrite changed in the machine code, in one sentence; `None` if the kernel is not rewritten or nothing is known.
+    /// The changes of the rewrite in the machine code, in one sentence; `None` if the kernel is not rewritten or
+    /// nothing is known.
     pub fn machine_code(&self) -> Option<String> {
         if !self.is_rewritten() {
             return None;

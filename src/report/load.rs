@@ -19,7 +19,7 @@ pub struct LoadReport {
     /// The lane stride in bytes, where it was counted and is constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
-    /// What a full warp's request costs, where it was counted.
+    /// The cost of a full warp's request, where it was counted.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
     /// The decision.
@@ -40,9 +40,8 @@ pub struct LoadReport {
     /// The legal replacements that were left alone, by the names of their strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<Vec<String>>,
-    /// The cycles of what was chosen because it pays, or of the cheapest of what was left alone, and of the
-    /// load; for a vector load, of all loads that it
-    /// stands for.
+    /// The cycles of the chosen replacement, or of the cheapest one that was rejected, and of the load; for a vector
+    /// load, of all loads that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The number of loads that both costs of a replacement that was left alone are of, if more than one.

@@ -1,4 +1,4 @@
-//! What ptxas made of a kernel before and after its rewrite.
+//! The resources of a kernel by ptxas, before and after its rewrite.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,7 +54,7 @@ impl fmt::Display for MeasureReport {
     }
 }
 
-/// What ptxas made of a kernel.
+/// The resources of a kernel by ptxas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ResourcesReport {
     /// Of the text as it was; `None` if it was not assembled.

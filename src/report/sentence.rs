@@ -1,4 +1,4 @@
-//! What was done with some loads, what was left alone and why, in one sentence.
+//! The decisions about some loads with their reasons, in one sentence.
 
 use strum::IntoEnumIterator;
 
@@ -44,7 +44,7 @@ fn origin(strategy: &str) -> &'static str {
     known.unwrap_or(StrategyName::Paper).facts().origin
 }
 
-/// The sentence about loads; `cost` is that of what was chosen. Names between backquotes are strategies and
+/// The sentence about loads; `cost` is that of the chosen replacements. Names between backquotes are strategies and
 /// rules: those that `ptxasw explain` knows.
 pub(super) fn sentence<'r>(
     loads: impl Iterator<Item = &'r LoadReport>,

@@ -1,4 +1,4 @@
-//! Counts of stores by what was done with them.
+//! Counts of stores by their replacement.
 
 /// How many stores are not performed as they stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

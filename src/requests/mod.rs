@@ -1,14 +1,14 @@
-//! What the accesses of a kernel take of a multiprocessor, by kind, for its measure by machine code.
+//! The requests of a kernel's accesses, by kind, for its measure by machine code.
 //!
-//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses, by what
-//! they do, where, with how many bytes, and whether under a guard, the mean over those that are executed ([`paths`]).
-//! Machine code does not say which access of the text an instruction stands for, and ptxas may have unrolled loops or
-//! joined accesses; their kind it says.
+//! In: the accesses of the text, and the costs of an architecture. Out: [`Requests`]: for each kind of accesses
+//! (operation, state space, bytes, guarded or not) the mean over those that are executed ([`paths`]). Kinds are
+//! necessary because machine code does not tell which access of the text an instruction belongs to, and ptxas may have
+//! unrolled loops or joined accesses.
 //!
-//! The lanes of the warps of a block are looked at (`sampled`). A sector that one has loaded before comes from the
-//! first-level cache, unless the load goes past it. What is stored goes through. From memory comes what no access of
-//! another block gets: of rows or planes that other blocks access as theirs, one; and none of what all blocks load. What
-//! is written may stay in the second-level cache.
+//! The lanes of the warps of a block are sampled (`sampled`). A sector that one has loaded before comes from the
+//! first-level cache, unless the load bypasses it. Stores go through that cache. Memory delivers the bytes that no
+//! other block loads: one of the rows or planes that other blocks access as theirs, and no bytes that all blocks load.
+//! Written bytes may stay in the second-level cache.
 
 mod sampled;
 
@@ -31,8 +31,8 @@ use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
 /// Bytes of a sector of the caches.
 const SECTOR: u64 = 32;
 
-/// What lies at most as many parts of blocks away in a row is taken to be another block's part of it; what lies farther
-/// away, another row.
+/// Bytes at most this many block widths away from the array's first access are assumed to belong to other blocks' parts
+/// of the same row; those farther away to another row.
 const MAX_EDGES: i64 = 8;
 
 /// Facts about the accesses of a kernel.
@@ -54,7 +54,8 @@ impl Known {
     }
 }
 
-/// What the accesses of a function take. `counterpart`: what the other version of it [executes](Known::executed).
+/// The requests of a function's accesses. `counterpart`: the instructions that its other version
+/// [executes](Known::executed).
 pub fn known(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
@@ -108,7 +109,7 @@ pub fn known(
             }
         }
     }
-    // What is executed decides; of kinds that are not, any may be met.
+    // The executed accesses decide; a kind without executed accesses takes the others.
     beside.extend(on_way);
     let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
     let requests = Requests { by_kind: requests, loaded, stored };
@@ -218,7 +219,7 @@ struct Caches<'t, 'm, 's> {
     from_memory: FxHashSet<(u64, i64)>,
     /// For each array, the first address that is accessed.
     starts: FxHashMap<u64, u64>,
-    /// The axes along which blocks have a share of what the kernel writes.
+    /// The axes along which blocks have a share of the bytes that the kernel writes.
     axes: [bool; 3],
 }
 
@@ -240,7 +241,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         }
     }
 
-    /// What an access takes, in the mean of the warps. `is_executed`: it stands on the path that is followed.
+    /// The request of an access, averaged over the warps. `is_executed`: it stands on the path that is followed.
     fn request(
         &mut self,
         access: &AccessTraffic,

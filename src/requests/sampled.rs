@@ -3,11 +3,11 @@
 //! In: the trace of a kernel and its accesses. Out: for each access the lanes of [`WARPS`] warps that execute it, with
 //! their addresses ([`Lanes`]), in the first iteration of the loops around it and in further ones of the innermost.
 //!
-//! The warps are those of one block inside of the grid. Where the text has no `.reqntid`, a block has 128 threads: rows of
-//! 32 if `%tid.y` is read, otherwise one row. Parameters of 32 bits are some thousands, multiples of 4 and not of 32, those
-//! of 64 bits pointers to memory of their own. What is loaded is random; other results that are not modelled have all bits
-//! set, as the mask of a whole warp has. A condition counts for the lanes of a warp if it differs
-//! between lanes or between warps, as far as these values say. One that is false in all of them is taken to be true: the
+//! The warps are those of one block inside of the grid. Where the text has no `.reqntid`, a block has 128 threads: rows
+//! of 32 if `%tid.y` is read, otherwise one row. Parameters of 32 bits are some thousands, multiples of 4 and not of
+//! 32, those of 64 bits pointers to memory of their own. Loaded values are random; other results that are not modelled
+//! have all bits set, as the mask of a full warp has. A condition counts for the lanes of a warp if it differs between
+//! lanes or between warps, as far as these values say. One that is false in all of them is assumed to be true: the
 //! values need not be those of a launch that comes there.
 
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(super) const LANES: usize = 32;
 /// Warps that are looked at.
 pub(super) const WARPS: usize = 4;
 
-/// How often values of loops and joins are taken from what comes first into them.
+/// How many loop values and joins are followed to their first incoming value.
 const MAX_JOINS: usize = 3;
 
 /// The block that is looked at, by axis: one with neighbours.

@@ -252,7 +252,7 @@ impl Legality<'_, '_, '_> {
         }
     }
 
-    /// Bytes from a run's first store to a store that may be in it, judged by all but what stands between.
+    /// Bytes from a run's first store to a store that may be in it, checked for everything but the code between.
     fn distance_in(&self, trace: &mut KernelTrace, run: &Run, store: &PlainStore) -> Option<i64> {
         let (first, last) = (&run[0], run.last()?);
         let block = |one: &PlainStore| trace.accesses[one.access.access].block;

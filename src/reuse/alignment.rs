@@ -1,10 +1,9 @@
 //! The remainder of an address modulo a power of two, given that parameters of the kernel are
 //! multiples of some power of two.
 //!
-//! In: an address term and a modulus. Out: the remainder, the same in every lane, and which parameters
-//! have to be multiples of which number for it; one test in front of the kernel can ask for all of
-//! them. Only the low bits of each part matter, so neither extensions nor the wrap-around of 32-bit
-//! indices do.
+//! In: an address term and a modulus. Out: the remainder, the same in every lane, and its conditions: parameters, each
+//! with a number that it has to be a multiple of. One test in front of the kernel can check all of them. Only the low
+//! bits of each part matter; extensions and the wrap-around of 32-bit indices do not change these.
 
 use smallvec::SmallVec;
 
@@ -26,7 +25,7 @@ pub struct Multiple {
     pub offset: i64,
     /// Width of that part in bits: 32 or 64.
     pub bits: u8,
-    /// What it has to be a multiple of: 2 to 32.
+    /// The required divisor: 2 to 32.
     pub of: u64,
 }
 

@@ -143,7 +143,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What lanes would be asked about a term, if a register holds it; of several registers the first.
+    /// The claim about a term to check across lanes, if a register holds it; of several registers the first.
     fn of(
         &mut self,
         trace: &mut KernelTrace,

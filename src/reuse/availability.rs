@@ -46,9 +46,9 @@ pub(super) struct RuntimeChecks {
 pub struct NoAliasCheck {
     /// The store's instruction.
     pub inst: InstId,
-    /// Bytes around the source's that it must not have met either: those of the other lanes of a warp. What
-    /// lanes of one warp write and read without synchronisation is a data race, but many a program counts on
-    /// the order in which a warp does it.
+    /// Bytes around the source's that it must not have met either: those of the other lanes of a warp. Writes and reads
+    /// of one warp's lanes without synchronisation are a data race, but many programs rely on the order in which a warp
+    /// performs them.
     pub margin: i64,
 }
 
@@ -130,8 +130,8 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     /// Whether `from` is available at `to` in those lanes that have executed it since they came by the end
     /// of the block that is returned: the nearest one on every way to both. For a source in a branch.
     ///
-    /// Each way from that block to the source executes it once: if it stood in a cycle of its own, what
-    /// a register says of its address could belong to another round.
+    /// Each path from that block to the source executes it once: if it stood in a cycle of its own, a register of its
+    /// address could belong to another iteration.
     pub(super) fn check_since(
         &mut self,
         trace: &mut KernelTrace,

@@ -1,4 +1,4 @@
-//! Loads of one block that wait for stores only because these might write what they read.
+//! Loads of one block that wait for stores only because these might write the loaded bytes.
 //!
 //! In: the trace of one function. Out: [`Batched`] groups. The loads of a group stand behind stores of their block, with
 //! nothing in between that orders memory accesses. If no store writes bytes that a load behind it reads, all of them can
@@ -59,11 +59,11 @@ pub struct Batched {
     pub limit: InstId,
     /// The vectors that the loads make, with each other and with loads in front of the first store.
     pub vectors: Vec<VectorGroup>,
-    /// What parameters have to be multiples of, for these vectors and those of stores.
+    /// Conditions on parameters, each to be a multiple of a number, for these vectors and those of stores.
     pub multiples: Vec<Multiple>,
-    /// What computes their addresses, in front of `place`.
+    /// The instructions that compute their addresses, in front of `place`.
     pub steps: Vec<AddressStep>,
-    /// What computes parts of distances, in front of `test`.
+    /// The instructions that compute parts of distances, in front of `test`.
     pub measured: Vec<AddressStep>,
     /// The distances that are tested.
     pub tests: Vec<Distance>,
@@ -93,7 +93,7 @@ pub struct MovedLoad {
 /// A sum of registers that has to lie outside of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// The registers and what they are multiplied with.
+    /// The registers with their coefficients.
     pub parts: Vec<(Addend, i64)>,
     /// The least value, of 64 bits with a sign, that is excluded.
     pub least: i64,
@@ -106,7 +106,7 @@ pub struct Distance {
 /// A value that a distance is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Addend {
-    /// What a register holds where the distance is tested.
+    /// The value of a register where the distance is tested.
     Register(RegisterId),
     /// The result of a step.
     Step(usize),
@@ -348,7 +348,7 @@ impl Legality<'_, '_, '_> {
     ) -> Option<(RegisterId, bool)> {
         let load = &trace.accesses[index];
         let (at, bytes, address) = (load.inst, i64::from(load.bytes()), load.address?);
-        // A store to shared memory may write what a generic address reads.
+        // A store to shared memory may write the bytes of a generic load.
         if trace.arena.width(address) != 64 || others && load.space == StateSpace::Generic {
             return None;
         }
@@ -392,8 +392,8 @@ impl Legality<'_, '_, '_> {
         Some(sum)
     }
 
-    /// The distance from a load to a store, in what registers hold in front of `test`, or steps compute there. Where
-    /// registers that both addresses come from hold something else by then, the sums end there.
+    /// The distance from a load to a store, over the values of registers in front of `test`, or of steps there. The
+    /// sums end at registers that have another value by then.
     fn distance(
         &self,
         sums: &mut [Sums<'_, '_, '_>; 2],
@@ -489,7 +489,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// A store waits for what it reads, and so does everything behind it.
+    /// A store waits for its operands, and so does everything behind it.
     fn stored(&mut self, read: &[RegisterId]) {
         if read.iter().any(|register| self.registers.contains(register)) {
             self.waited = true;

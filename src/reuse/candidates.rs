@@ -1,5 +1,5 @@
-//! Which of the loads that are offered as sources may hold what a load reads: by the base addresses of their addresses, or
-//! where that shows nothing, by evaluating both. Nothing is proved here.
+//! Which of the offered sources may hold a load's value: by the base addresses of their addresses, or, where that
+//! decides nothing, by evaluating both. This file proves nothing.
 
 use super::distance::{BaseAddress, base_address};
 use super::eligible::Load;
@@ -40,7 +40,7 @@ impl Legality<'_, '_, '_> {
         self.narrowest = u32::MAX;
     }
 
-    /// The sources that may hold what a load reads, nearest lane first. Nothing is proved yet.
+    /// The sources that may hold a load's value, nearest lane first. Nothing is proved yet.
     pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
         let at = base_address(&mut trace.arena, load.address);
         let mut candidates = self.by_base_address(trace, at, load);

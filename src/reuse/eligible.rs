@@ -1,4 +1,4 @@
-//! Which loads may take part, as source or as destination, and what each of their elements is.
+//! Which loads may take part, as source or as destination, and their elements.
 
 use smallvec::SmallVec;
 

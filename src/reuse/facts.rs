@@ -1,4 +1,4 @@
-//! A small, fast prover for wrap-around: what the path condition says about a sum.
+//! A small, fast prover for wrap-around: the bounds of a sum by the path condition.
 //!
 //! An obligation fails for a few values of the base only (as many as lanes or elements lie
 //! between), so each of those is tried against every comparison on the path.

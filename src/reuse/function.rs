@@ -1,5 +1,5 @@
-//! What the text of a function says of it as a whole: the shape of its blocks, whether it writes global memory,
-//! what an earlier rewrite has left in it.
+//! Facts about a function as a whole, from its text: the shape of its blocks, whether it writes global memory, the
+//! traces of an earlier rewrite.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, StateSpace};
 
-/// The registers that are sent, or copied to be sent, by what a rewrite has added.
+/// The registers that the code of an earlier rewrite sends, or copies to send them.
 pub(super) fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
     let is_own = |register: RegisterId| flow.registers[register].name.starts_with(OWN_REGISTERS);
     let mut sent = FxHashSet::default();
@@ -20,7 +20,7 @@ pub(super) fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
         return sent;
     }
     for inst in &flow.insts {
-        // (What is moved to another register of the text stands under a predicate of the rewrite.)
+        // (A move to a register of the original text stands under a predicate of the rewrite.)
         let added = definitions(inst).into_iter().any(is_own)
             || inst.guard.is_some_and(|(register, _)| is_own(register));
         if added {

@@ -62,8 +62,8 @@ impl Legality<'_, '_, '_> {
         Err(refusal.unwrap_or(Refusal::NoPartner))
     }
 
-    /// Adds what may stand for a part at a distance, or for its halves if nothing has all of its bytes;
-    /// whether there is something for each.
+    /// Adds sources for a part at a distance, or for its halves if no source has all of its bytes; returns whether
+    /// there is one for each.
     fn split(
         &mut self,
         trace: &mut KernelTrace,

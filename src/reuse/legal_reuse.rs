@@ -1,5 +1,5 @@
-//! A load that may take its value from registers that another one has filled, with its guards; and what the
-//! search for such loads may take for granted.
+//! A load that may take its value from registers that another one has filled, with its guards; and the assumptions that
+//! the search for such loads may make.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::pieces::Piece;
 use super::prove::NoWrap;
 use crate::cfg::{BlockId, InstId, RegisterId};
 
-/// What may be taken for granted, and how much work goes into the search.
+/// The allowed assumptions, and the limits of the search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Take it for granted that 32-bit indices do not wrap around, as the original did.
@@ -19,8 +19,8 @@ pub struct Options {
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
-    /// What all solver queries about one function may take together at most, in z3's units; for a
-    /// small function less (`solver::budget_for`).
+    /// The budget of all solver queries about one function together, in z3's units; less for a small function
+    /// (`solver::budget_for`).
     pub solver_budget: u64,
     /// Bytes of the widest vector load that may be written: 16, or more where the module's
     /// version and target have it.
@@ -61,12 +61,11 @@ pub struct Guards {
     pub no_alias_checks: Vec<NoAliasCheck>,
     /// The load's generic address must be global.
     pub global_address: bool,
-    /// In the lane itself, the load's address must be so many bytes above the source's: what is not
-    /// known of the load's address is asked at run time, if that of the source is known to be a line
-    /// in the lane's number.
+    /// In the lane itself, the load's address must be this number of bytes above the source's. If the source's address
+    /// is known to be affine in the lane id, this comparison at run time replaces a proof about the load's address.
     pub address_delta: Option<i64>,
-    /// These registers must have, in the lane that sends, the values that the address there is known to
-    /// depend on: the row of a flattened index, the place in the row.
+    /// Registers that the address depends on, such as the row of a flattened index and the place in the row. In the
+    /// sending lane they must have the claimed values.
     pub same_index: Vec<LaneClaim>,
 }
 
@@ -75,7 +74,7 @@ pub struct Guards {
 pub struct LegalReuse {
     /// Index of the source load's instruction; of the first one, if there are several.
     pub source: InstId,
-    /// For each element of the load what its register is made of.
+    /// For each element of the load the sources of its register.
     pub pieces: Vec<Piece>,
     /// `A(tid.x + delta) = B(tid.x)`.
     pub delta: i32,

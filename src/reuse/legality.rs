@@ -35,12 +35,12 @@ struct Proved {
     proof: Proof,
     /// The bytes between the addresses that are compared at run time.
     address_delta: Option<i64>,
-    /// What lanes have to agree about.
+    /// The claims about registers that lanes have to satisfy.
     same_index: Vec<LaneClaim>,
 }
 
-/// What may be reused in one function: loads are looked at in program order, each may be offered as a
-/// source, and pairs are proved when they are asked for, each once.
+/// The legal reuses in one function: loads are visited in program order, each may be offered as a source, and each pair
+/// is proved once, on request.
 pub struct Legality<'a, 'm, 's> {
     pub(super) source: &'a SourceFile,
     side_effect_free: OnceCell<SideEffectFree>,
@@ -66,7 +66,7 @@ pub struct Legality<'a, 'm, 's> {
     pub(super) groups: FxHashMap<TermId, Group>,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
-    /// The blocks of which it was asked whether a warp can be whole there.
+    /// Cache: whether no full warp reaches this block.
     never_whole: FxHashMap<BlockId, bool>,
     /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
@@ -153,9 +153,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.no_struct.get(&inst)
     }
 
-    /// The line of the source of a legal reuse in the same lane, if `ptxas` takes its value without being told: both
-    /// loads stand in one block, read from one register and offset with the same modifiers, and nothing between them
-    /// writes what they read. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
+    /// The line of the source of a legal reuse in the same lane, if `ptxas` reuses its value by itself: both loads
+    /// stand in one block, read from one register and offset with the same modifiers, and no instruction between them
+    /// writes the loaded bytes. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
     /// signs, and hints between the loads keep it from doing so.)
     pub fn folded(&self, trace: &KernelTrace, found: &LegalReuse, load: &Load) -> Option<u32> {
         let flow = self.flow();
@@ -274,8 +274,8 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         Ok(found)
     }
 
-    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind
-    /// which the lane may have stored to the same bytes: the legal reuse says what has to be asked.
+    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind which the lane
+    /// may have stored to the same bytes: the legal reuse has the necessary checks at run time.
     ///
     /// # Errors
     /// Why the load may not take its value from there.
@@ -323,7 +323,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         let is_remembered = in_branch || !no_alias_checks.is_empty();
         let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
-        // (What is remembered of a source says whether its guard predicate held, too.)
+        // (The predicate that remembers a source's execution includes its guard predicate.)
         let source_active =
             source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active
@@ -342,7 +342,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         no_wrap.dedup();
         let moves = delta != 0;
         let guards = Guards {
-            // (What other lanes of the warp may have stored lies by the lane's place.)
+            // (The bytes that other lanes of the warp may have stored depend on the lane's place.)
             linear_lanes: (moves || !no_alias_checks.is_empty()) && self.linear.is_none(),
             whole_warp: moves,
             no_wrap,
@@ -438,9 +438,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.is_by_register(trace, load) && !overwrites_address(self.prover.flow, load.inst)
     }
 
-    /// The distance in bytes, in one lane, that shows at run time that a load reads what the source
-    /// reads `delta` lanes further on; with the checks under which the source's addresses have that
-    /// distance from each other. `B(L) = A(L) + bytes` and `A(L + delta) = A(L) + delta * stride`.
+    /// The distance in bytes, in one lane, that shows at run time that a load's address is the source's `delta` lanes
+    /// further on; with the checks under which the source's addresses have that distance from each other. `B(L) = A(L)
+    /// + bytes` and `A(L + delta) = A(L) + delta * stride`.
     fn tested(
         &mut self,
         trace: &mut KernelTrace,

@@ -1,10 +1,9 @@
 //! Finds loads whose value a register already holds, in the same lane or in another.
 //!
-//! In: the control flow and memory trace of one function. Out, through [`Legality`]: for a pair of
-//! loads whether one may take its value from the other, at which lane distance and under which guards, or
-//! the [`Refusal`] that forbids it. Nothing is chosen here, and nothing is edited. Every legal reuse rests
-//! on a proof, by normal form, by the path condition or by the solver; what cannot be proved becomes a
-//! guard that is checked at run time, or a refusal.
+//! In: the control flow and memory trace of one function. Out, through [`Legality`]: for a pair of loads whether one
+//! may take its value from the other, at which lane distance and under which guards, or the [`Refusal`] that forbids
+//! it. This module neither chooses nor edits. Every legal reuse rests on a proof, by normal form, by the path condition
+//! or by the solver; a condition that cannot be proved becomes a guard that is checked at run time, or a refusal.
 //!
 //! Beside loads, [`shared`] has the arrays in shared memory, and where else their bytes may be.
 

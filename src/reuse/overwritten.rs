@@ -1,8 +1,8 @@
-//! Stores of one block to the same bytes, of which only the last one lasts.
+//! Stores of one block to the same bytes: the last one overwrites the others.
 //!
 //! In: the trace of one function. Out: [`Overwritten`] groups. All stores of a group write the same bytes under one
 //! guard predicate, and between the first and the last there are only arithmetic and loads. So the last one alone leaves
-//! the same memory behind, if no load in between reads what an earlier one writes. Where that is not proved of a load,
+//! the same memory behind, if no load in between reads those bytes. Where that is not proved of a load,
 //! its address is compared with the stores' in front of the first store, with the untouched statements on the other
 //! side.
 
@@ -19,14 +19,14 @@ use crate::ptx::StateSpace;
 /// The most loads that are compared.
 const MAX_TESTED: usize = 32;
 
-/// Stores of which only the last one lasts.
+/// Stores to the same bytes, all overwritten by the last one.
 #[derive(Clone, Debug)]
 pub struct Overwritten {
     /// The stores in program order.
     pub stores: Vec<PlainStore>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// What computes the bases of the addresses that are compared, in front of the first store.
+    /// The instructions that compute the bases of the compared addresses, in front of the first store.
     pub steps: Vec<AddressStep>,
     /// The loads that must read none of the stores' bytes.
     pub tested: Vec<TestedLoad>,
@@ -143,7 +143,7 @@ impl Legality<'_, '_, '_> {
             if !comparable {
                 return Err(parted());
             }
-            // A load that certainly reads what is stored needs the store.
+            // A load that certainly reads the stored bytes needs the store.
             if trace.arena.constant_difference(address, first.address).is_some() {
                 if planted!(Bug::OverwrittenRead) {
                     continue;

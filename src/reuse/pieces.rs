@@ -1,5 +1,4 @@
-//! What each register of a load is made of: the register of another load as it is, or bytes of one or of
-//! several.
+//! The sources of each register of a load: the whole register of another load, or bytes of one or several.
 //!
 //! In: two loads, and the bytes from the one's address to the element that stands for the other's first
 //! byte. Out: a [`Piece`] for each register, or nothing where some byte is missing. Memory is little-endian
@@ -24,7 +23,7 @@ pub struct Part {
     pub bytes: u32,
 }
 
-/// What one register of a load is made of.
+/// The sources of one register of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The load's element.
@@ -41,7 +40,7 @@ impl Piece {
         Piece { to, parts, extended_alike: planted!(Bug::Extension) }
     }
 
-    /// The element whose register holds just what the load's would.
+    /// The element whose register has exactly the value of the load's register.
     pub fn whole(&self) -> Option<&Element> {
         let [Part { from, first: 0, .. }] = &self.parts[..] else { return None };
         let alike = self.extended_alike && from.ty.bits() == self.to.ty.bits();
@@ -93,7 +92,7 @@ pub(super) fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
     found
 }
 
-/// What each register of a load is made of, if that is in the source's registers.
+/// The sources of each register of a load, if the source's registers have all of its bytes.
 pub(super) fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<Piece>> {
     load.elements.iter().map(|to| piece(source, to, displacement)).collect()
 }

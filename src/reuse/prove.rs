@@ -72,7 +72,7 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
-    /// What lanes are asked about, while a pair is proved for which they are.
+    /// The terms assumed to be equal across lanes, while a pair is proved under this assumption.
     alike: Option<Rc<Alike>>,
     held: Held,
     memory: Memory,
@@ -187,7 +187,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         n: i32,
         displacement: i64,
     ) -> Result<Proof, Refusal> {
-        // (What is known of paths is another term there.)
+        // (The facts about paths have other terms there.)
         let known = std::mem::take(&mut self.memory.facts);
         self.alike = Some(Rc::clone(alike));
         let block = trace.accesses[to.access].block;
@@ -405,9 +405,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             let Some(offset) = trace.arena.constant_difference(value, obligation.base) else {
                 continue;
             };
-            // `base + low` must lie `high - low` or more below the wrap: the forbidden values of
-            // `base + low` are -(high - low) ..= -1 from there, those of the register are moved by
-            // what it is above `base + low`.
+            // `base + low` must lie `high - low` or more below the wrap: the forbidden values of `base + low` are
+            // -(high - low) ..= -1 from there, those of the register are moved by its distance from `base + low`.
             let moved = to_signed((offset - obligation.low) as u64, width);
             let window = obligation.high - obligation.low;
             // Checks of one register are joined to one interval, which must not wrap around.

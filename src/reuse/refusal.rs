@@ -60,8 +60,7 @@ pub enum Refusal {
     Budget,
     /// The address is made of too many terms for a comparison with others.
     LargeAddress,
-    /// So many loads of the function are replaced already that more would be too much for the
-    /// assembler.
+    /// This number of the function's loads is replaced already, and more would be too much for the assembler.
     Crowded(usize),
     /// The solver found lanes whose addresses differ.
     SolverRefuted,
@@ -87,7 +86,7 @@ pub enum Refusal {
     ArrayDynamic,
     /// The array is declared at module level, and others than the kernel may access it.
     ArrayOfModule(Sharing),
-    /// What was chosen for other loads duplicates code with accesses to the array.
+    /// A rewrite chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
     ByNameOnly(Unprofitable),
@@ -277,7 +276,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::StoresParted(opcode, line) => write!(
                 f,
-                "`{opcode}` at line {line} stands between these stores and may see or order what they write"
+                "`{opcode}` at line {line} stands between these stores and may observe or order them"
             ),
             Refusal::NotAligned(bytes) => write!(
                 f,
@@ -301,7 +300,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::Form(form) => write!(f, "`{form}` is not replaced"),
             Refusal::Register => {
-                write!(f, "width: the destination register does not hold what is loaded")
+                write!(f, "width: the destination register does not hold the loaded value")
             }
             Refusal::VectorRegister => {
                 write!(f, "vector register: a shuffle takes none of its elements")

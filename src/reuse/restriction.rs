@@ -6,7 +6,7 @@ use std::fmt;
 /// Guide, "Compute Capabilities").
 pub(super) const MOST_STATIC: u64 = 48 << 10;
 
-/// What forbids that arrays of a function grow.
+/// Reasons why arrays of a function must not grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restriction {
     /// The function, or one that it calls (`by`), uses an `.extern .shared` array: its size comes from the launch or from

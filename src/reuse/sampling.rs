@@ -18,8 +18,8 @@ const START: u64 = 64;
 /// The largest lane distance within a warp.
 const REACH: i32 = 31;
 
-/// Terms as they are most likely: where several ways meet, by the first one, and in loops in the first
-/// iteration. What was rewritten is kept.
+/// Terms with their most likely values: at joins that of the first path, and in loops that of the first iteration.
+/// Caches rewritten terms.
 #[derive(Default)]
 pub(super) struct Likely {
     /// One substitution for each join that lies behind another.
@@ -171,8 +171,8 @@ pub(super) enum Growth {
     ByOne,
 }
 
-/// How a value, of which some terms are the ways to compute it, mostly grows from lane to lane; `None` if in
-/// neither way in most lanes of some round, or if it matters by which way it was computed.
+/// The growth from lane to lane, in most lanes, of a value that each term of `ways` computes on another path. `None` if
+/// it is neither of the two in most lanes of some round, or if the terms disagree.
 pub(super) fn growth(
     trace: &KernelTrace,
     loops: &LoopForest,

@@ -56,7 +56,7 @@ impl Shifter {
         })
     }
 
-    /// What a symbol is in another lane that has been met within the loop `place`.
+    /// A symbol's value in another lane that has reconverged within the loop `place`.
     pub(super) fn motion(
         &self,
         trace: &KernelTrace,
@@ -70,7 +70,7 @@ impl Shifter {
     }
 }
 
-/// What a symbol is `n` lanes further up.
+/// A symbol's value `n` lanes further up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Motion {
     /// It is larger by `n`.

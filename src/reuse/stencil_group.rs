@@ -1,15 +1,15 @@
-//! Rows of loads: taps whose addresses are the same form of the lane and differ by constants, so that one
-//! load by the whole warp, and what its first or last lanes load beside it, holds all that the row reads.
+//! Rows of loads: taps whose addresses are the same affine function of the lane up to constants, so that one load by
+//! the whole warp, and a second one by its first or last lanes, covers all bytes that the row reads.
 //!
 //! In: loads of one block that may take part, arranged by [`super::stencil_shape`]. Out: [`StencilGroup`]s. Each lane L
-//! fills the row's cells from its address `X(L)` on. In lane L a value of distance d is in a cell of lane L +
-//! d, if that is a lane of the warp; otherwise it is what lane L + d - 32 has 32 lanes further on, at
-//! `X(L + d - 32) + 32 * stride`, or, if d is negative, what lane L + d + 32 has 32 lanes before. Both are
-//! proved for each value, up to checks at run time.
+//! fills the row's cells from its address `X(L)` on. In lane L a value of distance d is in a cell of lane L + d, if
+//! that is a lane of the warp. Otherwise lane L + d - 32 loads it 32 lanes further on, at `X(L + d - 32) + 32 *
+//! stride`, or, if d is negative, lane L + d + 32 loads it 32 lanes before. Both are proved for each value, up to
+//! checks at run time.
 //!
-//! No byte is read that the original does not read: each cell is read by a tap of its own lane; and what
-//! is 32 lanes further on of a lane L < `ahead` is what the tap of distance `ahead` reads in lane L + 32 -
-//! `ahead`, likewise before the warp. So gaps between the taps do no harm.
+//! No byte is read that the original does not read: each cell is read by a tap of its own lane. The bytes 32 lanes
+//! further on of a lane L < `ahead` are read by the tap of distance `ahead` in lane L + 32 - `ahead`; likewise before
+//! the warp. So gaps between the taps are harmless.
 
 use smallvec::SmallVec;
 
@@ -28,12 +28,11 @@ use crate::isa::limits::WARP_SIZE;
 pub struct StencilGroup {
     /// The loads in program order; all values are loaded in the place of the first.
     pub taps: Vec<Tap>,
-    /// What each lane loads, by address, without gaps.
+    /// The cells that each lane loads, by address, without gaps.
     pub cells: Vec<Cell>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// The instruction in front of which it is tested whether all lanes are there; from there on the
-    /// code is duplicated.
+    /// The test whether the warp is full stands in front of this instruction; from there on the code is duplicated.
     pub place: InstId,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,

@@ -42,9 +42,9 @@ pub struct Cell {
     pub offset: i64,
     /// Width of the register in bits.
     pub register_bits: u32,
-    /// How many lanes, the first ones, also load what lies 32 lanes further on.
+    /// How many of the first lanes also load the bytes 32 lanes further on.
     pub ahead: u32,
-    /// How many lanes, the last ones, also load what lies 32 lanes before.
+    /// How many of the last lanes also load the bytes 32 lanes before.
     pub behind: u32,
 }
 
@@ -53,7 +53,7 @@ pub struct Cell {
 pub struct StencilShape {
     /// The loads in program order.
     pub taps: Vec<Tap>,
-    /// What each lane loads, by address, without gaps.
+    /// The cells that each lane loads, by address, without gaps.
     pub cells: Vec<Cell>,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
@@ -290,7 +290,7 @@ fn ends(loads: &[(&Load, i64)]) -> (i64, i64) {
     (distances().min().unwrap_or(0), distances().max().unwrap_or(0))
 }
 
-/// The form of loads at distances in lanes: each lane loads what the tap of the least distance reads.
+/// The form of loads at distances in lanes: each lane loads the element that the tap of the least distance reads.
 fn narrow_form(loads: &[(&Load, i64)], stride: i64) -> StencilShape {
     let (low, high) = ends(loads);
     let mut elements = loads[0].0.elements.clone();

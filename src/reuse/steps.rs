@@ -40,8 +40,8 @@ impl<'f, 'm, 's> Steps<'f, 'm, 's> {
         Steps { most, ..self }
     }
 
-    /// The step that computes what a register holds in front of an instruction `behind` of the block; `Some(None)` if
-    /// the register holds that at the place of the copies already, `None` if it cannot be computed there.
+    /// The step that computes the value of a register in front of an instruction `behind` of the block; `Some(None)` if
+    /// the register has that value at the place of the copies already, `None` if it cannot be computed there.
     pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Option<Option<usize>> {
         let insts = &self.flow.insts;
         let writes = |at: &InstId| definitions(&insts[*at]).contains(&register);

@@ -1,10 +1,10 @@
 //! Stores of structs: every lane stores all words of a struct of its own, one struct behind the other, so that
 //! the warp's lanes could as well give each other the words and store consecutive ones.
 //!
-//! In: the trace of one function. Out: [`TransposeStores`]. What is proved of the addresses is what is proved of
-//! loads ([`super::structs`]). Stores are moved to the place of the last of them, so nothing between the first
-//! and the last may notice: there is nothing but arithmetic, and loads of other bytes. And no word of a struct
-//! is left out, since nobody may write there.
+//! In: the trace of one function. Out: [`TransposeStores`]. The proof about the addresses is that of loads
+//! ([`super::structs`]). Stores are moved to the place of the last of them, so no instruction between the first and the
+//! last may observe them: only arithmetic and loads of other bytes stand there. And all words of a struct are stored,
+//! since a word that the original does not store must not be written.
 
 use super::distance::base_address;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
@@ -18,7 +18,7 @@ use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::{ScalarType, StateSpace, Value};
 
-/// What a store writes into a word.
+/// The value that a store writes into a word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StoredValue {
     /// A register of the word's width.
@@ -167,7 +167,7 @@ impl Legality<'_, '_, '_> {
         }
     }
 
-    /// Adds a store to the struct of which it may be a part.
+    /// Adds a store to the struct that it may be a part of.
     fn add_stored(
         &mut self,
         trace: &mut KernelTrace,
@@ -240,7 +240,7 @@ impl Legality<'_, '_, '_> {
         })
     }
 
-    /// A run as a struct, with the reason if what is said in the module's head cannot be proved of it.
+    /// A run as a struct; the reason if the conditions in the module's head cannot be proved of it.
     fn whole_stored(
         &mut self,
         trace: &mut KernelTrace,

@@ -25,7 +25,7 @@ const MAX_SOURCES: usize = 2_000;
 pub enum Stride {
     /// A sum of products: each an integer and uniform terms.
     Affine(Vec<(i64, Vec<TermId>)>),
-    /// The address depends on what lanes have loaded.
+    /// The address depends on loaded values.
     Loaded,
     /// The address is not affine in the lane's number, or the work is too large.
     Unknown,

@@ -1,10 +1,10 @@
 //! Loads of structs: every lane loads all words of a struct of its own, one struct behind the other, so that
 //! the warp's lanes could as well load consecutive words and give them to each other.
 //!
-//! In: loads of one block that may take part. Out: [`TransposeLoads`]. Let a lane's struct begin at the address
-//! `X(L)`. It is proved, up to checks at run time, that `X(L + n)` is n structs further on, for every n by
-//! which two lanes of a warp can be apart. So the structs of a warp are one piece of memory of which every
-//! byte is read, and which bytes a lane reads does not matter where the whole warp is there: that is tested.
+//! In: loads of one block that may take part. Out: [`TransposeLoads`]. Let a lane's struct begin at the address `X(L)`.
+//! It is proved, up to checks at run time, that `X(L + n)` is n structs further on, for every n by which two lanes of a
+//! warp can be apart. So the structs of a warp are one piece of memory, and every byte of it is read. Which lane reads
+//! which byte does not matter if the warp is full: that is tested.
 
 use super::distance::base_address;
 use super::eligible::Load;
@@ -36,8 +36,7 @@ pub struct TransposeLoads {
     pub fields: Vec<Field>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// The instruction in front of which it is tested whether all lanes are there; from there on the
-    /// code is duplicated.
+    /// The test whether the warp is full stands in front of this instruction; from there on the code is duplicated.
     pub place: InstId,
     /// Words of a struct, within [`STRUCT_WORDS`].
     pub words: u32,
@@ -62,7 +61,7 @@ pub(super) struct Run {
     pub members: Vec<Member>,
 }
 
-/// An access to some words of what may become a struct.
+/// An access to some words of a candidate struct.
 #[derive(Clone)]
 pub(super) struct Member {
     /// A load, or a store, which has no elements here.
@@ -92,7 +91,7 @@ impl Run {
         self.members.len() > 1 && count == self.words() && end - first == self.words()
     }
 
-    /// Whether so many words `at` from the first access's can be another part of the same struct.
+    /// Whether `count` words, `at` words from the first access's, can be another part of the same struct.
     pub(super) fn takes(&self, at: i64, count: i64) -> bool {
         let (first, end) = self.ends();
         let apart = |other: &Member| at + count <= other.at || other.at + other.count <= at;
@@ -122,7 +121,7 @@ impl Legality<'_, '_, '_> {
             let read: i64 = run.members.iter().map(|member| member.count).sum();
             let is_whole = run.is_whole();
             if !is_whole && run.members.len() > 1 {
-                // What keeps one of them apart from the rest keeps all of them apart.
+                // An instruction that separates one of them from the rest separates all of them.
                 let insts = run.members.iter().map(|member| member.load.inst);
                 let apart = insts.clone().find_map(|inst| self.no_struct.get(&inst).cloned());
                 let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
@@ -143,7 +142,7 @@ impl Legality<'_, '_, '_> {
         found
     }
 
-    /// Adds a load to the struct of which it may be a part.
+    /// Adds a load to the struct that it may be a part of.
     fn add_to_struct(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
         let inst = &self.flow().insts[load.inst];
         let element = load.elements[0];
@@ -191,7 +190,7 @@ impl Legality<'_, '_, '_> {
         runs.push(Run { block, form, word, members });
     }
 
-    /// What stands between two loads of a struct and may not be duplicated.
+    /// An instruction between two loads of a struct that must not be duplicated.
     fn apart(&self, from: InstId, to: InstId) -> Option<Refusal> {
         let between = &self.flow().insts[from.next()..to.max(from.next())];
         let noticed = between
@@ -201,7 +200,7 @@ impl Legality<'_, '_, '_> {
         Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line))
     }
 
-    /// Bytes from lane to lane, if structs of words of so many bytes may be as far apart.
+    /// The lane stride in bytes, if it is a possible size of structs of words of `word` bytes.
     pub(super) fn struct_stride(
         &mut self,
         trace: &mut KernelTrace,
@@ -261,7 +260,7 @@ impl Legality<'_, '_, '_> {
         let mut no_wrap = Vec::new();
         let own_lane =
             run.members[1..].iter().map(|member| (&member.load, 0, member.at * run.word));
-        // Of all pairs of lanes; of which of the two accesses that is asked does not matter.
+        // For all pairs of lanes; the proof may use either of the accesses.
         let others = (1..WARP_SIZE as i32).flat_map(|n| [n, -n]);
         let others = others.map(|n| (first, n, -i64::from(n) * stride));
         for (load, n, displacement) in own_lane.chain(others) {

@@ -1,8 +1,8 @@
 //! Registers as sums of other registers, by the instructions of their block.
 //!
 //! In: straight code. Out: a register of 64 bits as a [`Sum`], modulo 2 to the 64, of multiples of values that other
-//! registers hold. What two addresses have in common drops out of their difference; of what remains the difference can
-//! be computed, often from registers that a loop does not write.
+//! registers hold. Common summands of two addresses cancel in their difference; the rest can be computed, often from
+//! loop-invariant registers.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 64;
 pub(super) struct Held {
     /// The register.
     pub register: RegisterId,
-    /// The instruction of the block that wrote it; `None` if it is what the register held at the start.
+    /// The instruction of the block that wrote it; `None` if it is the register's value at the start.
     pub by: Option<InstId>,
 }
 
@@ -65,7 +65,7 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
         Sums { flow, start, known: BTreeMap::new() }
     }
 
-    /// What a register of 64 bits holds in front of an instruction.
+    /// The value of a register of 64 bits in front of an instruction.
     pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Sum {
         self.within(register, behind, &mut MAX_PARTS.clone())
     }

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(sizes, STRUCT_WORDS.collect::<Vec<u32>>());
         for entry in CATALOGUE.iter() {
             let words = entry.words;
-            // What each slot of each lane holds: the number of a word of the warp's structs.
+            // The contents of each slot of each lane: the number of a word of the warp's structs.
             let mut slots = vec![vec![None; words as usize]; WARP_SIZE as usize];
             for lane in 0..WARP_SIZE {
                 for loaded in 0..words {

@@ -1,4 +1,4 @@
-//! The duplicated code of a block, behind a test of the warp: with what replaces loads, and untouched.
+//! The duplicated code of a block, behind a test of the warp: one copy with loads replaced, one untouched.
 //!
 //! Groups of loads that follow each other are tested for together where everything from the first one's test to
 //! the last one's end may be duplicated.
@@ -12,9 +12,9 @@ use crate::emulate::KernelTrace;
 pub(super) struct Region(Option<(BlockId, InstRange)>);
 
 impl Legality<'_, '_, '_> {
-    /// What `make` makes of a group of loads whose instructions are `range`, given the instruction in front of
-    /// which is tested for it: the one of the groups before, or else its own first one, if that is not in code
-    /// that is duplicated already. Groups come by their first instructions.
+    /// Calls `make` for a group of loads whose instructions are `range`, with the instruction in front of its test:
+    /// that of the groups before, or else its own first one, unless that is in code that is duplicated already. Groups
+    /// must come in the order of their first instructions.
     pub(super) fn standing_twice<T>(
         &mut self,
         trace: &mut KernelTrace,

@@ -20,7 +20,7 @@ pub(super) fn under(arena: &mut Arena, facts: &Facts, term: TermId) -> TermId {
     simplified
 }
 
-/// What a choice or a division is if the facts decide it.
+/// The value of a selection or a division if the facts decide it.
 fn known(arena: &mut Arena, facts: &Facts, term: TermId) -> Option<TermId> {
     match *arena.node(term) {
         Node::IfThenElse(condition, a, b) => {

@@ -178,7 +178,7 @@ impl Legality<'_, '_, '_> {
         kept && self.check_available(trace, first, load).is_ok()
     }
 
-    /// The remainder of an address modulo a power of two, and what has to be tested of parameters for it.
+    /// The remainder of an address modulo a power of two, and the necessary tests of parameters.
     pub(super) fn remainder_of(
         &self,
         trace: &KernelTrace,
@@ -186,7 +186,7 @@ impl Legality<'_, '_, '_> {
         modulus: i64,
     ) -> Option<(i64, SmallVec<[Multiple; 2]>)> {
         let mut base = remainder(trace, address, modulus as u64)?;
-        // What the parameter's declaration says need not be tested.
+        // Alignment that the parameter's declaration states need not be tested.
         base.multiples.retain(|multiple| {
             let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
             multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
@@ -266,7 +266,7 @@ pub(super) fn vector_exists(count: usize, size: i64, register_bits: u32) -> bool
     }
 }
 
-/// Whether elements are whole loads, two at least, none of which is in a vector already.
+/// Whether elements are whole loads, two at least, and none is in a vector already.
 fn fits(run: &Run, window: &[(i64, usize, Element)], taken: &[bool]) -> bool {
     let mut members: SmallVec<[usize; 4]> = window.iter().map(|(_, at, _)| *at).collect();
     members.sort_unstable();

@@ -1,9 +1,9 @@
-//! Where no warp can be whole: the way to a place leads past a test that some of any 32 lanes fail.
+//! Blocks that no full warp reaches: every path to them passes a test that some of any 32 lanes fail.
 //!
-//! What needs all lanes of a warp would be tested for there and never done: code in front of `tid.x < 7`,
-//! the slow way beside `activemask = -1`, a source load for every other lane. Only tests of the lane's
-//! number alone are looked at, or of `tid.x`, whose lanes are consecutive where anything is shuffled. What
-//! is found is a reason to leave loads alone; that nothing is found proves nothing.
+//! Rewrites for full warps would only add a test there that always fails: code in front of `tid.x < 7`, the slow path
+//! beside `activemask = -1`, a source load for every other lane. Only tests of the lane id alone are considered, or of
+//! `tid.x`, whose lanes are consecutive wherever values are shuffled. A result is a reason to leave loads alone; no
+//! result proves nothing.
 
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
@@ -14,7 +14,7 @@ use crate::isa::{Axis, Opcode, Qualifier};
 /// Conditions of more terms are not looked at.
 const MAX_TERMS: usize = 64;
 
-/// Whether no whole warp comes to a block by what is known there beyond its immediate dominator.
+/// Whether no full warp reaches a block, by the facts there that its immediate dominator does not have.
 pub(super) fn never_whole(flow: &Flow<'_, '_>, trace: &KernelTrace, block: BlockId) -> bool {
     trace.assumptions[block].is_some_and(|known| some_lane_fails(trace, known))
         || behind_mask(flow, block)

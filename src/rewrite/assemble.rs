@@ -1,4 +1,4 @@
-//! The code of a plan: what the patterns put in, the versions, and what the function does once.
+//! The code of a plan: the patterns' code, the versions, and the code at the function's start.
 //!
 //! The modes that measure are the paper's instruments (CC '23, section 7).
 
@@ -27,7 +27,7 @@ fn all(plan: &KernelPlan<'_>, mode: Mode) -> Vec<Draft> {
     }
     // The register of a load that is shuffled may be copied, too: it has its value behind the shuffle.
     edits.extend(plan.copies.iter().map(|(at, code)| Draft::insert(*at, code.clone())));
-    // The tests come before what they guard, which names the masks that they have found.
+    // The tests come before the code that they guard, because it names their masks.
     let tests = versions::edits(plan, &mut checks, &mut edits);
     for part in plan.parts.iter().filter(|part| !part.leads()) {
         part.edits(plan, &mut checks, mode, &mut edits);

@@ -19,7 +19,7 @@ pub(super) struct SentWord {
     pub number: u32,
 }
 
-/// What a byte of a register is.
+/// The source of a byte of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Byte {
     /// A byte of a word of [`Assembly::words`]: the word's index and the byte's, 0 for the lowest.
@@ -38,7 +38,7 @@ struct Made {
     bytes: Vec<Byte>,
 }
 
-/// The registers of a load that are put together, and what they are made of.
+/// The registers of a load that are put together, and the words whose bytes they take.
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
     words: Vec<SentWord>,
@@ -114,8 +114,8 @@ impl Assembly {
     }
 }
 
-/// The name of a word with these bytes, the lowest first. Each permutation takes what is there already and
-/// one more word; what extends comes last.
+/// The name of a word with these bytes, the lowest first. Each permutation combines the result so far with one more
+/// word; extension bytes come last.
 fn assembled(bytes: &[Byte], words: &[String], code: &mut Code, fresh: &mut Fresh) -> String {
     let mut sources: Vec<usize> = Vec::new();
     for byte in bytes {

@@ -30,7 +30,7 @@ enum Check {
     AllExecuted(String),
     /// This lane has executed the source load.
     OwnExecuted(String),
-    /// The lane so many lanes further up has the register's value that its address was made from.
+    /// The lane at this distance has the value of the register that this lane's address depends on.
     SameIndex(CheckedRegister, i32),
 }
 
@@ -50,7 +50,7 @@ pub struct Checks<'p> {
     /// For each block and no-wrap check the widest window that the check has to cover.
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
     masks: FxHashMap<BlockId, Reg>,
-    /// The masks of the tests of rows by their places, of which a block may have several.
+    /// The masks of the tests of rows by their places; a block may have several.
     row_masks: FxHashMap<InstId, String>,
     chains: FxHashMap<ChainKey, Option<Reg>>,
     /// For each distance in lanes, the register that holds the number of the lane so far on, and the
@@ -160,7 +160,7 @@ impl<'p> Checks<'p> {
         Some(self.global_address(&replacement.address, same, setup))
     }
 
-    /// Computes the predicate that the load's address is what the source's lets expect, in this lane.
+    /// Computes the predicate that the load's address has the expected distance from the source's, in this lane.
     fn same_address(
         &mut self,
         replacement: &Replacement,

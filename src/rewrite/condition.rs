@@ -14,7 +14,7 @@ pub struct Version {
     pub behind: usize,
     /// The test for the rewritten version.
     pub condition: Condition,
-    /// What the other version consists of, if it is not the statements as they stand.
+    /// The text of the other version, if it is not the unchanged statements.
     pub untouched: Option<String>,
 }
 
@@ -41,18 +41,18 @@ pub enum Condition {
 pub struct WarpTest {
     /// The block in which it is tested.
     pub block: BlockId,
-    /// The instruction in front of which it is tested.
+    /// The test stands in front of this instruction.
     pub place: InstId,
     /// Indices that must not wrap around in any lane.
     pub no_wrap: Vec<NoWrap>,
-    /// Numbers of which parameters have to be multiples.
+    /// Parameters, each with a number that it has to be a multiple of.
     pub multiples: Vec<Multiple>,
     /// Addresses that must be global in every lane: base as written and bytes added.
     pub global: Vec<(String, i64)>,
 }
 
 impl WarpTest {
-    /// Makes it ask what another test at its place asks, too.
+    /// Adds the conditions of another test at its place.
     pub fn join(&mut self, other: WarpTest) {
         self.no_wrap.extend(other.no_wrap);
         self.multiples.extend(other.multiples);

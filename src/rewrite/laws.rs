@@ -1,7 +1,7 @@
-//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put
-//! in its place must respect. Each law stands with a kernel that computes something else without it,
-//! the rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards,
-//! and the files that show it. This file holds no code.
+//! The laws of rewriting: the conditions for replacing a load, and the requirements on the new text. Each law comes
+//! with a kernel that computes something else without it, the rule that refuses
+//! ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and the files that show it. This file
+//! holds no code.
 //!
 //! Whoever adds a way to rewrite goes through the list and says for each law how the new code keeps it.
 //! If a law cannot be shown to hold, the load is refused. In the examples `a` is an address of the lane
@@ -16,30 +16,29 @@
 //! through into a label; and a way is left out only if its condition is proved never to hold.
 //!
 //! ```text
-//! @p bra S;  s: ld f1, [a];  S: d: ld f2, [a+4]     // where p holds, f1 is what it was before
+//! @p bra S;  s: ld f1, [a];  S: d: ld f2, [a+4]     // where p holds, f1 keeps its old value
 //! ```
 //!
-//! A source in a branch may serve all the same where the lane that sends is asked: a predicate is cleared
-//! at the end of the nearest block on every way to both loads and set behind the source; and each way from
-//! that block executes the source once at most, so that what was set belongs to this round.
+//! A source in a branch is allowed if the sending lane checks at run time that it has executed it: a predicate is
+//! cleared at the end of the nearest block on every path to both loads and set behind the source. Each path from that
+//! block executes the source at most once, so that a set predicate belongs to this iteration.
 //!
 //! Rule `not-on-every-path`, guard `source-executed`. `tests/cases/refuse/dominance.ptx`,
 //! `tests/cases/refuse/missed_flow.ptx`, `tests/cases/refuse/pruned_branch.ptx`,
 //! `tests/cases/refuse/branch_source.ptx`; mistakes `Dominance`, `NotAsked`, `NotCleared`, `BranchForgets`.
 //!
-//! **2. Nothing between the two may have written the bytes**, on any way, round back edges too. What
-//! counts are bytes, not start addresses or types; a store whose address is not proved to lie apart in
-//! every lane has written them, and so have atomics, reductions, calls, asynchronous copies, and every
-//! instruction that is not known. Only loads from memory that is read-only for the whole kernel (`.nc`)
-//! survive.
+//! **2. Nothing between the two may have written the bytes**, on any path, including back edges. The comparison is of
+//! bytes, not of start addresses or types. A store that is not proved to access other bytes in every lane counts as
+//! writing them, and so do atomics, reductions, calls, asynchronous copies, and every unknown instruction. Only loads
+//! from memory that is read-only for the whole kernel (`.nc`) survive.
 //!
 //! ```text
 //! s: ld f1, [a];  L: d: ld f2, [a];  st [a], f3;  @p bra L    // the store comes round
 //! ```
 //!
-//! For a value of the lane itself a plain store may be asked about at run time: each time it is executed, its
-//! address is compared with a copy of the source's, and what it may have met is loaded again. What other
-//! threads store meanwhile is law 5's business.
+//! For a value of the lane itself a plain store may be checked at run time: each time it is executed, its address is
+//! compared with a copy of the source's, and a value that it may have overwritten is loaded again. Law 5 covers stores
+//! of other threads.
 //!
 //! Rule `may-have-changed`, guard `stores-apart`. `tests/cases/refuse/store_asked.ptx`,
 //! `tests/cases/refuse/own_store.ptx`, `tests/cases/refuse/back_edge.ptx`,
@@ -48,7 +47,7 @@
 //! `tests/cases/refuse/opaque.ptx`; mistakes `Store`, `StoreOverlap`, `StoreNotAsked`, `Atomic`, `Call`,
 //! `OnePath`, `BackEdge`.
 //!
-//! **3. Nothing between the two publishes what other threads have written**: no barrier of any scope, no
+//! **3. No instruction between the two makes other threads' writes visible**: no barrier of any scope, no
 //! fence, no warp-level synchronisation, no wait for an asynchronous copy, no load or store that
 //! synchronises.
 //!
@@ -76,13 +75,12 @@
 //!
 //! # The same address
 //!
-//! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane, or compared in each**, not found for most. What
-//! evaluation or base addresses suggest is a guess; what the solver does not finish is none. A comparison at run
-//! time (`B = A + N * s` in the lane itself) stands in for the proof only where `A` is proved to be a line in
-//! the lane's number, of `s` bytes from lane to lane, and a copy of the source's address register is made
-//! when the source is executed. Where `A` is none because of quotients, remainders or choices in it, the lane
-//! that sends is asked for these: the proof is made for lanes that have the same values of them, or values
-//! that grow with the lane's number, and the registers are compared by a shuffle.
+//! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane, or compared in each**, not found for most. A suggestion of
+//! evaluation or base addresses is a guess; a claim that the solver does not finish is not proved. A comparison at run
+//! time (`B = A + N * s` in the lane itself) stands in for the proof only where `A` is proved to be affine in the lane
+//! id, with a stride of `s` bytes, and a copy of the source's address register is made when the source is executed.
+//! Where `A` is not affine because of quotients, remainders or selects in it, the proof assumes that both lanes have
+//! the same values of them, or values that grow with the lane id, and a shuffle compares these registers at run time.
 //!
 //! ```text
 //! i1 = min(i + 1, n - 1);  s: ld f1, [b+4*i];  d: ld f2, [b+4*i1]     // one thread of thousands differs
@@ -93,9 +91,9 @@
 //! `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`, `tests/cases/refuse/rows.ptx`,
 //! `tests/cases/refuse/hard_to_decide.ptx`, `tests/cases/refuse/solver.ptx`.
 //!
-//! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have
-//! come to a join by different ways, left a loop in different iterations, or been changed by a loop in
-//! a way that is not an induction; and what is not modelled differs from lane to lane.
+//! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have come to a
+//! join by different paths, or left a loop in different iterations, and a loop may have changed their values in another
+//! way than an induction variable. Values that are not modelled differ from lane to lane.
 //!
 //! ```text
 //! @odd bra O;  mov b, p;  bra J;  O: mov b, q;  J: s: ld f1, [b+4*i];  d: ld f2, [b+4*i+4]
@@ -105,9 +103,8 @@
 //! `tests/cases/refuse/loop_carried.ptx`, `tests/cases/refuse/loop_exit.ptx`; mistakes `JoinedValue`,
 //! `LoopValue`, `LoopExit`, `LaneId`, `UnknownValue`.
 //!
-//! **8. Lanes that are together need not be in the same iteration.** Where lanes meet again is the
-//! assembler's choice, and what is believed of iterations holds for every choice that it could make
-//! (`src/cfg/convergence.rs`).
+//! **8. Lanes that are together need not be in the same iteration.** The reconvergence points are the assembler's
+//! choice, and the assumptions about iterations hold for every choice that it could make (`src/cfg/convergence.rs`).
 //!
 //! ```text
 //! L: i += 1;  @p bra L;  s: ld f1, [b+4*i+t];  d: ld f2, [b+4*i+t+4];  @q bra L   // each lane has its own i
@@ -120,9 +117,9 @@
 //! [`Bug::CONVERGENCE`](crate::planted::Bug::CONVERGENCE) and
 //! [`Bug::MEMORY`](crate::planted::Bug::MEMORY).
 //!
-//! **9. Arithmetic wraps around at its width.** `ext(x + N)` is `ext(x) + N` only where `x + N` does not
-//! wrap, and addresses are 64 bits wide. What the path does not show is checked at run time, as long as a
-//! register holds the index.
+//! **9. Arithmetic wraps around at its width.** `ext(x + N)` is `ext(x) + N` only where `x + N` does not wrap, and
+//! addresses are 64 bits wide. If the path does not prove that, it is checked at run time, as long as a register holds
+//! the index.
 //!
 //! ```text
 //! add.s32 x1, x, 1;  mul.wide.s32 o, x, 4;  mul.wide.s32 o1, x1, 4    // o1 = o + 4, but for x = 2^31 - 1
@@ -152,17 +149,17 @@
 //!
 //! Rule `block-shape`, guard `linear-lanes`. `tests/cases/refuse/block_shape.ptx`; mistake `BlockShape`.
 //!
-//! **12. A received value is used only where all 32 lanes have met.** A lane that has ended, or is
-//! elsewhere, sends nothing that can be predicted. The member mask is what `activemask` has just
-//! reported, never a constant, or the shuffle waits for lanes that do not come.
+//! **12. A received value is used only where all 32 lanes have met.** The value from a lane that has ended, or is
+//! elsewhere, is unpredictable. The member mask is the result of an `activemask` immediately before, never a constant,
+//! or the shuffle waits for lanes that do not come.
 //!
 //! Rules `narrow-block` and, where some lane of every warp is seen to be elsewhere, `never-runs`
 //! (`tests/cases/refuse/never_whole.ptx`), guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
 //! (`tests/differential.rs`); mistakes `IncompleteWarp`, `ConstantMask`.
 //!
-//! **13. `activemask` and the shuffles that use it stand in one straight line**, with nothing in between at
-//! which a lane waits for what another one does later; and no shuffle stands under a guard predicate.
-//! What holds before such an instruction need not hold behind it, so it ends a block.
+//! **13. `activemask` and the shuffles that use it stand in one straight line**, with no instruction in between at
+//! which a lane waits for a later action of another one; and no shuffle stands under a guard predicate. Facts before
+//! such an instruction need not hold behind it, so it ends a block.
 //!
 //! ```text
 //! activemask m;  @p bar.warp.sync k;  shfl.sync.down f2, f1, 1, 31, m     // a deadlock that was not there
@@ -191,8 +188,8 @@
 //! Rule `guard-written-twice`, guard `source-active`. `tests/cases/refuse/predicated.ptx`,
 //! `tests/cases/refuse/masked_load.ptx`; mistakes `SourceGuard`, `NoVote`.
 //!
-//! **16. A destination register is written only where the original writes it.** Under a guard predicate that
-//! is false it keeps what it was preset with.
+//! **16. A destination register is written only where the original writes it.** Under a guard predicate that is false
+//! it keeps its preset value.
 //!
 //! ```text
 //! mov r2, 0;  @q d: ld r2, [a+4]     // a move of the received value without @q overwrites the 0
@@ -220,18 +217,18 @@
 //! `tests/cases/refuse/vector_register.ptx`; mistakes `Extension`, `WrongElement`, `SwappedHalves`, `WrongByte`,
 //! `ZeroExtension`.
 //!
-//! **18. What is sent is what was loaded.** If the register may have been written again by then, a copy is
+//! **18. The sent value is the loaded one.** If the register may have been written again by then, a copy is
 //! made behind the source load.
 //!
 //! ```text
-//! s: ld f1, [a];  add f1, f1, f3;  d: ld f2, [a+4]     // f1 is no longer the loaded value
+//! s: ld f1, [a];  add f1, f1, f3;  d: ld f2, [a+4]     // f1 has another value by now
 //! ```
 //!
 //! Mistake `StaleRegister`, with its kernel in `tests/fuzz/planted/StaleRegister.ptx`.
 //!
-//! The same holds of what is loaded earlier than it was, in a vector or an iteration before: no register is
-//! filled while something still reads or writes it, each element goes into its own, and what the next
-//! iteration needs is passed on in every one.
+//! The same holds of values that are loaded earlier than in the original, in a vector or an iteration before: no
+//! register is filled while another instruction still reads or writes it, each element goes into its own, and every
+//! iteration passes on the values that the next one needs.
 //!
 //! ```text
 //! ld r5, [a+4];  add r7, r5, 1;  ld r5, [a]      // a vector load of both needs another register for one
@@ -265,11 +262,10 @@
 //! Loads are left out only where a lane has read the same bytes already; so a fault may disappear, and
 //! none may appear.
 //!
-//! A vector load reads what the loads that it stands for read, all of which run whenever the first of them
-//! does; its address is aligned in every lane, by proof or by a test of the parameters in front of the
-//! kernel, with the untouched loads on the other side. A loop-carried value is loaded in front
-//! of it only where every entry into the loop performs that load: nothing leaves before it, and no inner
-//! loop or call stands in the loop that might never end.
+//! A vector load reads the bytes of the loads that it replaces, and these all run whenever the first of them does; its
+//! address is aligned in every lane, by proof or by a test of the parameters in front of the kernel, with the untouched
+//! loads on the other side. A loop-carried value is loaded in front of it only where every entry into the loop performs
+//! that load: nothing leaves before it, and no inner loop or call stands in the loop that might never end.
 //!
 //! ```text
 //! ld f1, [a];  ld f2, [a+4]           // a is 4 in one launch and 8 in the next: `ld.v2` faults in one
@@ -284,40 +280,39 @@
 //! happen under the same conditions, in the same order, with the same operands. A rewrite adds only
 //! `activemask`, `shfl.sync` and `vote.sync` of whole straight lines, arithmetic, and moves.
 //!
-//! The validator demands it (`src/verify/program/beliefs.rs`, "What is an event"). `tests/verify/different/` holds
+//! The validator demands it (`src/verify/program/beliefs.rs`, "The events of a lane"). `tests/verify/different/` holds
 //! pairs that break it.
 //!
-//! **23. The text is edited, never printed anew.** Edits are disjoint; what none of them touches keeps every
-//! byte, comments, `.loc` and unknown directives included, and every line of the result has its line in
-//! the input (`src/rewrite/edit.rs`).
+//! **23. The text is edited, never printed anew.** Edits are disjoint; text that no edit touches keeps every byte,
+//! comments, `.loc` and unknown directives included, and every line of the result has its line in the input
+//! (`src/rewrite/edit.rs`).
 //!
-//! **24. A rewrite of a rewritten text changes nothing.** What an earlier one has left for corner cases is
-//! known by the name of its guard predicate and stays.
+//! **24. A rewrite of a rewritten text changes nothing.** A load that an earlier rewrite has left for corner cases is
+//! recognised by the name of its guard predicate and stays.
 //!
 //! Rules `corner-case`, `array-laid-out`; every case file is rewritten twice (`tests/cases.rs`).
 //!
-//! **25. Giving up is a refusal.** Work is bounded by counts that are the same on every machine, and what is
-//! not finished within them stays as it is; so does what would be more than the assembler can take.
+//! **25. Giving up is a refusal.** Work is bounded by counts that are the same on every machine, and loads that are not
+//! decided within them stay unchanged; so do those whose replacement would be too much for the assembler.
 //!
 //! Rules `budget`, `large-address`, `solver-unknown`, `crowded`. `tests/cases/refuse/powers.ptx`,
 //! `tests/budgets.rs`, `tests/chains.rs`.
 //!
-//! **26. A rewrite that does not pay is not done**, unless it is asked for by name: what a load takes on the
-//! architecture, and what would stand in its place, is compared ([`crate::cost`]), and what the assembler
-//! makes of both texts afterwards: a kernel that loses resident warps stays as it was. What the assembler does
-//! itself is left to it.
+//! **26. A rewrite that does not pay is not done**, unless it is asked for by name: the costs of a load and of its
+//! replacement on the architecture are compared ([`crate::cost`]), and afterwards the assembler's results for both
+//! texts: a kernel that loses resident warps stays unchanged. Reuse that the assembler finds itself is left to it.
 //!
 //! Rules `does-not-pay`, `assembler-does-it`. `tests/cases/refuse/assembler_folds.ptx`.
 //!
 //! # Rows of taps
 //!
-//! **27. The loads of a row read what the original reads, no byte more.** What every lane loads is what its
-//! own taps read; what follows 32 lanes further on is read by as many lanes as the row is long, and each of
-//! these bytes is the last tap's of a lane that is there; likewise what comes 32 lanes before. So no tap may be
-//! left out by a lane, whereas gaps between the taps do no harm. Where a lane holds several elements, one vector
-//! loads those that the lane reads itself, each of them, and only where that is aligned: because the original
-//! loads such a vector, or by a test of parameters. The elements that other lanes' taps read beyond the warp
-//! are loaded by themselves, so that no vector reaches over the end of a buffer.
+//! **27. The loads of a row read what the original reads, no byte more.** Every lane loads the bytes that its own taps
+//! read. The bytes 32 lanes further on are read by as many lanes as the row is long, and each of these bytes is read by
+//! the last tap of a lane of the warp; likewise the bytes 32 lanes before. So every lane must execute every tap,
+//! whereas gaps between the taps are harmless. Where a lane holds several elements, one vector loads those that the
+//! lane reads itself, each of them, and only where that is aligned: because the original loads such a vector, or by a
+//! test of parameters. The elements that other lanes' taps read beyond the warp are loaded by themselves, so that no
+//! vector reaches over the end of a buffer.
 //!
 //! ```text
 //! d0: ld f1, [a-8];  d1: ld f2, [a+8]     // w0 = [a-8];  lane < 4: w1 = [a+120]
@@ -329,13 +324,13 @@
 //! `tests/cases/refuse/window_broad.ptx`; mistakes `RowEnd`, `RowBound`, `RowIndex`, `RowBefore`,
 //! `RowOtherCell`.
 //!
-//! **28. One test for the warp stands in front, and all code behind it is duplicated.** The
-//! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
-//! others; and only loads and arithmetic may stand between the taps, since what others notice would
-//! otherwise be duplicated. What lies behind the warp's part of a row one lane loads for another one, which may be the
-//! only one to read and write it; so the lanes wait for each other in front of the rows and behind them
-//! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`). Generic addresses have to be global in every lane: elsewhere each lane has bytes of its
-//! own at one address.
+//! **28. One test for the warp stands in front, and all code behind it is duplicated.** The lanes' own conditions (no
+//! index wraps around) are voted on, or some would wait in the shuffles for others; and only loads and arithmetic may
+//! stand between the taps, since effects that others can observe would otherwise be duplicated. One lane loads the
+//! bytes beyond the warp's part of a row for another lane, which may be the only one to read and write them; so the
+//! lanes wait for each other in front of the rows and behind them (`bar.warp.sync`), unless no thread writes the loaded
+//! bytes (`.nc`). Generic addresses have to be global in every lane: elsewhere each lane has bytes of its own at one
+//! address.
 //!
 //! ```text
 //! @p bra old;  shfl.sync ..., m;      // a lane of m in which p holds is waited for
@@ -360,10 +355,9 @@
 //! `tests/cases/refuse/carried_further.ptx` and its neighbour; mistakes `PassedAtOnce`, `NothingPassedOn`,
 //! `CarriedSometimes`.
 //!
-//! **30. Addresses that are equal unless an index wraps around are compared**: once for each entry into the
-//! loop, which is enough only where their difference is the same in every iteration, or at the end of each
-//! iteration. What is compared are results of the loop's own instructions, copied, not what they are
-//! believed to compute.
+//! **30. Addresses that are equal unless an index wraps around are compared**: once for each entry into the loop, which
+//! is enough only where their difference is the same in every iteration, or at the end of each iteration. The test
+//! compares results of copies of the loop's own instructions, not terms of the analysis.
 //!
 //! ```text
 //! a1 = b + 4*ext(x);  a2 = b + 4*ext(x + n);  L: ld f1, [a1];  ld f2, [a2];  a1 += 4*n;  a2 += 4*n;  ...
@@ -385,10 +379,10 @@
 //!
 //! # Arrays in shared memory
 //!
-//! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the
-//! function's own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and
-//! atomics, and of each of these it is known which array it is made from: not stored, not given to a call, no generic
-//! address, no copy into it, no matrix instruction, no condition. What else may be in the block uses the same code.
+//! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the function's
+//! own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and atomics,
+//! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
+//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code.
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
@@ -430,13 +424,12 @@
 //!
 //! # Structs
 //!
-//! **35. Where lanes load the words of each other's structs, every word of each struct is read by its lane.**
-//! The structs of a warp's lanes are then one piece of memory without gaps, and that no byte is read which the
-//! original does not read needs no more than that the whole warp is there. So structs with a word that nobody
-//! reads stay as they are, and so do those whose words are read under different conditions. The rest is law 28's:
-//! one test, and the code behind it is duplicated. And since a lane may write to its own struct before and after
-//! it reads it, without asking the others, the lanes wait for each other in front of the loads and behind them
-//! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`).
+//! **35. Where lanes load the words of each other's structs, every word of each struct is read by its lane.** The
+//! structs of a warp's lanes are then one piece of memory without gaps, and a full warp reads no byte that the original
+//! does not read. So structs with a word that no lane reads stay unchanged, and so do those whose words are read under
+//! different conditions. The rest is law 28's: one test, and the code behind it is duplicated. And since a lane may
+//! write to its own struct before and after it reads it, without asking the others, the lanes wait for each other in
+//! front of the loads and behind them (`bar.warp.sync`), unless no thread writes the loaded bytes (`.nc`).
 //!
 //! ```text
 //! ld f1, [a];  ld f3, [a+8]          // a = b + 12*tid: the word at a+4 may be behind the end of the buffer
@@ -449,11 +442,12 @@
 //! of its struct are global, since local memory is each lane's own: `tests/cases/accept/aos_generic.ptx`; mistake
 //! `StructNotGlobal`.
 //!
-//! **36. Where lanes store the words of each other's structs, nothing comes between the first store and the last.**
-//! All are performed behind the last: nobody may have read in between what they write, or have been told about the
-//! first by a barrier, fence, atomic or other store; so there are only arithmetic and loads of other bytes. A word that is
-//! not stored is nobody's to write, so structs with gaps or guarded words stay. The lanes wait for each other in front
-//! of the stores, as they may have read their own structs, and behind them, as they may read them or tell others of them.
+//! **36. Where lanes store the words of each other's structs, nothing comes between the first store and the last.** All
+//! are performed behind the last: no thread may have read their bytes in between, or have been told about the first by
+//! a barrier, fence, atomic or other store; so only arithmetic and loads of other bytes stand there. A word that the
+//! original does not store must not be written, so structs with gaps or guarded words stay. The lanes wait for each
+//! other in front of the stores, as they may have read their own structs, and behind them, as they may read them or
+//! tell others of them.
 //!
 //! `tests/cases/refuse/aos_stored_between.ptx`, `tests/cases/refuse/aos_stored_fields.ptx`,
 //! `tests/cases/refuse/aos_stored_masked.ptx`, `tests/cases/refuse/aos_stored_kinds.ptx`; mistakes `StoreOverLoads`,
@@ -461,10 +455,10 @@
 //!
 //! # Stores of consecutive bytes
 //!
-//! **37. A vector store writes the bytes of its elements' stores, no byte more, and each with its own value.** All stand
-//! in one block under one guard predicate, none is left out, and no bytes lie between theirs. What a store would write
-//! is copied where it stood if its register is written before the vector. The address is aligned in every lane, by proof or by a test
-//! of the parameters at the head of the kernel, with the stores themselves on the other side.
+//! **37. A vector store writes the bytes of its elements' stores, no byte more, and each with its own value.** All
+//! stand in one block under one guard predicate, none is left out, and no bytes lie between theirs. A store's value is
+//! copied in the store's place if its register is written before the vector. The address is aligned in every lane, by
+//! proof or by a test of the parameters at the head of the kernel, with the stores themselves on the other side.
 //!
 //! ```text
 //! st [a], f1;  @p st [a+4], f2          // where p is false, the word at a+4 is another lane's
@@ -506,7 +500,7 @@
 //! # Collectives
 //!
 //! **40. One instruction may stand for a network of shuffles only where each lane that uses the result gets the same bits.**
-//! What the network computes is followed in all 32 lanes as a term over the lanes' values, modulo associativity,
+//! The network's result is followed in all 32 lanes as a term over the lanes' values, modulo associativity,
 //! commutativity, and for lattice operators idempotence. Sums of floating-point numbers have no such law.
 //!
 //! ```text
@@ -515,15 +509,16 @@
 //! v = redux.min.u32(x)                    // for the least signed number
 //! ```
 //!
-//! Rules `no-instruction`, `one-instruction`, `counted-loop`, `rounding`, `group-of-lanes`, `needs-newer-target`. `tests/cases/refuse/collective.ptx`,
-//! `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`, `CollectiveExclusive`, `CollectiveAny`,
-//! `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. Least and greatest numbers of single precision are those of
-//! integers in the order of the numbers, with NaNs beyond all of them: `tests/cases/refuse/collective_extrema.ptx`; mistakes
-//! `CollectiveNan`, `CollectiveUnflushed`.
+//! Rules `no-instruction`, `one-instruction`, `counted-loop`, `rounding`, `group-of-lanes`, `needs-newer-target`.
+//! `tests/cases/refuse/collective.ptx`, `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`,
+//! `CollectiveExclusive`, `CollectiveAny`, `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. Minima and
+//! maxima of single precision are computed on integers in the order of the numbers, with NaNs beyond all of them:
+//! `tests/cases/refuse/collective_extrema.ptx`; mistakes `CollectiveNan`, `CollectiveUnflushed`.
 //!
-//! **41. All lanes of the warp execute the network together.** The member mask of each shuffle is the constant of all lanes,
-//! none stands under a predicate, and no lane of the warp may be at another warp instruction meanwhile: that would
-//! exchange values with this one. (A lane that never comes is waited for, and what it would send is undefined.)
+//! **41. All lanes of the warp execute the network together.** The member mask of each shuffle is the constant of all
+//! lanes, none stands under a predicate, and no lane of the warp may be at another warp instruction meanwhile: that
+//! would exchange values with this one. (The others wait for a lane that never comes, and the value it would send is
+//! undefined.)
 //!
 //! ```text
 //! if (x > 0) { v += bfly(v, 16); ... } else { w = max(w, bfly(w, 16)); ... }      // each side waits for the other
@@ -532,9 +527,9 @@
 //! Rules `member-mask`, `predicated-shuffle`, `divergent-shuffle`, `device-function`. `tests/cases/refuse/collective_members.ptx`; mistakes
 //! `CollectiveOfSome`, `CollectiveElsewhere`.
 //!
-//! **42. A lane that holds a part of the result does not get the whole.** Where only some lanes hold it, all readers of the
-//! result, and of what is computed from it, stand under predicates that are false in the other lanes. If that rests on
-//! `%tid.x`, lanes are consecutive in it by `.reqntid`, or a test in front of the network says so.
+//! **42. A lane that holds a part of the result does not get the whole.** Where only some lanes hold it, all readers of
+//! the result, and of values computed from it, stand under predicates that are false in the other lanes. If that rests
+//! on `%tid.x`, lanes are consecutive in it by `.reqntid`, or a test in front of the network says so.
 //!
 //! ```text
 //! v += down(v, 16); ... v += down(v, 1);  if (lane == 1) out = v       // lane 1 holds the sum of 1 to 31 and its own twice
@@ -544,15 +539,16 @@
 //! Rules `partial-result`, `not-in-one-piece`, `beside-others`, guard `linear-lanes`. `tests/cases/refuse/collective_lanes.ptx`; mistakes
 //! `CollectiveForAll`, `CollectiveUntested`.
 //!
-//! **43. What is combined, counted or moved is still in its register where the result is**, or in a copy made in front of the
-//! network. A shuffle whose predicate is read stays.
+//! **43. The combined, counted or moved value is still in its register at the place of the result**, or in a copy made
+//! in front of the network. A shuffle whose predicate is read stays.
 //!
 //! ```text
 //! v = down(x, 1);  v = 7;  w = down(x, 1)        // w is not v
 //! ```
 //!
-//! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. `auto` is not asked for
-//! what is listed under rule `not-asked-for`, and rule `collective` stands for what one of these rules says.
+//! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. Rule
+//! `not-asked-for` lists the networks that `auto` does not replace, and rule `collective` reports one of these rules
+//! for a load.
 //!
 //! # Trees in shared memory
 //!

@@ -1,10 +1,10 @@
-//! Names in code that a plan writes: references to what the plan means, until the code's place is known.
+//! Names in code that a plan writes: references to registers and labels, until the code's place is known.
 //!
-//! In: the registers and variables that code names, and ranges of the text that it copies. Out: code in which each
-//! such name is a *mention*: the name, followed by what it means. Only [`Draft::placed`] turns code into text. It asks
-//! of each mention what the name means at the code's place, because braces may declare a name anew (PTX ISA,
-//! "Instruction Statements"): the same text can mean another register at a latch, at a join, or in front of a loop.
-//! A name of the body that is not a mention is refused, so code that nobody has asked about a name is never placed.
+//! In: the registers and variables that code names, and ranges of the text that it copies. Out: code in which each such
+//! name is a *mention*: the name, followed by its meaning. Only [`Draft::placed`] turns code into text. It checks the
+//! meaning of each mention's name at the code's place, because braces may declare a name anew (PTX ISA, "Instruction
+//! Statements"): the same text can mean another register at a latch, at a join, or in front of a loop. A name of the
+//! body that is not a mention is refused, so code with an unchecked name is never placed.
 
 use std::fmt;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub(super) fn label(name: &str, scope: Option<usize>) -> String {
     format!("{name}{MEANS}{LABEL}{scope}{END}")
 }
 
-/// A name in code, and what it means there.
+/// A name in code, and its meaning there.
 pub fn name(name: &str, meaning: Option<NameMeaning>) -> String {
     match meaning {
         Some(NameMeaning::Register(RegisterId(id))) => format!("{name}{MEANS}r{id}{END}"),
@@ -55,8 +55,8 @@ pub fn name(name: &str, meaning: Option<NameMeaning>) -> String {
     }
 }
 
-/// A copy of some bytes of the text as code. Each name means what it means where it stands; `replaced` gives the code
-/// that stands for a name instead.
+/// A copy of some bytes of the text as code. Each name has its meaning at its place in the text; `replaced` gives the
+/// code that stands for a name instead.
 pub(super) fn copied(
     (scopes, declared): (&Scopes<'_>, &DeclaredNames<'_>),
     text: &str,
@@ -109,7 +109,7 @@ impl Draft {
         Draft { range: at..at, code: code.into() }
     }
 
-    /// The code as text, and the first name that does not mean at this place what the code means by it. `declared`
+    /// The code as text, or the first name whose meaning at this place differs from that in the code. `declared`
     /// are the names of the body.
     pub fn placed(
         &self,
@@ -148,7 +148,7 @@ impl Draft {
 enum Piece<'t> {
     /// A word that may be a name, at this byte, and the meaning that a mention adds.
     Name { at: usize, name: &'t str, meaning: Option<&'t str> },
-    /// What stands between such words: modifiers, numbers, signs, comments.
+    /// The text between such words: modifiers, numbers, signs, comments.
     Other(&'t str),
 }
 
@@ -245,7 +245,7 @@ mod tests {
 }
 ";
 
-    /// What comes of a draft behind the text `place`, or the name that means something else there.
+    /// The placed text of a draft behind the text `place`, or the name that has another meaning there.
     fn placed(place: &str, code: impl Fn(&Flow<'_, '_>) -> String) -> Result<String, String> {
         let source = SourceFile::new("k.ptx", TEXT);
         let module = parse(&source, Depth::All).expect("parses");

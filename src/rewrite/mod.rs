@@ -1,11 +1,11 @@
 //! Writes changes into the original text: a plan of one function, code at its places, one new text.
 //!
-//! In: the text, and what patterns plan through a [`Planner`]. Out: a new text and a map of its lines. The program
-//! is never printed anew: bytes that no edit touches stay as they are. What all patterns share is here: names that
-//! are free, registers as the original names them, checks that several loads need and that are made once, and code
-//! that is duplicated under a test. A pattern adds a [`Part`].
+//! In: the text, and what patterns plan through a [`Planner`]. Out: a new text and a map of its lines. The program is
+//! never printed anew: bytes that no edit touches stay as they are. All patterns share this module: free names,
+//! registers as the original names them, checks that are made once for several loads, and code that is duplicated under
+//! a test. A pattern adds a [`Part`].
 //!
-//! What every pattern has to respect stands in [`laws`], each with what breaks without it.
+//! Every pattern has to obey the [`laws`]; each law shows a kernel that breaks without it.
 
 mod assemble;
 mod bytes;

@@ -20,7 +20,7 @@ use crate::ptx::write::{Code, Fresh, op};
 use crate::reuse::NoWrap;
 use crate::source::SourceFile;
 
-/// What one pattern puts into the text of a function, for all of its groups there.
+/// The code that one pattern adds to a function, for all of its groups there.
 pub trait Part: Debug {
     /// Whether its code comes in front of copies of registers that go to the same place.
     fn leads(&self) -> bool {
@@ -38,7 +38,7 @@ pub trait Part: Debug {
     }
 
     /// Whether the lanes of a warp have to wait for each other behind the test at a [place](WarpTest::place), and
-    /// at the end of what it guards: they read or write what in the original another lane alone does.
+    /// at the end of the code that it guards: they access bytes that only another lane accesses in the original.
     fn needs_order(&self, _place: InstId) -> bool {
         false
     }
@@ -106,7 +106,7 @@ impl Part for Prepared {
 pub struct KernelPlan<'a> {
     /// The byte behind the body's opening brace.
     pub body: usize,
-    /// What the patterns put in, in the order in which their code is written.
+    /// The patterns' code, in the order in which it is written.
     pub parts: Vec<Box<dyn Part>>,
     /// Multiversioned code: as rewritten and as it was.
     pub versions: Vec<Version>,
@@ -122,7 +122,7 @@ pub struct KernelPlan<'a> {
     original: Original<'a>,
 }
 
-/// The text that a plan changes, and what names mean in it.
+/// The text that a plan changes, and the meaning of names in it.
 #[derive(Clone, Debug)]
 struct Original<'a> {
     source: &'a SourceFile,
@@ -187,7 +187,7 @@ pub struct Planner<'p, 'a, 'm, 's> {
     /// The function's memory trace.
     pub trace: &'p KernelTrace,
     copied: FxHashMap<(InstId, RegisterId), String>,
-    /// What is planned.
+    /// The plan so far.
     pub plan: KernelPlan<'a>,
 }
 
@@ -195,7 +195,7 @@ impl<'p, 'a, 'm, 's> Planner<'p, 'a, 'm, 's>
 where
     'p: 'a,
 {
-    /// Plans for a function with a body, of which `body` is the byte behind the opening brace.
+    /// Plans for a function with a body; `body` is the offset of the byte behind the opening brace.
     pub fn new(
         source: &'p SourceFile,
         flow: &'p Flow<'m, 's>,
@@ -275,8 +275,8 @@ impl Planner<'_, '_, '_, '_> {
         });
     }
 
-    /// Plans for groups in the order of their tests, of which each comes with the last instruction that it guards and
-    /// its test, that those with tests at one place share one.
+    /// Adds the tests of groups, in the order of their places, each with the last instruction that it guards. Tests at
+    /// one place are joined.
     pub fn add_warp_tests(&mut self, tests: impl IntoIterator<Item = (InstId, WarpTest)>) {
         let mut open: Option<(InstRange, WarpTest)> = None;
         for (last, test) in tests {

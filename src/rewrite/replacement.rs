@@ -38,8 +38,8 @@ pub struct Replacement {
     pub assembly: Assembly,
     /// The legal reuse that covers it: the source load, the distance and the guards.
     pub covered: LegalReuse,
-    /// If addresses are compared: the copy of the register that the source is addressed by, and what
-    /// the register of the load's address must be above it.
+    /// If addresses are compared: the copy of the source's address register, and the required difference of the load's
+    /// address register from it.
     pub compared: Option<(String, i64)>,
     /// The predicate that the source's value is there, if the lane has to be asked: it may not have executed
     /// the source, or have stored to its bytes since.

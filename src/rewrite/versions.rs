@@ -75,7 +75,7 @@ fn warp(test: &WarpTest, aligned: Option<&Reg>, checks: &mut Checks<'_>) -> (Str
     (code.text, predicate.into())
 }
 
-/// The warp's wait in front of what a test guards and behind it, for patterns that need one.
+/// The warp's barrier in front of the code that a test guards and behind it, for patterns that need one.
 fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_>) -> String {
     let waits = plan.parts.iter().any(|part| part.needs_order(test.place));
     match waits && !planted!(Bug::RowUnordered) {

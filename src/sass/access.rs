@@ -15,7 +15,7 @@ pub struct Access {
     pub guarded: bool,
 }
 
-/// What the accesses of a kind take: means.
+/// The mean request of the accesses of a kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Request {
     /// The share of warps that execute it: those with a lane whose guard is true.
@@ -59,10 +59,10 @@ impl Request {
     }
 }
 
-/// What the requests of a kernel take, by their kind.
+/// The requests of a kernel, by their kind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Requests {
-    /// What those of each kind take.
+    /// The mean request of each kind.
     pub by_kind: BTreeMap<Access, Request>,
     /// Bytes that a lane loads on the path through the text.
     pub loaded: f64,
@@ -72,7 +72,7 @@ pub struct Requests {
 
 impl Requests {
     /// Those of a kind; of a kind that the text lacks, those with or without guards; of accesses that ptxas has joined,
-    /// what their parts say; otherwise [`Request::UNKNOWN`].
+    /// the requests of their parts; otherwise [`Request::UNKNOWN`].
     pub fn of(&self, access: Access) -> Request {
         let own = |bytes: u32| {
             let of = |guarded: bool| self.by_kind.get(&Access { bytes, guarded, ..access });

@@ -29,7 +29,7 @@ impl Function {
         self.instructions.len() as u32 * BYTES
     }
 
-    /// The number of instructions without those that pad the code: a branch to itself and what does nothing behind it.
+    /// The number of instructions without the padding: a branch to itself and the `NOP`s behind it.
     pub fn count(&self) -> usize {
         let pads = |instruction: &Instruction| instruction.opcode() == NOP;
         let used = self.instructions.iter().rposition(|instruction| !pads(instruction));

@@ -1,4 +1,4 @@
-//! What the kernels of two builds take: which of them lost something.
+//! The resources of the kernels of two builds: which of them lost something.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::resources::Resources;
 
-/// What a kernel can lose.
+/// A loss of a kernel.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, EnumIter, IntoStaticStr, Serialize,
 )]
@@ -53,7 +53,7 @@ pub struct Comparison {
 }
 
 impl Loss {
-    /// What a kernel takes of this; more is worse. `None` if it is not known.
+    /// The amount of this that a kernel takes; more is worse. `None` if it is not known.
     fn taken(self, of: &Resources) -> Option<f64> {
         Some(match self {
             Loss::Warps => -f64::from(of.warps?),

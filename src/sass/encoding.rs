@@ -2,7 +2,7 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0 to 11 | opcode; bits 9 to 11 say what the operands are (register, constant, uniform register) |
+//! | 0 to 11 | opcode; bits 9 to 11 are the kinds of the operands (register, constant, uniform register) |
 //! | 12 to 14, 15 | guard predicate (7: always), negated |
 //! | 16 to 23, 24 to 31, 32 to 39, 40 to 47, 64 to 71 | operands, see [`Slot`] |
 //! | 34 to 81 | displacement of a branch in units of 4 bytes from the next instruction; from 9.0 on bits 16 to 23 are its low 8 bits |
@@ -71,7 +71,7 @@ pub struct Operand {
     pub uniform: bool,
 }
 
-/// When an instruction is issued, and what waits for it.
+/// The control fields: when an instruction is issued, and its scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Control {
     /// Cycles until the next instruction of the warp may be issued; 0 where ptxas has not scheduled the code.
@@ -140,7 +140,7 @@ impl Instruction {
         (number != zero).then_some(number)
     }
 
-    /// When the instruction is issued, and what waits for it.
+    /// The control fields of the instruction.
     pub fn control(self) -> Control {
         let scoreboard = |from| {
             let number = self.bits(from, 3) as u8;
@@ -154,8 +154,8 @@ impl Instruction {
         }
     }
 
-    /// Where a branch goes, in bytes from the beginning of the function; `None` if it is outside of what can be
-    /// addressed.
+    /// Where a branch goes, in bytes from the beginning of the function; `None` if it is outside of the addressable
+    /// range.
     pub fn target(self, architecture: u32) -> Option<u32> {
         let high = self.bits(34, 48) as i64;
         let high = high << 16 >> 16;

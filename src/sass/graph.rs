@@ -225,7 +225,7 @@ fn with_calls(mut blocks: Vec<Block>, calls: &[(usize, usize)]) -> Vec<Block> {
             bodies.push((from, body));
         }
     }
-    // (Those that are called by what is called take as many rounds as calls are nested.)
+    // (Nested calls take one more round for each level of nesting.)
     let mut changed = true;
     while changed {
         changed = false;
@@ -240,8 +240,8 @@ fn with_calls(mut blocks: Vec<Block>, calls: &[(usize, usize)]) -> Vec<Block> {
     blocks
 }
 
-/// A loop is a strongly connected part of the graph; without the blocks by which it is entered, what is still strongly
-/// connected is a loop inside.
+/// A loop is a strongly connected component of the graph. Without its entry blocks, the components that are still
+/// strongly connected are loops inside it.
 fn with_depths(mut blocks: Vec<Block>) -> Vec<Block> {
     let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
     for (from, block) in blocks.iter().enumerate() {

@@ -35,7 +35,7 @@ type Section = SectionHeader64<LittleEndian>;
 const ADDRESS: usize = 8;
 
 impl Lines {
-    /// Those of the source, or of the PTX where the source's are not known. What cannot be read is left out.
+    /// Those of the source, or of the PTX where the source's are not known. Unreadable entries are left out.
     pub fn of(bytes: &[u8]) -> Lines {
         let of = |section| read(bytes, section).unwrap_or_default();
         match of(".debug_line") {
@@ -99,7 +99,7 @@ fn read(bytes: &[u8], wanted: &str) -> Option<Lines> {
     Some(found)
 }
 
-/// What a section of relocations changes: the place, the symbol, and what is added to it, where that is not in the place.
+/// The relocations of a section: the place, the symbol, and the addend, unless it stands in the place.
 fn places(section: &Section, bytes: &[u8]) -> Vec<(u64, Option<SymbolIndex>, Option<u64>)> {
     if let Ok(Some((entries, _))) = section.rela(ENDIAN, bytes) {
         let place = |entry: &Rela64<LittleEndian>| {

@@ -1,9 +1,9 @@
-//! What a kernel takes of a multiprocessor, as one number for each number of resident warps, by which two versions of it
-//! are compared.
+//! The cost of a kernel on a multiprocessor, as one number for each number of resident warps, by which two versions of
+//! it are compared.
 //!
-//! In: the static schedule of a kernel, and what its accesses to memory take ([`Requests`]). Out: a [`Measure`]: cycles of
-//! the multiprocessor on which warps execute the kernel beside each other ([`multiprocessor`]). It ranks versions of one
-//! piece of code and predicts no time.
+//! In: the static schedule of a kernel, and the requests of its accesses to memory ([`Requests`]). Out: a [`Measure`]:
+//! cycles of the multiprocessor on which warps execute the kernel beside each other ([`multiprocessor`]). It ranks
+//! versions of one piece of code and predicts no time.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Measure {
         units.any(|unit| of(self, unit) < LESS_BUSY * of(other, unit))
     }
 
-    /// The measure of a kernel; `None` if its path is too long. `usage`: what its blocks take.
+    /// The measure of a kernel; `None` if its path is too long. `usage`: the resources of its blocks.
     pub fn new(
         schedule: &Schedule,
         architecture: u32,

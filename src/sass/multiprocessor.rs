@@ -1,11 +1,11 @@
 //! Warps that execute one stream of instructions beside each other on a multiprocessor, in simulated cycles.
 //!
-//! In: the [`Step`]s of a warp, and what its accesses take ([`Requests`]). Out: cycles of the multiprocessor for each warp
-//! of a launch. An instruction is issued when the one before it allows it, when the scoreboards that it waits for have
-//! been released, and when its scheduler and its unit are free. Loads and stores queue for the load/store unit, what misses
-//! the first-level cache for the bytes of the second, and what misses that one for the bytes of memory. A block is started
-//! when one has ended. All warps take the same path; which of their accesses miss a cache follows from the shares in
-//! [`Request`].
+//! In: the [`Step`]s of a warp, and the requests of its accesses ([`Requests`]). Out: cycles of the multiprocessor for
+//! each warp of a launch. An instruction is issued when the one before it allows it, when the scoreboards that it waits
+//! for have been released, and when its scheduler and its unit are free. Loads and stores queue for the load/store
+//! unit, misses of the first-level cache for the bandwidth of the second, and misses of that one for the bandwidth of
+//! memory. A block is started when one has ended. All warps take the same path; which of their accesses miss a cache
+//! follows from the shares in [`Request`].
 
 use super::access::{Access, Request, Requests};
 use super::encoding::SCOREBOARDS;
@@ -163,7 +163,7 @@ impl Kind {
     }
 }
 
-/// What every access asks of [`Timing`].
+/// The numbers of [`Timing`] that every access needs.
 #[derive(Clone, Copy)]
 struct Rates {
     /// The load/store unit's time for an instruction that accesses no memory.
@@ -366,7 +366,7 @@ impl Machine {
                 self.set_turn(member, next);
             }
         }
-        // What has been stored is on its way until then.
+        // Stores are in flight until then.
         [self.lsu, self.from_l2, self.to_l2, self.memory].into_iter().fold(end, Time::max)
     }
 

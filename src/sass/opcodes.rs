@@ -1,7 +1,7 @@
 //! The mnemonic, the class and the register operands of each opcode, from data files.
 //!
 //! `data/sm_*.txt` list the opcodes of a generation as `nvdisasm` names them; `BLESS=1` with the test
-//! `sass::` adds those that they lack. `data/classes.txt` says what a mnemonic stands for.
+//! `sass::` adds those that they lack. `data/classes.txt` has the class of each mnemonic.
 
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ const CLASSES: &str = include_str!("data/classes.txt");
 /// The newest compute capability whose encoding has been compared.
 const NEWEST: u32 = 121;
 
-/// What an instruction does, as far as the schedule is concerned.
+/// The role of an instruction for the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Role {
@@ -156,14 +156,14 @@ pub enum Latency {
     Store,
 }
 
-/// What a mnemonic stands for.
+/// The class of a mnemonic, with its latency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Class {
     /// Its class.
     pub role: Role,
     /// Where it is executed.
     pub pipe: Pipe,
-    /// What its result takes where a scoreboard tells of it; `None` if its latency is fixed.
+    /// The latency of its result if a scoreboard tracks it; `None` if its latency is fixed.
     pub latency: Option<Latency>,
 }
 

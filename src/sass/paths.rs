@@ -1,6 +1,6 @@
 //! How often the blocks of a kernel are executed, where only the machine code is known.
 //!
-//! In: the blocks, and what an execution of each takes. Out: the path of a warp from the entry to the end
+//! In: the blocks, and the cost of an execution of each. Out: the path of a warp from the entry to the end
 //! ([`Followed`]). A loop is executed [`LOOP_ITERATIONS`] times, along one path from its header back to it; a loop around
 //! others [`OUTER_ITERATIONS`] times. At a branch with two sides,
 //!
@@ -78,7 +78,7 @@ impl Followed {
     }
 }
 
-/// What an execution of a block takes, or of a path through several.
+/// The cost of an execution of a block, or of a path through several.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Work {
     /// Cycles of a warp alone.
@@ -112,7 +112,7 @@ pub struct Blocks {
     pub next: Vec<Vec<usize>>,
     /// The blocks that end with a call, each with the first block of its callee.
     pub calls: Vec<(usize, usize)>,
-    /// What an execution of each takes.
+    /// The cost of an execution of each.
     pub work: Vec<Work>,
     /// The instructions of each, by kind.
     pub kinds: Vec<Histogram>,
@@ -229,7 +229,7 @@ struct Step {
     is_fork: bool,
     /// The nearest step that all paths from here to the end go through; `None` if that is the end.
     join: Option<usize>,
-    /// The number of steps of which each is the join of the one before.
+    /// The length of the chain of joins from here: the join, its join, and so on.
     height: u32,
 }
 
@@ -400,8 +400,7 @@ impl Paths<'_> {
 }
 
 impl Step {
-    /// The step in front of others, of which `None` is the end. `turned`: whether the longer one of two versions is
-    /// followed.
+    /// The step in front of others; `None` is the end. `turned`: whether the longer one of two versions is followed.
     fn new(own: Path, next: &[Option<usize>], steps: &[Option<Step>], turned: bool) -> Step {
         let step = |at: usize| steps[at].as_ref();
         let height = |at: Option<usize>| at.and_then(step).map_or(0, |step| step.height);
@@ -416,7 +415,7 @@ impl Step {
         };
         let join = next.iter().copied().reduce(meet).flatten();
         let rest = |at: Option<usize>| at.and_then(step).map_or(Work::default(), |step| step.rest);
-        // What a path takes until it meets the others.
+        // The cost of a path up to the join with the others.
         let until = |at: Option<usize>| rest(at).plus(rest(join), -1.0);
         let (mut chosen, mut is_fork): (Option<Option<usize>>, bool) = (None, false);
         for &at in next {

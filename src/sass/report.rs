@@ -46,7 +46,7 @@ pub struct Kernel {
     pub exposed_latency: Option<f64>,
     /// Cycles that a warp keeps each unit of the multiprocessor busy, loops weighted.
     pub pipes: Option<BTreeMap<&'static str, f64>>,
-    /// What a warp takes of the multiprocessor.
+    /// The cost of a warp on the multiprocessor.
     pub measure: Option<Measure>,
     /// The basic blocks that can be reached.
     pub blocks: Option<Vec<Block>>,
@@ -89,7 +89,7 @@ pub struct Block {
 pub struct Beside {
     /// Bytes that ptxas says are spilled: stores, loads.
     pub spills: BTreeMap<String, (u32, u32)>,
-    /// What their accesses take.
+    /// The requests of their accesses.
     pub requests: BTreeMap<String, Requests>,
     /// Their executed instructions before they were rewritten.
     pub originals: BTreeMap<String, Histogram>,

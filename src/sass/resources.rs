@@ -1,4 +1,4 @@
-//! What a kernel takes of a multiprocessor.
+//! The resources of a multiprocessor that a kernel takes.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::isa::multiprocessor::Multiprocessor;
 /// The sizes of blocks, in threads, for which warps are counted where a kernel names none.
 pub const USUAL_BLOCKS: [u32; 3] = [128, 256, 512];
 
-/// What ptxas made of a kernel. A number that is not known is `None`.
+/// The resources of a kernel by ptxas. An unknown number is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Resources {
     /// 32-bit registers of a thread.

@@ -1,11 +1,11 @@
-//! The static schedule of a kernel: how long its instructions take to be issued, which wait for loads, and what
-//! other warps hide of that.
+//! The static schedule of a kernel: how long its instructions take to be issued, which wait for loads, and the part of
+//! the waits that other warps hide.
 //!
-//! In: the instructions of a kernel, and the timing of the architecture. Out: a [`Schedule`]. A warp is
-//! followed alone along its blocks: an instruction is issued when the one before it has been issued for as many
-//! cycles as that one says, and when the scoreboards that it waits for have been released. What is still under way where
-//! blocks meet is the later of both; the blocks are gone through twice, so that a loop begins with what its last
-//! iteration has left. Each block counts as often as [`paths`] says that it is executed.
+//! In: the instructions of a kernel, and the timing of the architecture. Out: a [`Schedule`]. A warp is followed alone
+//! along its blocks: an instruction is issued when the stall cycles of the one before have passed and the scoreboards
+//! that it waits for have been released. At a join each scoreboard has the later release of both predecessors. The
+//! blocks are simulated twice, so that a loop begins with the scoreboards that its last iteration has left. Each block
+//! counts as often as [`paths`] says that it is executed.
 //!
 //! This is a model of one warp's latency and of the issue slots of all: caches, bandwidths and conflicts are left out,
 //! and it predicts no time. It ranks versions of one piece of code.
@@ -24,7 +24,7 @@ use super::timing::Timing;
 /// Schedulers of a multiprocessor, from compute capability 7.0 on.
 pub const SCHEDULERS: f64 = 4.0;
 
-/// What a basic block takes when it is executed once.
+/// The cost of one execution of a basic block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct BlockSchedule {
     /// Bytes from the beginning of the function to its first instruction.
@@ -64,7 +64,7 @@ pub struct Schedule {
     busy: BTreeMap<Pipe, f64>,
 }
 
-/// What a warp waits for.
+/// The pending operations of a warp.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Pending {
     /// Cycles until each scoreboard has been released, from now on.
@@ -96,7 +96,7 @@ impl Pending {
 }
 
 impl Schedule {
-    /// The schedule of a function. `counterpart`: what the other version of the kernel
+    /// The schedule of a function. `counterpart`: the instructions that the other version of the kernel
     /// [executes](Schedule::executed).
     ///
     /// # Errors
@@ -245,7 +245,7 @@ fn blocks_of(
         for &instruction in followed(&code[block.first..block.end], table) {
             let accesses =
                 table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
-            // What an instruction does, without the form of its operands; and how much, of an access.
+            // The operation of an instruction, without the form of its operands; and for an access its size.
             let operation = u32::from(instruction.opcode()) & (paths::ACCESSES - 1);
             let bytes = if accesses { instruction.access_bytes() } else { 0 };
             *kinds.entry((bytes * paths::ACCESSES) | operation).or_default() += 1.0;
@@ -272,7 +272,7 @@ pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
     })
 }
 
-/// What an instruction does to memory.
+/// The kind of an instruction's memory access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Accessed {
     /// Nothing.
@@ -284,7 +284,7 @@ enum Accessed {
 }
 
 /// The instructions of a block up to the exit of the lanes that have executed an access under the same guard: ptxas has
-/// predicated the first one of two sides of a branch, and what stands behind the exit is the other one.
+/// predicated the first one of two sides of a branch, and the code behind the exit is the other one.
 fn followed<'c>(code: &'c [Instruction], table: &Opcodes) -> &'c [Instruction] {
     let role = |instruction: &Instruction| table.get(*instruction).map(|opcode| opcode.class.role);
     let ends = |(at, instruction): (usize, &Instruction)| {
@@ -373,7 +373,7 @@ impl BlockSchedule {
         let control = instruction.control();
         let mut waits = control.waits;
         if class.role == Role::PartialWait {
-            // What may still lack is not waited for.
+            // A wait that allows missing releases is ignored.
             let (scoreboard, lacks) = instruction.partial_wait();
             waits |= u8::from(lacks == 0) << scoreboard;
         }

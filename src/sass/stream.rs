@@ -44,7 +44,7 @@ impl Step {
         let control = instruction.control();
         let mut waits = control.waits;
         if class.role == Role::PartialWait {
-            // What may still lack is not waited for.
+            // A wait that allows missing releases is ignored.
             let (scoreboard, lacks) = instruction.partial_wait();
             waits |= u8::from(lacks == 0) << scoreboard;
         }

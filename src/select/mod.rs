@@ -55,7 +55,7 @@ pub struct LoadDecision {
 pub struct Choice {
     /// Every global load in program order.
     pub decisions: Vec<LoadDecision>,
-    /// What replaces accesses, and what was refused but is listed.
+    /// The groups that replace accesses, and refused ones that are listed.
     pub groups: Vec<Group>,
 }
 

@@ -19,7 +19,7 @@ use crate::strategies::StrategyName;
 /// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
 const MAX_EXACT: usize = 16;
 
-/// What two groups may share.
+/// A resource that two groups may share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Access(InstId),

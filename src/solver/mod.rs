@@ -52,7 +52,7 @@ const MAX_QUERIES: u32 = 256;
 /// The most units of z3 for all queries of one function, unless the caller says otherwise.
 pub const FUNCTION_BUDGET: u64 = 1_000_000;
 
-/// z3's units for a function that has so many instructions: a unit takes about half a microsecond and
+/// z3's units for a function of `instructions` instructions: a unit takes about half a microsecond and
 /// an assembler some twenty microseconds for an instruction, and proofs are not to take longer than
 /// assembling.
 pub fn budget_for(instructions: usize) -> u64 {
@@ -210,8 +210,8 @@ impl Solver {
         self
     }
 
-    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches that suit a
-    /// function of so many `instructions`.
+    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches that suit a function of
+    /// `instructions` instructions.
     #[must_use]
     pub fn sized(mut self, instructions: usize) -> Solver {
         self.units = self.units.min(budget_for(instructions));
@@ -388,7 +388,7 @@ impl Solver {
     }
 }
 
-/// Whether terms are made of so many parts that z3 would take long before it counts resources.
+/// Whether terms have more than [`MAX_TERMS`] parts: z3 would take long before it counts resources.
 fn is_large(arena: &Arena, roots: impl Iterator<Item = TermId>) -> bool {
     let mut open: Vec<TermId> = roots.collect();
     let mut seen = FxHashSet::default();
@@ -414,7 +414,7 @@ struct Query {
 }
 
 impl Query {
-    /// Puts the claim to z3; if it does not hold, what the terms `wanted` are in the counterexample.
+    /// Asks z3 about the claim; if it does not hold, returns the values of the terms `wanted` in the counterexample.
     fn judge(
         &mut self,
         arena: &Arena,

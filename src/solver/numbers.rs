@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use z3::ast::{Bool, Int, Real};
 use z3::{Config, Params, SatResult, Solver, with_z3_config};
 
-/// What a variable ranges over.
+/// The range of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sort {
     /// All integers.
@@ -67,7 +67,7 @@ pub enum Term {
     If(Arc<Term>, Arc<Term>, Arc<Term>),
 }
 
-/// What became of a claim.
+/// The verdict on a claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It follows from the premises of these places, in their order.
@@ -178,8 +178,8 @@ struct Translation<'a> {
     sort: &'a dyn Fn(u32) -> Sort,
     /// The place in `values`, by the address of a term, which the claim keeps alive.
     done: FxHashMap<*const Term, usize>,
-    /// In the order in which they were made, and so dropped in it: z3 gives numbers of dropped terms out
-    /// again, and what it finds depends on numbers.
+    /// In the order in which they were made, so that they are dropped in this order: z3 reuses the numbers of dropped
+    /// terms, and its results depend on numbers.
     values: Vec<Value>,
     /// Whether literals are reals.
     reals: bool,
@@ -196,7 +196,7 @@ impl Clone for Value {
 }
 
 impl Value {
-    /// A term of the wrong sort is a mistake of ours; it becomes a value of which nothing is known.
+    /// A term of the wrong sort is an internal error; it becomes an unconstrained value.
     fn truth(self) -> Bool {
         match self {
             Value::Boolean(v) => v,

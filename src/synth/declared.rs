@@ -49,7 +49,7 @@ impl<'s> Declared<'s> {
         if taken { Err(is_there(self.source, name)) } else { Ok(()) }
     }
 
-    /// Declares what a `param` or `axis` says; `value` is that of an expression.
+    /// Declares the name of a `param` or `axis`; `value` evaluates an expression.
     pub(super) fn declare(
         &mut self,
         statement: &Statement,

@@ -166,7 +166,7 @@ impl Expr {
         Expr::Name(name.into())
     }
 
-    /// Two operands; what is known of numbers is put in at once.
+    /// An operator with two operands; constants are folded at once.
     pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
         use Expr::Number;
         match (op, &a, &b) {
@@ -247,7 +247,7 @@ impl Expr {
         best
     }
 
-    /// Expressions that lack one part of this one; `wrap` puts them into what stands around.
+    /// Expressions that lack one part of this one; `wrap` puts them into the surrounding expression.
     fn smaller(&self, wrap: &dyn Fn(Expr) -> Expr) -> Vec<Expr> {
         let mut found = Vec::new();
         match self {

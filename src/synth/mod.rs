@@ -1,16 +1,16 @@
 //! Synthesis of data movement: sketches of programs whose index expressions are to be found.
 //!
-//! A sketch (`grammar/sketch.pest`) says where values are, where they shall go, and in which steps; where an
-//! index is not known it names a family of expressions. What comes out are the members of the families with which
-//! every goal cell holds what it shall hold, and what they cost; or the proof that there are none.
+//! A sketch (`grammar/sketch.pest`) says where values are, where they shall go, and in which steps; in the place of an
+//! unknown index it names a family of expressions. Out: the members of the families with which every goal cell holds
+//! its value, and their costs; or the proof that there are none.
 //!
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
-//! - `term`: what a cell holds. `family`: what holes range over. `enumerate`: expressions bottom up. `search`: the search. `report`, `states`, `resources`:
-//!   what it found.
+//! - `term`: the value of a cell. `family`: the search space of a hole. `enumerate`: expressions bottom up. `search`:
+//!   the search. `report`, `states`, `resources`: its results.
 //! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
 //! - `scan`: sketches of loops, for which an associative operator is looked for.
 //! - `declared`: params and axes of all kinds of sketches. `problem`: all kinds of sketches behind one trait.
-//! - `emit`: what it found as PTX and CUDA, and the judges of that. `library`: headers of solutions.
+//! - `emit`: solutions as PTX and CUDA, and the checks of that code. `library`: headers of solutions.
 
 pub mod ast;
 mod declared;

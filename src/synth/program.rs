@@ -1,4 +1,4 @@
-//! A sketch as a straight line over cells: what the search works on.
+//! A sketch as a straight-line program over cells, the input of the search.
 //!
 //! A *cell* is one place of one array. CellId 0 is undefined. An array that a statement without hole makes
 //! has no cells of its own: it names those of the array that it reads.
@@ -9,7 +9,7 @@ use super::family::Family;
 use super::term::{Fold, InputId, TermId, Terms};
 use crate::source::Span;
 
-/// The number of a cell: inputs come first, then what each statement makes.
+/// The number of a cell: inputs come first, then the cells of each statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CellId(pub u32);
 
@@ -36,7 +36,7 @@ pub type Table = TiVec<PointId, u8>;
 pub struct Hole {
     /// Its place in the text.
     pub span: Span,
-    /// What it ranges over.
+    /// Its search space.
     pub family: Family,
     /// The names of its coordinates.
     pub coordinates: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Hole {
     pub extents: [usize; 2],
     /// Values are below this number.
     pub values: usize,
-    /// What a solution costs at this hole.
+    /// The price of a solution at this hole.
     pub price: Price,
 }
 
@@ -55,7 +55,7 @@ impl Hole {
     }
 }
 
-/// What the choice for a hole costs.
+/// The price of the choice for a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Price {
     /// A shuffle for each value of the second coordinate for which the table is not the identity, times this.
@@ -150,7 +150,7 @@ pub enum Statement {
         op: Fold,
         /// The holes of its conditions.
         holes: Vec<HoleId>,
-        /// What each cell is made of.
+        /// The slots of each cell.
         slots: Vec<Vec<Slot>>,
         /// The cells.
         made: Made,
@@ -166,7 +166,7 @@ impl Statement {
     }
 }
 
-/// What can be made small.
+/// Objectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Accumulates that are not statically false.
@@ -192,7 +192,7 @@ impl Measure {
     ];
 }
 
-/// What a cell shall hold in the end.
+/// The required final value of a cell.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The cell.
@@ -212,13 +212,13 @@ pub struct Program {
     pub holes: TiVec<HoleId, Hole>,
     /// The statements with cells of their own.
     pub statements: Vec<Statement>,
-    /// What each cell of an input holds; the cells of statements follow.
+    /// The value of each input cell; the cells of statements follow.
     pub initial: TiVec<CellId, TermId>,
     /// How many cells there are.
     pub cells: usize,
     /// The goals.
     pub goals: Vec<Goal>,
-    /// What makes a solution cheap, what counts most first.
+    /// The measures of a solution's cost, the most important first.
     pub order: Vec<Measure>,
     /// The terms of inputs and goals.
     pub terms: Terms,

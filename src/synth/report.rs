@@ -1,6 +1,6 @@
-//! What was found, as people and programs read it.
+//! The outcome of a search, for people and for programs.
 //!
-//! In: a sketch and what the search found in it. Out: a table as text, a [`Report`] for JSON, and for an empty
+//! In: a sketch and the outcome of its search. Out: a table as text, a [`Report`] for JSON, and for an empty
 //! space the demand that no choice meets, with its place.
 
 use std::fmt::Write as _;
@@ -22,19 +22,19 @@ pub struct Report<'a> {
     pub file: &'a str,
     /// How many solutions were seen.
     pub solutions: u64,
-    /// Whether what was asked for is known of the whole space: no bound and no signal has ended the search.
+    /// Whether the answer holds for the whole space: no bound and no signal has ended the search.
     pub exhaustive: bool,
     /// The holes of the chosen solution; none where there is no solution, or only the number was asked for.
     pub holes: Vec<HoleReport>,
-    /// What the chosen solution costs.
+    /// The cost of the chosen solution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostReport>,
-    /// What lanes hold after each step, if that was asked for.
+    /// The values of the lanes after each step, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<State>,
 }
 
-/// What the chosen solution costs.
+/// The cost of the chosen solution.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostReport {
     /// By which solutions are compared.
@@ -143,7 +143,7 @@ pub fn table(source: &SourceFile, sketch: &Lowered, found: &Found, mode: Mode) -
     text
 }
 
-/// A line for each hole: its place, itself, and what was found.
+/// A line for each hole: its place, its text, and its expression.
 pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> String {
     let mut text = String::new();
     let holes = holes(source, sketch, solution);
@@ -157,7 +157,7 @@ pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Stri
     text
 }
 
-/// What a hole has to be at a point: `2 at lane = 3, k = 1`.
+/// The required value of a hole at a point: `2 at lane = 3, k = 1`.
 fn demand(hole: &Hole, &(point, mask): &(usize, u64)) -> String {
     let values = (0..hole.values).filter(|value| mask >> value & 1 == 1);
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
@@ -178,7 +178,7 @@ pub fn with_table(source: &SourceFile, sketch: &Lowered, unsat: &Unsat) -> Optio
     let text = source.text();
     let inner = text.get(range.clone())?.strip_prefix('?')?;
     let (family, coordinates) = inner.split_once('(')?;
-    // (What stands behind the `;` of these are constants.)
+    // (Only constants follow the `;` of these.)
     let coordinates = match family.trim() {
         "cond" | "part" => coordinates.split([';', ')']).next()?,
         _ => coordinates.strip_suffix(')')?,

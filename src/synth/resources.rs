@@ -1,4 +1,4 @@
-//! What a solution takes beside instructions: registers of a lane, and wavefronts of shared memory.
+//! The resources of a solution beside instructions: registers of a lane, and wavefronts of shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub fn registers(tree: &[Statement], sketch: &Lowered) -> u32 {
         let factors = folded.parts.iter().flat_map(|part| &part.factors);
         factors.map(|factor| factor.array.text.clone()).collect()
     };
-    // What each statement makes, if it makes anything, and what it reads.
+    // For each statement, the array it writes, if any, and the arrays it reads.
     let steps: Vec<(Option<&str>, Vec<String>)> = tree
         .iter()
         .filter_map(|statement| match statement {
@@ -29,7 +29,7 @@ pub fn registers(tree: &[Statement], sketch: &Lowered) -> u32 {
                 Some((Some(to.array.text.as_str()), vec![from.array.text.clone()]))
             }
             Statement::Fold(to, folded) => Some((Some(to.array.text.as_str()), reads(folded))),
-            // What a goal asks of has to be there in the end.
+            // A goal's array is live at the end.
             Statement::Goal(of, _) => Some((None, vec![of.array.text.clone()])),
             _ => None,
         })

@@ -1,4 +1,4 @@
-//! What lanes hold after each step of a solution, for drawings: which element of an input, and where it came from.
+//! The values of the lanes after each step of a solution, for drawings: which element of an input, and its source.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

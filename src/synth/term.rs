@@ -1,4 +1,4 @@
-//! What a cell holds, as hash-consed terms in normal form: equal terms have equal numbers.
+//! The value of a cell, as hash-consed terms in normal form: equal terms have equal numbers.
 
 use rustc_hash::FxHashMap;
 use typed_index_collections::TiVec;

@@ -1,4 +1,4 @@
-//! What the lanes of a warp access together, in words, for those who look for wasted traffic.
+//! The joint accesses of a warp's lanes, in words, for those who look for wasted traffic.
 
 use crate::cost::banks::{LANES, wavefronts};
 use crate::emulate::{Access, Effect, Printer};
@@ -9,7 +9,7 @@ use crate::reuse::Stride;
 /// Bytes of a line of the first-level cache.
 const LINE: u64 = 128;
 
-/// The stride of an access and what it costs; none where there is nothing to say.
+/// The stride of an access and its cost, in words; none if neither is known.
 pub(super) fn pattern(
     access: &Access,
     lane_stride: Option<i64>,
@@ -57,7 +57,7 @@ pub(super) fn pattern(
     }
 }
 
-/// What a constant stride costs, behind a comma; empty where it depends on more.
+/// The cost of a constant stride, behind a comma; empty where it depends on more.
 fn constant(access: &Access, stride: i64) -> String {
     let bytes = u64::from(access.bytes()).max(1);
     let reads = access.effect == Effect::Load;

@@ -16,13 +16,13 @@ use crate::expr::{Comparison, Facts, Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, Module, StateSpace};
 
-/// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
+/// The most accesses of one function that are evaluated warp by warp; requests of further ones are unknown.
 const MAX_ONE_BY_ONE: usize = 4096;
 
 /// The most terms of an address that are looked at for a variable.
 const MAX_ADDRESS_TERMS: usize = 64;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
     /// `ld`.
@@ -61,12 +61,12 @@ pub enum Stride {
     Symbolic(Vec<(i64, Factor)>),
 }
 
-/// What a request costs.
+/// The cost of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
     /// The addresses are known as far as it matters.
     Counted(Span),
-    /// The addresses are a function of the lane that is not followed: what every request costs.
+    /// The addresses are an unknown function of the lane: the bounds of every request.
     Any(Span),
     /// The addresses depend on data.
     Irregular,
@@ -107,7 +107,7 @@ pub struct AccessTraffic {
     pub loop_depth: usize,
     /// The lane stride, where the lanes lie at equal distances.
     pub stride: Option<Stride>,
-    /// What a full warp's request costs.
+    /// The cost of a full warp's request.
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
     pub lanes: u32,
@@ -265,7 +265,7 @@ impl Counter<'_, '_, '_> {
         })
     }
 
-    /// The lanes that execute an access, if they are known, and what their request costs.
+    /// The lanes that execute an access, if they are known, and the cost of their request.
     fn active(
         &mut self,
         access: &Access,
@@ -326,7 +326,7 @@ impl Counter<'_, '_, '_> {
                         return self.aligned.spaces[name];
                     }
                 }
-                // What a load reads says nothing of its own address.
+                // A loaded pointer is unrelated to the address it was loaded from.
                 Node::Apply(function, _) if self.context.trace.symbols.is_load(*function) => {}
                 _ => open.extend(arena.operands(term)),
             }

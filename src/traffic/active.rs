@@ -11,7 +11,7 @@ use crate::cfg::{BlockId, Flow, PostDominators};
 use crate::emulate::Access;
 use crate::expr::Facts;
 
-/// The lanes of one warp that execute an access, at least two and not all, and what their request costs.
+/// The lanes of one warp that execute an access, at least two and not all, and the cost of their request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
     /// The lanes, a bit for each.

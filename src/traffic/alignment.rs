@@ -127,7 +127,7 @@ impl<'a> Alignments<'a> {
         Alignments { trace, shape, aligned, known, bases }
     }
 
-    /// Says how many low bits are zero of what a term stands for, which is not its own value.
+    /// Sets how many low bits are zero in the value that a term stands for, where this is not the term's own value.
     pub(super) fn set_base(&mut self, term: TermId, zeros: u32) {
         self.bases.insert(term, zeros);
     }

@@ -37,7 +37,7 @@ pub(super) struct Unknown {
 pub(super) struct Pattern {
     /// The unit that is counted.
     pub counted: Counted,
-    /// Bytes of each lane, of which its address is a multiple.
+    /// Bytes of each lane; its address is a multiple of them.
     pub bytes: i64,
     /// The lanes that take part, a bit for each.
     pub mask: u32,
@@ -81,7 +81,7 @@ impl Span {
         }
     }
 
-    /// What every request of so many lanes has.
+    /// The bounds that hold for every request of `lanes` lanes.
     pub fn of_any(counted: Counted, bytes: i64, lanes: usize) -> Span {
         let lanes_count = lanes as u32;
         let (min, ideal) = match counted {

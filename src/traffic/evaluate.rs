@@ -1,7 +1,8 @@
 //! Terms as sums over the lanes of a warp.
 //!
 //! In: a term of the trace, a warp, the innermost loop around the place. Out: its [`LaneSum`], or why there is none.
-//! Extensions of 32-bit sums are taken not to have wrapped; what is a number in each lane is computed exactly.
+//! Extensions of 32-bit sums are assumed not to have wrapped; terms with a known number in each lane are computed
+//! exactly.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -27,9 +28,9 @@ const MAX_UNIFORM_PARTS: usize = 4;
 pub(super) enum Value {
     /// In each lane.
     Known(LaneSum),
-    /// It depends on what lanes have loaded, exchanged or got from something that is not modelled.
+    /// It depends on loaded or exchanged values, or on results that are not modelled.
     Data,
-    /// It is a function of the lane that is not followed.
+    /// It is an unknown function of the lane.
     Unknown,
 }
 
@@ -265,8 +266,8 @@ impl<'a> Evaluator<'a> {
             .all(|left| uniformity.exits[left])
     }
 
-    /// A register where several ways meet that all lanes come by the same way, or that a loop changes by what is
-    /// uniform: the parts that differ between lanes are the same on all ways.
+    /// A register at a join that all lanes reach by the same path, or that a loop changes by uniform values: the parts
+    /// that differ between lanes are the same on all paths.
     fn merged(&mut self, symbol: SymbolId, term: TermId) -> Option<Value> {
         let Context { trace, loops, uniformity, .. } = self.context;
         let info = trace.symbols.info(symbol);
@@ -282,7 +283,7 @@ impl<'a> Evaluator<'a> {
         let merged = self.merged_feeds(feeds, info.width, term, is_loop);
         self.nested -= 1;
         if merged.is_none() {
-            // What was computed by the form that it does not have is forgotten.
+            // Results that assumed the refuted form are forgotten.
             self.refuted.insert(symbol);
             self.known.retain(|&known, _| known < term);
         }

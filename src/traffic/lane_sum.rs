@@ -114,7 +114,7 @@ impl LaneSum {
         }
     }
 
-    /// The numbers, without what has a factor.
+    /// The constant part: the numbers without symbolic factors.
     pub(super) fn numbers_only(&self) -> [i64; LANES] {
         let found = self.parts.iter().find(|(factor, _)| factor.is_empty());
         found.map_or([0; LANES], |(_, coefficients)| coefficients.lanes())
@@ -175,7 +175,7 @@ impl LaneSum {
         sum.add(&other.times(&mask(false))?, 1).then_some(sum)
     }
 
-    /// The parts that differ between lanes, each less what it is in lane 0; and the value of lane 0.
+    /// The parts that differ between lanes, each less its value in lane 0; and the value of lane 0.
     pub(super) fn split(&self) -> (LaneSum, LaneSum) {
         let (mut varying, mut first) = (LaneSum::default(), LaneSum::default());
         for (factor, coefficients) in &self.parts {

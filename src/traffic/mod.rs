@@ -1,4 +1,4 @@
-//! What one full warp's request costs in the memory system: sectors of global memory, wavefronts of shared memory.
+//! The cost of one full warp's request in the memory system: sectors of global memory, wavefronts of shared memory.
 //!
 //! In: the control flow and the memory trace of one function, and the shape of its blocks. Out: an [`AccessTraffic`] for
 //! each load, store, atomic and reduction, with the least and the greatest number over everything that the text leaves
@@ -14,11 +14,12 @@
 //! An address that depends on loaded data has no numbers. One that is known to be a function of the lane, but not which,
 //! has the bounds that every request has.
 //!
-//! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
-//! of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these; `believed`: uniform values; `count`: sectors and wavefronts of 32
-//! addresses; `bounds`: the least and greatest count of a pattern; `warps`: the warps of a block;
-//! `active`: accesses of some lanes of a warp; `partial`: barriers that lanes go past; `races`: accesses that nothing orders; `access`: all accesses of a function; `request`: their
-//! numbers for programs.
+//! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the
+//! powers of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these;
+//! `believed`: uniform values; `count`: sectors and wavefronts of 32 addresses; `bounds`: the least and greatest count
+//! of a pattern; `warps`: the warps of a block; `active`: accesses of some lanes of a warp; `partial`: barriers that
+//! lanes go past; `races`: unordered accesses; `access`: all accesses of a function; `request`: their numbers for
+//! programs.
 
 mod access;
 mod active;

@@ -41,7 +41,7 @@ pub struct Race {
 struct Executed {
     warp: Warp,
     lanes: Lanes,
-    /// What the address has besides a number per lane.
+    /// The symbolic part of the address; `numbers` has the number of each lane.
     base: Vec<(Factor, i64)>,
     numbers: [i64; LANES],
     /// Whether base and lanes are the same for all warps of a block.

@@ -19,7 +19,7 @@ pub struct Counts {
     pub ideal: u32,
 }
 
-/// What one full warp's request costs.
+/// The cost of one full warp's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The lane stride as text, if it is not constant.

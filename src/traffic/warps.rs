@@ -81,7 +81,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
             .or_insert_with(|| Evaluator::new(context, warp, place, aligned))
     }
 
-    /// What holds in a block.
+    /// The facts that hold in a block.
     pub(super) fn facts(&self, block: BlockId) -> Facts {
         let arena = &self.context.trace.arena;
         let mut facts = Facts::default();

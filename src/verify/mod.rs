@@ -1,4 +1,4 @@
-//! Translation validation: proves that a rewritten PTX file does what the original does.
+//! Translation validation: proves that a rewritten PTX file is equivalent to the original.
 //!
 //! In: two files. Out: a [`Verification`]: for each function *equal*, *different* with a
 //! counterexample, or *unknown* with the reason. The validator does not know how our own rewriter
@@ -19,16 +19,16 @@
 //!
 //! Each room uses only those before it, and each file of a room only those before it in the list of the room's
 //! `mod.rs` (`tests/layering.rs` checks both):
-//! - `program`: the two programs as they are read: how the validator treats each instruction, and which
-//!   instructions match
+//! - `program`: the two programs before evaluation: how the validator treats each instruction, and which instructions
+//!   match
 //! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
 //! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
-//! - `record`: what an evaluation leaves behind, as data
+//! - `record`: the results of an evaluation, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
 //! - `proof`: terms as other lanes have them, and whether two terms are equal at a place
-//! - `oracle`: the oracle of the rewritten program: what its warp instructions deliver, and which terms equal
-//!   the original's
-//! - `witness`: what is said in the end: verdicts, terms in words, counterexamples and their execution
+//! - `oracle`: the oracle of the rewritten program: the results of its warp instructions, and which terms equal the
+//!   original's
+//! - `witness`: the output: verdicts, terms in words, counterexamples and their execution
 //! - `compare`: compares two evaluated functions, event by event, and two files
 
 mod bypass;
@@ -57,7 +57,7 @@ pub struct Options {
     pub aligned: Vec<(String, u64)>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
-    /// What all queries for one function may take together, in z3's units.
+    /// The budget of all queries for one function together, in z3's units.
     pub solver_budget: u64,
     /// The most queries for one function.
     pub queries: u32,

@@ -9,7 +9,7 @@ use ptxasw::launch::Launch;
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
-/// What a fake device answers and what it has been asked.
+/// The answers of a fake device, and the requests it has got.
 pub struct Fake {
     properties: Properties,
     /// Microseconds of a launch, by the kernel's number and how many times were asked for before.

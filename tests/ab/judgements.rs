@@ -192,7 +192,7 @@ fn without_clocks_drifting_times_tell() {
     assert!(found.seen && found.detail.contains('+'), "{found:?}");
     let faster: Vec<f64> = drifting.into_iter().rev().collect();
     assert!(judge(&[], &faster).0.seen);
-    // Scatter alone is no drift.
+    // Scatter alone does not count as drift.
     let (noisy, _) = rounds(60, 1.0, 0.2, 0.0, 3);
     assert!(!judge(&[], &noisy).0.seen);
 }

@@ -1,5 +1,5 @@
-//! The kernels of `scripts/microbench`: every one assembles for every target, keeps what it is to
-//! measure, runs, and ends up in the table.
+//! The kernels of `scripts/microbench`: every one assembles for every target, keeps the instructions to measure, runs,
+//! and ends up in the table.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -42,7 +42,7 @@ fn file(name: &str) -> SourceFile {
     SourceFile::new(name, common::read(name.as_ref()))
 }
 
-/// What is compared, with what may be changed before.
+/// The inputs of a comparison, which a test may change before it runs.
 struct Bed {
     original: SourceFile,
     launch: SourceFile,

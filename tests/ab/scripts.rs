@@ -1,5 +1,5 @@
-//! `scripts/ab-all` and `scripts/gpu`: without a GPU they say so; with one that is played by
-//! the interpreter (`stub.py`) they write what they promise.
+//! `scripts/ab-all` and `scripts/gpu`: without a GPU they say so; with one that the interpreter plays (`stub.py`) they
+//! write the promised files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `ptxasw tune` on the library that stands in for a driver, and what is then obeyed.
+//! `ptxasw tune` on the library that stands in for a driver, and the effects of its profile.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -81,7 +81,7 @@ impl Desk {
         serde_json::from_str(&self.text("p.json").expect("written")).expect("JSON")
     }
 
-    /// The decisions under a profile about the text in a file, and what is said besides.
+    /// The decisions under a profile about the text in a file, and the messages.
     fn candidates(
         &self,
         file: &str,
@@ -151,7 +151,7 @@ fn the_fastest_strategy_is_written_and_obeyed() {
     assert!(reason.contains("the profile: `paper` is 1.250 times as fast"), "{reason}");
     let same = desk.candidates("taps.ptx", &["--profile", "p.json"], &[]);
     assert_eq!(same, (report, warnings));
-    // The rewritten text, and what is said for people.
+    // The rewritten text, and the remarks for people.
     let rewrite = ["rewrite", "taps.ptx", "--arch", "sm_86", "--remarks", "remarks.yaml"];
     let rewritten = desk.call(&rewrite, &environment);
     let paper = desk.call(&["rewrite", "taps.ptx", "--strategy", "paper"], &[]);

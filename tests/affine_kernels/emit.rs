@@ -13,8 +13,8 @@ pub struct Text {
     pub lines: Vec<u32>,
 }
 
-/// Writes the kernel `affine(a0, a1, out, n, w, s, steps)`. Every thread of a block stores what it
-/// loaded to its own part of `out`.
+/// Writes the kernel `affine(a0, a1, out, n, w, s, steps)`. Every thread of a block stores its loaded values to its own
+/// part of `out`.
 pub fn emit(kernel: &Kernel) -> Text {
     let mut writer = Writer {
         kernel,
@@ -54,7 +54,7 @@ struct Writer<'k> {
     used: [u32; 6],
     /// The arrays' addresses.
     bases: Vec<String>,
-    /// The shared index or address of a row, by what it is.
+    /// The shared index or address of a row, by its kind and numbers.
     shared: HashMap<(&'static str, usize, i32), String>,
 }
 

@@ -1,10 +1,8 @@
-//! What a random kernel is: a form of index arithmetic and a list of loads, all in one straight
-//! line of code.
+//! A random kernel: a form of index arithmetic and a list of loads, all in one straight line of code.
 //!
-//! Every load reads `base + unit * index + immediate`, and the index is affine in the thread's
-//! place, in parameters and in a loop's iteration. How that is spelled is `emit`'s business, what it
-//! evaluates to `evaluate`'s, and which loads must meet `expect`'s; these three share nothing but
-//! this description.
+//! Every load reads `base + unit * index + immediate`, and the index is affine in the thread's place, in parameters and
+//! in a loop's iteration. `emit` spells that as text, `evaluate` computes its values, and `expect` says which loads
+//! must meet; these three share only this description.
 
 use fastrand::Rng;
 
@@ -58,13 +56,13 @@ pub enum Loop {
     /// The index grows by so much in each iteration; computed from the iteration or kept in a
     /// register of its own.
     Index { step: i32, multiplied: bool },
-    /// The addresses are computed in front of the loop and grow by so many elements.
+    /// The addresses are computed in front of the loop and grow by `step` elements.
     Pointer { step: i32 },
     /// `for (i = ...; i < n; i += gridDim.x * blockDim.x)`
     GridStride,
 }
 
-/// What is read at an address, and into which register.
+/// The type of a load, and of its register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     F32,
@@ -183,7 +181,7 @@ fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.usize(..choices.len())]
 }
 
-/// What may be read from elements of so many bytes, with the fields it may be read at.
+/// The loads that are possible from elements of `unit` bytes, with their possible field offsets.
 fn accesses(unit: u32) -> &'static [(Access, &'static [i32])] {
     use Access::{F32, F64, S8, U8, U16, U32, U64, V2F32, V2F64, V4F32};
     match unit {

@@ -1,6 +1,5 @@
-//! Executes the few integer instructions that `emit` writes, for one thread, straight from the text:
-//! it tells what is in a register where a check reads it, and that `evaluate` and `emit` mean the
-//! same addresses.
+//! Executes the few integer instructions that `emit` writes, for one thread, straight from the text. It gives the value
+//! of a register where a check reads it, and shows that `evaluate` and `emit` agree about addresses.
 
 use std::collections::HashMap;
 
@@ -51,7 +50,7 @@ pub struct Machine {
     tail: Vec<Op>,
 }
 
-/// What a thread has in its registers behind its loads, and where these read.
+/// The registers of a thread behind its loads, and the addresses of these.
 pub struct State {
     registers: Vec<u64>,
     pub addresses: Vec<u64>,

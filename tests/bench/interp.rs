@@ -1,5 +1,5 @@
 //! `cargo bench --bench interp`: how many lane-instructions the interpreter executes in a second on
-//! one core, on three kernels that differ in what they spend their time with. Prints numbers; never
+//! one core, on three kernels that spend their time with different instructions. Prints numbers; never
 //! passes or fails.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark takes times")]
@@ -12,7 +12,7 @@ use ptxasw::launch::Launch;
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
-/// Runs of each kernel, of which the median counts.
+/// Runs of each kernel; the median counts.
 const RUNS: usize = 5;
 
 /// Name, file, launch.

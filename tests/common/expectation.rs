@@ -23,7 +23,7 @@ use std::fmt;
 use ptxasw::report::{ArrayReport, CollectiveReport, Decision, LoadReport};
 use ptxasw::select::StrategyName;
 
-/// What is expected of one load, or what became of it.
+/// The expectation of one load, or its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     /// The load stays.

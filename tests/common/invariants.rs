@@ -25,7 +25,7 @@ pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
     Ok(result)
 }
 
-/// Checks one rewrite and says what is broken.
+/// Checks one rewrite and returns the broken invariants.
 pub fn broken(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let mut failures = Vec::new();
     let shuffles: usize = result.report.kernels.iter().map(KernelReport::changes).sum();

@@ -1,5 +1,5 @@
-//! What must hold for any bytes whatsoever: nothing panics, nothing hangs, and what comes out can be
-//! read again. Called by the targets of cargo-fuzz and, with what they found, by a test.
+//! Properties of any bytes whatsoever: nothing panics, nothing hangs, and the output can be read again. Called by the
+//! targets of cargo-fuzz and, with the inputs that they found, by a test.
 
 use ptxasw::interp;
 use ptxasw::launch::Launch;

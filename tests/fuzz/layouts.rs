@@ -184,7 +184,7 @@ impl Maker {
         self.barrier();
     }
 
-    /// Adds what an access has read to the thread's sum, `%r6`.
+    /// Adds the loaded value to the thread's sum, `%r6`.
     fn add_read(&mut self) {
         match self.bytes {
             2 => self.line("cvt.u32.u16 %r30, %h1;"),

@@ -58,7 +58,9 @@ fn names_mean_what_the_rewriter_means() {
     for (seed, strategies, verdict) in &judged {
         match verdict {
             Verdict::Fine(rewrite) => changed += usize::from(!rewrite.replaced.is_empty()),
-            Verdict::Invalid(message) => failures.push(format!("{seed} is no kernel: {message}")),
+            Verdict::Invalid(message) => {
+                failures.push(format!("{seed} is not a kernel: {message}"))
+            }
             Verdict::Broken(found) => {
                 failures.push(format!("{seed}, {strategies}, {}: {}", found.judge, found.message));
             }

@@ -78,7 +78,7 @@ struct Tally {
     changed: usize,
     proved: usize,
     replaced: BTreeMap<&'static str, usize>,
-    /// Seeds of which no judge could tell, with the reason.
+    /// Seeds that no judge could decide, with the reason.
     unproved: Vec<String>,
     failures: Vec<String>,
 }

@@ -47,7 +47,7 @@ pub fn draw(rng: &mut Rng, conditions: &mut Conditions) -> Vec<Block> {
 }
 
 /// Puts a loop into a cycle that is entered at two places: in front of the loop, and one block before.
-/// Some lanes leave the loop in its middle, go round, and begin it anew.
+/// Some lanes leave the loop in its middle, take the cycle's back edge, and begin the loop anew.
 fn wrap(rng: &mut Rng, conditions: &Conditions, blocks: &mut Vec<Block>) {
     let loops: Vec<(BlockId, BlockId, Carried)> = (0..blocks.len())
         .filter_map(|before| {

@@ -1,11 +1,11 @@
-//! What the blocks of a graph do.
+//! The contents of a graph's blocks.
 
 use fastrand::Rng;
 
 use super::conditions::{Conditions, FREE};
 use super::kernel::{Array, Block, By, Carried, End, Item, Leave, Load, SLOT, Sync, Update, Value};
 
-/// Writes what the blocks do. In so many of a hundred blocks lanes wait for others somewhere.
+/// Fills the blocks. In `waiting` of a hundred blocks lanes wait for others somewhere.
 pub fn fill(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block], waiting: u8) {
     // Loads of one row in many blocks may meet; those of any row show what differs.
     let usual = conditions.register(rng);

@@ -13,7 +13,7 @@ use crate::random::Case;
 /// Instructions of a launch after which it is given up.
 const LIMIT: u64 = 100_000;
 
-/// What is written besides.
+/// Additional marks in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
     None,
@@ -134,7 +134,7 @@ impl Writer<'_> {
     fn block(&mut self, block: BlockId, next: Option<BlockId>, marks: Marks) {
         let content = &self.kernel.blocks[block];
         let _ = writeln!(self.text, "$B{block}:");
-        // (Blocks that only jump stay what they are, so that assemblers may join them with others.)
+        // (Blocks that only jump stay unchanged, so that assemblers may join them with others.)
         if marks == Marks::Blocks && !is_empty(self.kernel, block) {
             self.line(&format!("pmevent {}", block % 16));
         }

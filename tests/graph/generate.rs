@@ -24,7 +24,7 @@ use super::structured::{Builder, Built};
 /// In how many of a hundred blocks lanes wait, until a kernel comes to its end.
 const WAITING: [u8; 4] = [33, 15, 6, 0];
 
-/// What is added to a graph.
+/// The contents added to a graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Contents {
     None,
@@ -55,7 +55,7 @@ pub fn kernel(seed: u64) -> Kernel {
     finish(rng, seed, kind, built, contents)
 }
 
-/// A kernel in which lanes go round a loop past an end of others, and nothing else: for stores in a loop
+/// A kernel that consists of a loop in which some lanes leave the function in the middle: for stores in a loop
 /// ptxas makes other loops of it.
 pub fn early_end(seed: u64) -> Kernel {
     let mut rng = Rng::with_seed(seed);
@@ -102,7 +102,7 @@ pub fn kind(rng: &mut Rng) -> Kind {
     }
 }
 
-/// Whether all threads come to their end, and nobody reads what is not there.
+/// Whether all threads come to their end, and no lane reads from an absent one.
 fn ends(kernel: &Kernel) -> bool {
     if !kernel.blocks.iter().flat_map(|block| &block.items).any(|i| matches!(i, Item::Sync(_))) {
         return true;

@@ -1,4 +1,4 @@
-//! What a kernel is: a graph of blocks, what each block does, and the launch.
+//! A kernel: a graph of blocks, the contents of each block, and the launch.
 
 /// Index of a block; block 0 is the entry.
 pub type BlockId = usize;

@@ -1,8 +1,8 @@
 //! Control flow that has been got wrong before, nearly as it was found: in any place of a structured
 //! kernel, with other statements in between, under these conditions or others.
 //!
-//! What they have in common: a row is told by a counter that is the same for all lanes as long as
-//! they are in the same iteration, and some place where lanes wait for others that are in another.
+//! All have in common: the row depends on a counter that is the same for all lanes as long as they are in the
+//! same iteration, and at some place lanes wait for others that are in another iteration.
 
 use super::contents;
 use super::kernel::{
@@ -54,8 +54,7 @@ impl Builder<'_> {
         Item::Load(Load { array: Array::Input, row, words, read_only: self.rng.u8(..4) > 0 })
     }
 
-    /// Reads the counter's row in a block, with other statements before it now and then. What is
-    /// added next stands behind.
+    /// Reads the counter's row in a block, with other statements before it now and then. Later additions stand behind.
     fn use_row(&mut self, at: BlockId, counter: Carried, depth: u32) {
         self.at = at;
         if self.rng.u8(..5) == 0 {
@@ -77,7 +76,7 @@ impl Builder<'_> {
         counter
     }
 
-    /// A loop's header that steps its counter. What is added next stands there.
+    /// A loop's header that steps its counter. Later additions stand there.
     fn header(&mut self) -> (BlockId, Carried) {
         let counter = self.zero();
         let header = self.block();
@@ -119,7 +118,7 @@ impl Builder<'_> {
         self.branch(Self::while_below(counter), header, after, after);
     }
 
-    /// The outer loop cannot go round without the inner one, and there is nothing in between.
+    /// Each iteration of the outer loop runs the inner one, and no block lies in between.
     fn two_loops_of_one(&mut self, depth: u32) {
         let (outer, inner) = (self.zero(), self.zero());
         let (head, body, latch, after) = (self.block(), self.block(), self.block(), self.block());
@@ -161,7 +160,7 @@ impl Builder<'_> {
         self.branch(Self::while_below(counter), header, after, after);
     }
 
-    /// Lanes leave the inner loop, go round by the other entry, and come back to it.
+    /// Lanes leave the inner loop, take the path by the other entry, and come back to it.
     fn loop_in_a_cycle_of_two_entries(&mut self, depth: u32) {
         let (rounds, counter) = (self.zero(), self.conditions.counter());
         let (first, second) = (self.block(), self.block());
@@ -190,7 +189,7 @@ impl Builder<'_> {
         self.limited.extend([first, round]);
     }
 
-    /// A block that only the way back enters, and which changes what is read behind.
+    /// A block that only the back edge enters, and that changes a value read behind it.
     fn dead_forward_edge(&mut self, depth: u32) {
         let (counter, row) = (self.zero(), self.conditions.carried.len());
         self.conditions.carried.push(Start::Number(self.rng.u32(..2)));

@@ -86,7 +86,7 @@ impl<'r> Builder<'r> {
         self.built()
     }
 
-    /// Only lanes that go round a loop past an end of others.
+    /// Only a loop in which some lanes leave the function in the middle.
     pub fn build_early_end(mut self) -> Built {
         self.budget = 0;
         self.way_round_past_an_end(MAX_DEPTH);

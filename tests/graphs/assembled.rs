@@ -17,8 +17,8 @@ use crate::graph::emit::{Marks, text};
 use crate::graph::kernel::{BlockId, Kernel};
 use crate::graph::{early_end, kernel};
 
-/// Graphs in a test run, and those of them in which lanes go round a loop past an end of others, and
-/// little else; each is assembled for one of the targets.
+/// Graphs in a test run, and those of them that are little more than a loop in which some lanes leave the function;
+/// each is assembled for one of the targets.
 const COUNT: u64 = 64;
 const EARLY_ENDS: u64 = 24;
 const TARGETS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_120"];
@@ -171,7 +171,7 @@ impl Findings {
     }
 }
 
-/// What a place is to a branch in the graph.
+/// The relation of a place to a branch in the graph.
 fn relation(graph: &Graph, branch: BlockId, at: BlockId) -> &'static str {
     use Ends::{All, Beyond, Last};
     let immediately = |ends| graph.immediately(at, branch, ends);
@@ -274,7 +274,10 @@ fn lanes_meet_only_where_the_analysis_expects_it() {
     if count >= COUNT {
         assert!(8 * findings.left_out as u64 <= count, "too many graphs are left out");
         println!("{} meetings that an analysis by late ends would not expect", findings.mistaken);
-        assert!(findings.mistaken > 0, "the machine code is no witness against a mistake");
+        assert!(
+            findings.mistaken > 0,
+            "the machine code shows no mistake of the analysis by late ends"
+        );
         let meetings: usize = findings.counts.values().sum();
         assert!(meetings > 200, "only {meetings} meeting places were found");
     }

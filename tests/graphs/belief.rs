@@ -25,12 +25,12 @@ pub enum Told {
     ThisBranch,
     /// By another one.
     Branch(usize),
-    /// Whatever branches do, or as it is no natural loop.
+    /// Whatever branches do, or because it is not a natural loop.
     Anyway,
 }
 
 impl Belief {
-    /// What it says.
+    /// The result of the analysis for a text.
     pub fn new(text: &str) -> Result<Belief, String> {
         let source = SourceFile::new("graph.ptx", text);
         let module = ptx::parse(&source, Depth::All).map_err(|e| e.to_string())?;

@@ -9,7 +9,7 @@ use super::listing::Listing;
 /// States of lanes on their ways that are looked at; functions with more are left out.
 const MAX_STATES: usize = 100_000;
 
-/// What is said of those.
+/// The message about those.
 pub const TOO_MANY: &str = "too many ways";
 
 /// Which ways (targets of a branch) lead to each place where lanes wait for each other.

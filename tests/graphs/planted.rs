@@ -18,7 +18,7 @@ const SEEDS: u64 = 400;
 /// Seeds that choose where lanes meet, for each kernel that is rewritten otherwise.
 const MEETINGS: u64 = 8;
 
-/// What is seen of some mistakes in the kernel of a seed.
+/// The complaints about some mistakes in the kernel of a seed.
 fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     if kind(&mut Rng::with_seed(seed)) != Kind::Shaped {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! `scripts/package --deb`: what it makes is to Debian's policy, and goes into a bare Debian 12 and out again.
+//! `scripts/package --deb`: the package conforms to Debian's policy, and can be installed into a bare Debian 12 and
+//! removed again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 
 use crate::folder::{Folder, REAL, stderr, stdout};
 
-/// What a package leaves to dpkg: its data, what it has logged, and what is there to be made again.
+/// The folders that a package leaves to dpkg: its data, its logs, and its caches.
 const DPKG_S: [&str; 3] = ["var/lib/dpkg", "var/log", "var/cache"];
 
 /// A Debian in a folder.
@@ -36,7 +37,7 @@ impl Debian {
         call.output().unwrap()
     }
 
-    /// Runs a command in it that has to succeed; what it prints.
+    /// Runs a command in it that has to succeed; returns its output.
     fn good(&self, command: &[&str]) -> String {
         let output = self.run(command);
         assert!(output.status.success(), "{command:?}: {output:?}");
@@ -94,7 +95,7 @@ fn a_debian_package_comes_and_goes() {
     debian.good(&["dpkg", "--install", &format!("/var/cache/{name}")]);
     serves(&debian, root);
 
-    // An update takes the place of what is there.
+    // An update replaces the installed version.
     debian.good(&["dpkg", "--install", &format!("/var/cache/{name}")]);
     debian.good(&["dpkg", "--purge", "ptxasw"]);
     let after = debian.files();

@@ -1,4 +1,4 @@
-//! `ptxasw doctor`: finds what is wrong, and nothing where nothing is.
+//! `ptxasw doctor`: finds each mistake, and none in a good installation.
 
 use std::fs;
 use std::process::Output;
@@ -31,7 +31,7 @@ fn a_good_installation() {
     assert_eq!(fs::read_dir(folder.path("tmp")).unwrap().count(), 0, "nothing is left behind");
 }
 
-/// A change to a good installation, variables, and what is found.
+/// A change to a good installation, variables, and the finding.
 type Case = (fn(&Folder), &'static [(&'static str, &'static str)], &'static str);
 
 const WRONG: &[Case] = &[
@@ -54,7 +54,7 @@ const WRONG: &[Case] = &[
         "the real ptxas refuses a small kernel: cannot",
     ),
     (
-        // What is taken for the real one calls back.
+        // The program taken for the real one calls back.
         |f| {
             let text = "#!/bin/sh\n[ \"$1\" = --version ] && exec /bin/echo 'Ptx optimizing assembler'\n\
                         case $2 in *.ptx) [ \"$PTXASW_DEPTH\" ] || exit 0 ;; esac\n\

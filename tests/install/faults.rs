@@ -118,7 +118,7 @@ fn small(folder: &Folder, name: &str, version: &str) -> std::path::PathBuf {
     folder.quick_script(name, &format!("#!/bin/sh\n# {mark}\necho ptxasw {version}\n"))
 }
 
-/// What a folder is like before.
+/// The state of a folder before.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Before {
     Plain,

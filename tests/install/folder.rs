@@ -104,7 +104,7 @@ impl Folder {
         names
     }
 
-    /// Each name in `bin` with what it is.
+    /// Each name in `bin` with its link, contents and mode.
     pub fn contents(&self) -> Vec<Content> {
         let what = |name: String| {
             let path = self.path("bin").join(&name);
@@ -114,20 +114,20 @@ impl Folder {
         self.names().into_iter().map(what).collect()
     }
 
-    /// A call of a program, in an environment that holds nothing but what it needs.
+    /// A call of a program, in an environment that holds only the necessary variables.
     pub fn call(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.path(""))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
-            // What is looked for is a shuffle, whether it pays or not.
+            // The tests look for a shuffle, whether it pays or not.
             .env("PTXASW_STRATEGY", "paper")
             .env("TMPDIR", self.path("tmp"));
         command
     }
 
-    /// A call of ptxasw that must succeed; what it printed.
+    /// A call of ptxasw that must succeed; returns its output.
     pub fn ptxasw(&self, arguments: &[&str]) -> String {
         let output = self.call(PTXASW).args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {output:?}");

@@ -1,5 +1,5 @@
-//! In front of `nvptx-none-as`, GCC's assembler: what it is given is rewritten, its comments survive,
-//! and it is obeyed in everything.
+//! In front of `nvptx-none-as`, GCC's assembler: its input is rewritten, comments survive, and all its options are
+//! obeyed.
 
 use std::fs;
 use std::io::Write;
@@ -97,7 +97,7 @@ fn what_is_refused_is_passed_on_as_it_was() {
 fn without_the_real_one_the_message_says_so() {
     let folder = installed(false);
     fs::remove_file(folder.path("bin/nvptx-none-as.real")).unwrap();
-    // ptxas is no substitute.
+    // ptxas cannot replace it.
     for ptxas in ["", "/bin/true"] {
         let mut call = folder.call(folder.path("as"));
         call.env("PATH", "/no").env("PTXASW_PTXAS", ptxas);

@@ -1,4 +1,4 @@
-//! `scripts/package`: what it makes can be unpacked anywhere and needs no libz3.
+//! `scripts/package`: the archive can be unpacked anywhere and does not need libz3.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is not recognised stays as it is, and the reason is given.
+//! Unrecognised files stay unchanged, and the reason is given.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use crate::folder::{Folder, PTXASW, REAL, stderr};
 /// A change to a folder with a real `bin/ptxas`.
 type Change = fn(&Folder);
 
-/// What is there, the call, and what the message says.
+/// The change to the folder, the call, and a part of the message.
 const CASES: &[(Change, &[&str], &str)] = &[
     (|f| fs::remove_file(f.path("bin/ptxas")).unwrap(), &["install", "."], "there is no ptxas in"),
     (|_| {}, &["install", "no/such"], "no/such: there is no such folder"),

@@ -19,13 +19,13 @@ pub const HEADER: &str = ".version 8.2\n.target sm_90\n.address_size 64\n";
 /// within [`ROUNDS`].
 const EVALUATIONS: usize = if cfg!(debug_assertions) { 8_000 } else { 2_000_000 };
 const ROUNDS: (usize, usize) = if cfg!(debug_assertions) { (100, 1_000) } else { (4_000, 20_000) };
-/// Every so many of the tuples are computed by z3, too.
+/// One in `BY_Z3` tuples is computed by z3, too.
 const BY_Z3: usize = if cfg!(debug_assertions) { 50 } else { 500 };
 
 /// Applies a function to every instruction of a module's only kernel.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The mistake in the text.
 pub fn with_instructions<T>(
     text: &str,
     visit: impl FnMut(&Inst<'_, '_>) -> T,
@@ -40,7 +40,7 @@ pub fn with_instructions<T>(
 /// The trace of a module's only kernel, and the values it stores, in order.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The mistake in the text.
 pub fn stored(text: &str) -> Result<(KernelTrace, Vec<Option<TermId>>), String> {
     let source = SourceFile::new("kernel.ptx", text);
     let module = ptx::parse(&source, Depth::All).map_err(|e| e.to_string())?;

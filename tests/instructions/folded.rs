@@ -1,7 +1,7 @@
-//! What the real assembler computes: it folds many instructions on constants, and what it folds a branch to can be
-//! seen in the machine code.
+//! The real assembler's arithmetic: it folds many instructions on constants, and the machine code shows the outcome of
+//! a folded branch.
 //!
-//! A kernel stores a mark where a result is not what the interpreter says. If the assembler folds the result to the
+//! A kernel stores a mark where a result differs from the interpreter's. If the assembler folds the result to the
 //! same, no store is left; if it folds it to another one, the store stands there without a condition; else the store
 //! depends on a predicate or a branch, and nothing is known.
 

@@ -52,7 +52,7 @@ pub fn width(ty: &str) -> u32 {
         "u16x2" | "s16x2" | "f16x2" | "bf16x2" => 32,
         _ => {
             let digits = ty.trim_start_matches(|c: char| !c.is_ascii_digit());
-            digits.parse().unwrap_or_else(|_| panic!("`{ty}` is no type"))
+            digits.parse().unwrap_or_else(|_| panic!("`{ty}` is not a type"))
         }
     }
 }
@@ -130,7 +130,7 @@ fn operand(text: &str, prefix: &str, leaves: &mut Vec<Leaf>) -> String {
             Some(digits) => u64::from_str_radix(digits, 16),
             None => constant.parse::<i64>().map(|v| v as u64),
         };
-        leaf.constant = Some(value.unwrap_or_else(|_| panic!("`{text}` is no constant")));
+        leaf.constant = Some(value.unwrap_or_else(|_| panic!("`{text}` is not a constant")));
         leaves.push(leaf);
         return constant.to_owned();
     }

@@ -1,4 +1,4 @@
-//! What a kernel must not do is reported, with the place and the thread; what it may do is not.
+//! Each forbidden action of a kernel is reported, with the place and the thread; allowed ones are not.
 
 use super::bed::Bed;
 use ptxasw::interp::FaultKind;
@@ -59,7 +59,7 @@ fn state_spaces_are_kept_apart() {
     let shared = ".shared .align 4 .b8 s[8]; mov.u64 %rd2, s;";
     let body = format!("{shared} ld.shared.u32 %r1, [%rd2+8]; ret;");
     assert_eq!(faults(&body, 32).0, FaultKind::OutOfBounds);
-    // The shared address is no generic address.
+    // The shared address is not a generic address.
     assert_eq!(
         faults(&format!("{shared} ld.u32 %r1, [%rd2+4]; ret;"), 32).0,
         FaultKind::OutOfBounds

@@ -151,7 +151,7 @@ fn the_launch_file_may_choose() {
 #[test]
 fn lanes_that_have_waited_for_each_other_run_together() {
     for wait in ["bar.warp.sync -1;", "bar.sync 0;", "vote.sync.any.pred %p2, %p1, -1;"] {
-        // Two branches, the inner of which has its meeting point behind the instruction.
+        // Two branches; the inner one has its meeting point behind the instruction.
         let body = format!(
             "setp.lt.u32 %p1, %r0, 12; @%p1 bra L; add.u32 %r2, %r0, 1; setp.lt.u32 %p3, %r0, 20;
              @%p3 bra L; add.u32 %r2, %r0, 1;

@@ -204,7 +204,7 @@ fn vecadd() {
 fn matmul() {
     let square = |i, j, k| i + NX * (j + NY * k) < NX * NX;
     check_at("matmul", 2, square, |inputs, at| {
-        // Four at a time, beyond the end of a row where its length is no multiple of four.
+        // Four at a time, beyond the end of a row where its length is not a multiple of four.
         (0..NX.next_multiple_of(4))
             .map(|k| {
                 f64::from(inputs[0][k * NX + at % NX]) * f64::from(inputs[1][at / NX * NX + k])

@@ -44,7 +44,7 @@ pub fn run(module: &Module, kernel: &str, buffers: &[Values], start: &Start) -> 
         args: pointers.chain(numbers).collect(),
         limit: DEFAULT_LIMIT,
         races: true,
-        // Lanes that a block has not are read from, and what they give is dropped.
+        // Shuffles read lanes beyond the block's last thread; their values are not used.
         uninitialized: true,
         meet: start.meet,
     };

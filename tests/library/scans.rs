@@ -43,7 +43,8 @@ pub fn check(module: &Module) {
     }
 }
 
-/// A warp, of which the reduction takes the first lanes, with segments that begin at random lanes, or behind these.
+/// A warp with segments that begin at random lanes; the reduction takes the first `lanes` lanes, and segments may begin
+/// behind these.
 fn warp(module: &Module, lanes: usize, several: bool) {
     let x = random(32, lanes as u64);
     let mut rng = fastrand::Rng::with_seed(100 + lanes as u64);

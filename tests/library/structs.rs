@@ -12,9 +12,9 @@ fn word(at: usize, mask: u64) -> u64 {
     (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask
 }
 
-/// Runs `kernel(structs, rows, back[, count])`: what is in the rows and behind the way back is compared with `structs`,
-/// of which there are `count` of so many words; nothing behind them may be touched. `rows` has the words of each struct
-/// at this place.
+/// Runs `kernel(structs, rows, back[, count])`: the contents of the rows, and of the structs after the way back, are
+/// compared with `structs`, which are `count` structs of `words` words; nothing behind them may be touched. `rows` has
+/// the words of each struct at this place.
 fn compare(
     module: &Module,
     kernel: &str,

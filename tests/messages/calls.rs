@@ -1,6 +1,6 @@
-//! Files with calls. A line `== TITLE` begins a fresh folder, `> NAME` a file in it whose lines stand below behind `| `, and `$ CALL` a
-//! call by the shell. What it prints follows, two columns to the right: standard output and standard error together, then the
-//! exit status in brackets if it is not 0. Other lines are comments.
+//! Files with calls. A line `== TITLE` begins a fresh folder, `> NAME` a file in it whose lines stand below behind `|
+//! `, and `$ CALL` a call by the shell. The output follows, two columns to the right: standard output and standard
+//! error together, then the exit status in brackets if it is not 0. Other lines are comments.
 //!
 //! `ptxasw` is the program, `ptxas` a copy of it in front of an assembler that assembles nothing (`tests/wrapper/fake-ptxas`), and
 //! `$ROOT` the repository.

@@ -55,7 +55,7 @@ impl<'ast> Visit<'ast> for Texts {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        // Tests that stand beside what they test.
+        // Unit tests beside the code.
         if module.ident != "tests" {
             syn::visit::visit_item_mod(self, module);
         }

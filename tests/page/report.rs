@@ -332,7 +332,7 @@ fn a_simulation_with_impossible_numbers_is_drawn_without_them() {
 }
 
 /// The published figures make a page: every machine and every kernel is on it.
-/// A sketch of three steps on 32 lanes with three registers each: what they hold, and where it came from.
+/// A sketch of three steps on 32 lanes with three registers each: their values, and the sources of these.
 #[test]
 fn a_solved_sketch_is_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -428,7 +428,7 @@ fn the_page_goes_where_it_is_asked_to() {
     let place = folder.path().display().to_string();
     let printed = ptxasw(&["report", &place]);
     assert!(printed.status.success());
-    // Found by the path that the JSON gives; what is no report is said and left out.
+    // Found by the path that the JSON gives; a file that is not a report is named and left out.
     let said = String::from_utf8_lossy(&printed.stderr);
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("launch.json is not JSON of candidates"), "{said}");

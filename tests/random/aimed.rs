@@ -60,8 +60,8 @@ pub fn aimed(seed: u64) -> Kernel {
     kernel
 }
 
-/// Adds stores to one word somewhere, each of which overwrites the one before, with loads between them; with a generator
-/// of its own, so that all else is as it would be without.
+/// Adds stores to one word somewhere, each overwriting the one before, with loads between them. They use a generator of
+/// their own, so that the rest of the kernel does not change.
 fn add_sums(kernel: &mut Kernel) {
     let mut rng = Rng::with_seed(kernel.seed ^ 0x50_3a7e);
     let (words, ..) = kernel.structs();
@@ -342,7 +342,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What may end what is known of a loop's loads.
+    /// A statement that may invalidate the facts about a loop's loads.
     fn trouble(&mut self, place: Place, load: &Load) -> Stmt {
         match self.rng.u8(..10) {
             0..=3 if load.array == Array::Column => {

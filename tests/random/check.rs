@@ -35,7 +35,7 @@ pub struct Rewrite {
     pub loads: usize,
     /// Those that were replaced by shuffles.
     pub shuffles: usize,
-    /// Those that were replaced, by what is done instead.
+    /// Those that were replaced, by the kind of replacement.
     pub replaced: BTreeMap<&'static str, usize>,
     /// Those that some rule kept, although an earlier load seemed to fit.
     pub refused: usize,
@@ -43,7 +43,7 @@ pub struct Rewrite {
     pub unsure: Vec<(&'static str, String)>,
 }
 
-/// What is wrong with a rewrite.
+/// A mistake in a rewrite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// Who says so.
@@ -159,7 +159,7 @@ impl Verifier {
         Verifier { options: verify::Options::default() }
     }
 
-    /// Within narrow bounds, for large kernels of which many are waiting.
+    /// Within narrow bounds, for many large kernels.
     pub fn hurried() -> Verifier {
         let options =
             verify::Options { solver_limit: 50_000, queries: 16, ..verify::Options::default() };
@@ -215,10 +215,10 @@ impl Panel {
     }
 }
 
-/// Rewrites a kernel, with the mistake that is planted where this is called, and has the result judged, without it.
+/// Rewrites a kernel, with the mistake that the caller has planted, and judges the result without the mistake.
 pub fn check(case: &Case, options: &Options, panel: &Panel) -> Verdict {
     catch_unwind(AssertUnwindSafe(|| attempt(case, options, panel))).unwrap_or_else(|_| {
-        let message = "see what it printed".to_owned();
+        let message = "see its output".to_owned();
         Verdict::Broken(Complaint { judge: "panic", message })
     })
 }

@@ -140,7 +140,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The thread's own part of a buffer that has so many bytes for each.
+    /// The thread's own part of a buffer that has `bytes` bytes for each thread.
     pub fn own(&mut self, buffer: &'static str, entry: &'static str, bytes: u32) -> String {
         let threads = u64::from(self.kernel.threads() * self.kernel.blocks());
         self.extend(buffer, threads * u64::from(bytes));
@@ -254,7 +254,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An address of which a load has so many bytes left to add.
+    /// The address register of a load, and the bytes that remain to be added to it.
     pub fn address(&mut self, load: &Load) -> (String, i64) {
         let (buffer, base) = self.base(load);
         let field = i64::from(load.field);

@@ -64,7 +64,7 @@ pub enum Stmt {
     Advance(i32),
     /// Mixes what the warp says about itself into the result.
     Collective(Collective),
-    /// Passes a value to the thread so many places further, through shared memory.
+    /// Passes a value to the thread at this distance, through shared memory.
     Exchange(u32),
     /// Calls a function that changes the own slot.
     Call,
@@ -90,7 +90,7 @@ pub enum Var {
     Linear,
     /// [`Var::X`] by the parameter `w`: the row of a flattened index.
     Row,
-    /// What is left then: the place in the row.
+    /// The remainder of that division: the place in the row.
     Place,
     Lane,
     /// The parameter `n`.
@@ -99,7 +99,7 @@ pub enum Var {
     Iteration,
     /// That of the loop around it.
     Outer,
-    /// A value that the innermost loop changes in a way that is no addition.
+    /// A value that the innermost loop changes by another operation than addition.
     Carried,
     /// The counter of the loop that was left last, in the same list of statements.
     After,
@@ -146,7 +146,7 @@ pub enum Array {
     Tight,
 }
 
-/// What is read, and into which register.
+/// The type of a load, and of its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     F32,
@@ -222,7 +222,7 @@ pub struct Load {
     pub keep: bool,
 }
 
-/// An access to words of the thread's own struct, of which [`Kernel::structs`] says more.
+/// An access to words of the thread's own struct; see [`Kernel::structs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     pub word: u32,
@@ -277,7 +277,7 @@ pub struct Loop {
     pub step: u32,
     /// Tested at the bottom: runs once at least.
     pub bottom: bool,
-    /// A condition under which the loop is entered by a branch, past a change of what it moves.
+    /// A condition under which the loop is entered by a branch, past a change of the address that it moves.
     pub entered: Option<Condition>,
     /// Whether [`Var::Carried`] starts from the thread's number instead of 0.
     pub carried_from_tid: bool,
@@ -286,7 +286,7 @@ pub struct Loop {
     pub body: Vec<Stmt>,
 }
 
-/// An address into an array that moves by so many units of 16 bytes in each iteration.
+/// An address into an array that moves by `step` units of 16 bytes in each iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moving {
     pub array: Array,
@@ -322,7 +322,7 @@ pub enum Definition {
     Lane,
     /// How many lanes agree.
     Vote(Condition),
-    /// The value of the lane that differs in so many bits of the number.
+    /// The value of the lane whose number is this one exclusive-or the constant.
     Shuffle(Var, u32),
     /// A field of bits.
     Extract(Var),

@@ -1,5 +1,5 @@
-//! Makes a kernel smaller as long as it still fails: first statements go, then what is left becomes
-//! simpler, then the launch becomes smaller; again, until nothing more can go.
+//! Makes a kernel smaller as long as it still fails: first statements go, then the remaining ones become simpler, then
+//! the launch becomes smaller; again, until nothing more can go.
 
 use super::kernel::{
     Access, Array, Change, Condition, Destination, Kernel, Load, Loop, Own, Spelling, Stmt, Test,

@@ -1,8 +1,8 @@
 //! Braces around single statements of a kernel's text, in which names of the kernel mean something else.
 //!
 //! A statement that names none of some registers, variables and parameters computes the same in a scope that declares
-//! these anew, so the kernel means what it meant. Code that a rewrite puts at such a statement by one of those names
-//! does not.
+//! these anew, so the kernel has the same meaning. Code that a rewrite puts at such a statement under one of those
+//! names has another one.
 
 use std::fmt::Write;
 

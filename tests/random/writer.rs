@@ -218,7 +218,7 @@ impl<'k> Writer<'k> {
             + &self.variables
     }
 
-    /// Notes that a buffer is used so many bytes to each side of its pointer.
+    /// Notes that a buffer is used up to `bytes` bytes to each side of its pointer.
     pub fn extend(&mut self, buffer: &'static str, bytes: u64) {
         let extent = self.extents.entry(buffer).or_default();
         *extent = (*extent).max(bytes);

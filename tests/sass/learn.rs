@@ -9,7 +9,7 @@ use super::disassembly::Listing;
 use ptxasw::sass::encoding::{Instruction, Operand, Slot};
 use ptxasw::sass::opcodes::Opcodes;
 
-/// The code of an opcode.
+/// The known properties of an opcode.
 struct Seen {
     mnemonic: String,
     /// The architecture whose code shows it.

@@ -223,7 +223,7 @@ fn families_yield_the_members_within_masks_and_no_others() {
                 names: &names,
             };
             let own = ptxasw::synth::family::Family::named(family, &request, &[]);
-            let own = own.unwrap_or_else(|| panic!("{family} is no family"));
+            let own = own.unwrap_or_else(|| panic!("{family} is not a family"));
             let collect = |masks: &[u64]| {
                 let wanted = Wanted { masks, first_differ: false, second_differ: false };
                 let mut found = Vec::new();

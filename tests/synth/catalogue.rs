@@ -35,7 +35,7 @@ impl Solution {
         Solution { words, tables: holes.iter().map(numbers).collect() }
     }
 
-    /// A table's value where its first coordinate, of so many values, is `first`.
+    /// A table's entry at `first` and `second`; the first coordinate has `values` values.
     fn at(&self, hole: usize, (first, values): (u32, u32), second: u32) -> u32 {
         self.tables[hole][(second * values + first) as usize]
     }

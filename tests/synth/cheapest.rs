@@ -7,7 +7,7 @@ use ptxasw::synth::{lower::lower, parse};
 
 use super::folder;
 
-/// What is found in a sketch of the folder.
+/// The result of the search for a sketch of the folder.
 fn found(name: &str, defines: &[(&str, i64)], mode: Mode) -> Found {
     let path = folder().join(name).with_extension("sketch");
     let text = std::fs::read_to_string(path).expect("the sketch can be read");

@@ -1,4 +1,4 @@
-//! What is emitted for every sketch of `tests/synth` with a solution: PTX in 32 and 64 bits and, where there is an
+//! The emitted code for every sketch of `tests/synth` with a solution: PTX in 32 and 64 bits and, where there is an
 //! nvcc, CUDA compiled by it, both executed and compared with the goals, and PTX accepted by the real ptxas.
 
 use std::fmt::Write as _;
@@ -160,8 +160,8 @@ pub fn compiled(nvcc: &Path, folder: &Path, text: &str) -> String {
     std::fs::read_to_string(folder.join("all.ptx")).expect("nvcc wrote PTX")
 }
 
-/// The headers of `openacc-bench/synth` are what is made of their sketches, and each kernel around them does what the
-/// ones beside it do with shared memory, and with loads alone.
+/// The headers of `openacc-bench/synth` are up to date with their sketches, and each kernel around them computes the
+/// same as the ones beside it, with shared memory and with loads alone.
 #[test]
 fn kernels_around_headers_do_what_those_without_do() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("openacc-bench/synth");

@@ -166,8 +166,8 @@ fn structure(operator: Operator) -> (&'static str, &'static str) {
     }
 }
 
-/// PTX of our own and, where there is an nvcc, of what it makes of the headers, executed with an operator that is
-/// associative and obeys no other law that the network does not need.
+/// Our own PTX and, where there is an nvcc, its PTX for the headers, executed with an operator that is associative and
+/// has no further law but those that the network needs.
 #[test]
 fn networks_as_code_compute_products() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -220,7 +220,7 @@ fn networks_as_code_compute_products() {
     }
 }
 
-/// Scans a block of so many threads, and compares each with products that are computed one after the other.
+/// Scans a block of `threads` threads, and compares each result with products that are computed one after the other.
 fn scanned(module: &ptx::Module<'_>, name: &str, operator: Operator, threads: usize) {
     let mut random = fastrand::Rng::with_seed(threads as u64);
     let registers = operator.registers();

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::common::noticed::assert_noticed;
 
-/// Solutions of which the code is executed.
+/// The solutions whose code is executed.
 const EXECUTED: usize = 4;
 
 /// Small sketches that lead through everything in which a mistake is planted.
@@ -84,13 +84,13 @@ pub const SKETCHES: [&str; 22] = [
      goal d[lane, reg] = x[(lane + 3 * reg) % 6]\n",
     "axis lane = 4, reg = 3\ninput x[lane, reg]\nload a[lane, reg] = x[lane, reg]\nstep b[lane, reg] = a[lane, ?table(reg)]
      step c[lane, reg] = b[lane, ?table(reg)]\ngoal c[lane, 0] = x[lane, 2]\ngoal c[lane, 1] = x[lane, 1]\n",
-    // So many registers that steps run along an axis together.
+    // Enough registers that steps run along an axis together.
     "axis lane = 32, k = 32\ninput x[lane], y[lane]\nfamily one(i; k) = (i + k) % 32, k\nload a[lane] = x[lane]
      load b[lane] = y[lane]\nstep s[lane, k] = a[?one(lane; k)]\nstep t[lane, k] = b[?one(lane; k)]
      fold z[lane] = sum(k) s[lane, k] * t[lane, k]\ngoal z[lane] = sum(k) x[k] * y[(lane + k) % 32]\n",
 ];
 
-/// What comes of one sketch; what is wrong with it by itself is an error.
+/// The outcome of one sketch; a mistake in the sketch itself is an error.
 fn outcome(text: &str) -> Result<String, String> {
     let source = SourceFile::new("sketch", text);
     let tree = parse(&source).map_err(|error| error.to_string())?;

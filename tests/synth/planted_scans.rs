@@ -59,7 +59,7 @@ const TEXTS: [&str; 7] = [
     // An accumulator that takes the place of another one, of elements with a sign.
     "loop (last = 0, before = 0) over x: i8 assuming exact {\nbefore = last\nlast = x\n}\nresult before, last\n",
     "loop (sum = 0, odd = false) over x: i16 assuming exact {\nsum = sum + x\nodd = sum % 2 == 1\n}\nresult sum / 3, odd\n",
-    // Networks that are wrong: what is combined does not meet, and five rounds are too few for many lanes.
+    // Networks that are wrong: the combined intervals are not adjacent, and five rounds are too few for many lanes.
     "axis lane = 4\nop (*) associative\ninput x[lane]\nstate v[lane] = x[lane]\nrepeat s in 0..2 {\n\
      step t[lane] = v[lane - 1 - 2 * s]\nstep v[lane] = t[lane] * v[lane] when lane >= 1 + 2 * s\n}\n\
      goal v[3] = scan(*) x[lane]\n",
@@ -104,7 +104,7 @@ fn solved(text: &str) -> Solved {
         };
     }
     let mut subject = scan::read(&source, &tree, &[]).unwrap_or_else(|error| panic!("{error}"));
-    // Mistakes lead to searches for what is not there.
+    // Mistakes lead to searches without a result.
     subject.most = subject.most.min(1);
     let outcome = scan::solve(&subject);
     match &outcome.found {
@@ -113,7 +113,7 @@ fn solved(text: &str) -> Solved {
     }
 }
 
-/// What is written for it; what is wrong with that by itself is an error.
+/// The text for it; a mistake in the text itself is an error.
 fn judged(solved: &Solved, networks: &Networks) -> Result<String, String> {
     match solved {
         Solved::None(why) => Ok(why.clone()),

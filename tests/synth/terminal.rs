@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Each permutation and what is left of the goal solve it: 479,001,600 solutions, the first of which come at once. None
-/// is without cost, which would end the search for the cheapest.
+/// Each permutation, followed by the rest of the goal, solves it: 479,001,600 solutions, and the first ones come at
+/// once. None is without cost, which would end the search for the cheapest.
 const LONG: &str =
     "axis lane = 12\ninput x[lane]\nload a[lane] = x[lane]\nstep b[lane] = a[?table(lane)]
     step c[lane] = b[?table(lane)]\ngoal c[lane] = x[(lane + 1) % 12]\n";

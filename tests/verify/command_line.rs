@@ -201,7 +201,7 @@ fn what_is_not_proved_is_run_with_a_drafted_launch() {
     let details = shown["runs"][0]["details"].as_array().expect("a list");
     assert!(!details.is_empty(), "{shown}");
     assert_eq!(run(&both, &["--no-run"]).status.code(), Some(3));
-    // What is right stays unknown, with the reason, and is proved where the block is known.
+    // A right rewrite stays unknown, with the reason, and is proved where the block is known.
     let output = run(&files, &[]);
     assert_eq!(output.status.code(), Some(3));
     let text = String::from_utf8(output.stdout).expect("text");

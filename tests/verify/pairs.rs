@@ -85,7 +85,7 @@ fn every_pair_gets_the_verdict_of_its_folder() {
 }
 
 /// Launches that any kernel with two pointers and a number takes. Those in which a loop counts to
-/// the largest number end at the limit, which is no valid run.
+/// the largest number end at the limit, which does not count as a run.
 static LAUNCHES: LazyLock<Vec<Launch>> = LazyLock::new(|| {
     let numbers = [1_u32, 3, 77, 65_500, 0xffff_ffd5];
     let shapes = [[32, 2, 2], [31, 1, 1], [64, 1, 1], [16, 4, 1], [33, 1, 1], [128, 1, 1]];

@@ -84,5 +84,5 @@ fn no_measuring_mode_is_proved() {
         .filter(|(_, verdict)| *verdict == Verdict::Equal)
         .map(|(name, _)| name)
         .collect();
-    common::report(&proved, "These leave out what the original does.");
+    common::report(&proved, "These leave out effects of the original.");
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{common, validate};
 
-/// An instruction of two operands (the second of which may be left unused), and its value.
+/// An instruction of two operands (the second one may be unused), and its value.
 struct Form {
     /// The instruction, with `%a`, `%b` and the result `%d`.
     text: String,

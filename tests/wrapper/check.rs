@@ -149,7 +149,7 @@ fn what_is_no_cubin_takes_nothing_back() {
         let copy = format!("cp {} $out; [ -n \"$original\" ] || echo said", file.display());
         let done = run(scripted(&bench, &copy));
         assert!(done.status.success(), "{done:?}");
-        // What is cut off is not used. (The original's run says nothing.)
+        // A truncated result is not used. (The original's run prints nothing.)
         let said = if bytes == [0x7f; 4096] || bytes.is_empty() { "said\n" } else { "" };
         assert_eq!((stdout(&done), stderr(&done)), (said.to_owned(), String::new()));
         assert_eq!(std::fs::read(bench.path("work/out")).unwrap(), bytes);
@@ -249,7 +249,7 @@ impl Made {
         let names = bench.names("report");
         assert_eq!(names.len(), 1, "{names:?}");
         let report = std::fs::read(bench.path("report").join(&names[0])).unwrap();
-        // What is kept is what was assembled.
+        // The kept text is the assembled one.
         let kept = bench.names("keep");
         let kept = std::fs::read_to_string(bench.path("keep").join(&kept[1])).unwrap();
         let is_original = bytes[0] == bytes[1];

@@ -16,7 +16,7 @@ pub const TESTS: crate::Tests = &[
 const CALLS: u32 = 150;
 const PARTS: u32 = 3;
 
-/// Makes calls from one number on; whether both programs do the same, and what is said.
+/// Makes calls from one number on; returns whether both programs do the same, and the output.
 fn fuzz(ptxas: &Path, tested: &Path, first: u32, calls: u32) -> (bool, String) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/fuzz");
     let mut call = command(Path::new(script));

@@ -24,7 +24,7 @@ pub fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
     wait_for_calls(bench, child, 1);
 }
 
-/// Waits for so many fake ptxas to wait.
+/// Waits until `calls` fake ptxas wait.
 fn wait_for_calls(bench: &Bench, child: &mut Child, calls: u32) {
     let waits = |number| bench.path(&format!("fake/call.{number}.waiting")).exists();
     for _ in 0..2000 {

@@ -1,4 +1,4 @@
-//! What a call does is what ptxas does, to the letter: pipes, odd texts, odd settings, places in messages.
+//! A call behaves as ptxas does, to the letter: pipes, odd texts, odd settings, places in messages.
 
 use crate::check::scripted;
 use crate::support::{
@@ -81,7 +81,7 @@ fn inputs_that_are_pipes_are_read_once() {
     check_same(&ptxas, "cat k.ptx | \"$P\" -arch sm_80 - -o out", &missing);
     // Another descriptor than ours: theirs would be a pipe that nobody writes to.
     check_same(&ptxas, "\"$P\" -arch sm_80 k.ptx /dev/stdout -o out > said", &[]);
-    // What ptxas refuses, it has read. (Of what it accepts it opens a named pipe again.)
+    // ptxas has read the inputs that it refuses. (It opens a named pipe again for inputs that it accepts.)
     let refused = "mkfifo p; (sed s/st.global/st.glbal/ b.ptx > p) & \"$P\" -arch sm_80 k.ptx p";
     let plain = check_same(&ptxas, refused, &[]);
     assert_eq!(plain.status.code(), Some(255), "{plain:?}");
@@ -95,7 +95,7 @@ fn endless_input_is_not_waited_for() {
 }
 
 fn all_of_a_long_input_arrives() {
-    // Longer than what is looked at first, and no PTX.
+    // Longer than the part that is examined first, and not PTX.
     let bench = Bench::new();
     let text: String = (0..200_000).map(|line| format!("{line}\n")).collect();
     let done = run_with(bench.checked(&["-"]), &text);

@@ -1,4 +1,4 @@
-//! Limits on resources: what they end for the rewritten text they need not end for the original.
+//! Limits on resources: a limit that ends the run on the rewritten text need not end that on the original.
 
 use crate::check::scripted;
 use crate::support::{Bench, PTXASW, real_ptxas, run, stderr, stdout};
@@ -45,8 +45,8 @@ fn signals_about_resources_take_the_original() {
     }
     let bench = Bench::new();
     assert_eq!(run(scripted(&bench, "kill -s XCPU $$")).status.signal(), Some(24));
-    // What ends the original where its output is looked at first need not end it where the user wants it; and
-    // what it leaves there is ours to remove.
+    // A limit that ends the original's run into our temporary folder need not end its run into the user's; and we
+    // remove the files that it leaves in ours.
     let bench = Bench::new();
     let lines = "if [ -n \"$original\" ]; then echo x > $TMPDIR/tmpxft_1; kill -s XFSZ $$; fi; echo yes > $out";
     assert!(run(scripted(&bench, lines)).status.success());

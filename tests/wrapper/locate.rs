@@ -86,7 +86,7 @@ fn the_explicit_one() {
     };
     assert!(call(&bench.path("fake/ptxas")).status.success());
     assert_eq!(bench.calls(), 1);
-    // Naming ourselves is no way to loop: the search goes on.
+    // A setting that names ourselves does not loop: the search goes on.
     assert!(call(&link).status.success());
     assert_eq!(reached(&bench, &["bin"]).as_deref(), Some("bin"));
     // A file that does not exist is a mistake that another version must not hide.

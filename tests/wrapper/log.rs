@@ -1,4 +1,4 @@
-//! What the log of a build says of a rewrite: that it was proved, and what it changed in the machine code.
+//! The lines about a rewrite in the log of a build: that it was proved, and its changes in the machine code.
 
 use crate::check::taps;
 use crate::support::{Bench, PTXASW, real_ptxas, run, stderr};

@@ -58,8 +58,7 @@ fn a_refused_original_ends_the_other_run() {
     assert_eq!(std::fs::read_to_string(bench.path("work/out")).unwrap(), "plain\n");
 }
 
-/// So many loads of one kernel at consecutive offsets that replacing all of them would cost ptxas ten
-/// times the memory.
+/// 2000 loads of one kernel at consecutive offsets: replacing all of them would cost ptxas ten times the memory.
 fn many_loads_cost_in_proportion() {
     let Some(ptxas) = real_ptxas() else { return };
     const LOADS: usize = 2000;

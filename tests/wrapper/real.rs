@@ -211,7 +211,7 @@ fn neighbouring_loads_become_a_shuffle() {
         std::fs::read(bench.path("work/out")).unwrap()
     };
     let plain = assemble("off");
-    assert!(!bench.path("keep").exists(), "what is switched off keeps nothing");
+    assert!(!bench.path("keep").exists(), "a rewrite that is switched off keeps nothing");
     assert!(assemble("on") != plain);
     let kept = bench.names("keep");
     let rewritten = std::fs::read_to_string(bench.path("keep").join(&kept[1])).unwrap();

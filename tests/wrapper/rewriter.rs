@@ -1,7 +1,7 @@
 //! A rewriter that does what a line of its input says:
 //!
-//! - `// rewrite: insert` puts three comments before that line, so that what follows moves down;
-//! - `// rewrite: break` puts one word there that is no PTX and that the fake ptxas refuses;
+//! - `// rewrite: insert` puts three comments before that line, so that the lines below move down;
+//! - `// rewrite: break` puts one word there that is not PTX and that the fake ptxas refuses;
 //! - `// rewrite: die` puts an order there on which the fake ptxas ends by SIGSEGV;
 //! - `// rewrite: wait` puts an order there on which the fake ptxas waits;
 //! - `// rewrite: grow` makes the text larger than one argument may be;
@@ -48,7 +48,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     Ok(Rewritten { text, report, lines: LineMap::from_runs(runs) })
 }
 
-/// The report of an input of which nothing is said yet.
+/// The report of an input before any decision.
 fn empty_report(source: &SourceFile) -> Report {
     let file = source.name().to_owned();
     Report { file, strategy: "paper".to_owned(), ..Report::default() }

@@ -45,7 +45,7 @@ impl Bench {
         std::fs::write(self.path("work").join(name), ptx(lines)).unwrap();
     }
 
-    /// A call of `program` in `work/`, in an environment that holds nothing but what it needs.
+    /// A call of `program` in `work/`, in an environment that holds only the necessary variables.
     pub fn call(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = command(program);
         command

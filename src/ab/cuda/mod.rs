@@ -356,8 +356,8 @@ impl Drop for Cuda {
     }
 }
 
-/// What an error of the driver means: a fault of the kernel (CUDA driver API, `CUresult`: 700 to
-/// 719), or something that cannot be done.
+/// The meaning of a driver's error: a fault of the kernel (CUDA driver API, `CUresult`: 700 to 719), or an unsupported
+/// request.
 fn execution(error: DriverError, what: &str) -> Error {
     let code = error.0 as u32;
     if (700..720).contains(&code) {

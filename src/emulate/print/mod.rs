@@ -18,11 +18,11 @@ use typed_index_collections::TiSlice;
 /// Deeper terms are shown as `…`.
 const MAX_DEPTH: u32 = 40;
 
-/// After so many parts of a term, the others are shown as `…`: written out, a term of a few hundred
-/// shared parts can be longer than any memory.
+/// The most parts of a term that are printed; the others are shown as `…`. Without sharing, the text of a term with a
+/// few hundred shared parts could exceed any memory.
 const MAX_PARTS: u32 = 512;
 
-/// After so many parts of all terms, the others are shown as `…`.
+/// The most parts of all terms that are printed; the others are shown as `…`.
 const MAX_PARTS_IN_ALL: u32 = 2_000_000;
 
 /// Prints terms of one kernel.
@@ -49,8 +49,8 @@ impl<'a> Printer<'a> {
         Printer { named: None, parts, in_all, arena, symbols, registers }
     }
 
-    /// This printer, which leaves nothing out: where others write `…`, it names the term (`#1`), and
-    /// [`Printer::definitions`] says what the names stand for.
+    /// This printer without omissions: where others write `…`, it names the term (`#1`), and [`Printer::definitions`]
+    /// defines the names.
     pub fn whole(mut self) -> Self {
         self.named = Some(RefCell::default());
         self
@@ -148,7 +148,8 @@ impl<'a> Printer<'a> {
                 out.push('…');
                 return;
             };
-            // (The term that is defined stands at depth 0, and what has no parts is no longer than its name.)
+            // (The term that is defined stands at depth 0, and the text of a term without parts is at most as long as
+            // its name.)
             if depth > 0 && !self.arena.operands(term).is_empty() {
                 let (index, _) = named.borrow_mut().insert_full(term);
                 let _ = write!(out, "#{}", index + 1);

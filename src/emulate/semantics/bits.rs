@@ -83,7 +83,7 @@ fn within_a_byte(values: &mut Values<'_>, amounts: [usize; 2], defined: TermId) 
     Some(values.arena.if_then_else(within, defined, unspecified))
 }
 
-/// An operand of which the manual takes the value modulo 256, in `width` bits.
+/// An operand whose value the manual takes modulo 256, in `width` bits.
 fn low_byte(values: &mut Values<'_>, index: usize, width: u8) -> Option<TermId> {
     let value = values.source(index, 32)?;
     let byte = values.arena.extract(value, 0, 8);

@@ -1,4 +1,4 @@
-//! What instructions without side effects compute, as functions of their form and their operands.
+//! The results of instructions without side effects, as functions of their form and their operands.
 //!
 //! In: [`Values`], which are an instruction's operands as they have been read and the arena in which
 //! terms are made, and the decoded form. Out: a term for each register that the instruction writes, or
@@ -50,8 +50,8 @@ pub(super) fn evaluate(values: &mut Values<'_>, form: &Form) -> Option<Results> 
             let takes_parts = matches!(family, Family::Video(..) | Family::VideoProduct);
             match values.destination {
                 Destination::Register => {}
-                // The instruction writes the whole register, and takes what it does not compute from
-                // its last operand.
+                // The instruction writes the whole register, and copies the bits that it does not compute from its last
+                // operand.
                 Destination::Part(_) if takes_parts => {}
                 _ => return None,
             }

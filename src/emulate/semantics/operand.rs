@@ -1,4 +1,4 @@
-//! Operands whose registers have been read; what is left is to give them the width that an instruction
+//! Operands whose registers have been read, before they are extended or truncated to the width that an instruction
 //! wants.
 //!
 //! The machine has read the registers; its state is unknown here. Constants, addresses and special
@@ -21,7 +21,7 @@ pub(in crate::emulate) enum Operand<'a> {
     Register(TermId),
     /// `!%p`: the value before it is negated.
     Not(TermId),
-    /// `%r1+4`: the register's value, and what is added to it.
+    /// `%r1+4`: the register's value, and the offset.
     Sum(TermId, i64),
     /// A special register whose value is known or has a symbol of its own.
     Special(Box<Reading>),

@@ -15,7 +15,7 @@ pub(super) fn less_equal(signed: bool) -> Comparison {
     if signed { Comparison::SignedLessEqual } else { Comparison::UnsignedLessEqual }
 }
 
-/// The absolute value of a signed number; the least number stays what it is.
+/// The absolute value of a signed number; the least number stays unchanged.
 pub(super) fn absolute(arena: &mut Arena, a: TermId) -> TermId {
     let width = arena.width(a);
     let zero = arena.constant(0, width);

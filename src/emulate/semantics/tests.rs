@@ -14,7 +14,7 @@ crate::unit_tests!(
     a_narrow_register_is_no_operand
 );
 
-/// An arena with what an instruction is computed in.
+/// An arena with the tables that the evaluation of an instruction needs.
 #[derive(Default)]
 struct Bench {
     arena: Arena,

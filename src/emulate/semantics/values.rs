@@ -9,7 +9,7 @@ use crate::expr::{Arena, TermId};
 use crate::isa::Selector;
 use crate::ptx::ScalarType;
 
-/// What an instruction computes with.
+/// The operands of an instruction.
 #[derive(Debug)]
 pub(in crate::emulate) struct Values<'a> {
     /// Where terms are made.
@@ -43,7 +43,7 @@ pub(in crate::emulate) enum Destination {
     Other,
 }
 
-/// What an instruction writes: a term for each register of its destination, and the type by whose sign
+/// The results of an instruction: a term for each register of its destination, and the type by whose sign
 /// the term is extended in a wider register.
 pub(in crate::emulate) type Results = SmallVec<[(TermId, ScalarType); 2]>;
 

@@ -12,7 +12,7 @@ use crate::expr::{Arena, BinaryOp, Comparison, TermId, mask};
 use crate::isa::{Form, Qualifier, Selector};
 use crate::ptx::ScalarType;
 
-/// What a video instruction does with each pair of elements.
+/// The operation of a video instruction on each pair of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::emulate) enum Operation {
     Add,

@@ -1,4 +1,4 @@
-//! What the atomic operations compute, on the raw bits of an element.
+//! The results of atomic operations, on the raw bits of an element.
 
 use crate::float::format::{BF16, F16};
 use crate::float::{Format, Round, canonical32, canonical64, flush32, odd};

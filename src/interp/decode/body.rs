@@ -250,8 +250,8 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         ops::decode(self, &mut inst)
     }
 
-    /// An instruction with two destinations becomes several micro-operations, the first of which
-    /// may overwrite the guard: such a guard is copied beforehand.
+    /// An instruction with two destinations becomes several micro-operations, and the first one may overwrite the
+    /// guard: such a guard is copied beforehand.
     fn stable_guard(&mut self, instruction: &Instruction<'s>, slot: Slot) -> Slot {
         if !matches!(instruction.operands.first(), Some(Operand::Pair(_))) {
             return slot;

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`,
+//! Warp-wide instructions: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`,
 //! `elect`, `activemask`.
 
 use super::decoder::Decoder;

@@ -114,10 +114,9 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         Register { file, slot, bits, float: ty.is_float() }
     }
 
-    /// What a name stands for in the current scope.
+    /// The meaning of a name in the current scope.
     ///
-    /// # Errors
-    /// Nothing declares the name.
+    /// # Errors The name is not declared.
     pub(crate) fn lookup(&mut self, name: Name<'s>) -> Result<Symbol, Fault> {
         match self.scopes.find(name.text) {
             Some(Found::Symbol(symbol)) => Ok(symbol),

@@ -17,7 +17,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
 use crate::ptx::{Operand, StateSpace, Value};
 
-/// Modifiers that only say how fast an access is or to whom it is visible, never what it moves.
+/// Modifiers that only concern the speed of an access or its visibility, never the moved bytes.
 fn is_hint(modifier: Qualifier) -> bool {
     matches!(
         modifier,
@@ -60,7 +60,7 @@ fn is_hint(modifier: Qualifier) -> bool {
     )
 }
 
-/// What an access says about order; none if it is weak.
+/// The memory order of an access; none if it is weak.
 fn order(inst: &Inst<'_, '_>) -> Option<Order> {
     let strong = inst.ast.form.has_any(&[
         Qualifier::Volatile,
@@ -72,7 +72,7 @@ fn order(inst: &Inst<'_, '_>) -> Option<Order> {
     strong.then(|| order_of(inst))
 }
 
-/// What a strong access says about order.
+/// The memory order of a strong access.
 fn order_of(inst: &Inst<'_, '_>) -> Order {
     let both = inst.ast.form.has(Qualifier::AcqRel);
     Order {
@@ -363,8 +363,7 @@ pub(crate) fn address<'m, 's>(
 impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The first of the two slots of a 128-bit register.
     ///
-    /// # Errors
-    /// The operand is no such register.
+    /// # Errors The operand is not such a register.
     pub(crate) fn pair(&mut self, operand: &'m Operand<'s>) -> Result<Slot, Fault> {
         let register = match operand {
             Operand::Name(name) => self.register(*name),

@@ -1,4 +1,4 @@
-//! What a name means at a place: PTX scopes nest by braces, and an inner declaration hides an
+//! The meaning of a name at a place: PTX scopes nest by braces, and an inner declaration hides an
 //! outer one of the same name (PTX ISA, "Identifiers" and "Parameterized Variable Names").
 
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ pub(crate) struct LabelId(u32);
 table_ids!(LabelId);
 
 impl LabelId {
-    /// What a branch to the label has as its target until the place of the label is known.
+    /// The provisional target of a branch to the label until the place of the label is known.
     pub(super) fn target(self) -> Pc {
         Pc(self.0)
     }
@@ -80,7 +80,7 @@ impl Variable {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
     /// A register.
@@ -99,7 +99,7 @@ pub(crate) enum Symbol {
     Function(FunctionId),
 }
 
-/// What a parameterised declaration (`%r<100>`) declares.
+/// The kind of a parameterised declaration (`%r<100>`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
     /// Registers of that type; the number of elements of each.
@@ -112,11 +112,11 @@ pub(super) enum Family {
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     names: FxHashMap<&'s str, Symbol>,
-    /// For each row such as `%r<100>`, by its prefix: the count, and what each member is.
+    /// For each row such as `%r<100>`, by its prefix: the count, and the kind of its members.
     families: FxHashMap<&'s str, (u32, Family)>,
 }
 
-/// What a lookup finds.
+/// The result of a lookup.
 pub(super) enum Found {
     /// A name with its meaning.
     Symbol(Symbol),

@@ -145,7 +145,7 @@ impl<'m, 's> Unit<'m, 's> {
         Ok(())
     }
 
-    /// Gives a variable in global or constant memory, of so many bytes, a region of its own.
+    /// Gives a variable of `size` bytes in global or constant memory a region of its own.
     ///
     /// # Errors
     /// The variable is too large.

@@ -1,8 +1,8 @@
 //! Vector operands: written in braces, vector registers (`.reg .v2 .u32 t`), and the special registers
 //! that are vectors (PTX ISA, "Vectors as Operands").
 //!
-//! In: an operand. Out: its elements, each of which can be read and written like a register of its
-//! own. Elements of a vector register have no names that an operand could carry.
+//! In: an operand. Out: its elements, which can be read and written like registers. Elements of a vector register have
+//! no names that an operand could carry.
 
 use super::decoder::Decoder;
 use super::operand::{Reading, file_of, reading};

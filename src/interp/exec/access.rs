@@ -33,7 +33,7 @@ pub(super) struct Spaces<'a> {
     pub frame: u64,
 }
 
-/// What an access does to memory.
+/// The effect of an access on memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Intent {
     /// The access reads.

@@ -70,8 +70,8 @@ impl Spaces<'_> {
 }
 
 impl Watch<'_> {
-    /// Marks what an atomic operation of a lane writes. What an exchange of unwritten bytes returns is poison; every
-    /// other operation depends on them.
+    /// Marks the bytes that an atomic operation of a lane writes. The result of an exchange of unwritten bytes is
+    /// poison; every other operation depends on them.
     ///
     /// # Errors
     /// The operation depends on bytes that nobody has written.

@@ -121,8 +121,8 @@ impl<C: Tally> Block<'_, C> {
         Ok(())
     }
 
-    /// Lanes arrive at a barrier that need not be one of the whole block: what they have done so far is ordered in front of
-    /// what the lanes do that wait there.
+    /// Lanes arrive at a barrier, perhaps not one of the whole block: their accesses so far happen before the later
+    /// accesses of the lanes that wait there.
     fn note_arrival(&mut self, shadow: &mut Shadow, (warp, lanes): (usize, Mask), id: u32) {
         let mut who = self.accessor(warp, shadow);
         shadow.arrive(&mut who, (lanes, lanes == self.warps[warp].live), id);

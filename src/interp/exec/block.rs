@@ -266,8 +266,8 @@ impl<'p, C: Tally> Block<'p, C> {
         self.machine.blame(fault, warp as u32, mask)
     }
 
-    /// Adds to the fault of a launch that has not ended where its threads are: the loop in which the first lanes that run
-    /// spin, and what the others do.
+    /// Adds the places of the threads to the fault of a launch that did not end: the loop in which the first running
+    /// lanes spin, and the state of the others.
     pub(super) fn spinning(&self, mut fault: Fault) -> Fault {
         fault.block = Some(self.id);
         let mut places: Vec<Standing> = Vec::new();
@@ -349,7 +349,7 @@ impl<'p, C: Tally> Block<'p, C> {
     }
 }
 
-/// Where lanes of warps stand, and what they do there.
+/// A place, the state of the lanes there in words, and these lanes by warps.
 type Standing = (Pc, FunctionId, &'static str, Vec<(u32, Mask)>);
 
 /// The branch that closes the innermost loop around a micro-operation.

@@ -100,7 +100,7 @@ impl<'a> Spaces<'a> {
         Ok(())
     }
 
-    /// Copies what is known of poison in a word: what nobody has determined stays so, and is reported where it is used.
+    /// Copies the poison of a word: undetermined bits stay undetermined, and are reported at their use.
     fn copy_poison(
         &self,
         (from, to): (&Stretch<'_>, &Stretch<'_>),

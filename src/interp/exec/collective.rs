@@ -25,15 +25,15 @@ pub(super) struct Gathered {
     pub c: [u32; LANES],
 }
 
-/// What the lanes get out of the operation.
+/// The results of the lanes.
 pub(super) struct Outcome {
     d: [u64; LANES],
     p: Mask,
-    /// What a lane reads from another one that takes no part, by that lane: the other one.
+    /// By lane, the source lane that takes no part in the operation, if the lane reads from such a one.
     pub absent: [Option<u8>; LANES],
 }
 
-/// What a lane sees in the register of a lane that takes no part.
+/// The value that a lane reads from a lane that takes no part.
 fn garbage(reader: usize, source: usize) -> u64 {
     let seed = (reader as u64) << 32 | source as u64;
     let mixed = (seed ^ 0x5bd1_e995_9d1c_40c7).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -26,7 +26,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Lets lanes of a warp arrive, of which `live` have not ended; `vote` are those that vote yes.
+    /// Lets `lanes` of a warp arrive; `live` are its lanes that have not ended, and `vote` those that vote yes.
     pub(super) fn arrive(&mut self, warp: usize, lanes: Mask, live: Mask, vote: Option<Mask>) {
         let all_came = |arrived: Mask| live & !arrived == 0;
         let (before, missing) = (self.arrived[warp], LANES as u32 - live.count_ones());

@@ -32,7 +32,7 @@ pub(crate) struct Executed<C> {
     pub counters: C,
     /// Instructions of warps.
     pub steps: u64,
-    /// What each block printed.
+    /// The printed text of each block.
     pub printed: BTreeMap<u64, String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a warp consists of: groups of lanes that run together, the frames of their calls, and the places
+//! The state of a warp: groups of lanes that run together, the frames of their calls, and the places
 //! where they meet again. Data alone: [`super::warp`] runs groups, [`super::join`] parts and unites them.
 
 use crate::interp::poison::Poison;
@@ -53,7 +53,7 @@ pub(super) struct Group {
 /// Index of a [`Join`] in its warp.
 pub(super) type JoinId = usize;
 
-/// What happens when all lanes of a [`Join`] have come.
+/// The continuation when all lanes of a [`Join`] have arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Then {
     /// The lanes go on at the meeting point.
@@ -77,6 +77,6 @@ pub(super) struct Join {
     pub parent: Option<JoinId>,
     /// The frame in which they meet.
     pub frame: usize,
-    /// What happens when all have come.
+    /// The continuation when all have arrived.
     pub then: Then,
 }

@@ -1,4 +1,4 @@
-//! What all blocks of a launch share.
+//! The state that all blocks of a launch share.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;

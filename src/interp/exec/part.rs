@@ -32,7 +32,7 @@ impl Part<'_> {
 pub(crate) struct AccessFault {
     /// The first lane that failed.
     pub lane: usize,
-    /// What failed.
+    /// The kind of failure.
     pub kind: FaultKind,
     /// The whole sentence.
     pub message: String,

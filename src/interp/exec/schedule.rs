@@ -1,4 +1,4 @@
-//! What the PTX ISA leaves open and a warp has to decide: where lanes meet again, and who runs next.
+//! Decisions of a warp that the PTX ISA leaves open: where lanes reconverge, and which group runs next.
 
 use crate::interp::program::{AT_RETURN, Function, Pc, Reconvergence};
 use crate::launch::Meet;

@@ -18,7 +18,7 @@ use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
 
 /// Where a micro-operation is executed, and by whom.
 pub(super) struct Site<'a> {
-    /// What all blocks share.
+    /// The state that all blocks share.
     pub machine: &'a Machine<'a>,
     /// The memory of its lanes.
     pub spaces: &'a Spaces<'a>,

@@ -83,7 +83,7 @@ impl Tally {
         (lines as u64, self.touched.len() as u64)
     }
 
-    /// Counts requests to shared and local memory, and what the request of these lanes costs.
+    /// Counts requests to shared and local memory, and the cost of the request of these lanes.
     pub(super) fn count_others(&self, counters: &mut Counters, mask: Mask) {
         if mask != 0 && self.global != self.shared && !self.local {
             counters.single.note(mask, if self.global { self.sectors } else { self.banks });

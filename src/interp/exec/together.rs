@@ -45,7 +45,7 @@ fn results(kind: CollectiveKind, all: &Gathered, outcome: &Outcome, given: &Row,
 }
 
 impl Warp {
-    /// Spreads the poison of what lanes contribute over what they get.
+    /// Propagates poison from the lanes' operands to their results.
     pub(super) fn spread_poison(
         &mut self,
         machine: &Machine<'_>,

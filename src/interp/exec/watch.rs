@@ -1,5 +1,4 @@
-//! What is looked for in the accesses of a warp besides bounds and alignment: races, and values that nobody has
-//! determined.
+//! Checks on the accesses of a warp besides bounds and alignment: races, and undetermined values.
 
 use super::part::{AccessFault, Part};
 use crate::interp::fault::FaultKind;
@@ -24,11 +23,11 @@ pub(super) struct Watch<'a> {
     pub warp: u32,
     /// Whether an `mbarrier` object was changed, or memory was read that other blocks may write.
     pub arrived: bool,
-    /// What the last unfinished phase of an `mbarrier` object lacks that a lane has asked for.
+    /// The missing arrivals of the last unfinished phase of an `mbarrier` object that a lane has tested.
     pub lacks: Option<Lacks>,
 }
 
-/// What the present phase of an `mbarrier` object lacks to end.
+/// The missing arrivals and bytes of the present phase of an `mbarrier` object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lacks {
     /// The object's address, in shared memory or generic.
@@ -42,7 +41,7 @@ pub(super) struct Lacks {
 }
 
 impl Lacks {
-    /// The object, and what its phase lacks.
+    /// The object, and its phase's missing arrivals and bytes, in words.
     pub(super) fn shown(&self, layout: &StateSpaceLayout) -> String {
         let Lacks { address, parity, arrivals, bytes } = *self;
         let offset = match layout.space_of(address) {
@@ -144,7 +143,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A lane has performed a strong access: whether it reads, and whether it writes, without regard to what was there.
+    /// A lane has performed a strong access: whether it reads, and whether it writes independently of the old value.
     pub(super) fn strong(
         &mut self,
         part: &Part<'_>,
@@ -160,8 +159,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Looks for poison in what the lanes of a part load: `bytes` bytes of each, `skip` bytes behind the beginning of its
-    /// part.
+    /// Looks for poison in the bytes that the lanes of a part load: `bytes` bytes of each, `skip` bytes behind the
+    /// beginning of its part.
     #[inline(never)]
     pub(super) fn look(
         &mut self,
@@ -213,7 +212,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Marks what the lanes of a part store: written, or poison if the register holds some.
+    /// Marks the bytes that the lanes of a part store: written, or poison if the register holds some.
     ///
     /// # Errors
     /// Poison is stored to memory that others see.
@@ -238,7 +237,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// As [`Watch::mark`], for registers with poison; what is stored begins at bit `shift` of the register.
+    /// As [`Watch::mark`], for registers with poison; the stored value begins at bit `shift` of the register.
     #[cold]
     pub(super) fn mark_poison(
         &mut self,

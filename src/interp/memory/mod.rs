@@ -1,11 +1,10 @@
 //! Memory: the address space, and the bytes behind it.
 //!
-//! The 64-bit address space is cut into windows of equal size: one for each state space that generic
-//! addresses can reach and one for each buffer or module variable. So the upper bits of an address say
-//! what it belongs to, and an index that runs over the end of a buffer never reaches another one.
-//! Memory is kept in 32-bit words that are read and written with relaxed atomics: on every host these
-//! are ordinary moves, and they let blocks run on several threads without undefined behaviour even if
-//! the kernel has races.
+//! The 64-bit address space is cut into windows of equal size: one for each state space that generic addresses can
+//! reach and one for each buffer or module variable. So the upper bits of an address identify its window, and an index
+//! that runs over the end of a buffer never reaches another one. Memory is kept in 32-bit words that are read and
+//! written with relaxed atomics: on every host these are ordinary moves, and they let blocks run on several threads
+//! without undefined behaviour even if the kernel has races.
 
 mod global;
 mod order;

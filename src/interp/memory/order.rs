@@ -9,7 +9,7 @@ pub(crate) enum Scope {
     Device,
 }
 
-/// What a strong access says about order (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
+/// The memory order of a strong access (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Order {
     /// Its scope.

@@ -14,7 +14,7 @@ pub(crate) fn new_junk(first: u64, bytes: u64) -> Vec<AtomicU32> {
     words.map(|word| AtomicU32::new(junk(word))).collect()
 }
 
-/// What memory holds at first: the seed decides, and the number of the word.
+/// The initial contents of memory, a function of the seed and the number of the word.
 fn junk(word: u64) -> u32 {
     const SEED: u64 = 0x5bd1_e995_9d1c_40c7;
     let bits = (word ^ SEED).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! What the modifiers of `cvt` say about rounding and range (PTX ISA, "Data Movement and Conversion
+//! The rounding and saturation of `cvt` by its modifiers (PTX ISA, "Data Movement and Conversion
 //! Instructions: cvt").
 
 use crate::float::Round;

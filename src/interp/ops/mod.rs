@@ -1,4 +1,4 @@
-//! What every instruction does, by family. A family's `decode` functions turn an instruction into
+//! The semantics of every instruction, by family. A family's `decode` functions turn an instruction into
 //! micro-operations; for pure instructions the scalar semantics stand right there, as closures.
 //!
 //! The semantics are written from the PTX ISA manual alone; nothing is shared with the symbolic

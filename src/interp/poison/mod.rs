@@ -1,14 +1,14 @@
 //! Poison: bits of registers whose values nobody has determined, because they were read from memory that no thread has
 //! written, or by a shuffle from a lane that takes no part in it, or because no instruction has written the register.
 //!
-//! In: what loads and shuffles have found, and the operations that go on with it. Out: for each lane of each register the
+//! In: the poison that loads and shuffles have found, and the operations on it. Out: for each lane of each register the
 //! bits that depend on poison, and where that poison was read. A value is reported where it reaches an effect
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`:
-//! branches on poison; `spread`: what operations make of poison; `uses`: which operands have
-//! to be determined; `unwritten`: registers that may be read before they are written.
+//! `integer`: poison of integer arithmetic; `prepare`: the steps before a micro-operation; `region`: branches on
+//! poison; `spread`: poison of other operations; `uses`: which operands have to be determined; `unwritten`: registers
+//! that may be read before they are written.
 
 mod integer;
 mod prepare;
@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// What was read.
+    /// The place of the read.
     pub(super) fn place(self) -> Place {
         let offset = self.0 >> 32 & ((1 << OFFSET_BITS) - 1);
         match self.0 >> 62 {
@@ -143,7 +143,7 @@ pub(super) struct Marks {
     /// Where poison was read that was copied to shared or local memory: by the thread (0 for shared memory, else one more
     /// than its number in the block) and the number of the word.
     copied: FxHashMap<(u32, u64), Source>,
-    /// What the present instruction has found.
+    /// The poison that the present instruction has found.
     pub found: Vec<Found>,
 }
 
@@ -330,7 +330,7 @@ impl Poison {
         Some(self.source(cell, lane))
     }
 
-    /// Replaces the poison of a register by what was found.
+    /// Replaces the poison of a register by `found`.
     fn replace(&mut self, cell: Cell, mask: Mask, found: &[(u64, Source); LANES]) {
         self.clear(cell, mask);
         for lane in lanes(mask) {

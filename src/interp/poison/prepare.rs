@@ -9,7 +9,7 @@ use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
-    /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results; `site` is
+    /// Checks that no poison decides an effect of a micro-operation, and computes the poison of its results; `site` is
     /// its number among those of all functions, and `active` of the group's lanes `mask` execute it.
     ///
     /// # Errors
@@ -63,14 +63,14 @@ impl Poison {
                 cells.iter().for_each(|&cell| self.clear(cell, active));
             }
         }
-        // What a lane has in a register depends on whether it has written the register.
+        // The value in a lane's register depends on whether the lane has written it.
         if let (Some(guard), Some(written), true) = (guard, written, uncertain != 0) {
             written.iter().for_each(|&cell| self.fill(cell, uncertain, guard));
         }
         Ok(())
     }
 
-    /// Adds what an instruction has found.
+    /// Adds the poison that an instruction has found.
     pub(crate) fn take(&mut self, found: &mut Vec<Found>) {
         for Found { cell, lane, bits, source } in found.drain(..) {
             self.add(cell, lane, bits, source);

@@ -1,5 +1,5 @@
-//! Branches on poison whose two ways do nothing but compute: they reach no effect by themselves. What the lanes have in the
-//! registers that either way writes depends on poison where the ways meet.
+//! Branches on poison whose two paths only compute: they reach no effect by themselves. At the reconvergence point the
+//! registers that either path writes depend on poison.
 
 use typed_index_collections::TiSlice;
 
@@ -56,7 +56,7 @@ impl Poison {
         true
     }
 
-    /// Poisons what lanes have written since they took a branch on poison, at the place where its ways meet.
+    /// Poisons the registers that lanes have written since a branch on poison, at its reconvergence point.
     #[inline]
     pub(crate) fn reach(&mut self, pc: Pc, mask: Mask) {
         if !self.pending.is_empty() {

@@ -13,7 +13,7 @@ use crate::interp::program::rare::Cell;
 use crate::interp::program::{Formal, Function, Guard, Op};
 use crate::interp::registers::File;
 
-/// What a block does to registers.
+/// The registers that a block reads and writes.
 #[derive(Default)]
 struct Summary {
     /// It reads them before it writes them for certain.
@@ -60,7 +60,7 @@ pub(crate) fn unwritten(function: &Function, names: Vec<(Cell, String)>) -> Vec<
         .collect()
 }
 
-/// What a block does; adds to `all` what it exposes.
+/// The summary of a block; adds its exposed registers to `all`.
 fn summary(function: &Function, graph: &Graph, block: usize, all: &mut FxHashSet<Cell>) -> Summary {
     let mut summary = Summary::default();
     let range = graph.starts[block]..graph.end(block);

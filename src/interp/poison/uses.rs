@@ -1,4 +1,4 @@
-//! Which operands of a micro-operation have to be determined, because they decide what it does, and which registers it
+//! Which operands of a micro-operation have to be determined, because they decide its effect, and which registers it
 //! writes.
 
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ pub(super) struct Use {
     pub cell: Cell,
     /// The lanes whose operand counts, of those that execute.
     pub lanes: Mask,
-    /// What the operand is, for a message.
+    /// The operand in words, for a message.
     pub what: &'static str,
 }
 
@@ -40,7 +40,7 @@ fn address(uses: &mut Uses, place: &Place) {
     }
 }
 
-/// The operands that have to be determined, except for the guard and for what is stored.
+/// The operands that have to be determined, except for the guard and the stored value.
 pub(super) fn uses(op: &Op) -> Uses {
     let mut uses = Uses::new();
     match op {
@@ -150,7 +150,7 @@ pub(super) fn uses(op: &Op) -> Uses {
     uses
 }
 
-/// The register that each lane contributes to what a warp does together.
+/// The register that each lane contributes to a collective of its warp.
 pub(crate) fn contributed(collective: &Collective) -> Option<Cell> {
     let a = collective.s[0];
     match collective.kind {
@@ -211,8 +211,8 @@ pub(super) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
     }
 }
 
-/// The registers that a micro-operation writes besides those of pure operations, of which [`super::Poison`] computes the
-/// poison. None if more depends on the guard than registers.
+/// The registers that a micro-operation writes, except those of pure operations, whose poison [`super::Poison`]
+/// computes. None if more depends on the guard than registers.
 pub(super) fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
     let mut cells = SmallVec::new();
     match op {

@@ -245,11 +245,11 @@ pub(super) struct MicroOp {
     pub guard: Guard,
     /// Whether it is the first of its instruction: only first ones are counted.
     pub first: bool,
-    /// What to do.
+    /// The operation.
     pub op: Op,
 }
 
-/// What a micro-operation does.
+/// The operation of a micro-operation.
 #[derive(Debug)]
 pub(super) enum Op {
     /// A pure operation on registers.
@@ -298,7 +298,7 @@ pub(super) enum Op {
     Trap,
     /// `bar`, `barrier`.
     Barrier(Box<Barrier>),
-    /// What lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp`, `elect`.
+    /// A warp-wide instruction: `shfl`, `vote`, `match`, `redux`, `bar.warp`, `elect`.
     Collective(Box<Collective>),
     /// `activemask`.
     ActiveMask(Slot),
@@ -308,7 +308,7 @@ pub(super) enum Op {
     IsSpace(Slot, Slot, StateSpace),
     /// Prefetches and hints, which change nothing here.
     Nothing,
-    /// A fence: accesses are never reordered here, but it takes part in what orders threads; none if it only concerns
+    /// A fence: accesses are never reordered here, but it takes part in the order of threads; none if it only concerns
     /// proxies.
     Fence(Option<Scope>),
     /// An instruction that is not modelled; executing it is a fault with this message.
@@ -439,7 +439,7 @@ pub(super) struct Call {
     pub results: Vec<Formal>,
 }
 
-/// What a barrier instruction does besides arriving.
+/// The action of a barrier instruction besides arriving.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BarrierKind {
     /// Waits.
@@ -495,7 +495,7 @@ pub(super) enum Reduction {
     },
 }
 
-/// What the lanes of a collective instruction compute together.
+/// The operation of a collective instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CollectiveKind {
     /// `shfl`: value, b, c are narrow registers; `d[0]` the result, predicate `d[1]`.

@@ -1,4 +1,4 @@
-//! Memory operands, and what accesses do with the values there.
+//! Memory operands, and the operations of accesses on the values there.
 
 use crate::interp::registers::Slot;
 use crate::ptx::StateSpace;
@@ -21,7 +21,7 @@ pub(crate) enum Base {
 pub(crate) struct Place {
     /// The space that the instruction names.
     pub space: StateSpace,
-    /// What the address starts from.
+    /// The base of the address.
     pub base: Base,
     /// Bytes added.
     pub offset: i64,

@@ -30,7 +30,7 @@ impl fmt::Debug for Scalar {
     }
 }
 
-/// What an instruction does to the registers of a whole warp.
+/// The effect of an instruction on the registers of a whole warp.
 pub(crate) type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
@@ -59,7 +59,7 @@ pub(crate) struct Stack {
     pub value: Cell,
 }
 
-/// What a stack instruction does.
+/// The operation of a stack instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StackKind {
     /// `alloca`.
@@ -101,7 +101,7 @@ pub(crate) struct FragmentMove {
     pub stride: Option<Slot>,
     /// How many lanes, from lane 0 on, have an address operand that counts.
     pub givers: usize,
-    /// What the address operands must be multiples of, in bytes.
+    /// The required alignment of the address operands, in bytes.
     pub align: u32,
     /// Whether each lane names a row of 16 bytes (`ldmatrix`, `stmatrix`), and not the first element of the matrix (`wmma`).
     pub in_rows: bool,

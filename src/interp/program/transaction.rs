@@ -43,13 +43,13 @@ pub(crate) enum MBarrierKind {
 pub(crate) struct MBarrier {
     /// The object, 8 bytes in shared memory.
     pub place: Place,
-    /// What to do.
+    /// The operation.
     pub kind: MBarrierKind,
     /// Whether the operation neither releases nor acquires (`.relaxed`).
     pub relaxed: bool,
 }
 
-/// What a thread does about the copies that it has begun by `cp.async`.
+/// A thread's operation on the copies that it has begun by `cp.async`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopyGroup {
     /// `commit_group`.

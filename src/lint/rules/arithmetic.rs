@@ -44,7 +44,7 @@ pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found
 }
 
-/// What an expression in double precision is made of.
+/// The operations of an expression in double precision.
 #[derive(Default)]
 struct Tree {
     operations: usize,

@@ -31,7 +31,7 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
         let is_matrix = subject.inst(traffic.inst).ast.form.opcode == Opcode::Wmma;
         found.push(Found {
             rule: if load { Rule::UncoalescedLoad } else { Rule::UncoalescedStore },
-            // (What one warp of a block does costs little.)
+            // (An access by one warp of a block costs little.)
             level: match active {
                 Some(Active { warp: Some(_), .. }) => Level::Note,
                 _ => Level::Warning,

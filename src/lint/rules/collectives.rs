@@ -1,4 +1,4 @@
-//! `collective-possible`: what lanes compute together by several shuffles, and one instruction could.
+//! `collective-possible`: joint computations of lanes by several shuffles that one instruction could replace.
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};

@@ -22,7 +22,7 @@ use super::subject::{Found, Subject};
 
 pub(super) use redundancy::redundant;
 
-/// What all rules have found but [`redundant`], which needs an analysis of its own.
+/// The findings of all rules but [`redundant`], which needs an analysis of its own.
 pub(super) fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let groups = structs::groups(subject);
     let mut found = coalescing::uncoalesced(subject, &groups);

@@ -19,8 +19,8 @@ const MAX_DISTANCE: u32 = 15;
 /// The most terms of an address that are looked at.
 const MAX_TERMS: usize = 200;
 
-/// The loads of a function whose values another load has brought. `reusable`: what may stand in the place of each load, by
-/// its instruction; `rows_are_warps`: whether a lane's neighbours are its neighbours along x.
+/// The loads of a function whose values another load has already loaded. `reusable`: the legal replacement of each
+/// load, by its instruction; `rows_are_warps`: whether a lane's neighbours are its neighbours along x.
 pub(crate) fn redundant(
     subject: &Subject<'_, '_, '_>,
     reusable: &[(InstId, LoadReport)],
@@ -34,7 +34,7 @@ pub(crate) fn redundant(
         let place = subject.place(from);
         let guards = load.guards.as_deref().unwrap_or_default();
         let (level, message, help) = match (load.decision, load.delta) {
-            // What holds under a check at run time alone is not certain.
+            // A reuse that needs a check at run time is not certain.
             (Decision::By(StrategyName::Reuse), _) if guards.is_empty() => match load.iterations {
                 Some(iterations) => (
                     Level::Warning,

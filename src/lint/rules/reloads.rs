@@ -42,7 +42,7 @@ pub(super) fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             level: Level::Warning,
             inst: traffic.inst,
             message: format!(
-                "this load reads the same address in each iteration: the store at {} may change what is there",
+                "this load reads the same address in each iteration: the store at {} may change the value",
                 subject.place(store.inst)
             ),
             label: Some(aliases(subject, own, store)),

@@ -1,5 +1,4 @@
-//! Loop-carried values in registers, in place of loads of what an iteration before has loaded (strategy
-//! `reuse`).
+//! Loop-carried values in registers, in place of loads that an earlier iteration has performed (strategy `reuse`).
 //!
 //! The recurrences of one loop are weighed together, since they share tests.
 
@@ -15,7 +14,7 @@ use crate::reuse::{Limit, LoopCarriedReuse, SameAddress, Slice, Start, Tested, U
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
-/// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
+/// The key of a test at the end of each iteration: the loop's entry, the iterations, the copies that
 /// compute the one base, the register with the other.
 type Test = (InstId, u32, Slice, RegisterId);
 

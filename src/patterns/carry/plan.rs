@@ -1,5 +1,5 @@
-//! The part of a plan that is about loop-carried values: what stands in front of the loop, in the
-//! place of the load, and at the loop's end.
+//! The part of a plan for loop-carried values: the code in front of the loop, in the place of the load, and at the
+//! loop's end.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::ptx::write::{Code, Reg, op};
 use crate::reuse::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
-/// What one loop's recurrences have in common.
+/// The code that one loop's recurrences share.
 #[derive(Default)]
 struct Shared {
     /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
@@ -26,7 +26,7 @@ struct Shared {
 /// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
 type Span = (i64, i64);
 
-/// A store and the loads from which it must be apart: the bases of both, what the store writes, and what
+/// A store and the loads that it must not overlap: the bases of both, the bytes that the store writes, and those that
 /// the loads read.
 struct Rows {
     store: String,
@@ -35,7 +35,7 @@ struct Rows {
     read: Span,
 }
 
-/// What is put in around a loop.
+/// The code that is added around a loop.
 struct Lines {
     entry: Code,
     latch: Code,
@@ -54,8 +54,8 @@ struct CarriedLoad {
     latches: Vec<(usize, String)>,
 }
 
-/// Plans the recurrences that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
-/// executed after whichever version of the code before it ran.
+/// Plans the recurrences that have been chosen. Their code comes behind other patterns': the code in front of a loop is
+/// executed after either version of the code before it.
 pub(super) fn plan(
     recurrences: &[&LoopCarriedReuse],
     planner: &mut Planner<'_, '_, '_, '_>,
@@ -148,9 +148,9 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The predicate that the values of `distance` iterations before are there and the right ones: false at
-    /// first, and what the tests say when so many iterations have passed. Links over as many iterations of
-    /// one loop share it.
+    /// The predicate that the values of `distance` iterations before exist and are right: false at first, and the
+    /// result of the tests once `distance` iterations have passed. Recurrences of the same distance in one loop share
+    /// it.
     fn passed(
         &mut self,
         recurrence: &LoopCarriedReuse,
@@ -180,7 +180,7 @@ impl Planner<'_, '_, '_, '_> {
         now
     }
 
-    /// All tests of some recurrences: what their conjunction is at the loop's end.
+    /// All tests of some recurrences; returns their conjunction at the loop's end.
     fn tests(
         &mut self,
         recurrences: &[&LoopCarriedReuse],
@@ -215,7 +215,7 @@ impl Planner<'_, '_, '_, '_> {
         holds.map_or_else(|| "-1".to_owned(), String::from)
     }
 
-    /// The test that two addresses are equal, and what is known already.
+    /// The test that two addresses are equal, in conjunction with the tests before.
     fn test_same(
         &mut self,
         (a, b, ahead): &(String, String, i64),
@@ -230,7 +230,7 @@ impl Planner<'_, '_, '_, '_> {
         code.compare(fresh, (Eq, U64), [&a, b], known.as_deref())
     }
 
-    /// What must be apart for some recurrences: for each store and each base of loads one row of bytes.
+    /// The bytes that must not overlap for some recurrences: for each store and each base of loads one row of bytes.
     fn rows_apart(
         &mut self,
         recurrences: &[&LoopCarriedReuse],
@@ -259,8 +259,9 @@ impl Planner<'_, '_, '_, '_> {
         all
     }
 
-    /// The test that a store is apart from loads, and what is known already: from the last byte that it
-    /// would write in front of what they read, it is as far to the store as both are long.
+    /// The test that a store does not overlap the loads' bytes, in conjunction with the tests before. It is one
+    /// unsigned comparison: the store's distance from the first overlapping position must be at least the length of
+    /// both ranges together, less one.
     fn test_apart(&mut self, rows: &Rows, known: Option<Reg>, lines: &mut Lines) -> Reg {
         let stored = rows.written.1 - rows.written.0;
         let both = stored + rows.read.1 - rows.read.0 - 1;
@@ -269,7 +270,7 @@ impl Planner<'_, '_, '_, '_> {
         lines.entry.apart(fresh, places, (more, both), known.as_deref())
     }
 
-    /// What a test compares: the base of the load's address some iterations on, that of the source's, and how
+    /// The operands of a test: the base of the load's address some iterations on, that of the source's, and how
     /// much further the load reads from its base than the source from its own.
     fn tested(
         &mut self,
@@ -328,7 +329,7 @@ impl Planner<'_, '_, '_, '_> {
         self.plan.copied_with(range, |name| names.get(name).cloned())
     }
 
-    /// The load of the first iteration's value, behind copies of what computes its address.
+    /// The load of the first iteration's value, behind copies of the instructions that compute its address.
     fn first(
         &mut self,
         recurrence: &LoopCarriedReuse,

@@ -194,7 +194,7 @@ impl Planner<'_, '_, '_, '_> {
         Address { code: code.text, base, added: 0 }
     }
 
-    /// Adds the code that makes the new address of what a register points to; gives the register with it.
+    /// Adds the code that computes the new address of a register's target; returns the register with it.
     fn moved(
         &mut self,
         layout: NewLayout<'_>,

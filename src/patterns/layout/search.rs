@@ -39,7 +39,7 @@ pub(super) struct ArrayFinding {
     pub refusal: Option<Refusal>,
 }
 
-/// What other groups of the function do.
+/// The other groups of the function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
     /// Some group is chosen.
@@ -122,7 +122,7 @@ fn one(
         if cycles >= now {
             return kept(array, Some(Refusal::DoesNotPay(unprofitable)), Some((cycles, now)));
         }
-        // The wavefronts do not tell what the assembler makes of the loads around: of four kernels that were
+        // The wavefronts do not account for the assembler's schedule of the loads around: of four kernels that were
         // simulated one took 1.3 to 1.9 times as long (`openacc-bench/results/bank.md`).
         if !(allowed || by_check) {
             return kept(array, Some(Refusal::ByNameOnly(unprofitable)), Some((cycles, now)));

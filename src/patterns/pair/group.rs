@@ -1,4 +1,4 @@
-//! A group of one load that takes its value from another load, and what the report says of it.
+//! A group of one load that takes its value from another load, and its entry in the report.
 
 use crate::cfg::InstId;
 use crate::patterns::group::{Group, Places, Price, Shape};

@@ -40,8 +40,8 @@ impl Pattern for Pair {
         for &index in finder.loads {
             decide(finder, trace, index);
         }
-        // How many lanes would be served is not known, so they are asked only where nothing in the function stands
-        // twice or goes round a loop.
+        // The number of lanes that would use the value is unknown, so reuse with checks at run time is tried only if no
+        // group of the function duplicates code or carries values around a loop.
         if finder
             .groups()
             .iter()
@@ -117,7 +117,7 @@ fn strategy_of_runtime_checked(
     allowed.then_some(name)
 }
 
-/// What a load is replaced by: the strategy, the legal reuse, and the price.
+/// The replacement of a load: the strategy, the legal reuse, and the price.
 type Chosen = (StrategyName, LegalReuse, Option<Price>);
 
 /// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.

@@ -14,8 +14,8 @@ use crate::rewrite::{
     Transfer, line_end,
 };
 
-/// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
-/// it, and the stores that have not been to its bytes.
+/// The state that a lane keeps for a source: its instruction; the block at whose end the memory of its execution is
+/// cleared; and the stores that must not have written its bytes.
 type Remembered = (InstId, Option<BlockId>, Vec<NoAliasCheck>);
 
 /// Loads that take their values from other loads' registers, in program order.
@@ -70,7 +70,7 @@ pub(super) fn plan(
     (!planned.is_empty()).then(|| Box::new(Pairs(planned)) as Box<dyn Part>)
 }
 
-/// Plans pairs, and remembers what has been put in for them.
+/// Plans pairs, and remembers the code added for them.
 struct PairPlanner<'q, 'p, 'a, 'm, 's> {
     planner: &'q mut Planner<'p, 'a, 'm, 's>,
     /// The predicates that say of a lane whether a source's value is still there.

@@ -1,4 +1,4 @@
-//! What loads and stores of structs cost as those of consecutive words that the lanes give to each other.
+//! The costs of loads and stores of structs, as loads and stores of consecutive words that the lanes exchange.
 
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
@@ -37,8 +37,8 @@ pub(super) fn of_loads(
     Weighed::new(cost_after, cost_before).limited(shared.then_some(Limit::SharedPipe))
 }
 
-/// The cycles of so many accesses to consecutive words, with the transposition and the test of the warp; `more`
-/// instructions are issued besides.
+/// The cycles of `words` accesses to consecutive words, with the transposition, the test of the warp and `more` further
+/// instructions.
 fn transposed(costs: &Costs, request: &Request, words: u32, no_wrap: usize, more: u32) -> f64 {
     let parts = request.bytes / 4;
     let selects = Entry::of(words).map_or(0, Entry::selects);

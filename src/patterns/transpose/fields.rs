@@ -15,7 +15,7 @@ pub(super) struct StructPlan {
     pub address: (String, i64),
     /// Bits of a word, 32 or 64.
     pub word_bits: u32,
-    /// Whether nothing in the kernel writes what they read (`.nc`).
+    /// Whether the kernel never writes the loaded bytes (`.nc`).
     pub read_only: bool,
     /// The loads in program order; all words are loaded in the place of the first.
     pub fields: Vec<FieldPlan>,
@@ -60,6 +60,6 @@ pub(super) struct StoredPlan {
 pub(super) struct StoredFieldPlan {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
-    /// The number of the first word, and what is stored from there on, as an operand of a move.
+    /// The number of the first word, and the values stored from there on, as operands of a move.
     pub values: (u32, Vec<String>),
 }

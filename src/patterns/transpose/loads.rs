@@ -1,10 +1,10 @@
 //! Loads of consecutive words and a transposition in place of loads of structs.
 //!
-//! In front of the first load one test, the same for all lanes: whether the whole warp is there, consecutive
-//! in `tid.x`, and no index wraps around; if not, the untouched statements are performed. Then the lanes load
-//! the words of all their structs in the order in which these are in memory, and give each other what is theirs,
-//! in the three steps of [`Entry`]: registers are renamed and turned by selects, sent by one shuffle for each
-//! word, and turned again. (A rotation by a number that differs between lanes is done bit by bit of that number.)
+//! In front of the first load one test, the same for all lanes: whether the whole warp is there, consecutive in
+//! `tid.x`, and no index wraps around; if not, the untouched statements are performed. Then the lanes load the words of
+//! all their structs in the order in which these are in memory, and exchange them in the three steps of [`Entry`]:
+//! registers are renamed and rotated by selects, sent by one shuffle for each word, and rotated again. (A rotation by
+//! an amount that differs between lanes takes one step for each bit of the amount.)
 
 use std::fmt::Display;
 
@@ -68,9 +68,9 @@ fn transpose(whole: &StructPlan, checks: &mut Checks<'_>) -> Words {
     Words { code, values }
 }
 
-/// Loads the words that the lanes' structs have in memory one behind the other; returns their registers. What a lane
-/// has written to its own struct, or will write, only the lane itself has to keep apart from the loads in the
-/// original; so here the lanes wait for each other around the loads.
+/// Loads the words of the lanes' structs in the order of memory; returns their registers. In the original a lane alone
+/// accesses its struct, and may write it before and after the loads without synchronisation; here another lane loads
+/// the words, so the lanes wait for each other around the loads.
 fn load(whole: &StructPlan, checks: &mut Checks<'_>, code: &mut Code) -> Vec<Reg> {
     let (words, bits) = (whole.entry.words, whole.word_bits);
     let size = i64::from(bits / 8);
@@ -98,8 +98,8 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_>, code: &mut Code) -> Vec<Reg
     registers
 }
 
-/// A register with the remainder of a number below twice a warp's lanes by one that is no more than 32. (The
-/// assembler makes a general division of a `rem` by a constant, a dozen instructions.)
+/// A register with the remainder of a number, below 64, by `by`, at most 32. (The assembler turns a `rem` by a constant
+/// into a general division of a dozen instructions.)
 pub(super) fn modulo(number: &Reg, by: u32, checks: &mut Checks<'_>, code: &mut Code) -> Reg {
     let rest = checks.fresh.word();
     if by.is_power_of_two() {
@@ -111,14 +111,14 @@ pub(super) fn modulo(number: &Reg, by: u32, checks: &mut Checks<'_>, code: &mut 
     code.set(rest, op!(Mad.Lo.S32), &[&quotient, &-i64::from(by), number])
 }
 
-/// A factor and a shift that divide every number below twice a warp's lanes by `by`, which is no more than 32.
+/// A factor and a shift that divide every number below 64 by `by`, which is at most 32.
 fn reciprocal(by: u32) -> (u32, u32) {
     const SHIFT: u32 = 11;
     ((1 << SHIFT) / by + 1, SHIFT)
 }
 
-/// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
-/// register s + amount, or s - amount where `way` is negative.
+/// Rotates registers by an amount that differs between lanes and is below `amounts`: the value of register s moves to
+/// register s + amount, or s - amount if `way` is negative.
 pub(super) fn rotate(
     mut registers: Vec<Reg>,
     (amount, amounts, way): (&Reg, u32, i32),

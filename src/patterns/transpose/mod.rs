@@ -159,8 +159,8 @@ impl Shape for TransposeStores {
     }
 }
 
-/// What the stores of a struct cost, if that is asked. By itself no such struct is chosen: what the
-/// second-level cache makes of parts of sectors is in no model.
+/// The cost of a struct's stores, if they are weighed. `auto` does not choose such structs: no model has the
+/// second-level cache's handling of partial sectors.
 fn weigh_stores(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,

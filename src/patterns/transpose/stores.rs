@@ -1,9 +1,9 @@
 //! A transposition and stores of consecutive words in place of stores of structs.
 //!
-//! In front of the first store one test, the same for all lanes: whether the whole warp is there, consecutive
-//! in `tid.x`, and no index wraps around. If not, the stores are performed where they stand. If so, each is left
-//! out and remembers what it would store; behind the last, the lanes give each other the words in the three steps
-//! of [`Entry`], from the last to the first, and store them in the order in which they are in memory.
+//! In front of the first store one test, the same for all lanes: whether the whole warp is there, consecutive in
+//! `tid.x`, and no index wraps around. If not, the stores are performed where they stand. If so, each is left out and
+//! its values are kept in registers; behind the last, the lanes exchange the words in the three steps of [`Entry`],
+//! from the last to the first, and store them in the order in which they are in memory.
 
 use std::fmt::Write as _;
 
@@ -96,7 +96,7 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_>, code: &mut Code) ->
     let part = fresh.word();
     let (period, shift) = (entry.period, groups.trailing_zeros());
     if words == groups {
-        // Then what is subtracted is the lane's number modulo the number of groups.
+        // Then the subtrahend is the lane id modulo the number of groups.
         let part = code.set(part, op!(Shr.U32), &[&lane, &shift]);
         return code.set(source, op!(Mad.Lo.S32), &[&group, &period, &part]);
     }
@@ -125,9 +125,9 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_>, code: &mut Code) ->
     code.set(source, op!(Mad.Lo.S32), &[&group, &period, &within])
 }
 
-/// Stores the words that the lanes' structs have in memory one behind the other. What a lane has read from or
-/// written to its own struct before, or will read or write, it has to keep apart from the stores only of its own
-/// in the original; so here the lanes wait for each other around the stores.
+/// Stores the words of the lanes' structs in the order of memory. In the original a lane alone accesses its struct, and
+/// may read or write it before and after the stores without synchronisation; here another lane stores the words, so the
+/// lanes wait for each other around the stores.
 fn store_in_order(
     whole: &StoredPlan,
     slots: &[Reg],

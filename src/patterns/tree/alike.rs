@@ -97,7 +97,7 @@ fn parts(flow: &Flow<'_, '_>, block: BlockId, own: &FxHashSet<RegisterId>) -> bo
     several && (by_index || guarded)
 }
 
-/// Whether what an instruction writes may differ between threads that execute it together.
+/// Whether an instruction's result may differ between threads that execute it together.
 fn is_of_thread(inst: &Inst<'_, '_>, own: &FxHashSet<RegisterId>) -> bool {
     let is_plain = match effect(inst) {
         Effect::Pure => true,

@@ -1,4 +1,4 @@
-//! What stands around the steps of a tree: barriers, readers of registers, the thread's number.
+//! The code around the steps of a tree: barriers, readers of registers, the thread's number.
 
 use rustc_hash::FxHashSet;
 

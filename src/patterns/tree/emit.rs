@@ -1,9 +1,10 @@
 //! The code of a tree's last steps by one warp.
 //!
-//! In front of the first step's branch, all threads of the block take the new code or none: where blocks have one row of at
-//! least a warp, and a loop is in the iteration with the right stride. There the first warp loads what the steps read,
-//! exchanges it by shuffles and combines it by the instructions of the steps themselves, in the lanes below the stride alone; it
-//! stores the results. All threads go on where those of the last step meet, in front of its barrier, or behind the loop.
+//! In front of the first step's branch, all threads of the block take the new code or none: where blocks have one row
+//! of at least a warp, and a loop is in the iteration with the right stride. There the first warp loads the elements
+//! that the steps read, exchanges them by shuffles and combines them by the instructions of the steps themselves, in
+//! the lanes below the stride alone; it stores the results. All threads go on where those of the last step meet, in
+//! front of its barrier, or behind the loop.
 
 use std::fmt::{Display, Write as _};
 

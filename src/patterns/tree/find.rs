@@ -1,6 +1,6 @@
 //! Finds trees: steps in a row, or one step in a loop, whose strides are halved down to the last one.
 //!
-//! In: the steps of a function. Out: each [`Tree`] with the steps that one warp may do, or what forbids that. The
+//! In: the steps of a function. Out: each [`Tree`] with the steps that one warp may do, or the obstacle. The
 //! steps stay beside the new code, for blocks of other shapes.
 
 use rustc_hash::FxHashSet;

@@ -1,9 +1,10 @@
 //! The last steps of a tree in shared memory by one warp (strategy `collective`).
 //!
-//! `for (s = n / 2; s > 0; s /= 2) { if (t < s) a[t] = f(a[t], a[t + s]); __syncthreads(); }`: from the step with a stride of 32
-//! on, only threads of the first warp take part. They get the other elements by `shfl.sync.down` and combine them as the steps
-//! do, in the same order, so the results have the same bits; what the array then holds is stored. The barriers of these
-//! steps and all but the first of their accesses are not executed. The steps themselves stay for blocks of other shapes.
+//! `for (s = n / 2; s > 0; s /= 2) { if (t < s) a[t] = f(a[t], a[t + s]); __syncthreads(); }`: from the step with a
+//! stride of 32 on, only threads of the first warp take part. They get the other elements by `shfl.sync.down` and
+//! combine them as the steps do, in the same order, so the results have the same bits; the final elements of the array
+//! are stored. The barriers of these steps and all but the first of their accesses are not executed. The steps
+//! themselves stay for blocks of other shapes.
 
 mod alike;
 mod around;
@@ -145,7 +146,7 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
     })
 }
 
-/// Whether the shuffles take fewer cycles than the steps; what the barriers take is not counted.
+/// Whether the shuffles take fewer cycles than the steps; the barriers are not counted.
 fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unprofitable> {
     let costs = &finder.options.costs;
     let (mut cost_before, mut cost_after) = (0.0, costs.instructions(TEST) + costs.version_cycles);

@@ -1,4 +1,4 @@
-//! What keeps a tree in shared memory as it is.
+//! Reasons to leave a tree in shared memory unchanged.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub(super) enum Obstacle {
     Arrays,
     /// A warp does the last steps already, without barriers and by volatile accesses.
     Volatile,
-    /// What was chosen for other accesses changes the same code.
+    /// A rewrite chosen for other accesses changes the same code.
     Beside,
 }
 

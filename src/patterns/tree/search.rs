@@ -1,4 +1,4 @@
-//! Trees, and what the search for them knows of a function.
+//! Trees, and the facts about a function that the search for them needs.
 
 use rustc_hash::FxHashMap;
 
@@ -58,7 +58,7 @@ pub(super) struct Tree {
     pub stored: Option<RegisterId>,
     /// How many threads the first step that is replaced combines; of a tree that stays, of the first one.
     pub elements: u64,
-    /// What replaces it, or what forbids that.
+    /// Its replacement, or the obstacle.
     pub plan: Result<Plan, Obstacle>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Search<'a, 't, 'm, 's> {
 }
 
 impl Search<'_, '_, '_, '_> {
-    /// The plan, if what the bodies write is read by nobody else, and arrays are apart.
+    /// The plan, if no other code reads the registers that the bodies write, and arrays do not overlap.
     pub(super) fn checked(&self, plan: Plan, bodies: &[BlockId]) -> Result<Plan, Obstacle> {
         let flow = self.traced.flow;
         let (Some((step, stride)), Some((last, _))) = (plan.steps.first(), plan.steps.last())

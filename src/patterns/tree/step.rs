@@ -57,15 +57,15 @@ pub(super) struct Step {
     pub stride: Stride,
     /// The arrays, in the order of the stores.
     pub parts: Vec<Part>,
-    /// What computes the values that are stored, in order.
+    /// The instructions that compute the stored values, in order.
     pub operations: Vec<InstId>,
-    /// What computes addresses, in order.
+    /// The instructions that compute addresses, in order.
     pub addresses: Vec<InstId>,
     /// The condition of the branch for the threads that execute the body.
     pub condition: (TermId, bool),
 }
 
-/// What a function's trace says of accesses to shared memory.
+/// The accesses to shared memory in a function's trace.
 pub(super) struct Traced<'t, 'm, 's> {
     pub flow: &'t Flow<'m, 's>,
     pub trace: &'t mut KernelTrace,
@@ -319,7 +319,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         false
     }
 
-    /// Splits what computes into what values and what addresses need.
+    /// Splits the computing instructions into those for values and those for addresses.
     fn split(
         &self,
         step: &mut Step,

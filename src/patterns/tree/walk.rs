@@ -22,7 +22,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// What an instruction outside of the bodies changes of the registers that are known.
+    /// The changes of an instruction outside of the bodies to the known registers.
     pub(super) fn pass(
         &mut self,
         flow: &Flow<'_, '_>,

@@ -17,9 +17,9 @@ use crate::strategies::StrategyName;
 /// Instructions of a test of alignment and of the branch on it.
 const TEST: u32 = 3;
 
-/// A vector load is taken if it takes at most this share of what the loads take that it stands for. Two
-/// loads for which it takes more gain nothing in the simulator: complex doubles 0.99 to 1.09, structs of
-/// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
+/// Use a vector load only if it costs at most this fraction of the loads it replaces. With a larger fraction two loads
+/// gain nothing in the simulator: complex doubles take 0.99 to 1.09, structs of two words 1.01 to 1.07 times as long
+/// (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
 /// Cycles that a vector load must save a warp if alignment is tested for it and the first-level cache serves the loads

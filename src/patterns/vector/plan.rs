@@ -129,8 +129,8 @@ impl Planner<'_, '_, '_, '_> {
     }
 }
 
-/// The multiversioned statements: from the first to the last load of each group that needs a
-/// test, with what is tested; groups with only loads and arithmetic between them are joined.
+/// The multiversioned statements: from the first to the last load of each group that needs a test, with the conditions
+/// to test; groups with only loads and arithmetic between them are joined.
 fn versions(
     planner: &Planner<'_, '_, '_, '_>,
     groups: &[&VectorGroup],

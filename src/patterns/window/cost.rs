@@ -1,4 +1,4 @@
-//! What a row of taps costs: its loads, and a shuffle for each tap of another lane, against the taps' own loads.
+//! The cost of a row of taps: its loads, and a shuffle for each tap of another lane, against the taps' own loads.
 
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
@@ -12,17 +12,17 @@ const TEST: u32 = 3;
 /// where 0.53 is (`openacc-bench/results/strategies.md`).
 const SHARE_OF_WIDE: f64 = 0.6;
 
-/// What a row of taps consists of.
+/// The taps and cells of a row.
 struct Shape<'r> {
     taps: &'r [Tap],
     cells: &'r [Cell],
 }
 
-/// The cycles of a row, and those of its own loads, of which `request` is one but for the bytes that a lane
-/// reads.
+/// The cycles of a row, and those of its own loads; `request` is that of one of these loads, but for the bytes per
+/// lane.
 pub(super) fn costs(costs: &Costs, row: &StencilGroup, request: &Request) -> Weighed {
     let shape = Shape { taps: &row.taps, cells: &row.cells };
-    // (What one index must not be is asked once, however many taps ask it.)
+    // (The overflow check of an index is made once for all taps.)
     let mut checked: Vec<_> =
         row.no_wrap.iter().map(|check| (check.register, check.widened)).collect();
     checked.sort_unstable();

@@ -1,21 +1,21 @@
 //! A few loads and shuffles in place of a row of loads.
 //!
-//! Once per function: for each distance d the number of the lane d further on, and whether the lane's
-//! own number is below d. In front of the first tap one test, the same for all lanes: whether the
-//! whole warp is there, consecutive in `tid.x`, no index wraps around, and addresses are aligned and global
-//! as far as that is needed; if not, the untouched statements are performed. Then, unless nobody writes that memory, a barrier of the warp, and
-//! another one behind the last tap; the load by all lanes, and
-//! those of the bytes that follow 32 lanes further on, by as many of the first lanes as the row is long, or
-//! that come 32 lanes before, by the last ones. For a tap each lane sends the value that the lane asking
-//! it wants: that is what it has loaded beside its own if the asking lane is on the warp's other end. The lane
-//! d before is the one 32 - d further on, as lanes are counted modulo 32.
+//! Once per function: for each distance d the number of the lane d further on, and whether the lane's own number is
+//! below d. In front of the first tap one test, the same for all lanes: whether the whole warp is there, consecutive in
+//! `tid.x`, no index wraps around, and addresses are aligned and global as far as that is needed; if not, the untouched
+//! statements are performed. Then, unless no thread writes that memory, a barrier of the warp, and another one behind
+//! the last tap. All lanes load their own cells. In addition the first lanes, as many as the row is long, load the
+//! bytes 32 lanes further on, or the last ones those 32 lanes before. For a tap each lane sends the value for its
+//! receiving lane: the additional one if the receiving lane is on the warp's other end. The lane d before is the one 32
+//! - d further on, as lanes are counted modulo 32.
 
 use super::taps::{Window, WindowValue};
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, Reg, memory, op, vector};
 use crate::rewrite::{Checks, Draft};
 
-/// The registers of a row: of each cell its lane's own, and what is loaded beside it further on and before.
+/// The registers of a row: for each cell the lane's own value, and the ones loaded 32 lanes further on and 32 lanes
+/// before.
 struct Loaded {
     own: Vec<Reg>,
     ahead: Vec<Reg>,

@@ -17,9 +17,10 @@ use crate::reuse::{Limit, Load, StencilGroup, StencilShape};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
-/// The values of a row are held in registers from its first tap to its last one, and the code between them stands
-/// twice. Where that were 519 instructions (`curvilinear`) rows made the simulated kernel 1.27 times as long on a
-/// Kepler-like machine, with 142 registers for 114; up to 108 they gained (`openacc-bench/results/strategies.md`).
+/// The most instructions from a row's first tap to its last one: its values are live in registers between them, and the
+/// code there is duplicated. With 519 instructions (`curvilinear`) rows made the simulated kernel take 1.27 times as
+/// long on a Kepler-like machine, with 142 registers instead of 114; up to 108 instructions they gained
+/// (`openacc-bench/results/strategies.md`).
 const MOST_APART: u32 = 128;
 
 /// The pattern: rows in blocks in which there are some whose lanes hold vectors, or the others.
@@ -105,7 +106,7 @@ fn limits(finder: &Finder<'_, '_, '_, '_>) -> (u32, u32) {
     (finder.options.max_delta, apart)
 }
 
-/// Takes those rows that pay: those of one place, of which some may not, must pay for its test together.
+/// Takes the rows that pay. The rows of one place must pay for its test together; each must also pay by itself.
 fn take(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, rows: &[StencilGroup]) {
     for together in rows.chunk_by(|a, b| a.place == b.place) {
         let weighed: Vec<Weighed> = together.iter().map(|row| weigh(finder, trace, row)).collect();

@@ -13,7 +13,7 @@ pub(super) struct Window {
     pub address: (String, i64),
     /// Widths in bits of the registers that it fills, one for each cell.
     pub widths: Vec<u32>,
-    /// What some lanes load beside it.
+    /// The additional loads of some lanes.
     pub beyond: Vec<Beyond>,
     /// The taps in program order; the loads stand in the place of the first.
     pub taps: Vec<WindowTap>,
@@ -26,8 +26,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Whether lanes load what other lanes alone load in the original, which those may write in front of it and
-    /// behind it without asking.
+    /// Whether lanes load bytes that only other lanes load in the original; those may write them before and after the
+    /// load without synchronisation.
     pub(super) fn needs_order(&self) -> bool {
         !self.read_only && !self.beyond.is_empty()
     }

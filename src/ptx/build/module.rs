@@ -5,7 +5,7 @@ use crate::ptx::ast::{Directive, Item, Module};
 use crate::ptx::fault::Fault;
 use crate::ptx::grammar::{Fragment, Node, Rule};
 
-/// What one piece of the module level adds to the module.
+/// The contribution of one piece of the module level to the module.
 #[derive(Debug, Default)]
 pub(in crate::ptx) struct Contribution<'s> {
     /// `.version`, `.target`, `.address_size` where they are set, and the items in order.

@@ -1,7 +1,7 @@
-//! Which addresses are others some iterations later.
+//! Which addresses equal others some iterations later.
 //!
-//! In: the addresses of a loop's loads. Out: for each load the sources that may have read what it reads,
-//! nearest first, those first that are shown to. Candidates are found by evaluating all addresses for
+//! In: the addresses of a loop's loads. Out: for each load the sources that may have read its bytes in an earlier
+//! iteration: first those that provably have, the nearest first. Candidates are found by evaluating all addresses for
 //! small values of all symbols, for which no index wraps around.
 
 use super::super::eligible::Load;
@@ -15,7 +15,7 @@ pub(super) const MAX_ITERATIONS: u32 = 4;
 /// Assignments tried.
 const ROUNDS: u64 = 4;
 
-/// A source that may have read what a load reads.
+/// A source that may have read a load's bytes.
 pub(super) struct Candidate {
     /// The number of the source.
     pub source: usize,
@@ -78,7 +78,7 @@ impl Later {
         Later { id, sources, loads }
     }
 
-    /// The sources that may have read what a load reads, by the load's number.
+    /// The sources that may have read a load's bytes, by the load's number.
     pub(super) fn candidates(
         &self,
         flow: &Flow<'_, '_>,
@@ -168,8 +168,8 @@ pub(super) fn iterations_later(
     if later[0] == address { Vec::new() } else { later }
 }
 
-/// Values so small that products and sums of a few do not wrap around: sizes far above what counts threads
-/// and iterations, so that nothing is cut off at them; pointers far apart.
+/// Values so small that products and sums of a few do not wrap around: sizes far above the numbers of threads and
+/// iterations, so that no bounds check fails; pointers far apart.
 fn small(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)

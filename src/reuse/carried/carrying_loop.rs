@@ -1,4 +1,4 @@
-//! Loops that may carry values: where values go in, where they are passed on, and what happens between.
+//! Loops that may carry values: their entries, the places where values are passed on, and the effects between.
 
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ pub(super) struct CarryingLoop {
     pub entry: InstId,
     /// Whether the loop is entered by going on behind it.
     pub falls_in: bool,
-    /// The branches back, none of which is executed twice in an iteration, nor two of them.
+    /// The back edges' branches. An iteration executes at most one of them, once.
     pub latches: SmallVec<[InstId; 1]>,
     /// Their blocks.
     pub latch_blocks: Vec<BlockId>,
@@ -111,8 +111,8 @@ pub(super) fn carrying_loop(
     })
 }
 
-/// The branch at the end of a block that goes back to the header, if what stands in front of it is executed
-/// once in an iteration that ends there and in no other.
+/// The branch at the end of a block that goes back to the header, if the code in front of it is executed once in an
+/// iteration that ends there and in no other one.
 fn latch(flow: &Flow<'_, '_>, id: LoopId, block: BlockId, alone: bool) -> Option<InstId> {
     // In an inner loop it would be executed again and again.
     let once = flow.loops.innermost(block) == Some(id);

@@ -1,18 +1,18 @@
-//! Loads that read what another load has read some iterations before: the value is carried by the loop in
-//! registers.
+//! Loads of bytes that another load has read some iterations before: the loop carries the value in registers.
 //!
 //! In: loads of one natural loop. Out: [`LoopCarriedReuse`] recurrences, each from a load to the one whose value of an
-//! earlier iteration it needs. Two things have to be known of such a pair:
+//! earlier iteration it needs. Two conditions are necessary for such a pair:
 //!
-//! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
-//!   now. If two addresses keep their difference, that is so in all iterations if it is in one. Where the
-//!   difference is not shown to be zero, though it is as long as no index wraps around, it is computed and tested in front of the loop; where it is not even shown to stay the
-//!   same, as an index wraps around in some iteration, in each of them ([`SameAddress`]).
-//! - **What the first iterations do**, to which nobody has passed a value on: [`Start`].
+//! - **The addresses are equal**: the load's address `distance` iterations later is the source's address now. If the
+//!   difference of two addresses is loop-invariant, they are equal in all iterations if they are in one. If the
+//!   difference is only zero as long as no index wraps around, it is computed and tested in front of the loop; if it is
+//!   not even proved to be loop-invariant, since an index may wrap around in some iteration, it is tested in each of
+//!   them ([`SameAddress`]).
+//! - **The first iterations**, which get no value from an earlier one, have a way to get it: [`Start`].
 //!
-//! Nothing in the loop may change what both read, or a test in front of the loop has to tell that nothing
-//! does ([`NoAlias`]). Values in front of the loop are computed by copies of
-//! the instructions that compute them in the loop ([`Slice`]).
+//! No store in the loop may change the bytes that both read, or a test in front of the loop has to show that none does
+//! ([`NoAlias`]). Values in front of the loop are computed by copies of the instructions that compute them in the loop
+//! ([`Slice`]).
 
 mod addresses;
 mod carrying_loop;
@@ -47,26 +47,26 @@ pub struct LoopCarriedReuse {
     pub pieces: Vec<(Element, Element)>,
     /// The last instruction in front of the loop.
     pub entry: InstId,
-    /// Whether the loop is entered by going on behind that instruction: what stands in front of the loop goes
-    /// there. Otherwise it is a branch to the loop, and that goes in front of it.
+    /// Whether control falls through from that instruction into the loop: then the code in front of the loop goes
+    /// behind it. Otherwise the instruction is a branch to the loop, and the code goes in front of it.
     pub falls_in: bool,
-    /// The branches back to the loop's header, in front of each of which values are passed on.
+    /// The branches back to the loop's header. Values are passed on in front of each.
     pub latches: SmallVec<[InstId; 1]>,
-    /// What the first iterations do.
+    /// The behaviour of the first iterations.
     pub start: Start,
-    /// Which stores of the loop must be apart from what both read; then every iteration performs the load
-    /// if a test in front of the loop fails.
+    /// The stores of the loop that must not overlap the bytes that both read; if a test of that in front of the loop
+    /// fails, every iteration performs the load.
     pub apart: NoAlias,
 }
 
-/// What the iterations do to which no value has been passed on yet.
+/// The behaviour of the iterations that no value has been passed on to yet.
 #[derive(Clone, Debug)]
 pub enum Start {
     /// They find the value of a load in front of the loop, at an address that is computed there. Only over one
     /// iteration, and only where every way into the loop performs that load anyway: every iteration
     /// performs it, no lane leaves before it has, and nothing before it may run for ever.
     Loaded {
-        /// What computes the address.
+        /// The instructions that compute the address.
         slice: Slice,
         /// The step whose result is the base of the address; none: the register that the load names.
         base: Option<usize>,

@@ -1,9 +1,9 @@
-//! Stores of a loop that may write to where a carried value was loaded from.
+//! Stores of a loop that may write to the address of a loop-carried value.
 //!
-//! Between the source and the load, some iterations later, a lane's own stores may change what it would
-//! load. (Those of other lanes may not, without a barrier or the like: that would be a data race.) Where a
-//! store's address and the source's keep their difference in all iterations, one comparison in front of
-//! the loop tells whether they have a byte in common.
+//! Between the source and the load, some iterations later, a lane's own stores may change the value at the address.
+//! (Those of other lanes may not, without a barrier or the like: that would be a data race.) Where a store's address
+//! and the source's keep their difference in all iterations, one comparison in front of the loop tells whether they
+//! have a byte in common.
 
 use super::super::eligible::Load;
 use super::addresses::{iterations_later, keeps};
@@ -16,9 +16,9 @@ use crate::expr::TermId;
 /// The tests, in front of the loop, that no store of the loop changes a loop-carried value.
 #[derive(Clone, Debug, Default)]
 pub struct NoAlias {
-    /// What computes the bases of the addresses.
+    /// The instructions that compute the bases of the addresses.
     pub slice: Slice,
-    /// What must have no byte in common.
+    /// The pairs of accesses that must not have a byte in common.
     pub pairs: Vec<Pair>,
 }
 
@@ -42,8 +42,8 @@ pub struct Place {
     pub bytes: u32,
 }
 
-/// What has to be tested for a value to last from a source to a load so many iterations later; `None` if no
-/// test tells.
+/// The tests under which no store writes the bytes between a source and a load `distance` iterations later; `None` if
+/// no test decides that.
 pub(super) fn apart(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
@@ -59,7 +59,7 @@ pub(super) fn apart(
         let before_source = is_here(source) && inst < source.inst;
         let behind_load = is_here(load) && inst > load.inst;
         let later = iterations_later(flow, trace, carrying_loop.id, now);
-        // What is stored behind the source, by the iterations that come to the load, and before the load.
+        // The store's address behind the source, in the iterations in between, and before the load.
         let mut needed: Vec<(TermId, u32, &Load)> = Vec::new();
         if !before_source {
             needed.push((now, 0, source));

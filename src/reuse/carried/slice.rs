@@ -1,8 +1,8 @@
 //! Copies, in front of a loop, of the instructions that compute an address in it.
 //!
-//! A register that the loop does not write has its value in front of the loop. One that is written behind
-//! the instruction that reads it has, in the first iteration, the value from in front, and in a later one
-//! what the iteration before has written, of which a copy is made; and so on.
+//! A loop-invariant register has its value in front of the loop. A register that is written behind the instruction that
+//! reads it has the value from in front of the loop in the first iteration. In a later iteration it has the value that
+//! the previous one has written: the instructions that compute it are copied, too.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -29,14 +29,14 @@ pub struct Step {
 /// Steps in an order in which each comes behind those that it uses.
 pub type Slice = Vec<Step>;
 
-/// The test that a load reads, some iterations later, what the source reads now.
+/// The test that a load's address some iterations later is the source's address now.
 #[derive(Clone, Debug)]
 pub struct SameAddress {
-    /// What computes the bases of both addresses.
+    /// The instructions that compute the bases of both addresses.
     pub slice: Slice,
     /// The step whose result is the base of the load's address; none: the register that the load names.
     pub load: Option<usize>,
-    /// Where it is tested, and what the base of the source's address is there.
+    /// The place of the test, and the base of the source's address there.
     pub source: Tested,
 }
 
@@ -44,9 +44,9 @@ pub struct SameAddress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tested {
     /// Once, in front of the loop: the address of the load in iteration `distance`, and that of the source in the
-    /// first one, whose base is the result of a step, or what the register that the source names holds there.
+    /// first one, whose base is the result of a step, or the value of the source's address register there.
     Once(Option<usize>),
-    /// At the end of every iteration: the address of the load so many iterations on, and that of the source in
+    /// At the end of every iteration: the address of the load `distance` iterations later, and that of the source in
     /// this one, whose base is this register.
     Always(RegisterId),
 }
@@ -92,7 +92,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         Slicer { flow, carrying_loop, writers }
     }
 
-    /// What computes the base of an instruction's address in some iteration, and the step whose result that is.
+    /// The instructions that compute the base of an instruction's address in some iteration, and the step whose result
+    /// that is.
     pub(super) fn address(
         &self,
         trace: &KernelTrace,
@@ -118,15 +119,14 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         Some(SameAddress { slice: found.steps, load: a, source: Tested::Once(b) })
     }
 
-    /// The test at the end of each iteration that a load's address so many iterations on is a source's in this
-    /// one.
+    /// The test at the end of each iteration that a load's address some iterations later is a source's in this one.
     pub(super) fn same_address_later(
         &self,
         trace: &KernelTrace,
         (load, distance): (InstId, u32),
         source: InstId,
     ) -> Option<SameAddress> {
-        // What registers hold at the end of an iteration is what the next one finds.
+        // The registers at the end of an iteration are those at the beginning of the next one.
         self.wide_base(load)?;
         let (slice, load) = self.address(trace, load, distance - 1)?;
         let base = self.wide_base(source)?;
@@ -135,8 +135,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         kept.then_some(SameAddress { slice, load, source: Tested::Always(base) })
     }
 
-    /// What computes the bases of the addresses of some instructions, each in an iteration, and for each the
-    /// step whose result that is.
+    /// The instructions that compute the bases of the addresses of some instructions, each in an iteration, and for
+    /// each the step whose result that is.
     pub(super) fn bases(
         &self,
         trace: &KernelTrace,
@@ -156,8 +156,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         (self.flow.registers[base].ty.bits() == 64).then_some(base)
     }
 
-    /// The step that gives what a register holds where an instruction reads it in some iteration; `Some(None)`
-    /// where that is what the register holds in front of the loop.
+    /// The step that gives the value of a register where an instruction reads it in some iteration; `Some(None)` if
+    /// that is its value in front of the loop.
     fn value(
         &self,
         trace: &KernelTrace,

@@ -11,7 +11,7 @@ use crate::emulate::definitions;
 pub enum Made {
     /// As it was.
     Kept,
-    /// The new address of what the register points to, which the instruction `from` makes in front of itself (the
+    /// The new address of the register's target, computed in front of the instruction `from` (the
     /// access itself, or one before it in the block), some of its bits turned, and bytes added.
     Shared {
         /// The first access with that register.
@@ -21,8 +21,8 @@ pub enum Made {
         /// Bytes added.
         added: i64,
     },
-    /// Where each launch gives the array's size: the bits that are turned in what the register points to, made in front of
-    /// the instruction `from`, are turned in the access's own address.
+    /// Where each launch gives the array's size: the bits to invert, computed from the register's target in front of
+    /// the instruction `from`, are inverted in the access's own address.
     Turned {
         /// The first access with that register.
         from: InstId,
@@ -85,11 +85,11 @@ fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> BlockId {
     flow.block_ids().find(within).unwrap_or(BlockId(0))
 }
 
-/// What has to be done to the new address of what the register points to: bits turned, bytes added; `None` if it
-/// depends on the register's value.
+/// The change from the new address of the register's target to that of the access: bits inverted, bytes added; `None`
+/// if it depends on the register's value.
 fn folded(access: &ArrayAccess, placement: Placement) -> Option<(u64, i64)> {
     let (register, displacement) = access.base;
-    // The bits that may be set in the offset of what the register points to.
+    // The bits that may be set in the offset of the register's target.
     let bits = match register {
         None => 0,
         Some(_) => access.bits?,

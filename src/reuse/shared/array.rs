@@ -49,7 +49,7 @@ pub struct SharedArray {
     pub is_dynamic: bool,
     /// Whether the module declares it, outside of functions.
     pub is_of_module: bool,
-    /// What its address is a multiple of.
+    /// The alignment of its address.
     pub align: u64,
     /// The bytes by which it may grow.
     pub room: u64,

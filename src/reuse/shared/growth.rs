@@ -1,8 +1,9 @@
-//! By how many bytes the arrays of a function may grow, and what restricts that.
+//! By how many bytes the arrays of a function may grow, and the restrictions on that.
 //!
 //! In: the syntax tree of a module. Out: for each function the shared variables that it and the functions it calls
-//! reach, the bytes that are left of the static shared memory of a block, and the [`Restriction`] that forbids
-//! growth, if there is one. What cannot be followed, a body elsewhere or a call through a register, is a restriction.
+//! reach, the bytes that are left of the static shared memory of a block, and the [`Restriction`] that forbids growth,
+//! if there is one. A callee that cannot be followed, with a body elsewhere or called through a register, is a
+//! restriction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -185,7 +186,7 @@ impl<'a, 's> Surroundings<'a, 's> {
         Growth { left: MOST_STATIC.saturating_sub(taken), restriction }
     }
 
-    /// What a function and those that it calls use.
+    /// The variables that a function and its callees use.
     fn reach(&self, function: &Function<'s>) -> Reach<'s> {
         let mut reach = Reach::default();
         reach.functions.push(function.name.text);
@@ -200,7 +201,7 @@ impl<'a, 's> Surroundings<'a, 's> {
         reach
     }
 
-    /// Adds what a function uses by itself.
+    /// Adds the variables that a function uses by itself.
     fn visit(&self, function: &Function<'s>, reach: &mut Reach<'s>) {
         let statements = function.statements().unwrap_or_default();
         let mut walk =
@@ -210,7 +211,7 @@ impl<'a, 's> Surroundings<'a, 's> {
     }
 }
 
-/// What a function and those that it calls use.
+/// The variables that a function and its callees use.
 #[derive(Debug, Default)]
 struct Reach<'s> {
     /// Functions whose bodies are in the file, each once.

@@ -1,8 +1,8 @@
 //! The addresses that the lanes of a warp access in an array.
 //!
-//! An address is known if it is a function of the lane, of values that are the same for the warp, and of how often
-//! loops have gone round; no memory that it was read from. What it is in a few warps and iterations decides which
-//! layout is chosen, and never whether one is right.
+//! An address is known if it is a function of the lane, of warp-uniform values, and of iteration numbers; it must not
+//! depend on a loaded value. Its values in a few warps and iterations decide which layout is chosen, and never whether
+//! one is right.
 
 use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
@@ -14,7 +14,7 @@ use crate::reuse::eligible::OWN_REGISTERS;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
 
-/// How many warps are looked at where they differ, each with other values of what is the same for its lanes.
+/// How many warps are sampled if addresses differ between warps, each with other warp-uniform values.
 pub(super) const SAMPLES: u64 = 4;
 
 /// Lanes of a warp.

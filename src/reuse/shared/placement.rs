@@ -59,7 +59,7 @@ impl Placement {
         matches!(self, Placement::Swizzle { unit: 2, .. } | Placement::Gaps { bytes: 4, .. })
     }
 
-    /// What the array's address has to be a multiple of.
+    /// The required alignment of the array's address.
     pub fn align(self, array: &SharedArray) -> u64 {
         match self {
             Placement::Swizzle { row, .. } if !array.is_dynamic => array.align.max(1 << row),
@@ -77,7 +77,7 @@ impl Placement {
         }
     }
 
-    /// What the array's start has to be a multiple of, as a power of two, where each launch gives its size.
+    /// The required alignment of the array's start, as a power of two, where each launch gives its size.
     pub fn start(self) -> u8 {
         match self {
             Placement::Swizzle { row, .. } => row.max(BLOCK),

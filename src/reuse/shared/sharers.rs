@@ -21,7 +21,7 @@ pub(super) struct Sharers<'s> {
     variables: BTreeMap<&'s str, Named<'s>>,
 }
 
-/// What names a variable.
+/// The uses of variables' names.
 #[derive(Debug, Default)]
 struct Named<'s> {
     /// Functions by name, each definition once.
@@ -98,7 +98,7 @@ impl<'s> Sharers<'s> {
         }
     }
 
-    /// Looks at what a body declares, and adds its names.
+    /// Visits the declarations of a body, and adds its names.
     fn look_at_variables(&mut self, statements: &[Statement<'s>], names: &mut Vec<&'s str>) {
         for statement in statements {
             match statement {

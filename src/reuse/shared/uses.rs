@@ -19,7 +19,7 @@ const OTHER: From = 1 << 63;
 /// The scope of a function's outermost braces.
 const BODY: u32 = 1;
 
-/// What happens to the arrays of a function.
+/// The uses of the arrays of a function.
 pub(super) struct Uses {
     /// For each array its accesses by instruction, in order, or why they are not all that happens to it.
     pub found: Vec<Result<Vec<InstId>, Refusal>>,
@@ -194,7 +194,7 @@ impl Search<'_> {
                 | Opcode::Multimem
                 | Opcode::Unknown
         );
-        // What waits for copies has no address.
+        // Instructions that wait for copies have no address.
         let has_address = inst.args.iter().any(|arg| matches!(arg, Arg::Memory { .. }));
         let waits = form.opcode == Opcode::Cp && form.has(Qualifier::Async) && !has_address;
         if other && !waits && granule(inst).is_none() {

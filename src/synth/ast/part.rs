@@ -26,9 +26,9 @@ pub struct Spanned {
 pub struct HoleText {
     /// Its family's name.
     pub family: Name,
-    /// What stands before the semicolon.
+    /// The coordinates before the semicolon.
     pub first: Vec<Spanned>,
-    /// What stands behind it.
+    /// The coordinates behind it.
     pub second: Vec<Spanned>,
     /// All of it.
     pub span: Span,
@@ -68,7 +68,7 @@ pub enum When {
 pub struct Part {
     /// The factors.
     pub factors: Vec<Reference>,
-    /// What has to hold, all of it; at most one of them is to be found.
+    /// The conditions, which all have to hold; at most one of them is a hole.
     pub when: Vec<When>,
 }
 
@@ -89,6 +89,6 @@ pub struct Folded {
     pub operator: Option<Name>,
     /// The axes that are folded.
     pub axes: Vec<Name>,
-    /// What is folded.
+    /// The products to fold.
     pub parts: Vec<Part>,
 }

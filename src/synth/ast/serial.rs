@@ -34,9 +34,9 @@ pub struct SpannedValue {
 pub enum LoopStatement {
     /// The loop itself.
     Loop(LoopText),
-    /// What is made of the accumulators.
+    /// The results, as functions of the accumulators.
     Result(Vec<SpannedValue>),
-    /// What the operator is made of.
+    /// The operators that the associative operator may use.
     Operators(Vec<Name>),
     /// The most auxiliary accumulators.
     Aux(Name),
@@ -58,11 +58,11 @@ pub struct Start {
 pub struct LoopText {
     /// The accumulators.
     pub start: Vec<Start>,
-    /// What is read of each element, with types.
+    /// The values read from each element, with types.
     pub over: Vec<(Name, Name)>,
-    /// What is the same for all elements, with types.
+    /// The loop-invariant values, with types.
     pub given: Vec<(Name, Name)>,
-    /// What is taken for granted of arithmetic.
+    /// The assumption about arithmetic, such as `exact` or `real`.
     pub assuming: Option<Name>,
     /// The assignments, in their order.
     pub body: Vec<(Name, SpannedValue)>,

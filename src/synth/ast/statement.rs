@@ -15,7 +15,7 @@ pub enum Statement {
     Input(Vec<Reference>),
     /// A family that the sketch lists: name, coordinates, members.
     Family(Name, Vec<Name>, Vec<Spanned>),
-    /// `load` and `step`: what the first is, is read from the second.
+    /// `load` and `step`: the right-hand side says from where the left-hand side is moved.
     Move(Reference, Reference),
     /// A fold.
     Fold(Reference, Folded),
@@ -25,8 +25,8 @@ pub enum Statement {
     Network(NetworkItem),
     /// A statement of a placement.
     Place(PlaceItem),
-    /// What makes a solution cheap.
+    /// The order of measures of a solution's cost.
     Minimise(Vec<Name>),
-    /// A serial loop, or what is asked of it.
+    /// A serial loop, or a requirement on it.
     Loop(LoopStatement),
 }

@@ -103,7 +103,7 @@ impl<'s> Builder<'s> {
         Domain::of(loops.axes.iter().chain(&self.kernel.lanes.axes))
     }
 
-    /// The number of the next hole, with what was found for it.
+    /// The number of the next hole, with its expression.
     fn found(&mut self) -> (HoleId, Expr) {
         let at = self.hole;
         self.hole.0 += 1;
@@ -115,7 +115,7 @@ impl<'s> Builder<'s> {
         replaced(expr, &|name| self.sketch.params.get(name).map(|value| Expr::Number(*value)))
     }
 
-    /// The indices of a reference; a hole is what was found for it.
+    /// The indices of a reference; a hole is replaced by its expression.
     fn indices(&mut self, reference: &Reference) -> Vec<Expr> {
         let index = |index: &Index| match index {
             Index::Plain(plain) => self.plain(&plain.expr),
@@ -256,8 +256,8 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    /// A scatter as a rotation of registers, if it is one. `index` is what was found for the index number `at`, in whose
-    /// place `to` has the coordinate of the row.
+    /// A scatter as a rotation of registers, if it is one. `index` is the found expression for the index number `at`,
+    /// and `to` has the coordinate of the row in that place.
     #[expect(clippy::too_many_arguments, reason = "both sides of a statement")]
     fn scattered(
         &self,
@@ -299,7 +299,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// The inverse of what was found for a scatter, along one of its coordinates.
+    /// The inverse of the found expression of a scatter, along one of its coordinates.
     fn inverse(&self, number: HoleId, coordinate: &str) -> Result<Expr, String> {
         let hole = &self.sketch.program.holes[number];
         let table = &self.solution.tables[number].raw;

@@ -1,4 +1,4 @@
-//! Emitted code against the sketch: executed in the interpreter, and compared with what the goals say.
+//! Emitted code against the sketch: executed in the interpreter, and compared with the goals.
 
 use super::kernel::Kernel;
 use super::taint;
@@ -23,12 +23,12 @@ pub fn is_movement(sketch: &Lowered) -> bool {
         && program.goals.iter().all(|goal| matches!(program.terms.node(goal.term), Node::Atom(..)))
 }
 
-/// Numbers of which no two are equal, in 32 bits as well: products with an odd number.
+/// Pairwise distinct numbers, also when truncated to 32 bits: products with an odd number.
 fn distinct(number: u64) -> u64 {
     (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The value of a term; none for what is left open.
+/// The value of a term; none for an unspecified one.
 fn value(terms: &Terms, term: TermId, inputs: &TiSlice<InputId, Vec<u64>>) -> Option<u64> {
     let go = |term: &TermId| value(terms, *term, inputs);
     match terms.node(term) {
@@ -53,7 +53,7 @@ fn value(terms: &Terms, term: TermId, inputs: &TiSlice<InputId, Vec<u64>>) -> Op
     }
 }
 
-/// Executes code for a kernel, its first entry or the one named, and compares what it stores with the goals.
+/// Executes a kernel's code, its first entry or the named one, and compares the stored values with the goals.
 ///
 /// # Errors
 /// The code cannot be parsed, it faults, an address or a lane depends on data, or a value is wrong.

@@ -123,7 +123,7 @@ impl Domain {
                 let dividends = self.values(a).ok_or_else(none)?;
                 let divisors = self.values(b).ok_or_else(none)?;
                 if divisors.iter().any(|divisor| *divisor <= 0) {
-                    return Err(format!("`{expr}` divides by what is not positive everywhere"));
+                    return Err(format!("`{expr}` has a divisor that is not positive everywhere"));
                 }
                 let pairs = dividends.iter().zip(&divisors);
                 let times = pairs.map(|(a, b)| -a.div_euclid(*b)).max().unwrap_or(0).max(0);
@@ -139,7 +139,7 @@ impl Domain {
         })
     }
 
-    /// What keeps an index within `0..extent` where it is not everywhere.
+    /// The guard that keeps an index within `0..extent`, if it is not within everywhere.
     pub fn guard(&self, index: &Expr, extent: usize, guard: Option<Expr>) -> Option<Expr> {
         let Some(values) = self.values(index) else { return guard };
         let compare = |cmp: Cmp, number: i64| {

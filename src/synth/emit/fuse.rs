@@ -1,8 +1,8 @@
-//! Which steps of a kernel run together along an axis, so that a lane holds what belongs to one place of the axis
-//! instead of what belongs to all of them.
+//! Which steps of a kernel run together along an axis, so that a lane holds the values of one place of the axis instead
+//! of those of all places.
 //!
-//! In: steps in their order. Out: the same steps in groups. What a fold puts together is the same; where it has
-//! several parts, those of one place of the axis come together, which for floating point may round differently.
+//! In: steps in their order. Out: the same steps in groups. The elements of a fold are the same; if it has several
+//! parts, those of one place of the axis come together, which for floating point may round differently.
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Group<'k> {
     pub axis: Option<(String, usize)>,
     /// The steps.
     pub steps: Vec<&'k Step>,
-    /// Arrays of which there is one place of the axis at a time, and which of their indices goes along it.
+    /// Arrays that hold one place of the axis at a time, each with the position of its index along the axis.
     pub local: FxHashMap<usize, usize>,
 }
 
@@ -79,7 +79,7 @@ fn along<'k>(kernel: &Kernel, axis: &(String, usize), steps: &[&'k Step]) -> Opt
     let mut sums: Vec<usize> = Vec::new();
     for step in steps {
         let loops = |axes: &[(String, usize)]| axes.iter().any(|other| other.0 == axis.0);
-        // What the group makes is read at the same place of the axis, and its folds behind it alone.
+        // Arrays that the group makes are read at the same place of the axis, and its folds only behind the group.
         let reads = |read: &Read| match read {
             Read::Input { .. } => true,
             Read::Register { array, place, .. } => {

@@ -5,7 +5,7 @@ use crate::isa::ScalarType::{B32, Pred};
 use crate::ptx::write::{Block, Op as Instruction, Reg, Value, op};
 use crate::synth::expr::{Cmp, Expr, Op};
 
-/// What the names of an expression stand for, and how it is written.
+/// The meaning of an expression's names, and how it is written.
 #[derive(Clone, Copy)]
 pub struct Scope<'n> {
     /// The registers of names.

@@ -19,7 +19,7 @@ pub struct Kernel {
     pub lanes: Domain,
     /// The inputs with their numbers of elements.
     pub inputs: TiVec<InputId, (String, usize)>,
-    /// What lanes hold.
+    /// The arrays that lanes hold.
     pub arrays: Vec<Registers>,
     /// The statements.
     pub steps: Vec<Step>,
@@ -52,14 +52,14 @@ pub struct Step {
     pub loops: Domain,
     /// Where it is written: expressions over the loops.
     pub place: Vec<Expr>,
-    /// What is written.
+    /// The written value.
     pub what: What,
-    /// Whether something of it was found.
+    /// Whether some of its indices were found by the search.
     pub found: bool,
 }
 
 impl Step {
-    /// Whether the step loads what the sketch says and computes nothing.
+    /// Whether the step is a plain load at the sketch's own indices.
     pub fn loads(&self) -> bool {
         !self.found && matches!(self.what, What::Read(Read::Input { .. }))
     }

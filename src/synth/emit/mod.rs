@@ -1,8 +1,8 @@
 //! A solution as code: a PTX function or a CUDA header.
 //!
-//! - `kernel`: the statements of a sketch over registers and lanes, with what was found; `build` makes it. `domain`:
-//!   expressions over loops and lanes. `rotation`: rows of registers that are turned in rounds of selects. `fuse`: steps
-//!   that run along an axis together.
+//! - `kernel`: the statements of a sketch over registers and lanes, with the found expressions; `build` makes it.
+//!   `domain`: expressions over loops and lanes. `rotation`: rows of registers that are turned in rounds of selects.
+//!   `fuse`: steps that run along an axis together.
 //! - `ptx`, `cuda`: the texts. `index`: PTX of an expression over the lane, for the other subsystems. `check`, `taint`: the judges of both.
 
 pub mod build;

@@ -22,7 +22,7 @@ pub struct Rotation {
     pub at: usize,
     /// Registers of a row.
     pub n: usize,
-    /// By how many places the row is turned: register `i` becomes what was in `(i + by) % n`.
+    /// By how many places the row is rotated: register `i` gets the value of `(i + by) % n`.
     pub by: Expr,
     /// The most that `by` is.
     pub most: usize,
@@ -32,7 +32,7 @@ pub struct Rotation {
     pub scatter: bool,
 }
 
-/// What a register's number is the sum of.
+/// A register's number as a sum.
 struct Sum {
     /// Of the loops.
     register: Expr,

@@ -1,8 +1,9 @@
-//! What of emitted code depends on loaded data.
+//! Taint analysis: which registers of emitted code depend on loaded data.
 //!
-//! In: a module and the name of an entry. Promised: where [`check`] finds nothing in it and in what it may call, no address, no branch and no source lane of a shuffle
-//! depends on what was loaded; for a movement, nothing but moves, selects by the lane, shuffles and stores touches
-//! loaded values, so that a run on inputs of which no two are equal shows what it does with all others.
+//! In: a module and the name of an entry. Promised: if [`check`] finds nothing in it and its callees, no address, no
+//! branch and no source lane of a shuffle depends on loaded data. For a movement, only moves, selects by the lane,
+//! shuffles and stores touch loaded values, so that one run on pairwise distinct inputs determines the results for all
+//! inputs.
 //!
 //! The order of instructions does not matter here: a register that is written from loaded data anywhere counts as
 //! loaded everywhere.
@@ -11,10 +12,10 @@ use rustc_hash::FxHashSet;
 
 use crate::ptx::{AddressBase, Function, FunctionKind, Instruction, Module, Operand, Statement};
 
-/// What may move loaded values without looking at them, with the number of operands that are values.
+/// Instructions that may move loaded values without depending on them, with the number of their value operands.
 const MOVES: [(&str, usize); 5] = [("mov", 2), ("selp", 3), ("shfl", 2), ("st", 2), ("cvta", 0)];
 
-/// Finds what depends on loaded data and must not.
+/// Finds dependences on loaded data that are not allowed.
 ///
 /// # Errors
 /// The first instruction that is wrong.
@@ -79,14 +80,14 @@ fn parameter(instruction: &Instruction<'_>) -> bool {
     instruction.opcode.text.split('.').any(|part| part == "param")
 }
 
-/// The registers and variables that hold what was loaded.
+/// The registers and variables that hold loaded values.
 fn loaded<'s>(code: &[&Instruction<'s>]) -> FxHashSet<&'s str> {
     let mut found = FxHashSet::default();
     loop {
         let before = found.len();
         for instruction in code {
             let Some((to, from)) = instruction.operands.split_first() else { continue };
-            // What is stored to memory is not followed: all of it counts as loaded where it is read.
+            // Taint is not tracked through memory: every load gives loaded data.
             if base(instruction) == "st" && !parameter(instruction) {
                 continue;
             }

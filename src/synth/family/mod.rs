@@ -163,7 +163,7 @@ fn each_table(extents: [usize; 2], wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
     let [first, second] = extents;
     let points = first * second;
     let mut table = vec![0u8; points];
-    // What is left to try at each point before the current one.
+    // The values left to try at each point before the current one.
     let mut left: Vec<u64> = vec![0; points + 1];
     let mut at = 0;
     let open = |table: &[u8], at: usize| {

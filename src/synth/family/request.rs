@@ -1,6 +1,6 @@
-//! What a hole asks of its family, and what members are given as.
+//! The request of a hole to its family, and the form of members.
 
-/// What a hole asks of its family.
+/// The request of a hole to its family.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The extents of the coordinates; 1 for one that is not there.

@@ -4,7 +4,7 @@
 //! the number of places of `k`.
 //!
 //! The second coordinate enters only by the *offset* `k * cr + k / dr + c`. So a structure (`gs`, `df`, `cf`, wrap)
-//! has one row of values for each offset, and what the masks allow is one set of offsets for each `k`, as bits.
+//! has one row of values for each offset, and the masks allow one set of offsets for each `k`, as bits.
 //! The constants `c` that go with a sequence of offsets are then the intersection of rotated sets.
 
 use rustc_hash::FxHashSet;
@@ -180,7 +180,7 @@ impl XForm {
         let (gs, df, cf) = (i64::from(p.gs), i64::from(p.df), i64::from(p.cf));
         let (i, k) = (names.first(), names.second());
         let ii = if gs == n && self.first <= self.values { i.clone() } else { rem(i.clone(), gs) };
-        // What the rotation is added to; a rotation that is reduced first is a sum of its own.
+        // The summand beside the rotation; a rotation that is reduced first is a sum of its own.
         let fan = if cf == 0 { Expr::Number(0) } else { mul(ii.clone(), cf) };
         let mut sum = if p.wrap { Expr::Number(0) } else { fan.clone() };
         if df != gs && !planted!(Bug::FanFormula) {
@@ -234,7 +234,7 @@ impl Structure {
         Some(Structure { gs, df, cf, wrap, modulus, rows, injective })
     }
 
-    /// What the structure costs, roughly: the number of operations.
+    /// The approximate cost of the structure: the number of operations.
     fn rank(&self, n: usize) -> (usize, usize) {
         let groups = if self.gs == n { 0 } else { 3 };
         let factor = usize::from(self.cf > 1);

@@ -2,7 +2,7 @@
 
 use super::notes::wrapped;
 
-/// What the first line of each file has, by which files of the library are known.
+/// A part of the first line of each file, which identifies files of the library.
 pub const MARK: &str = "written by `ptxasw synth --library`";
 
 /// A header.
@@ -23,7 +23,7 @@ pub(super) fn bare(text: &str) -> String {
     kept.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A header: what it is about, its guard, what it includes, and its text in the namespace `ptxasw`.
+/// A header: its purpose as a comment, its guard, its includes, and its text in the namespace `ptxasw`.
 pub(super) fn bracketed(file: &str, about: &str, includes: &[&str], text: &str) -> String {
     let guard = file.trim_end_matches(".cuh").to_uppercase();
     let mut made = format!("// {file}, {MARK}: it writes this file anew.\n");

@@ -1,8 +1,8 @@
 //! The library: CUDA headers with all that `synth` knows how to derive.
 //!
-//! In: nothing but the sketches beside this file. Out: headers for `#include`, whose index expressions and operators
-//! are searched for and proved each time they are written; each function says its formula, what was proved of it and
-//! by what, and the test that executes it. The texts depend on nothing else: they are the same on every machine.
+//! In: only the sketches beside this file. Out: headers for `#include`, whose index expressions and operators are
+//! searched for and proved each time they are written. The comment of each function has its formula, the proof with the
+//! prover, and the test that executes it. The texts do not depend on the machine.
 //!
 //! - `header`: the frame of a header. `notes`: the comments. `movement`: sketches of steps and folds, solved.
 //! - `structs`, `windows`, `scans`, `operators`: one header each.
@@ -30,7 +30,7 @@ use super::scan::emit::ARITHMETIC;
 /// The file that includes all others.
 pub const ALL: &str = "library.cuh";
 
-/// The library with what it was made of.
+/// The library with the operators that it was derived from.
 pub struct Library {
     /// The headers.
     pub headers: Vec<Header>,
@@ -52,7 +52,7 @@ pub fn derive() -> Result<Library, String> {
     Ok(Library { headers, operators })
 }
 
-/// What the other headers are made of.
+/// The helpers that the other headers use.
 fn common() -> Result<Header, String> {
     let text = [CUDA_HELPERS, HELPERS, ARITHMETIC].map(bare).join("\n");
     let (text, functions) = annotated(&text, &|name| {
@@ -72,10 +72,10 @@ fn common() -> Result<Header, String> {
         };
         Some(Notes::new(
             formula,
-            "none; what is made of it is compared with serial loops",
+            "none; its callers are compared with serial loops",
             "tests/library.rs, all of it",
         ))
     })?;
-    let about = "What the other headers are made of.";
+    let about = "Helpers of the other headers.";
     Ok(Header { file: "common.cuh", text: bracketed("common.cuh", about, &[], &text), functions })
 }

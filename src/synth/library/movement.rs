@@ -23,7 +23,7 @@ pub(super) struct Solved {
     source: SourceFile,
     tree: Vec<Statement>,
     sketch: Lowered,
-    /// What was found.
+    /// The solution.
     pub solution: Solution,
     kernel: Kernel,
 }
@@ -60,7 +60,7 @@ pub(super) fn solve(
 }
 
 impl Solved {
-    /// The functions of the code, with notes, and with what the one from loaded arrays to those of the goals is for.
+    /// The functions of the code, with notes; `about` describes the function from loaded arrays to the goals' arrays.
     ///
     /// # Errors
     /// The solution has no code.
@@ -84,11 +84,11 @@ impl Solved {
         })
     }
 
-    /// What is known of the solution: its statements with what was found, and what that is.
+    /// The notes on the solution: its statements with the found expressions, their proof and their test.
     pub(super) fn notes(&self, more: &str, test: &'static str) -> Notes {
         let executed = match is_movement(&self.sketch) {
             true => {
-                "executed in the interpreter, as PTX of 32 and 64 bits, on elements of which no two are equal; nothing \
+                "executed in the interpreter, as PTX of 32 and 64 bits, on pairwise distinct elements; nothing \
                  that was loaded takes part in an address, a predicate or a source lane, so that this holds for all values"
             }
             false => {
@@ -106,7 +106,7 @@ impl Solved {
         Notes { formula: self.statements(), proof, test }
     }
 
-    /// The loads, steps and folds of the sketch, with what was found in the place of holes.
+    /// The loads, steps and folds of the sketch, with the found expressions in the place of holes.
     fn statements(&self) -> Vec<String> {
         let mut text = self.source.text().to_owned();
         let found = report::expressions(&self.sketch, &self.solution);
@@ -122,7 +122,7 @@ impl Solved {
         std::iter::once(with).chain(text.lines().filter(kept).map(str::to_owned)).collect()
     }
 
-    /// A value of the table of a hole: that of these values of its two coordinates, of which the first has so many.
+    /// The entry of a hole's table at `first` and `second`, its two coordinates; the first one has `values` values.
     pub(super) fn table(&self, hole: HoleId, (first, values): (u32, u32), second: u32) -> u32 {
         u32::from(self.solution.tables[hole][PointId(second * values + first)])
     }

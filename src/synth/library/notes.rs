@@ -1,26 +1,26 @@
 //! The comments of the library's functions: formula, proof and test of each, in front of it.
 //!
-//! In: emitted text, and for the name of a function what is known of it. Out: the text with these lines in front of
-//! each function that it declares; who asks also learns how many there are.
+//! In: emitted text, and the notes for each function's name. Out: the text with these lines in front of each function
+//! that it declares, and the number of these functions.
 
 use std::fmt::Write as _;
 
 /// How wide a comment may be.
 const WIDTH: usize = 116;
 
-/// What is known of a function.
+/// The notes on a function.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
-    /// What it computes: lines that stay as they are.
+    /// Its formula, as lines that are not wrapped.
     pub formula: Vec<String>,
-    /// What was proved of that, and by what.
+    /// The proof of the formula and the prover.
     pub proof: String,
     /// The test that executes it.
     pub test: &'static str,
 }
 
 impl Notes {
-    /// What is known of a function with a formula of one line.
+    /// The notes on a function with a formula of one line.
     pub(super) fn new(
         formula: impl Into<String>,
         proof: impl Into<String>,

@@ -15,11 +15,11 @@ const PROOF: &str = "by z3, for lists of all lengths: the laws that are named ab
 
 /// A loop of the library, with the operator that was found.
 pub struct Operator {
-    /// What names in its code begin with.
+    /// The prefix of names in its code.
     pub name: String,
     /// The sketch.
     pub sketch: String,
-    /// What was found.
+    /// The outcome of the search.
     pub outcome: Outcome,
 }
 

@@ -35,8 +35,7 @@ const NETWORKS: [(&str, &str, &str); 4] = [
 
 /// The header.
 ///
-/// # Errors
-/// A network does not compute what it says, or has no code.
+/// # Errors A network does not compute its goal, or has no code.
 pub(super) fn header() -> Result<Header, String> {
     let networks = Networks::solve()?;
     let of_scan = proof(&networks.scan, "warp_scan")?;
@@ -60,7 +59,7 @@ pub(super) fn header() -> Result<Header, String> {
     Ok(Header { file: "scans.cuh", text, functions })
 }
 
-/// The function of one network, from its name, its sketch and what it is for.
+/// The function of one network, from its name, its sketch and a description of its purpose.
 fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(String, usize), String> {
     let (network, solution) = solved(name, sketch)?;
     let code = function(&network, &solution, name, None)?;
@@ -72,7 +71,7 @@ fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(Strin
     Ok((format!("\n// {about}\n{code}"), functions))
 }
 
-/// The statements of a network, with what was found in the place of what was open.
+/// The statements of a network, with the found expressions in the place of holes.
 fn statements(name: &str, sketch: &str, network: &Network, solution: &Solution) -> Vec<String> {
     let source = SourceFile::new(name, sketch);
     let found = network::json(&source, network, solution).holes;
@@ -90,7 +89,7 @@ fn statements(name: &str, sketch: &str, network: &Network, solution: &Solution) 
     lines
 }
 
-/// Executes a network once more, as code, and says what that proves.
+/// Executes a network once more, as code, and returns the statement that this proves.
 fn proof((network, solution): &(Network, Solution), name: &str) -> Result<String, String> {
     network::check(network, solution, name)
         .map_err(|why| format!("{name}: the emitted code is wrong: {why}"))?;
@@ -108,7 +107,7 @@ fn proof((network, solution): &(Network, Solution), name: &str) -> Result<String
     ))
 }
 
-/// What is known of the functions of a warp and of a block.
+/// The notes on the functions of a warp and of a block.
 fn known(name: &str, of_scan: &str, of_reduce: &str) -> Option<Notes> {
     let from = |network: &str, what: &str| format!("of the steps within a warp: {what}; {network}");
     let across = "across warps by associativity alone: products of neighbouring intervals";

@@ -69,7 +69,7 @@ fn size(words: u32) -> Result<(String, usize), String> {
     Ok((format!("\n// Structs of {words} words.\n{}{}", one.0, two.0), one.1 + two.1))
 }
 
-/// Whether a solution is what the rewriter puts into kernels.
+/// Checks that a solution is the one that the rewriter puts into kernels.
 fn is_the_catalogues(solved: &Solved, words: u32) -> Result<(), String> {
     let entry = Entry::of(words).ok_or_else(|| format!("no entry for {words} words"))?;
     for lane in 0..WARP_SIZE {

@@ -11,7 +11,7 @@ pub const RADII: std::ops::RangeInclusive<i64> = 1..=8;
 
 const TEST: &str = "tests/library.rs, windows_hold_what_a_loop_reads";
 
-/// The names of functions, behind which the radius stands, with their sketches and what they are for.
+/// The functions: name without the radius that follows it, sketch, and purpose.
 const SKETCHES: [(&str, &str, &str); 5] = [
     ("window", include_str!("window.sketch"), "The window of each lane"),
     (
@@ -36,7 +36,7 @@ pub(super) fn header() -> Result<Header, String> {
     let about = "Windows of radius 1 to 8 over a row, of elements of 4 or 8 bytes. A warp holds the 32 + 2 * R elements that \
                  its windows read, two in each lane (`windowR_load_row`, or `load_row<R>` at the end of an array): lane l \
                  has x[l] and x[32 + l]. Its window is x[l] to x[l + 2 * R], around x[l + R]: `windowR` gives all of it, \
-                 `convolveR` its sum with weights, `window_sumR`, `window_maxR` and `window_minR` what they say. All lanes \
+                 `convolveR` its sum with weights, `window_sumR`, `window_maxR` and `window_minR` its sum, maximum and minimum. All lanes \
                  of a warp call them together, and `lane` is the number of the lane, 0 to 31.";
     let text = bracketed("windows.cuh", about, &["common.cuh"], &(texts.concat() + &by_hand));
     Ok(Header { file: "windows.cuh", text, functions: counts.iter().sum::<usize>() + own })

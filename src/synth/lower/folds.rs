@@ -210,7 +210,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// What a part of a goal is at a place.
+    /// The term of a part of a goal at a place.
     fn wanted(&mut self, part: &Part, scope: &Scope, place: &[i64]) -> Result<TermId, Diagnostic> {
         let mut factors = Vec::new();
         for factor in &part.factors {

@@ -51,11 +51,10 @@ fn volume(shape: &[usize]) -> usize {
     shape.iter().fold(1, |volume, &extent| volume.saturating_mul(extent))
 }
 
-/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. What `defines` say of names that are
-/// no params does not matter.
+/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. Entries of `defines` for names that are
+/// not params are ignored.
 ///
-/// # Errors
-/// What does not fit together, with its place.
+/// # Errors A contradiction in the sketch, with its place.
 pub fn lower(
     source: &SourceFile,
     tree: &[Statement],

@@ -1,4 +1,4 @@
-//! Names in a statement: which axes it runs over, and what an index is at each of their places.
+//! Names in a statement: the axes it runs over, and the value of an index at each of their places.
 
 use super::{Array, Lowering};
 use crate::source::Diagnostic;

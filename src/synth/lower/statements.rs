@@ -179,7 +179,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// What a movement costs: along an axis whose name begins with `lane` shuffles, along any other one selects.
+    /// The price of a movement: shuffles along an axis whose name begins with `lane`, selects along any other one.
     fn price(&self, array: &Reference, at: usize, text: &HoleText, cells: usize) -> Price {
         let lanes = |name: &str| name.starts_with("lane");
         let own = text.first.first().and_then(|first| Self::plain(&first.expr));

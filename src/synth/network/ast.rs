@@ -8,13 +8,13 @@ use crate::synth::ast::{Name, Reference, Spanned, When};
 pub enum Item {
     /// The laws of the operator, each a word.
     Laws(Vec<Name>),
-    /// What the steps change, and what it is at first.
+    /// The array that the steps change, and its initial value.
     State(Reference, Reference),
     /// Steps, once for each number.
     Repeat(Repeat),
     /// A drawn network.
     Example(Example),
-    /// What the state shall hold in the end.
+    /// The required final state.
     Goal(Scan),
 }
 
@@ -23,9 +23,9 @@ pub enum Item {
 pub struct Repeat {
     /// Whether the expressions in it are opened.
     pub relax: bool,
-    /// What counts.
+    /// The counting variable.
     pub variable: Name,
-    /// Where the numbers begin; where this is greater than the end they are gone through backwards.
+    /// The first number; if it is greater than the last one, the numbers descend.
     pub from: Spanned,
     /// The number behind the last one.
     pub to: Spanned,
@@ -38,11 +38,11 @@ pub struct Repeat {
 /// A step of a network.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is made.
+    /// The array that the step writes.
     pub target: Reference,
-    /// What it is made from.
+    /// The operand.
     pub from: Reference,
-    /// What that is combined with, on the right of the operator.
+    /// The right operand, if the step combines two.
     pub with: Option<Reference>,
     /// The conditions, which all have to hold.
     pub when: Vec<When>,
@@ -64,7 +64,7 @@ pub struct Example {
 /// `goal v[lane] = scan(*) x[lane] backward segmented`
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// What holds the result.
+    /// The array of the result.
     pub of: Reference,
     /// The last element of each lane's product; backward, the first.
     pub input: Reference,

@@ -1,4 +1,4 @@
-//! What the searches from an example and from a goal share.
+//! The shared code of the searches from an example and from a goal.
 
 use super::execute::traced;
 use super::fit::{self, Pool};
@@ -38,7 +38,7 @@ impl Context<'_> {
         rounds.into_iter().flat_map(stages).collect()
     }
 
-    /// A choice with what it costs.
+    /// A choice with its costs.
     pub(super) fn solution(&self, choice: Vec<Vec<Expr>>, turned: bool) -> Solution {
         let lanes = self.network.lanes;
         let trace = traced(self.network, &choice, turned, lanes);

@@ -1,4 +1,4 @@
-//! Networks from a drawing: it says for each hole what it has to be at the points of its number of lanes.
+//! Networks from a drawing: it gives the value of each hole at the points of its number of lanes.
 
 use super::context::{Context, MOST_FITTED};
 use super::execute::{executed, traced};
@@ -19,7 +19,7 @@ const MOST_SWEEPS: usize = 6;
 const TELLING: [usize; 14] = [2, 3, 4, 5, 7, 8, 9, 10, 16, 18, 27, 28, 32, 55];
 
 impl Context<'_> {
-    /// Looks for expressions that do what is drawn.
+    /// Looks for expressions that give the drawn steps.
     pub(super) fn drawn_network(&self) -> Outcome {
         let Some(drawn) = &self.network.drawn else {
             return Outcome::unsat(Unsat::NoExpression(0, 0, 0), false);
@@ -125,7 +125,7 @@ impl Context<'_> {
         (least == 0 && executed(self.network, &choice, false).is_ok()).then_some(choice)
     }
 
-    /// Whether a choice does what is drawn.
+    /// Whether a choice gives the drawn steps.
     fn as_drawn(&self, choice: &Choice, pairs: &[Vec<(u32, u32)>]) -> bool {
         let trace = traced(self.network, choice, false, self.main[0].lanes);
         trace.iter().zip(pairs).all(|(ours, drawn)| {

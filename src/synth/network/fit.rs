@@ -1,7 +1,8 @@
 //! Expressions for tables: built bottom up from given parts, one for each behaviour.
 //!
-//! A behaviour is a row of values at *points*: each is a lane in a round of an instance. A table says of the first
-//! points what is wanted there; the others are further numbers of lanes, and tell apart what is equal by chance.
+//! A behaviour is the list of an expression's values at *points*: a point is a lane in a round of an instance. A table
+//! gives the wanted values of the first points. The other points have other numbers of lanes: they distinguish
+//! expressions that agree on the first ones by chance.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -188,7 +189,7 @@ struct Wider {
     set: Vec<u64>,
 }
 
-/// What a condition costs: operators, of which some are less likely to be meant.
+/// The cost of a condition: its number of operators; unlikely ones count more.
 fn cost(expr: &Expr) -> usize {
     match expr {
         Expr::Binary(Op::Pow | Op::Log, ..) | Expr::Number(_) | Expr::Name(_) => 0,
@@ -199,7 +200,8 @@ fn cost(expr: &Expr) -> usize {
     }
 }
 
-/// Lists of further conditions, at most so many and of exactly this cost, of which no point of `left` meets all.
+/// Lists of at most `more` further conditions with a total cost of `budget`, such that no point of `left` meets all
+/// conditions of a list.
 fn several(
     wider: &[Wider],
     (more, budget): (usize, usize),

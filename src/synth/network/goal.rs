@@ -1,5 +1,5 @@
-//! Networks from what they compute: the expressions for sources are gone through, what lanes then have to do is
-//! resolved, and conditions are fitted to that.
+//! Networks from their goal: tries the expressions for sources, resolves which lanes have to combine, and fits
+//! conditions to these lanes.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const MOST_RESOLVED: usize = 400_000;
 /// How many resolved networks get conditions.
 const MOST_GUARDED: usize = 300;
 
-/// For each main instance its steps, and what lanes do in them.
+/// For each main instance its steps, and the plan of the lanes in them.
 type Resolved = Vec<(Vec<Step>, Plan)>;
 
 impl Context<'_> {
@@ -47,7 +47,7 @@ impl Context<'_> {
         steps
     }
 
-    /// What lanes have to do in each main instance, and how often they combine in all.
+    /// The lanes' plan in each main instance, if there is one.
     fn resolved(&self, choice: &Choice, turned: bool, cut: &mut bool) -> Option<Resolved> {
         let mut plans = Vec::new();
         for instance in &self.main {
@@ -196,7 +196,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a resolved network costs at least.
+    /// A lower bound of the costs of a resolved network.
     fn key(&self, choice: &Choice, plans: &Resolved) -> Vec<u32> {
         let Some((steps, plan)) = plans.first() else { return Vec::new() };
         let pairs = |(step, plan): (&Step, &Vec<Option<bool>>)| {
@@ -217,7 +217,7 @@ fn distance(a: &Expr, b: &Expr) -> usize {
         (Expr::Binary(o, a, b), Expr::Binary(p, c, d)) => {
             usize::from(o != p) + distance(a, c) + distance(b, d)
         }
-        // One operator more, around what was there.
+        // One more operator around the old expression.
         (Expr::Binary(_, x, y), _) if **x == *b || **y == *b => 1,
         (a, b) => 1 + a.size().max(b.size()),
     }

@@ -3,10 +3,10 @@
 /// The product of the inputs from the first to the last.
 pub(super) type Interval = (i32, i32);
 
-/// What a lane holds; nothing where no product is known.
+/// The value of a lane; none where no product is known.
 pub(super) type Value = Option<Interval>;
 
-/// What is known of an operator beside that it is associative.
+/// Laws of an operator beside associativity.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
     /// Whether `a * a` is `a`.

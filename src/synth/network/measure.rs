@@ -1,4 +1,4 @@
-//! What a network costs, counted on the steps that were executed.
+//! The costs of a network, counted on the executed steps.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -14,7 +14,7 @@ const BANKS: u32 = 32;
 /// Threads of a warp.
 const WARP: usize = 32;
 
-/// What a network costs for one number of lanes.
+/// The costs of a network for one number of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Measures {
     /// The most operations one after the other.
@@ -58,7 +58,7 @@ fn varying(network: &Network, expr: &Expr) -> u32 {
     }
 }
 
-/// What the executed steps cost; `choice` adds the expressions, if they are known.
+/// The costs of the executed steps; `choice` adds the expressions, if they are known.
 pub(super) fn measures(
     network: &Network,
     lanes: usize,

@@ -1,17 +1,17 @@
 //! Scan networks: which lane's value each step puts in front of (or behind) a lane's own, and under which condition.
 //!
 //! In: a sketch with `op`, `state` and `repeat`, and holes for sources and conditions; the network itself is drawn for
-//! one number of lanes (`example`), or only what it computes is said. Out: expressions with which the steps compute
+//! one number of lanes (`example`), or only its goal is given. Out: expressions with which the steps compute
 //! the scan for every number of lanes from 2 to 1,024, executed; and depth, operations, shuffles and conflicts.
 //!
-//! The operator is associative and nothing else, unless the sketch says more: a value is an interval of consecutive
-//! inputs, and what does not meet has no value.
+//! The operator is only assumed to be associative, unless the sketch says more: a value is an interval of consecutive
+//! inputs, and combining intervals that are not adjacent has no value.
 //!
-//! - `ast`, `read`, `problem`: the tree and what it says. `run`, `execute`: executing it. `fit`: expressions for tables.
-//! - `search`: both ways to a solution, `example` and `goal`, over what they share (`context`, `tuples`). `resolve`:
+//! - `ast`, `read`, `problem`: the tree and its meaning. `run`, `execute`: executing it. `fit`: expressions for tables.
+//! - `search`: both searches, `example` and `goal`, and their shared parts (`context`, `tuples`). `resolve`:
 //!   which lanes have to combine, where sources are known.
-//! - `outcome`, `order`, `measure`, `report`: what was found, and what it costs. `emit`: its code, `check`: the
-//!   execution of that.
+//! - `outcome`, `order`, `measure`, `report`: solutions and their costs. `emit`: their code, `check`: the execution of
+//!   that code.
 
 pub mod ast;
 mod check;

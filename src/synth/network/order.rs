@@ -1,6 +1,6 @@
 //! By what networks are compared.
 
-/// What can be made small.
+/// Objectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Operations one after the other.

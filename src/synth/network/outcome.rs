@@ -1,26 +1,27 @@
-//! What a search for a network has found, or why it has found nothing.
+//! The outcome of a search for a network: a solution, or why there is none.
 
 use super::law::Value;
 use super::measure::Measures;
 use crate::synth::expr::Expr;
 
-/// What was found.
+/// A solution.
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// For each hole its expression, or the conditions that all have to hold.
     pub choice: Vec<Vec<Expr>>,
     /// Whether operands changed places.
     pub turned: bool,
-    /// What it costs for the number of lanes of the sketch.
+    /// Its costs for the number of lanes of the sketch.
     pub measures: Measures,
 }
 
 /// Why there is nothing.
 #[derive(Clone, Debug)]
 pub enum Unsat {
-    /// The drawn network does not compute what is asked for: the lane, and what it holds in the end.
+    /// The drawn network does not compute the goal: the lane, the value it shall hold, and the value it holds in the
+    /// end.
     Drawn(usize, Value, Value),
-    /// A goal has more elements than so many steps can bring together: the lane, how many, the steps.
+    /// A goal has more elements than the steps can combine: the lane, the number of elements, the number of steps.
     Steps(usize, u64, usize),
     /// No expression of this hole has the values of the example.
     Hole(usize),

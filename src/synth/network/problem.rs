@@ -1,4 +1,4 @@
-//! What the sketch of a network says.
+//! The problem that the sketch of a network describes.
 
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Slot {
     Hole(usize),
 }
 
-/// What a hole is for.
+/// The role of a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The element that a lane begins with.
@@ -42,11 +42,11 @@ pub enum Kind {
 pub struct Hole {
     /// Its place in the text.
     pub span: Span,
-    /// What it is for.
+    /// Its role.
     pub kind: Kind,
-    /// What expressions are made of, beside small numbers.
+    /// The leaves of its expressions, beside small numbers.
     pub leaves: Vec<Arc<Expr>>,
-    /// What stood there before it was opened.
+    /// The expressions in its place before it was opened.
     pub before: Vec<Expr>,
     /// The number of its repeat.
     pub repeat: usize,
@@ -70,7 +70,7 @@ pub struct Stage {
 /// Steps, once for each number.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// What counts.
+    /// The counting variable.
     pub variable: String,
     /// Where the numbers begin.
     pub from: Expr,
@@ -80,7 +80,7 @@ pub struct Repeat {
     pub stages: Vec<Stage>,
 }
 
-/// What is asked for.
+/// The goal.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The lane that holds the result, if it is one alone.
@@ -125,20 +125,20 @@ pub struct Network {
     pub initial: Slot,
     /// The steps.
     pub repeats: Vec<Repeat>,
-    /// What is asked for.
+    /// The goal.
     pub goal: Goal,
-    /// What is to be found.
+    /// The holes.
     pub holes: Vec<Hole>,
     /// The drawn network.
     pub drawn: Option<Drawn>,
     /// Whether expressions were opened, and with them the order of the operands.
     pub relaxed: bool,
-    /// What makes a solution cheap.
+    /// The order of measures of a solution's cost.
     pub order: Vec<Measure>,
 }
 
 impl Network {
-    /// What is known of the operator.
+    /// The laws of the operator.
     pub fn law(&self) -> Law {
         Law { idempotent: self.idempotent }
     }
@@ -173,7 +173,7 @@ impl Network {
         Some(rounds)
     }
 
-    /// Every number of lanes for which the network shall compute what is asked for.
+    /// Every number of lanes for which the network shall compute the goal.
     pub fn sizes(&self) -> Vec<usize> {
         if self.size.is_some() { (2..=MOST_LANES).collect() } else { vec![self.lanes] }
     }

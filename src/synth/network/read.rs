@@ -1,4 +1,4 @@
-//! From the tree of a network's sketch to what it says, checked.
+//! From the tree of a network's sketch to the checked problem.
 
 mod holes;
 
@@ -24,8 +24,7 @@ struct Reader<'s> {
 
 /// Reads the sketch of a network.
 ///
-/// # Errors
-/// What does not fit together, with its place.
+/// # Errors A contradiction in the sketch, with its place.
 pub fn problem(
     source: &SourceFile,
     tree: &[Statement],
@@ -325,7 +324,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses names that stand for nothing; `scope` is what counts, where lanes are known.
+    /// Refuses undefined names; `scope` is the counting variable, where lanes are known.
     fn names(&self, value: &Spanned, scope: Option<&str>) -> Result<(), Diagnostic> {
         let mut unknown = None;
         value.expr.names(&mut |name| {
@@ -364,7 +363,7 @@ impl Reader<'_> {
                 rounds.iter().map(|(repeat, _)| network.repeats[*repeat].stages.len()).sum();
             if steps != drawn.steps.len() {
                 let message = format!(
-                    "for {} lanes the repeats have {steps} steps, of which {} are drawn",
+                    "for {} lanes the repeats have {steps} steps, but {} are drawn",
                     drawn.lanes,
                     drawn.steps.len()
                 );

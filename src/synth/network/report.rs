@@ -22,20 +22,20 @@ pub struct Report<'a> {
     pub turned: bool,
     /// The least and the greatest number of lanes for which it was executed, each number between them too.
     pub executed: [usize; 2],
-    /// What it costs for powers of two, and for the number of lanes in the sketch.
+    /// Its costs for powers of two, and for the number of lanes in the sketch.
     pub costs: Vec<CostReport>,
 }
 
-/// A hole and what was found for it.
+/// A hole and its expression.
 #[derive(Debug, Serialize)]
 pub struct HoleReport {
     /// The line of the sketch.
     pub line: u32,
-    /// What was found.
+    /// The found expression.
     pub expression: String,
 }
 
-/// What a network costs for a number of lanes.
+/// The costs of a network for a number of lanes.
 #[derive(Debug, Serialize)]
 pub struct CostReport {
     /// The number of lanes.
@@ -163,7 +163,7 @@ pub fn empty(source: &SourceFile, network: &Network, unsat: &Unsat, over: bool) 
             let message = match (reached, guarded) {
                 (0, _) => format!("{space}: none of {tried} sources leads to this"),
                 (_, 0) => format!(
-                    "{space}: none of {tried} expressions does what is drawn for every number of lanes"
+                    "{space}: none of {tried} expressions gives the drawn steps for every number of lanes"
                 ),
                 _ => format!(
                     "{space}: of {tried} sources {reached} lead to this, none under a condition of the \

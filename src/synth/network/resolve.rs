@@ -1,8 +1,8 @@
 //! Which lanes have to combine in which step, where the sources of all steps are known.
 //!
 //! Forward: everything that a lane could hold after each step, whatever lanes do. Backward from the goals: each lane
-//! has to hold one thing, and either held it before or gets it now; what another lane has to hold for that is wanted
-//! of it too. The search goes through these choices, fewest combinations first.
+//! has to hold one value, and either held it before or gets it now; the values that other lanes have to hold for that
+//! become requirements on them. The search goes through these choices, fewest combinations first.
 
 use super::law::{Law, Value, product};
 
@@ -17,7 +17,7 @@ pub(super) struct Step {
     pub fixed: Vec<Option<bool>>,
 }
 
-/// What lanes do: for each step, whether each lane combines; nothing where it may do either.
+/// The plan of the lanes: for each step, whether each lane combines; none where both are allowed.
 pub(super) type Plan = Vec<Vec<Option<bool>>>;
 
 /// How many choices are tried for one instance.
@@ -31,7 +31,7 @@ const MOST_VALUES: usize = 64;
 
 struct Resolver<'r> {
     steps: &'r [Step],
-    /// What each lane may hold before each step, and in the end.
+    /// The values that each lane may hold before each step, and in the end.
     sets: Vec<Vec<Vec<Value>>>,
     law: Law,
     tried: usize,
@@ -97,7 +97,7 @@ pub(super) fn resolve(
 }
 
 impl Resolver<'_> {
-    /// Goes through what lanes may do in the step before a place, where they have to hold `wanted`.
+    /// Tries the lanes' actions in the step before a place where they have to hold `wanted`.
     fn before(&mut self, place: usize, wanted: &[Value]) {
         if place == 0 {
             let fewer = self.best.as_ref().is_none_or(|best| self.operations < best.0);

@@ -68,7 +68,7 @@ pub(super) struct Names<'a> {
     borders: [Vec<i64>; 2],
     /// The values of params.
     pub params: FxHashMap<String, i64>,
-    /// What counts, and the number where it is.
+    /// The counting variable, and its value.
     pub round: (&'a str, i64),
 }
 
@@ -125,7 +125,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What each lane has to hold in the end; nothing where it may hold anything.
+/// The required final value of each lane; none where any value is allowed.
 pub(super) fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -> Vec<Value> {
     let last = names.column(&network.goal.input);
     let only = network.goal.only.as_ref().map(|only| names.column(only).at(0));
@@ -141,7 +141,7 @@ pub(super) fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -
     (0..instance.lanes).map(goal).collect()
 }
 
-/// What lanes hold at first.
+/// The initial values of the lanes.
 pub(super) fn initial(names: &Names<'_>, index: &Expr, lanes: usize) -> Vec<Value> {
     let index = names.column(index);
     let value = |lane: usize| {

@@ -1,4 +1,4 @@
-//! Networks from an example or from what they compute. Either way the result is executed for every number of lanes,
+//! Networks from an example or from their goal. Either way the result is executed for every number of lanes,
 //! and one that fails anywhere is not a solution.
 
 use super::context::Context;
@@ -22,7 +22,7 @@ pub fn search(network: &Network) -> Outcome {
         None => network.lanes,
     };
     let main = match network.goal.segmented && network.drawn.is_none() {
-        // What has to be done at the end shows where that is not a power of two.
+        // A number of lanes that is not a power of two shows the necessary conditions at the end.
         false if network.drawn.is_none() && network.size.is_some() => {
             vec![Instance::whole(lanes), Instance::whole(NO_POWER)]
         }

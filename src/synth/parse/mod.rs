@@ -19,7 +19,7 @@ use serial::{serial, value};
 const MOST_NESTED: usize = 64;
 const LONGEST_LINE: usize = 2000;
 
-/// Refuses what would take recursions too deep.
+/// Refuses nesting that would make recursions too deep.
 fn nesting(source: &SourceFile) -> Result<(), Diagnostic> {
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {
@@ -81,7 +81,7 @@ pub fn parse(source: &SourceFile) -> Result<Vec<Statement>, Diagnostic> {
     Ok(file.into_iter().flatten().filter_map(statement).collect())
 }
 
-/// What a rule is called in messages.
+/// The name of a rule in messages.
 fn word(rule: &Rule) -> &'static str {
     match rule {
         Rule::EOI | Rule::sketch | Rule::param | Rule::axis | Rule::input | Rule::family => {

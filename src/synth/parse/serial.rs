@@ -4,7 +4,7 @@ use super::node::{Node, Rule, name, span};
 use crate::source::Span;
 use crate::synth::ast::{LoopText, Name, SpannedValue, Start, Value};
 
-/// A serial loop, from what stands behind its word.
+/// A serial loop, from the tokens behind its keyword.
 pub(super) fn serial<'s>(inner: impl Iterator<Item = Node<'s>>, span: Span) -> Option<LoopText> {
     let mut text = LoopText {
         start: Vec::new(),

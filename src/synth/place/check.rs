@@ -1,4 +1,4 @@
-//! The emitted kernel in the interpreter: what it loads, and how many wavefronts of shared memory it takes.
+//! The emitted kernel in the interpreter: the loaded values, and the wavefronts of shared memory.
 
 use super::problem::Placement;
 use super::search::Outcome;
@@ -7,7 +7,7 @@ use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
-/// Executes the kernel and compares what it loads with what was stored, and its wavefronts with the model's.
+/// Executes the kernel and compares the loaded values with the stored ones, and its wavefronts with the model's.
 ///
 /// # Errors
 /// The code cannot be parsed, it faults, an element is wrong, or the wavefronts differ.
@@ -20,7 +20,7 @@ pub fn check(
     let source = SourceFile::new(name, code);
     let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
     let element = placement.element as usize;
-    // Bytes of which neighbouring elements differ.
+    // Bytes that differ between neighbouring elements.
     let size = placement.cells() * element;
     let input: Vec<u8> = (0..size).map(|at| (at ^ at >> 8) as u8 ^ (at >> 3) as u8).collect();
     let loads = &placement.accesses[1..];

@@ -1,5 +1,5 @@
 //! A kernel of one warp with the accesses of a sketch: the first access statement stores elements of the input, the
-//! others load what lies there and write it to the output, each round after the other, lane by lane.
+//! others load elements and write them to the output, each round after the other, lane by lane.
 
 use super::problem::{Access, Placement};
 use super::search::Outcome;

@@ -1,10 +1,10 @@
 //! Where the elements of an array lie in shared memory, so that warps access it in few wavefronts.
 //!
-//! In: a sketch with `shared` and `access`. Out: the cheapest of the paddings and xor swizzles, every one of which was
-//! tried, and what no placement whatever can go below.
+//! In: a sketch with `shared` and `access`. Out: the cheapest padding or xor swizzle (all are tried), and a lower bound
+//! for any placement.
 //!
-//! - `ast`, `problem`: the tree and what it says. `family`: what is tried.
-//!   `search`: trying it. `report`: what was found. `emit`: a kernel with these accesses.
+//! - `ast`, `problem`: the tree and its meaning. `family`: the placements to try.
+//!   `search`: trying them. `report`: the result. `emit`: a kernel with these accesses.
 //!   `check`: its execution.
 
 pub mod ast;

@@ -1,4 +1,4 @@
-//! What the sketch of a placement says, checked.
+//! The checked problem of a placement's sketch.
 
 use super::ast::{Access as AccessText, Item, Shared};
 use crate::cost::banks::LANES;
@@ -15,7 +15,7 @@ const MOST_CELLS: usize = 1 << 16;
 /// The most accesses of warps.
 const MOST_ACCESSES: usize = 1 << 12;
 
-/// What can be made small.
+/// Objectives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Wavefronts of all accesses.
@@ -34,7 +34,7 @@ impl Measure {
     ];
 }
 
-/// What is tried.
+/// A family of placements to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Paddings and swizzles.
@@ -75,13 +75,13 @@ pub struct Placement {
     pub extents: Vec<usize>,
     /// The bytes of an element.
     pub element: u64,
-    /// What is tried, or the placement itself.
+    /// The family to try, or the placement itself.
     pub at: Result<Family, Expr>,
     /// Where that stands.
     pub span: Span,
-    /// What is accessed.
+    /// The accesses.
     pub accesses: Vec<Access>,
-    /// What makes a placement cheap, what counts most first.
+    /// The measures of a placement's cost, the most important first.
     pub order: Vec<Measure>,
 }
 
@@ -109,8 +109,7 @@ struct Reader<'s> {
 
 /// Reads the sketch of a placement.
 ///
-/// # Errors
-/// What does not fit together, with its place.
+/// # Errors A contradiction in the sketch, with its place.
 pub fn problem(
     source: &SourceFile,
     tree: &[Statement],

@@ -1,11 +1,11 @@
-//! Every placement of a family against all accesses, and what no placement can go below.
+//! Every placement of a family against all accesses, and a lower bound for all placements.
 
 use super::family::{Member, expression, members};
 use super::problem::{Access, Family, Measure, Placement};
 use crate::cost::banks::{least, wavefronts};
 use crate::synth::expr::Expr;
 
-/// What a placement costs.
+/// The cost of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The wavefronts of each access statement.
@@ -32,16 +32,16 @@ impl Cost {
     }
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The cheapest placement.
     pub expr: Expr,
     /// Where it puts each element.
     pub table: Vec<i64>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
-    /// What elements one after the other cost.
+    /// The cost of consecutive elements, without padding or swizzle.
     pub plain: Cost,
     /// The wavefronts that each access statement has at least, wherever elements are.
     pub least: Vec<u32>,
@@ -88,7 +88,7 @@ fn cost(placement: &Placement, table: &[i64]) -> Cost {
     }
 }
 
-/// Tries every placement; nothing if none keeps together what is accessed together.
+/// Tries every placement; nothing if each splits a vector access.
 pub fn search(placement: &Placement) -> Option<Outcome> {
     let cells = placement.cells();
     let plain: Vec<i64> = (0..cells as i64).collect();

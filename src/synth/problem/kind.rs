@@ -25,7 +25,7 @@ pub(crate) struct Request<'r> {
     pub mode: Mode,
     /// How many tables are tried at most.
     pub tables: u64,
-    /// Whether the JSON says what lanes hold after each step.
+    /// Whether the JSON has the values of the lanes after each step.
     pub states: bool,
     /// The name of the code; that of the sketch if there is none.
     pub name: Option<String>,

@@ -51,7 +51,7 @@ impl Movement<'_> {
         build::kernel(&self.request.name(), self.request.tree, &self.sketch, solution)
     }
 
-    /// What stands at the beginning of the code: where it comes from, and what was found.
+    /// The comment at the head of the code: its source, and the solution.
     fn comment(&self, solution: &Solution) -> String {
         let source = self.request.source;
         let params = params(self.request.tree).filter_map(|name| {

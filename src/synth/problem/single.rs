@@ -123,7 +123,7 @@ impl Serial<'_> {
         self.outcome.as_ref()?.found.as_ref()
     }
 
-    /// The operator as code with its networks and what stands in front.
+    /// The operator as code with its networks and the comment in front.
     fn parts(&self) -> Result<(Code<'_>, &Networks, String), String> {
         let (found, name) = (unsolved(self.found())?, self.request.name());
         let comment = format!("{name} by ptxasw synth\n{}", self.table().unwrap_or_default());

@@ -16,7 +16,7 @@ const LISTS: usize = 160;
 /// How many lists stand in front of them.
 const FRONTS: usize = 8;
 
-/// Two lists after which a loop's state is the same, and a list in front of which it is not.
+/// Two lists that give the same state alone, but different states behind a third list.
 #[derive(Clone, Debug)]
 pub struct Witness {
     /// The list in front.
@@ -39,7 +39,7 @@ impl Tester {
     /// The lists for a loop.
     pub(super) fn new(subject: &Loop) -> Tester {
         let mut source = Source::new(subject, 1);
-        // Neither 0 nor 1, and no two equal: what is given shall show.
+        // Neither 0 nor 1, and pairwise distinct, so that the given values make a difference.
         let given = |(read, value): (&super::subject::Read, i64)| match read.range() {
             Some((low, high)) => value.clamp(low, high),
             None if read.sort() == Sort::Boolean => 1,

@@ -12,7 +12,7 @@ pub(super) const MOST_EXAMPLES: usize = 128;
 /// The most numbers of a bank.
 const MOST_NUMBERS: usize = 60_000;
 
-/// The most expressions of which sums with every other one are looked for.
+/// The most expressions that sums with every other one are looked for.
 const MOST_ADDED: usize = 1_000;
 
 /// The most predicates of a bank.
@@ -38,7 +38,7 @@ pub(super) struct Truth {
     pub mask: u128,
 }
 
-/// What a component of the state has to be.
+/// The required values of a component of the state.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// A number of a sort for each example.
@@ -47,7 +47,7 @@ pub(super) enum Target {
     Truth(u128),
 }
 
-/// Expressions by size, and what they shall be.
+/// Expressions by size, and the targets.
 #[derive(Debug)]
 pub(super) struct Bank {
     /// All examples.
@@ -179,7 +179,7 @@ impl Bank {
         })
     }
 
-    /// A sum of two expressions, of which the second is small, that has these values.
+    /// A sum of two expressions with these values; the second one is among the smallest.
     pub(super) fn sum(&self, sort: Sort, values: &[i64]) -> Option<Shared> {
         if !self.may(Op::Add, sort) {
             return None;

@@ -6,10 +6,10 @@ use super::term::Sort;
 /// A list of elements.
 pub(super) type List = Vec<Vec<i64>>;
 
-/// Two lists, and what is the same for all elements of both.
+/// Two lists, and the given values, which are the same for all elements of both.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Example {
-    /// The values of what is given.
+    /// The given values.
     pub givens: Vec<i64>,
     /// The list in front.
     pub left: List,
@@ -46,7 +46,7 @@ impl<'l> Source<'l> {
         self.random.i64(-most..=most).clamp(low, high)
     }
 
-    /// Values of what is given, of numbers up to `most`.
+    /// Random given values, numbers up to `most`.
     pub(super) fn givens(&mut self, most: i64) -> Vec<i64> {
         let subject = self.subject;
         subject.givens.iter().map(|read| self.one(read.sort(), read.range(), most)).collect()

@@ -15,7 +15,7 @@ const MOST_JOINED: usize = 4;
 /// The most steps of one search for a cover.
 const STEPS: u32 = 50_000;
 
-/// The most conditions of which one choice is known and the other one is searched for.
+/// The most conditions to try for which one branch of the choice is known and the other one is searched for.
 const MOST_CONDITIONS: usize = 60;
 
 /// An expression over both states for an accumulator's value after both lists.
@@ -45,7 +45,7 @@ fn find(bank: &Bank, target: &Target, care: u128, depth: u32) -> Option<Shared> 
 /// An expression with the examples on which it is right.
 type Piece<'b> = (u128, &'b Shared);
 
-/// Leaves out what is right where an earlier piece is.
+/// Drops pieces that are right on the same examples as an earlier one.
 fn distinct<'b>(pieces: impl Iterator<Item = Piece<'b>>) -> Vec<Piece<'b>> {
     let mut seen = FxHashSet::default();
     pieces.filter(|(mask, _)| *mask != 0 && seen.insert(*mask)).collect()

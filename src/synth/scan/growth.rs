@@ -1,4 +1,4 @@
-//! Loops for which no operator can be right, because the degree of what they compute grows with the list.
+//! Loops that no operator fits, because the degree of the computed polynomial grows with the list.
 //!
 //! If an accumulator's step is a polynomial of degree `d > 1` in the accumulator, and reads no other one, then the
 //! value after `n` equal elements is a polynomial of degree `d^n` in the value before them. An operator of sums,

@@ -1,4 +1,4 @@
-//! What holds of every state that lists reach: guessed from such states, and kept as far as it is proved inductive.
+//! Invariants of the states that lists reach: guessed from such states, and kept as far as they are proved inductive.
 //!
 //! The laws of an operator often fail on states that no list reaches, such as a maximum below a later value.
 
@@ -9,7 +9,7 @@ use crate::solver::numbers::{Prover, Verdict};
 /// The most guesses.
 const MOST: usize = 400;
 
-/// A reached state, with what was given.
+/// A reached state, with the given values.
 pub(super) type Reached = (Vec<i64>, Vec<i64>);
 
 fn holds(term: &Term, state: &[i64], givens: &[i64], element: &[i64]) -> Option<bool> {

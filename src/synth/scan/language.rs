@@ -1,4 +1,4 @@
-//! From the statements of a loop to what one step does to the accumulators.
+//! From the statements of a loop to the transfer function of one step.
 //!
 //! Out: a [`Loop`] whose terms are typed, with the assignments of its body put into each other, so that each
 //! accumulator's next value is a term over the accumulators and the element.
@@ -31,8 +31,7 @@ struct Reader<'s> {
 
 /// Reads a loop.
 ///
-/// # Errors
-/// What is wrong, at its place.
+/// # Errors A diagnostic at the place of the mistake.
 pub fn read(
     source: &SourceFile,
     tree: &[Statement],
@@ -221,7 +220,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Asks whether the sketch takes for granted what it has to.
+    /// Checks that the sketch states the necessary assumption about arithmetic.
     fn assumed(&self, text: &LoopText, found: &Loop) -> Result<(), Diagnostic> {
         let reals = found.has(Sort::Real);
         let rounds = reals && !found.only_compared;

@@ -22,7 +22,7 @@ pub(super) const LAWS: [&str; 3] = [
     "combine(a, step(b, x)) = step(combine(a, b), x)",
 ];
 
-/// What became of a candidate.
+/// The verdict on a candidate.
 #[derive(Clone, Debug)]
 pub(super) enum Proof {
     /// All laws hold on all states for which these invariants hold, and those that lists reach are among them.
@@ -70,7 +70,7 @@ fn laws(subject: &Loop, combine: &[Shared]) -> Vec<(usize, Shared)> {
 }
 
 /// A claim that two remainders by one number are equal, without the remainders: `(a % m + b) % m` is `(a + b) % m`, and
-/// so for products, hence it is enough that what is left is equal.
+/// the same holds for products, hence it suffices that the terms without these remainders are equal.
 fn without_remainders(claim: &Shared) -> Option<Shared> {
     let Term::Binary(Op::Equal, a, b) = &**claim else { return None };
     let (Term::Binary(Op::Rem, a, by), Term::Binary(Op::Rem, b, other)) = (&**a, &**b) else {
@@ -93,8 +93,8 @@ fn congruent(term: &Shared, by: &Shared) -> Shared {
     }
 }
 
-/// Proves the laws, or looks for two lists that refute the candidate, at last among those `tried`; `reached` are
-/// states that lists reach, with what was given.
+/// Proves the laws, or looks for two lists that refute the candidate, at last among those `tried`; `reached` are states
+/// that lists reach, with the given values.
 pub(super) fn prove(
     subject: &Loop,
     combine: &[Shared],

@@ -6,8 +6,8 @@
 //! - `language`, `sorts`, `subject`: the loop. `term`: expressions. `examples`: lists on which loops are run.
 //! - `auxiliary`: which accumulators are tried. `bank`, `fit`: the function, from examples. `growth`: loops
 //!   for which there is none.
-//! - `laws`, `invariants`: the proof. `search`: all of it; lists that refute a candidate become examples. `report`:
-//!   what is written. `emit`: code.
+//! - `laws`, `invariants`: the proof. `search`: all of it; lists that refute a candidate become examples. `report`: the
+//!   output. `emit`: code.
 
 mod auxiliary;
 mod bank;

@@ -1,4 +1,4 @@
-//! What was found about a loop, as people and programs read it.
+//! The outcome for a loop, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -44,9 +44,9 @@ pub struct OperatorReport {
     pub unproved: Vec<&'static str>,
     /// The accumulators, auxiliary ones at the end.
     pub accumulators: Vec<AccumulatorReport>,
-    /// What is made of the accumulators in the end.
+    /// The results, as functions of the accumulators.
     pub result: Vec<String>,
-    /// What holds of all states that lists reach, as far as the proof needs it.
+    /// Invariants of all states that lists reach, as far as the proof needs them.
     pub invariants: Vec<String>,
 }
 
@@ -173,8 +173,7 @@ pub fn table(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {law}{open}");
     }
     if !operator.invariants.is_empty() {
-        let _ =
-            writeln!(text, "  on the states that lists reach, of which is proved by induction:");
+        let _ = writeln!(text, "  on the states that lists reach; induction proves of them:");
         for invariant in &operator.invariants {
             let _ = writeln!(text, "    {invariant}");
         }

@@ -36,7 +36,7 @@ pub struct Found {
     pub subject: Loop,
     /// For each accumulator, its value after both lists.
     pub combine: Vec<Shared>,
-    /// What holds of all states that lists reach, as far as the proof needs it.
+    /// Invariants of all states that lists reach, as far as the proof needs them.
     pub invariants: Vec<Shared>,
     /// The laws that were not proved; none if all were.
     pub unproved: Vec<&'static str>,
@@ -102,8 +102,8 @@ fn find(subject: &Loop) -> Outcome {
 }
 
 impl Search {
-    /// Tries all sets of so many further accumulators, without those whose steps are in `before`: sets with these
-    /// have been tried; whether the search is over.
+    /// Tries all sets of `more` further accumulators whose steps are not in `before` (sets with these have been tried).
+    /// Returns whether the search is over.
     fn extend(&mut self, subject: &Loop, more: usize, before: &FxHashSet<Shared>) -> bool {
         if more == 0 {
             return self.attempt(subject);
@@ -219,7 +219,7 @@ fn tried(subject: &Loop, combine: &[Shared], longest: usize, most: i64) -> Optio
     })
 }
 
-/// States that random lists reach, with what was given.
+/// States that random lists reach, with the given values.
 fn reached(subject: &Loop) -> Vec<super::invariants::Reached> {
     let mut source = Source::new(subject, 3);
     let states = (0..TRIED).map(|at| {

@@ -1,7 +1,8 @@
 //! The sorts of a loop's accumulators that name no type, by unification.
 //!
-//! In: the tree of a loop. Out: for each accumulator the sort of what it is added to, compared with or chosen beside:
-//! a counter beside a floating-point maximum is an integer. Literals have the sort of what they stand beside.
+//! In: the tree of a loop. Out: the sort of each accumulator, unified with the operands that it is added to, compared
+//! with or chosen beside: a counter beside a floating-point maximum is an integer. A literal has the sort of the other
+//! operand.
 
 use petgraph::unionfind::UnionFind;
 use rustc_hash::FxHashMap;

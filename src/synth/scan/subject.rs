@@ -1,4 +1,4 @@
-//! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
+//! A serial loop: its inputs, its accumulators, their steps; and an interpreter for it.
 
 use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, Values, binary};
 use crate::source::Span;
@@ -31,7 +31,7 @@ impl Kind {
         })
     }
 
-    /// What it ranges over, in the eyes of the prover.
+    /// The prover's sort for it.
     pub fn sort(self) -> Sort {
         match self {
             Kind::Boolean => Sort::Boolean,
@@ -68,7 +68,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// What it ranges over.
+    /// Its sort.
     pub fn sort(&self) -> Sort {
         self.kind.sort()
     }
@@ -84,7 +84,7 @@ impl Read {
 pub struct Accumulator {
     /// Its name.
     pub name: String,
-    /// What it ranges over.
+    /// Its sort.
     pub sort: Sort,
     /// Its type, if the sketch names one.
     pub declared: Option<Kind>,
@@ -101,16 +101,16 @@ pub struct Loop {
     pub accumulators: Vec<Accumulator>,
     /// How many of these stand in the sketch.
     pub own: usize,
-    /// What it reads of each element.
+    /// The values read from each element.
     pub inputs: Vec<Read>,
-    /// What is the same for all elements.
+    /// The loop-invariant values.
     pub givens: Vec<Read>,
-    /// What is made of the accumulators in the end.
+    /// The results, as functions of the accumulators.
     pub result: Vec<Shared>,
     /// Whether floating-point numbers are only compared and chosen. A claim about reals is one about such numbers then:
     /// both are ordered, and nothing but the order counts. (NaN is not ordered, and zeros of both signs are equal.)
     pub only_compared: bool,
-    /// What the operator may be made of.
+    /// The operators that may be used.
     pub operators: Vec<Op>,
     /// The most auxiliary accumulators.
     pub most: usize,
@@ -119,7 +119,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// What a variable ranges over.
+    /// The sort of a variable.
     pub fn sort(&self, variable: u32) -> Sort {
         let at = (variable & 0xff) as usize;
         match variable & !0xff {
@@ -129,7 +129,7 @@ impl Loop {
         }
     }
 
-    /// What the values of a term range over; `None` for one that is made of literals alone.
+    /// The sort of a term's values; `None` for a term of literals alone.
     pub fn sort_of(&self, term: &Term) -> Option<Sort> {
         match term {
             Term::Number(_) => None,
@@ -196,7 +196,7 @@ impl Loop {
         self.accumulators.iter().map(|accumulator| term::value(&accumulator.step, &of)).collect()
     }
 
-    /// What is known of what is read, of elements with the numbers from 0.
+    /// The known ranges of the inputs, for elements numbered from 0, and of the given values.
     pub fn ranges(&self, elements: usize) -> Vec<Shared> {
         let mut known = Vec::new();
         if planted!(Bug::RangesForgotten) {

@@ -53,7 +53,7 @@ impl<'v, T> Values<'v, T> {
     }
 }
 
-/// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
+/// The infinity of floating-point numbers that are only compared: no literal is as large.
 pub(super) const INFINITY: i64 = 1 << 62;
 
 /// A number.

@@ -1,4 +1,4 @@
-//! What the conditions of a fold may be, given the values that it folds.
+//! The possible conditions of a fold, given the values that it folds.
 
 use typed_index_collections::TiSlice;
 
@@ -8,7 +8,7 @@ use crate::synth::program::{Guard, PointId};
 use crate::synth::term::{TermId, UNDEFINED};
 
 impl Worker<'_> {
-    /// What the conditions of a hole have to be, with all values known.
+    /// The required conditions of a hole, with all values known.
     pub(super) fn conditions(
         &mut self,
         level: &Level,

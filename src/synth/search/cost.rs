@@ -8,7 +8,7 @@ use super::level::Level;
 use super::plan::Plan;
 use crate::synth::program::{Guard, Hole, HoleId, Measure, PointId, Price, Program, Statement};
 
-/// What a solution costs.
+/// The cost of a solution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Cost {
     /// Accumulates that are not statically false.
@@ -71,7 +71,7 @@ fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, P
     })
 }
 
-/// What the choice of a table for a hole costs.
+/// The cost of the choice of a table for a hole.
 pub(super) fn price(hole: &Hole, table: &TiSlice<PointId, u8>) -> Cost {
     let mut cost = Cost::default();
     for register in registers(hole) {
@@ -99,7 +99,7 @@ pub(super) fn price(hole: &Hole, table: &TiSlice<PointId, u8>) -> Cost {
 pub(super) fn rest(program: &Program, plan: &Plan) -> Vec<Cost> {
     let own = |level: &Level| least(&program.holes[level.hole], &plan.supports[level.hole]);
     let mut rest = vec![Cost::default()];
-    // What the conditions of the fold whose choices are being counted cost at least, one by one.
+    // Lower bounds of the costs of the conditions of the fold whose choices are being counted, one by one.
     let mut conditions = 0;
     for (at, level) in plan.levels.iter().enumerate().rev() {
         let mut cost = own(level).plus(rest[rest.len() - 1]);

@@ -1,8 +1,8 @@
-//! What is known of choices and of goals before the search begins.
+//! Facts about choices and goals that are computed before the search begins.
 //!
-//! A *sink* is a goal cell with what it has to hold: a single value for a movement, a multiset for a fold. A
-//! *demand* is one value that has to come into a set of cells behind a statement, because each way of it to
-//! its sink leads through that set.
+//! A *sink* is a goal cell with its required contents: a single value for a movement, a multiset for a fold. A *demand*
+//! is one value that a statement has to put into a set of cells, because each of its paths to its sink leads through
+//! that set.
 
 use typed_index_collections::TiVec;
 
@@ -35,7 +35,7 @@ pub(super) struct Level {
     pub demands: TiVec<DemandId, Demand>,
     /// Sinks whose demands depend on earlier choices.
     pub dynamic: Vec<Dynamic>,
-    /// Cells that every solution uses, and what they may hold.
+    /// Cells that every solution uses, with the terms they may hold.
     pub used: Vec<Used>,
     /// See [`crate::synth::family::Wanted`].
     pub first_differ: bool,
@@ -64,7 +64,7 @@ pub(super) struct Demand {
     pub sink: SinkId,
 }
 
-/// A sink of which some factors are known when a choice is made, and exactly one factor of each slot is not.
+/// A sink with some factors that are known when a choice is made, and exactly one unknown factor in each slot.
 #[derive(Clone, Debug)]
 pub(super) struct Dynamic {
     /// The sink.
@@ -80,20 +80,20 @@ pub(super) struct Dynamic {
 pub(super) struct Used {
     /// The edges into the cell.
     pub edges: Vec<Edge>,
-    /// What it may hold: a number of [`Plan::allowed`].
+    /// The terms it may hold: an index into [`Plan::allowed`].
     pub allowed: usize,
 }
 
-/// A goal cell and what it has to hold.
+/// A goal cell and its required contents.
 #[derive(Clone, Debug)]
 pub(super) struct Sink {
     /// The number of the goal.
     pub goal: usize,
     /// The operator; a movement is a sum of one value.
     pub op: Fold,
-    /// What comes in.
+    /// The slots that values come in by.
     pub slots: Vec<Slot>,
-    /// What has to come in, and how often.
+    /// The required values, each with its multiplicity.
     pub elements: Vec<(TermId, u32)>,
     /// Whether values of other folds come in, so that nothing is known about elements.
     pub opaque: bool,
@@ -102,7 +102,7 @@ pub(super) struct Sink {
 }
 
 impl Level {
-    /// A choice of which nothing is known.
+    /// A choice without any facts.
     pub(super) fn new(statement: usize, hole: HoleId) -> Level {
         Level {
             statement,

@@ -1,8 +1,8 @@
 //! The search for tables: choice by choice, in the order of the text. Before each choice the masks of the hole's
-//! points are narrowed to what the goals allow; the family enumerates what is left.
+//! points are narrowed to the values that the goals allow; the family enumerates the remaining tables.
 //!
-//! The members of the first hole are dealt to threads in batches, and what they find is put together in their
-//! order, so that neither solutions nor counts depend on the number of threads. Budgets are counts.
+//! The members of the first hole are dealt to threads in batches, and the results are joined in the members' order, so
+//! that neither solutions nor counts depend on the number of threads. Budgets are counts.
 
 mod bits;
 mod chains;
@@ -30,7 +30,7 @@ use typed_index_collections::{TiSlice, TiVec};
 pub use unsat::Unsat;
 use worker::Worker;
 
-/// What is looked for.
+/// The kind of search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// The first solution.
@@ -47,13 +47,13 @@ pub enum Mode {
 /// Bounds and wishes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// What is looked for.
+    /// The kind of search.
     pub mode: Mode,
     /// How many tables are tried at most.
     pub tables: u64,
     /// How many solutions are kept at most.
     pub solutions: usize,
-    /// Becomes true when the search shall end with what it has.
+    /// Becomes true when the search shall end with the solutions so far.
     pub stop: Option<&'a AtomicBool>,
     /// Is told how far the search is.
     pub progress: Option<&'a Progress>,
@@ -75,11 +75,11 @@ pub struct Solution {
     pub tables: TiVec<HoleId, Table>,
     /// How each was made.
     pub recipes: TiVec<HoleId, Recipe>,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 
-/// What was found.
+/// The outcome of the search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The solutions that were asked for, in the order of enumeration; the cheapest alone, if that was asked for.
@@ -125,7 +125,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    /// Tries what follows from the choices of a worker; false ends the enumeration.
+    /// Continues the search behind the choices of a worker; false ends the enumeration.
     fn descend(
         &self,
         worker: &mut Worker<'s>,
@@ -257,7 +257,7 @@ impl<'s> Search<'s> {
         branch
     }
 
-    /// Whether what was found in a branch makes the branches behind it needless.
+    /// Whether the solutions of a branch make the branches behind it unnecessary.
     fn ends(&self, branch: &Branch) -> bool {
         match self.limits.mode {
             Mode::First => branch.count > 0,
@@ -266,7 +266,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Deals a batch to threads and puts together what they found; false ends the search.
+    /// Deals a batch to threads and joins their results; false ends the search.
     fn batch(
         &self,
         members: &mut Vec<(Table, Recipe)>,
@@ -276,7 +276,7 @@ impl<'s> Search<'s> {
         let first = AtomicUsize::new(usize::MAX);
         let bound = best.bound;
         let branches = parallel::map(0..members.len(), |number| {
-            // What comes behind the solution that ends the search is not looked at.
+            // Branches behind the solution that ends the search are skipped.
             if first.load(Ordering::Relaxed) < number {
                 return Branch::default();
             }

@@ -1,5 +1,5 @@
-//! What the search knows before it begins: the order of choices, what each sink needs, and which demands a
-//! choice has to let through (`level` says what these are).
+//! The plan of a search: the order of choices, the needs of each sink, and the demands that a choice has to let through
+//! (`level` defines these).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};

@@ -15,7 +15,7 @@ table_ids!(SetId);
 /// For each point of a hole a bit for each value that it may have.
 pub(super) type Masks = TiVec<PointId, u64>;
 
-/// The sets, and what was found out about them.
+/// The sets, with cached facts about them.
 pub(super) struct Sets<'p> {
     program: &'p Program,
     /// For each statement with a hole the values that each point may have.

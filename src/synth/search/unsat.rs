@@ -8,7 +8,7 @@ use crate::synth::term::TermId;
 /// The most points that are told.
 const MAX_NEEDED: usize = 4;
 
-/// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
+/// Why there is no solution: the obstacle of the attempt that came farthest, the first one of equals.
 #[derive(Clone, Debug)]
 pub enum Unsat {
     /// A goal's value cannot come through the statement of this hole.
@@ -31,7 +31,7 @@ pub enum Unsat {
         /// A goal that wants one of them.
         goal: usize,
     },
-    /// The family has no member that does what is needed.
+    /// The family has no member with the required values.
     NoMember {
         /// The hole.
         hole: HoleId,

@@ -1,5 +1,5 @@
-//! One thread's part of the search: what cells hold under the choices made so far, and what that means for the
-//! next choice.
+//! One thread's part of the search: the cells' values under the choices so far, and their consequences for the next
+//! choice.
 
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -30,11 +30,11 @@ pub(super) struct Worker<'p> {
     pub(super) program: &'p Program,
     pub(super) plan: &'p Plan,
     terms: Terms,
-    /// What each cell holds.
+    /// The value of each cell.
     holds: TiVec<CellId, TermId>,
     /// The table of each hole.
     pub tables: TiVec<HoleId, Table>,
-    /// The order in which demands are looked at: what failed last comes first.
+    /// The order in which demands are checked: the one that failed last comes first.
     order: Vec<Vec<DemandId>>,
     /// The cells before a movement by the terms that they hold.
     cells: Chains<CellId>,
@@ -69,7 +69,7 @@ impl<'p> Worker<'p> {
         self.evaluate(&plan.first_folds, &plan.first_sinks)
     }
 
-    /// The table that was chosen for a level: computes what follows from it.
+    /// Chooses a table for a level and computes the cells that follow from it.
     pub(super) fn choose(
         &mut self,
         level: &'p Level,
@@ -208,7 +208,7 @@ impl<'p> Worker<'p> {
         right && left == 0
     }
 
-    /// What a level's points may be, given the choices before it.
+    /// The possible values of a level's points, given the choices before it.
     pub(super) fn masks(&mut self, level: usize) -> Result<Masks, Reason> {
         let plan = self.plan;
         let own = &plan.levels[level];
@@ -297,7 +297,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Used cells hold nothing but what they may; false if one can hold nothing.
+    /// Removes values with which a used cell would hold a term it may not; false if a cell has none left.
     fn restrict(
         &self,
         used: &[Used],
@@ -319,7 +319,7 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// Demands of sinks of which all factors but one are known.
+    /// Demands of sinks with exactly one unknown factor in each slot.
     fn dynamic(&mut self, level: &Level, masks: &mut TiSlice<PointId, u64>) -> Result<(), Reason> {
         let (program, plan) = (self.program, self.plan);
         let made = program.statements[level.statement].made();

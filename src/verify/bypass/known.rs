@@ -1,4 +1,4 @@
-//! What the predicate of a branch says of registers, and of the shape of thread blocks.
+//! The facts about registers and the shape of thread blocks that a branch's predicate implies.
 //!
 //! A predicate is followed to the comparisons that make it hold, as long as each of them is the only definition that
 //! reaches the branch. Registers that are read there must hold the same at the branch: the comparison stands in the branch's own block and they are not
@@ -72,8 +72,8 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         self.flow.insts[at].guard.is_none().then_some(at)
     }
 
-    /// The instruction that computes what a register holds in front of an instruction, if that is the same for a
-    /// thread at all times: made of the thread's number, parameters and constants.
+    /// The instruction that computes the value of a register in front of an instruction, if it never changes within a
+    /// thread: made of the thread's number, parameters and constants.
     pub(super) fn invariant(&self, register: RegisterId, reader: InstId) -> Option<InstId> {
         let at = self.reaching(register, reader)?;
         self.is_invariant(at, &mut FxHashSet::default()).then_some(at)
@@ -114,7 +114,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             && inst.args.get(1).is_some_and(named)
     }
 
-    /// What holds from an instruction of a block to the block's end if a predicate register holds at the end.
+    /// The facts from an instruction of a block to the block's end if a predicate register holds at the end.
     pub(super) fn known(
         &self,
         function: &Function<'_>,
@@ -142,8 +142,8 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         }
     }
 
-    /// Adds what holds if a predicate register holds in front of an instruction; `here` says whether that is computed in the
-    /// branch's block each time that the branch is executed.
+    /// Adds the facts that follow if a predicate register holds in front of an instruction; `here`: whether it is
+    /// computed in the branch's block, anew for each execution of the branch.
     fn follow(
         &self,
         block: BlockId,
@@ -179,7 +179,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         }
     }
 
-    /// Adds what a comparison says that holds.
+    /// Adds the facts of a comparison that holds.
     fn compared(
         &self,
         block: BlockId,

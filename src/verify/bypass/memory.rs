@@ -50,7 +50,7 @@ pub(super) struct Access {
 }
 
 impl Memory {
-    /// What a thread reads; `None` where it races with another thread, or elements overlap.
+    /// The value that a thread reads; `None` where it races with another thread, or elements overlap.
     pub(super) fn read(&mut self, values: &mut Values, access: Access) -> Option<TermId> {
         let element = self.element(values, access)?;
         if element.writer.is_some_and(|writer| writer != access.thread) {
@@ -137,7 +137,7 @@ impl Memory {
         found
     }
 
-    /// Whether both hold the same everywhere. What one of them has not accessed is as it was.
+    /// Whether both hold the same everywhere. Bytes that one of them has not accessed are unchanged.
     pub(super) fn same(&self, other: &Memory) -> bool {
         let within = |one: &Memory, other: &Memory| {
             one.elements.iter().filter(|(_, element)| element.written).all(|(at, element)| {

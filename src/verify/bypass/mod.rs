@@ -8,13 +8,13 @@
 //!
 //! The branch must be taken by all threads of the block or by none, so the predicate is the same in all of them, and none
 //! has left the kernel before. No access stands between the branch and the barrier in front of it, nor between the end of the
-//! side that is left out and the next barrier: so what happens outside is ordered as before.
+//! side that is left out and the next barrier: so the order of accesses outside is unchanged.
 //!
 //! Uses only `program`. Each file uses only those before it:
 //! - `uniform`: registers with one value for the whole thread block, and live registers
-//! - `known`: what the predicate of a branch says of registers and of the shape of thread blocks
+//! - `known`: the facts about registers and the shape of thread blocks that a branch's predicate implies
 //! - `values`: the terms of one thread block
-//! - `operation`: what an instruction computes
+//! - `operation`: the result of an instruction
 //! - `memory`: shared memory between barriers
 //! - `threads`: evaluates all threads of a block, from barrier to barrier
 //! - `sides`: compares the two sides of a branch

@@ -1,5 +1,5 @@
-//! What an instruction computes, from the terms of its operands: integer arithmetic exactly, as far as threads need it for
-//! addresses and branches, everything else as a function that is not looked into.
+//! The result of an instruction, from the terms of its operands: integer arithmetic exactly, as far as threads need it
+//! for addresses and branches, everything else as an uninterpreted function.
 //!
 //! Such a function is named by the instruction as written, so equal terms mean equal bits: the order of the operands
 //! of a floating-point addition counts, since the payload of a NaN may depend on it.
@@ -13,13 +13,13 @@ use crate::isa::{Modifier, Opcode, Qualifier, Special};
 use crate::ptx::{ScalarType, Value};
 use crate::verify::program::{Role, role};
 
-/// What a thread knows.
+/// The state of a thread.
 pub(super) trait Thread {
     /// The terms of the block.
     fn values(&mut self) -> &mut Values;
-    /// What a register holds.
+    /// The value of a register.
     fn read(&mut self, register: RegisterId) -> Option<TermId>;
-    /// What a special register holds.
+    /// The value of a special register.
     fn special(&mut self, register: Special) -> Option<TermId>;
     /// A register's width in bits, if it is at most 64.
     fn width(&self, register: RegisterId) -> Option<u8>;

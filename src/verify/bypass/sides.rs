@@ -200,7 +200,7 @@ impl Subject<'_, '_, '_> {
         let evaluated = self.evaluate(place, &mut values, place.kept);
         let Some(old) = evaluated else { return false };
         let Some(new) = self.evaluate(place, &mut values, side) else { return false };
-        // Each barrier of the block orders what stands around it: one must be left, unless there was none.
+        // Each barrier of the block orders the accesses around it: one must be left, unless there was none.
         let ordered = new.barriers > 0 || old.barriers == 0 || self.ends_at_barrier(place.end);
         let closed = !new.memory.is_open() || self.ends_at_barrier(place.end);
         let last =
@@ -214,7 +214,7 @@ impl Subject<'_, '_, '_> {
             && self.are_apart(&mut values, [&old.memory, &new.memory])
     }
 
-    /// What all threads leave behind at the end of a side.
+    /// The final state of all threads at the end of a side.
     fn evaluate(
         &self,
         place: &Place<'_, '_, '_>,

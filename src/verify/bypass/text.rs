@@ -105,8 +105,8 @@ impl Blanked {
     }
 }
 
-/// The text without what does nothing and whose names the original does not have: instructions whose results nobody
-/// reads, branches to the next instruction, labels, declarations of registers. `None` if there is none of these.
+/// The text without dead code whose names the original does not have: instructions with unused results, branches to the
+/// next instruction, labels, declarations of registers. `None` if there is none of these.
 fn without_remains(source: &SourceFile, original: &str, names: &[&str]) -> Option<String> {
     let module = ptx::parse(source, Depth::All).ok()?;
     let mut text = Blanked::new(source);

@@ -312,13 +312,13 @@ struct Lane<'l, 'b, 'p, 'm, 's> {
 }
 
 impl Lane<'_, '_, '_, '_, '_> {
-    /// What an instruction reads of the parameters into a register.
+    /// The value that an instruction reads from the parameters into a register.
     fn parameter(&mut self, register: RegisterId, at: InstId) -> Option<TermId> {
         let width = self.width(register)?;
         Some(self.block.values.unknown(Unknown::Parameter(at), width))
     }
 
-    /// What a register holds at the branch.
+    /// The value of a register at the branch.
     fn initial(&mut self, register: RegisterId) -> Option<TermId> {
         let width = self.width(register)?;
         let Place { definitions, uniform, known, start, .. } = *self.block.place;

@@ -7,12 +7,12 @@ use crate::cfg::{InstId, RegisterId};
 use crate::expr::{Arena, Functions, SymbolId, TermId};
 use rustc_hash::FxHashMap;
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Unknown {
-    /// What a register holds at the branch: the same in all threads, or in one thread.
+    /// The value of a register at the branch: the same in all threads, or that of one thread.
     Register(RegisterId, Option<u32>),
-    /// What an instruction reads of the kernel's parameters.
+    /// The value that an instruction reads from the kernel's parameters.
     Parameter(InstId),
     /// A special register with one value for the thread block.
     Special(String),

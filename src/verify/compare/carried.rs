@@ -1,14 +1,14 @@
 //! Registers that only the rewritten program has and that bring a value from one iteration to the next.
 //!
-//! In: both programs, evaluated. Out: for such a register what it holds at the loop's header, as a term of
-//! the original at that header. It is guessed from the value of the back edge: a value of the original's which, with
-//! everything as it is an iteration later, is what the register gets at the loop's end. The guess is an
-//! assumption of the next evaluation; it is proved where the loop is entered and at its back edges
-//! ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
+//! In: both programs, evaluated. Out: the value of such a register at the loop's header, as a term of the original at
+//! that header. It is guessed from the value of the back edge: a term of the original that, evaluated one iteration
+//! later, equals the register's value at the loop's end. The guess is an assumption of the next evaluation. It is
+//! proved by induction over the iterations, at the loop's entry and at its back edges ([`Comparison::loops`]), or it is
+//! withdrawn.
 //!
-//! Such a register may also hold the value only where another one, its flag, is true: the flag is false
-//! where the loop is entered, and may say what is known of two addresses at the back edge. (All flags
-//! are taken that would do: which of them guards the use is seen where the use is.)
+//! Such a register may also hold the value only where another one, its flag, is true: the flag is false at the loop's
+//! entry, and at the back edge it may be the result of comparing two addresses. (All possible flags are kept: the use
+//! of the value shows which of them guards it.)
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,7 +79,7 @@ impl LoopCarriedRegisters {
                         }
                         let later =
                             later.get_or_insert_with(|| loads_later(comparison, id, before));
-                        // What the flag of its use says comes first: others may say something else.
+                        // The flag of its use comes first: others may have another meaning.
                         let used = flag_of(comparison, &after.values, register, MAX_LATER);
                         let mut flags = flags.clone();
                         flags.sort_by_key(|flag| flag.register != used);
@@ -119,8 +119,8 @@ impl LoopCarriedRegisters {
     }
 }
 
-/// The terms that what the rewritten program does depends on: its events, loads and branches, and what comes round
-/// loops for these.
+/// The terms that the behaviour of the rewritten program depends on: its events, loads and branches, and the
+/// loop-carried values of these.
 fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
     let after = comparison.after;
     let records = || after.loops.iter().flatten();
@@ -177,7 +177,7 @@ fn values(comparison: &Comparison<'_, '_>, id: LoopId) -> Vec<TermId> {
     values.into_iter().map(|(_, value)| value).collect()
 }
 
-/// The original's stores in a loop: what a load of the loop delivers may be that of an iteration before.
+/// The original's stores in a loop: a load of the loop may deliver the value of an iteration before.
 fn stores_of(comparison: &Comparison<'_, '_>, id: LoopId) -> FxHashMap<TermId, StoreRecord> {
     let original = comparison.original;
     let of_loop: FxHashSet<InstId> = original
@@ -234,8 +234,7 @@ fn guess(
     (first == initial).then_some(value)
 }
 
-/// What the original loads in a loop, and the same 1, 2, ... iterations later: a list of the load, that of
-/// the next iteration, and so on.
+/// The original's loads in a loop, each as a list: its value, the value one iteration later, and so on.
 fn loads_later(
     comparison: &mut Comparison<'_, '_>,
     id: LoopId,
@@ -338,7 +337,7 @@ fn guess_when(
     let (read, address) = load(terms, latch)?;
     let base = before_stores(terms, stores, read.version);
     let address = induction.apply(terms, address);
-    // What the iteration itself loads comes before what a later one does.
+    // Loads of the iteration itself come before those of a later one.
     let mut pairs =
         (0..MAX_LATER).flat_map(|at| later.iter().filter_map(move |all| all.get(at..at + 2)));
     pairs.find_map(|pair| {
@@ -356,7 +355,7 @@ fn guess_when(
     })
 }
 
-/// What a load delivers from the memory before the lane's own stores of the loop; another value as it is.
+/// The value of a load from the memory before the lane's own stores of the loop; another term unchanged.
 fn before_own_stores(
     terms: &mut Terms,
     stores: &FxHashMap<TermId, StoreRecord>,
@@ -371,9 +370,9 @@ fn before_own_stores(
     }
 }
 
-/// The flag under which a register's value is used: it guards the instruction that fills, where the value is
-/// of no use, the register that the value is moved to; or it is what the flag of the next of several
-/// registers, through which the value passes, gets at the loop's end.
+/// The flag under which a register's value is used. It guards the instruction that fills the register the value is
+/// moved to, where the value is not usable. Or, if the value passes through several registers, it is the value that the
+/// next one's flag gets at the loop's end.
 fn flag_of(
     comparison: &Comparison<'_, '_>,
     values: &[LoopValue],
@@ -414,7 +413,7 @@ fn flag_of(
     None
 }
 
-/// What identifies a load but for its address.
+/// The key of a load without its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Read {
     function: FunctionId,
@@ -426,7 +425,7 @@ struct Read {
     signed: bool,
 }
 
-/// What identifies a load but for its address, and the address.
+/// The key of a load without its address, and the address.
 fn load(terms: &Terms, value: TermId) -> Option<(Read, TermId)> {
     let (loaded, signed) = match *terms.arena.node(value) {
         Node::ZeroExtend(loaded) => (loaded, false),

@@ -35,11 +35,11 @@ pub(super) struct Comparison<'c, 's> {
     /// little: another event may make up for it.
     pub pairs_up: bool,
     pub problems: Vec<Problem>,
-    /// Whether an array in shared memory may have a layout that was not found: then a difference of
-    /// addresses or of what they hold counts only if a run shows it.
+    /// Whether an array in shared memory may have a layout that was not found: then a difference of addresses or of the
+    /// values there counts only if an execution shows it.
     pub doubtful: bool,
     /// Whether the address of a store differs in a program whose lanes exchange values: another lane may store
-    /// there. Then a difference counts only if a run shows it.
+    /// there. Then a difference counts only if an execution shows it.
     pub exchanging: bool,
     /// For each problem with a counterexample, by its number, the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,

@@ -66,7 +66,7 @@ impl Comparison<'_, '_> {
         for (event, partner) in self.after.events.iter().zip(partners) {
             match entered {
                 Some((block, _)) if block == event.block => {}
-                // What stands in one of two blocks that a branch leads to comes behind nothing of the other one.
+                // An event in one of two blocks that a branch leads to does not come behind events of the other one.
                 Some((block, before))
                     if are_versions(self.rewritten, block, event.block) && block < event.block =>
                 {
@@ -104,7 +104,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Checks that the original has a group of stores behind its event `last`; returns the group's last event, or its
-    /// first if copies of the stores follow. (What the group stores is compared separately.)
+    /// first if copies of the stores follow. (The group's values are compared separately.)
     fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
         let of_group = |one: &Event| split.has(one.inst, false);
         let first = self.before.events.iter().position(of_group).unwrap_or(last);

@@ -16,13 +16,12 @@ use crate::verify::witness::reachable::symbols as symbols_of;
 /// latter's bytes, and the condition under which it is performed.
 type Near = (i64, i64, TermId);
 
-/// Nothing was found that reads the bytes in the original.
-const MAY_FAULT: &str =
-    "reads an address of which it is not shown that the original reads it, too: it may fault";
+/// No load of the original was found that reads the bytes.
+const MAY_FAULT: &str = "reads an address that the original is not shown to read: it may fault";
 
-/// Only what the lane itself reads in the original was looked at.
-const UNORDERED: &str = "reads an address of which it is not shown that this lane reads it in the original: it may fault. \
-     That another lane of the warp reads it is enough only if the whole warp waits (`bar.warp.sync`) in front of the load \
+/// Only the loads of the lane itself were considered in the original.
+const UNORDERED: &str = "reads an address that this lane is not shown to read in the original: it may fault. \
+     A read by another lane of the warp suffices only if the whole warp waits (`bar.warp.sync`) in front of the load \
      and behind it, with no store in between: else that lane may store there at the same time";
 
 /// Whether a term has another one in it.

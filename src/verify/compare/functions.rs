@@ -1,12 +1,11 @@
-//! Compares two functions: both are evaluated, and what they do is matched and proved equal.
+//! Compares two functions: both are evaluated, and their events are matched and proved equal.
 //!
-//! The argument is an induction over the iterations of the loops. At each header, registers that are
-//! paired (by name, or by what they hold: `congruence`) are assumed to hold the same value in both
-//! programs; the values that enter the loop and those of the back edges must then be equal, and both
-//! loops must iterate equally often. Registers for which that fails get values of their own, and
-//! everything is evaluated again. Given that, every event of the original must be an event of the
-//! rewritten program under the same condition with the same operands, and the rewritten program must
-//! have no others.
+//! The argument is an induction over the iterations of the loops. At each header, paired registers (by name, or by
+//! value: `congruence`) are assumed to hold the same value in both programs; the values that enter the loop and those
+//! of the back edges must then be equal, and both loops must iterate equally often. Registers for which that fails get
+//! values of their own, and everything is evaluated again. Given that, every event of the original must be an event of
+//! the rewritten program under the same condition with the same operands, and the rewritten program must have no
+//! others.
 
 use super::carried::LoopCarriedRegisters;
 use super::comparison::Comparison;
@@ -32,9 +31,9 @@ use crate::verify::witness::{FunctionReport, Verdict};
 /// How often registers are given values of their own.
 const MAX_REFINEMENTS: u32 = 16;
 
-/// Compares two functions, whose texts differ: with the loop-carried registers paired by their names, and,
-/// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
-/// declared in other sizes.
+/// Compares two functions, whose texts differ: with the loop-carried registers paired by their names, and, where that
+/// shows nothing or names do not fit, by their values. `resized` says that arrays in shared memory are declared in
+/// other sizes.
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,
@@ -93,7 +92,7 @@ pub(super) fn compare<'s>(
             if report.verdict != Verdict::Unknown {
                 return report;
             }
-            // What a group lacks says more than that stores are missing.
+            // A fault of a group is more informative than missing stores.
             match splits.is_empty() {
                 true => _ = first.get_or_insert(report),
                 false => first = Some(report),

@@ -1,6 +1,6 @@
-//! Loads that the original does not perform in the same lane, but in another one of the warp: where
-//! the rewritten program has the whole warp at one place, a lane may load what a lane some lanes up
-//! loads in the original, since the bytes are read there and the address is aligned there.
+//! Loads that the original does not perform in the same lane, but in another one of the warp: where the rewritten
+//! program has the full warp at one place, a lane may load the bytes that a lane some lanes up loads in the original,
+//! since they are read there and the address is aligned there.
 
 use super::comparison::Comparison;
 use crate::cfg::{Inst, InstId, LoopId};
@@ -20,7 +20,7 @@ const MAX_CLAIMS_BY_LANE: u32 = 32 * MAX_CLAIMS;
 /// The most pairs of loads and distances that are tried for one load.
 const MAX_CLAIMS: u32 = 32;
 
-/// A search for the lanes that read what a load reads.
+/// A search for the lanes that read a load's bytes.
 struct ByLane<'p> {
     place: &'p Place,
     reconverged: &'p Reconverged,
@@ -125,7 +125,7 @@ impl Comparison<'_, '_> {
             return false;
         }
         let (before, place) = (self.before, self.place(load.block));
-        // Also parts of what a load reads: a part of an aligned access is aligned.
+        // Also parts of a load: a part of an aligned access is aligned.
         let alike = |one: &&Load| {
             let holds = one.space == load.space && one.bytes.is_multiple_of(load.bytes);
             holds && self.original.loop_of(one.block) == around
@@ -154,7 +154,7 @@ impl Comparison<'_, '_> {
                 let (mut last, mut claims) = ((0, 0), 0);
                 by_lane::all().all(|own| {
                     let address = self.in_lane((lane, own), load.address);
-                    // Lanes that follow each other mostly read what follows each other.
+                    // Consecutive lanes mostly read consecutive bytes.
                     let distances =
                         (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
                     let mut pairs: Vec<(i32, usize)> = distances
@@ -206,8 +206,8 @@ impl Comparison<'_, '_> {
         before && load.inst.next().to(end).take_while(side_effect_free).any(|at| waits(&at))
     }
 
-    /// Whether the text has no wait of the warp in front of a load or none behind it, though its order with what other
-    /// lanes write may matter.
+    /// Whether the text has no wait of the warp in front of a load or none behind it, though its order with writes of
+    /// other lanes may matter.
     pub(super) fn lacks_wait(&self, load: &Load) -> bool {
         let insts = &self.rewritten.flow.insts;
         let waits = |inst: &Inst<'_, '_>| {

@@ -82,9 +82,9 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Whether a register or window holds at the header, in each iteration, what the original's holds or what is
-    /// assumed of it: by induction, where the loop is entered and at its back edges. True if the original has none
-    /// to compare it with.
+    /// Proves by induction, at the loop's entry and at its back edges, that a register or window holds at the header,
+    /// in each iteration, the original's value or the assumed one. True if the original has no counterpart to compare
+    /// it with.
     fn is_same_in_each_iteration(
         &mut self,
         both: &BothLoops<'_>,

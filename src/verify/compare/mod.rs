@@ -9,10 +9,10 @@
 //! - `loads_by_other_lanes`: loads that the original performs in another lane
 //! - `stores_by_other_lanes`: stores that the original performs in another lane
 //! - `faults`: loads that only the rewritten program performs
-//! - `stores`: whether a vector store does what the stores of its elements do
+//! - `stores`: whether a vector store is equivalent to the stores of its elements
 //! - `converged`: results that depend on which lanes are together
 //! - `functions`: two functions
-//! - `outside`: what stands outside of functions
+//! - `outside`: the text outside of functions
 //! - `renamed`: a kernel under the names of another one
 //! - `module`: two files
 

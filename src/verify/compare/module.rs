@@ -45,7 +45,7 @@ pub fn verify(
         .functions()
         .filter(|function| !matches!(function.body, Body::Absent))
         .filter(|f| {
-            // A kernel does what the functions that it may call do.
+            // The effects of a kernel include those of the functions that it may call.
             let called = f.kind == FunctionKind::Func;
             options.kernel.as_deref().is_none_or(|name| called || f.name.text == name)
         })
@@ -220,9 +220,8 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
     all
 }
 
-/// The declarations in a body besides registers, each with the number of its scope: variables,
-/// prototypes of calls and lists of functions, and pragmas; a pragma about what a load delivers comes
-/// together with the load.
+/// The declarations in a body besides registers, each with the number of its scope: variables, prototypes of calls and
+/// lists of functions, and pragmas; a pragma about the value of a load comes together with the load.
 fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
     declarations(source, function, &|variable| words(source.slice(variable.span)))
 }

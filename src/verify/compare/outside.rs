@@ -1,5 +1,5 @@
-//! The text outside of function bodies: all of it must be the same in both files, in the same order,
-//! or the answer is no better than unknown.
+//! The text outside of function bodies: all of it must be the same in both files, in the same order, or the answer is
+//! unknown at best.
 //!
 //! It consists of `.version`, `.target`, `.address_size`; variables with linkage, attributes,
 //! alignment, size and initialisers; heads of functions that are declared only; which functions are
@@ -30,7 +30,7 @@ enum Piece {
 /// From this version of PTX on, no version has given an instruction of an older one another meaning.
 const SAME_MEANING: (u32, u32) = (7, 0);
 
-/// Why two versions of PTX may not stand for each other, if so: assemblers take what was valid in an older version,
+/// Why one version of PTX may not replace the other, if so: assemblers accept text that was valid in an older version,
 /// and not the reverse.
 fn version_differs(before: Option<(u32, u32)>, after: Option<(u32, u32)>) -> Option<String> {
     let (old, new) = match (before, after) {

@@ -1,5 +1,5 @@
-//! Proves that a vector store does what the stores of its elements do, and one store what several to the same bytes
-//! do (`split`).
+//! Proves that a vector store is equivalent to the stores of its elements, and one store to several to the same bytes
+//! (`split`).
 
 use super::comparison::Comparison;
 use crate::cfg::Inst;
@@ -138,8 +138,8 @@ impl Comparison<'_, '_> {
         parts.into_iter().map(|(value, low)| arena.extract(value, low, bits as u8)).collect()
     }
 
-    /// Proves that a store does what several do that write the same bytes, one after the other. (Nothing that others
-    /// notice is between these, and what the lane itself loads is compared.)
+    /// Proves that a store is equivalent to several that write the same bytes, one after the other. (No effect that
+    /// others can observe is between these, and the lane's own loads are compared.)
     fn overwritten(&mut self, split: &Split, last: &Event, parts: &[&Event]) {
         let words = |text: &str| text.split_whitespace().collect::<String>();
         let own = words(self.rewritten.flow.insts[last.inst].ast.opcode.text);

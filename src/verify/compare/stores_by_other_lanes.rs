@@ -26,11 +26,11 @@ const MAX_CLAIMS: u32 = 4096;
 struct Word {
     address: TermId,
     value: TermId,
-    /// Whether the value is what memory held at the first barrier.
+    /// Whether the value is that of memory at the first barrier.
     current: bool,
 }
 
-/// What the stores of an exchange are compared with.
+/// The data that the stores of an exchange are compared with.
 struct Search<'p> {
     place: &'p Place,
     reconverged: Reconverged,
@@ -134,7 +134,7 @@ impl Comparison<'_, '_> {
         bytes: u32,
         (place, condition): (&Place, TermId),
     ) -> Result<(), &'static str> {
-        const NOT_SHOWN: &str = "stores of a lane of which the order may matter";
+        const NOT_SHOWN: &str = "stores of a lane whose order may matter";
         let first = words.first().ok_or(NOT_SHOWN)?.address;
         let mut distances = Vec::new();
         for word in words {
@@ -169,7 +169,7 @@ impl Comparison<'_, '_> {
         let lanes = WARP_SIZE as i32;
         let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();
         needed.extend((space == StateSpace::Generic).then_some(is_global));
-        // What holds at the place holds in each of the warp's lanes.
+        // Facts at the place hold in each of the warp's lanes.
         needed.retain(|one| !conditions::hold(&self.terms.arena, &[*one], &place.path));
         for n in if needed.is_empty() { 0..0 } else { 1 - lanes..lanes } {
             let there = self.with_lane(place, &reconverged, n);
@@ -212,7 +212,7 @@ impl Comparison<'_, '_> {
                     .flat_map(|lane| (0..count).map(move |word| (lane, word)))
                     .filter(|&(lane, word)| open[lane as usize * count + word])
                     .collect();
-                // Lanes that follow each other mostly store what follows each other.
+                // Consecutive lanes mostly store consecutive bytes.
                 candidates.sort_by_key(|&(lane, word)| {
                     let at = (lane as usize * count + word) as i64;
                     ((at - last.0 as i64 - last.1 as i64).abs(), at)
@@ -276,7 +276,7 @@ impl Comparison<'_, '_> {
                 return true;
             }
         }
-        // What is sent may be compared with what is stored where it is sent.
+        // The sent value may be compared with the stored value at the place where it is sent.
         let parts = self.terms.arena.width(word.value) / 32;
         let mut there: Option<TermId> = None;
         for part in 0..parts {

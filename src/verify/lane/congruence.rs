@@ -1,11 +1,11 @@
 //! Pairs the loop-carried registers of both programs by their values.
 //!
 //! In: two programs with the same loops, whose registers may have any names. Out: for each loop and register of the
-//! rewritten one, the original's register with the same first value and the same update. This is value numbering
-//! by partition refinement (Alpern, Wegman, Zadeck, "Detecting equality of variables in programs", 1988): at first
-//! all registers of one width in one loop are congruent; registers whose first values or updates differ are told
-//! apart, until nothing changes. Terms are compared by hashes, so like every pairing this is a guess: what the paired
-//! registers hold is proved to be equal, iteration by iteration.
+//! rewritten one, the original's register with the same first value and the same update. This is value numbering by
+//! partition refinement (Alpern, Wegman, Zadeck, "Detecting equality of variables in programs", 1988): at first all
+//! registers of one width in one loop are congruent; registers whose first values or updates differ are told apart,
+//! until nothing changes. Terms are compared by hashes, so like every pairing this is a guess: the values of the paired
+//! registers are proved equal, iteration by iteration.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};

@@ -1,5 +1,4 @@
-//! Whether the value that a lane has loaded is what memory holds now, so that another lane would read
-//! the same.
+//! Whether the value that a lane has loaded is that of memory now, so that another lane would read the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,9 +10,8 @@ use crate::verify::record::{StoreRecord, before_stores, before_stores_of, is_own
 use crate::verify::terms::{Kind, Origin, Terms, conditions};
 
 impl Evaluation<'_, '_> {
-    /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
-    /// atomic or call of the thread: otherwise another lane's copy may be older than what this lane
-    /// would read.
+    /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence, atomic or call of the
+    /// thread: otherwise another lane's copy may be older than the value this lane would read.
     ///
     /// A value that was loaded before any of these is the same in all lanes, however long ago that is: a
     /// write that one lane reads and another one does not would be ordered with both reads, and the lane

@@ -23,7 +23,7 @@ impl Evaluation<'_, '_> {
         let mut symbols = Vec::new();
         self.terms.arena.charge(self.program.flow.blocks.len() as u64);
         let changes = self.program.between(&self.terms.arena, block);
-        // What no instruction on these paths changes is as it was in the dominator.
+        // Registers and memory that no instruction on these paths changes have their values from the dominator.
         match self.program.flow.dominators.immediate(block) {
             Some(above) if self.exits[above].is_some() => {
                 let exit = self.exits[above].clone();

@@ -1,4 +1,4 @@
-//! Loads and stores: what a load delivers is a function of a version of memory and the address.
+//! Loads and stores: the value of a load is a function of a version of memory and the address.
 //!
 //! A version is made by each instruction that may change a window (see `versions`, where it is shown
 //! why freedom from data races is enough for two lanes to read the same). A load reads from the oldest
@@ -219,8 +219,7 @@ impl<'s> Evaluation<'_, 's> {
         false
     }
 
-    /// The value at a generic address: in the global window what memory holds there, otherwise a value
-    /// of this thread.
+    /// The value at a generic address: in the global window the contents of memory, otherwise a value of this thread.
     fn loaded_generic(&mut self, address: TermId, bits: u8) -> TermId {
         self.out.generic = true;
         let bytes = u32::from(bits) / 8;
@@ -319,7 +318,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 }
 
-/// Whether a load promises that nobody writes what it reads while the kernel runs.
+/// Whether a load promises that no thread writes its bytes while the kernel runs.
 pub(in crate::verify) fn read_only(inst: &Inst<'_, '_>) -> bool {
     inst.ast.form.opcode == Opcode::Ldu || inst.ast.form.has(Qualifier::Nc)
 }

@@ -6,9 +6,9 @@
 //! - `opaque`: instructions as uninterpreted functions
 //! - `moves`: `mov`
 //! - `setp`: comparisons
-//! - `semantics`: what the other instructions compute
+//! - `semantics`: the results of the other instructions
 //! - `memory`: loads and stores
-//! - `current`: whether a loaded value is what memory holds now
+//! - `current`: whether a loaded value is that of memory now
 //! - `joins`: conditions of edges, joined states, loops
 //! - `cutpoints`: the same for cycles with several entries
 //! - `evaluate`: each block once

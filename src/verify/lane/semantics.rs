@@ -1,4 +1,4 @@
-//! What instructions compute, as terms: exact for the integer arithmetic of addresses and predicates,
+//! The results of instructions, as terms: exact for the integer arithmetic of addresses and predicates,
 //! an uninterpreted function of the operands for all other instructions.
 //!
 //! Written from the PTX ISA's definitions and on purpose not shared with the analysis: a mistake in

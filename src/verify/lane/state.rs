@@ -44,7 +44,7 @@ pub(in crate::verify) trait Oracle<'s> {
         known: &[TermId],
     ) -> bool;
 
-    /// Notes that a lane may wait here for what another one does.
+    /// Notes that a lane may wait here for an action of another one.
     fn may_wait(&mut self);
 }
 

@@ -1,4 +1,4 @@
-//! The oracle of the rewritten program: what its warp instructions deliver, and which terms equal the original's.
+//! The oracle of the rewritten program: the results of its warp instructions, and which terms equal the original's.
 //!
 //! Uses all rooms before it: `program`, `terms`, `record`, `lane` and `proof`. Each file uses only those before it:
 //! - `cross_lane`: which values came from another lane

@@ -29,9 +29,8 @@ pub(in crate::verify) struct Warp<'r, 's> {
     pub prover: Prover,
     /// Shuffles whose results are known.
     pub shuffles: u32,
-    /// Results of `activemask`: the block and the term of each. A result is dropped at an instruction
-    /// at which a lane may wait for what another one does later: it would wait for ever, since the
-    /// other one waits at the shuffle.
+    /// Results of `activemask`: the block and the term of each. A result is dropped at an instruction at which a lane
+    /// may wait for a later action of another one: it would wait for ever, since the other one waits at the shuffle.
     pub masks: Vec<(BlockId, TermId)>,
     /// The blocks in which lanes are known to be together, each with the condition and the distance.
     pub reaches: Vec<Reach>,
@@ -150,7 +149,7 @@ impl<'s> Warp<'_, 's> {
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same block:
-    /// no lane leaves in between, and none waits there for what another one does later (calls and
+    /// no lane leaves in between, and none waits there for a later action of another one (calls and
     /// barriers without `.aligned` end blocks; see `may_wait` for the rest). The mask may also come
     /// from a block before, if all its lanes have come from there together; then all bits set are a
     /// mask as well, if the path condition says that the `activemask` had them set.
@@ -229,7 +228,7 @@ impl<'s> Warp<'_, 's> {
         let mut from = |this: &mut Self, n: i32, when: TermId| {
             let there = match current {
                 true => this.lanes.shift_current(here.terms, sent, n, here.here()),
-                // What the other lane has is not known, which is less than that it may be anything.
+                // The other lane's value is unknown; that does not mean that it may be any value.
                 false => {
                     let kind = Kind::RewrittenOnly(here.at, smallvec![2, n as u16]);
                     here.terms.symbol(kind, 32, here.here())

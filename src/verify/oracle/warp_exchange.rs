@@ -30,7 +30,7 @@ pub(in crate::verify) struct WarpExchange {
     pub stores: Vec<InstId>,
     /// The original's stores.
     pub replaced: Vec<InstId>,
-    /// For each of these, whether all that it stores is what memory held at the first barrier.
+    /// For each of these, whether all of its values are those of memory at the first barrier.
     pub current: Vec<bool>,
 }
 
@@ -47,7 +47,7 @@ impl Opened {
     }
 
     /// The exchange between this barrier and the one that is being evaluated, if there are stores between them
-    /// and nothing else: then memory is from here on what it is in the original behind its stores.
+    /// and nothing else: then the memory from here on equals the original's behind its stores.
     pub(crate) fn close(self, here: &mut Evaluation<'_, '_>) -> Option<WarpExchange> {
         if self.block != here.block {
             return None;

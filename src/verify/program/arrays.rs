@@ -137,8 +137,8 @@ fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
     (all.iter().fold(0, place), all.iter().map(|one| one.bytes).sum())
 }
 
-/// Why a block may have no room for the rewritten kernel's arrays, in words: they are larger than what a kernel may
-/// declare, and the original's are not.
+/// Why a block may have no room for the rewritten kernel's arrays, in words: they exceed the size that a kernel may
+/// declare, and the original's do not.
 pub(in crate::verify) fn overfull(
     modules: Both<&Module<'_>>,
     functions: Both<&Function<'_>>,
@@ -154,8 +154,8 @@ pub(in crate::verify) fn overfull(
     })
 }
 
-/// What a kernel can read of the sizes and places of its variables in shared memory, in words, if it may: both
-/// change with the size of one of them.
+/// How a kernel can observe the sizes and places of its variables in shared memory, in words, if it can: both change
+/// with the size of one of them.
 pub(in crate::verify) fn observed(
     program: &Program<'_, '_>,
     module: &Module<'_>,
@@ -271,7 +271,7 @@ pub(in crate::verify) fn reached<'m, 's>(
     found
 }
 
-/// Adds what the calls of some statements name as their callees; `None` for a call that names none.
+/// Adds the callees that the calls of some statements name; `None` for a call that names none.
 fn callees<'s>(statements: &[Statement<'s>], found: &mut Vec<Option<&'s str>>) {
     for statement in statements {
         match statement {
@@ -381,7 +381,7 @@ impl Arrays {
         Ok(arrays)
     }
 
-    /// What a name denotes.
+    /// The variable that a name denotes.
     fn named(&self, name: &str, local: Option<u32>) -> Made {
         let full = local.map_or_else(|| name.to_owned(), |scope| format!("{scope}.{name}"));
         match self.declared.iter().position(|array| array.name == full) {
@@ -414,8 +414,8 @@ impl Arrays {
         }
     }
 
-    /// For each register, the names from which its values may be made, wherever it gets them. What is loaded is
-    /// made from no address, since none is ever stored.
+    /// For each register, the names from which its values may be computed, over all its definitions. A loaded value is
+    /// not computed from any address, since none is ever stored.
     fn made(&self, program: &Program<'_, '_>) -> TiVec<RegisterId, Made> {
         let mut made = ti_vec![0; program.flow.registers.len()];
         loop {
@@ -454,7 +454,7 @@ impl Arrays {
         }
     }
 
-    /// Notes an instruction's access, and what else it may do to arrays.
+    /// Notes an instruction's access, and its other effects on arrays.
     fn look_at(
         &mut self,
         program: &Program<'_, '_>,
@@ -477,7 +477,7 @@ impl Arrays {
             None => usize::from(matches!(inst.ast.form.opcode, Opcode::Ld | Opcode::Atom)),
         };
         for (index, arg) in inst.args.iter().enumerate() {
-            // What a copy reads is in global memory.
+            // The source of a copy is in global memory.
             let is_read = inst.ast.form.opcode == Opcode::Cp && whole.is_some() && index == 1;
             match arg {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared && !is_read => {

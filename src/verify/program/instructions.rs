@@ -110,11 +110,10 @@ fn reads_volatile(inst: &Inst<'_, '_>) -> bool {
     inst.args.iter().any(is_volatile)
 }
 
-/// Whether a lane may have to wait here until other lanes or threads do something, so that lanes which
-/// were together before need not be together behind it: one of them may wait for what another one does
-/// later (PTX ISA, "bar.warp.sync", "barrier"). `bar` for the whole block and collectives of all 32
-/// lanes are no such instructions, since each lane that comes by takes part in them alike; nor are
-/// atomics and copies, which wait for no other lane.
+/// Whether a lane may have to wait here until other lanes or threads do something, so that lanes which were together
+/// before need not be together behind it: one of them may wait for a later action of another one (PTX ISA,
+/// "bar.warp.sync", "barrier"). `bar` for the whole block and collectives of all 32 lanes are no such instructions,
+/// since each lane that comes by takes part in them alike; nor are atomics and copies, which wait for no other lane.
 pub(in crate::verify) fn may_wait(inst: &Inst<'_, '_>) -> bool {
     let ast = inst.ast;
     let together = |inst: &Inst<'_, '_>| inst.guard.is_none();

@@ -11,7 +11,7 @@
 //! - `prepared`: a function prepared for evaluation
 //! - `signatures`: which instructions an assembler takes
 //! - `wellformed`: whether an assembler takes a function's text
-//! - `difference`: what two sequences have in common
+//! - `difference`: the common subsequence of two sequences
 //! - `align`: matches instructions of the two programs
 //! - `split`: vector stores that replace several stores
 //! - `divergence`: temporal divergence that only the rewritten program has

@@ -1,7 +1,7 @@
 //! One of the two functions, prepared for evaluation: its graph, which registers change, and where.
 //!
 //! In: a parsed function. Out: a [`Program`], with the registers that are carried from block to block,
-//! the names by which registers of the two functions are paired, and what each loop changes.
+//! the names by which registers of the two functions are paired, and the registers and memory that each loop changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -157,7 +157,7 @@ impl<'m, 's> Program<'m, 's> {
 
     /// Pairs registers by position instead of by name, if both programs are the same instructions with the
     /// registers renamed one to one; whether they are, and under other names. Like every pairing this is a guess:
-    /// what the paired registers hold is proved to be equal, iteration by iteration.
+    /// the values of the paired registers are proved equal, iteration by iteration.
     pub(crate) fn pair_by_place(&mut self, original: &Program<'_, '_>) -> bool {
         let mut pairs = Pairs::default();
         let same = self.flow.insts.len() == original.flow.insts.len()

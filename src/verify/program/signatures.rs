@@ -183,7 +183,7 @@ static ROWS: LazyLock<FxHashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
         let mut columns = line.split('|');
         let opcodes = columns.next().unwrap_or_default();
         let (groups, types) = (columns.next().unwrap_or_default(), columns.next());
-        // What is left may have bars of its own.
+        // The remaining columns may contain bars.
         let operands = columns.collect::<Vec<_>>().join("|");
         let operands: &'static str = Box::leak(operands.into_boxed_str());
         for opcode in opcodes.split_whitespace() {

@@ -1,4 +1,4 @@
-//! What the judge believes of special registers (PTX ISA, "Special Registers"): which hold one value
+//! The judge's beliefs about special registers (PTX ISA, "Special Registers"): which hold one value
 //! as long as the thread runs, and which of these are the same for all lanes of a warp.
 //!
 //! In: a register. Out: the belief about it. An unknown register is *volatile*: it

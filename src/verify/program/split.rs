@@ -33,8 +33,8 @@ pub(in crate::verify) struct Split {
 }
 
 impl Split {
-    /// The instruction of the rewritten program behind which memory is what it is behind the original's last
-    /// store of the group, and that store.
+    /// The instruction of the rewritten program after which memory equals the original's after its last store of the
+    /// group, and that store.
     pub(crate) fn ends(&self) -> Option<(InstId, InstId)> {
         let last = *self.parts.last()?;
         Some(if self.joined { (self.vector, last) } else { (last, self.vector) })
@@ -244,9 +244,9 @@ fn same_bytes(program: &Program<'_, '_>, events: &[One<'_>]) -> usize {
     events.iter().take_while(alike).count()
 }
 
-/// The runs of the original's stores to the same bytes of which the rewritten program performs only the last one; or
-/// that one in one block, and all of them, the copies, in a block next to it. Stores that are `settled` belong to other
-/// groups.
+/// Runs of the original's stores to the same bytes. The rewritten program performs only the last store of a run; or
+/// only that one in one block, and copies of all of them in a neighbouring block. Stores that are `settled` belong to
+/// other groups.
 fn overwritten(
     (original, old): (&Program<'_, '_>, &[One<'_>]),
     (rewritten, new): (&Program<'_, '_>, &[One<'_>]),

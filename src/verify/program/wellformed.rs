@@ -1,10 +1,10 @@
-//! Whether an assembler takes a function's text: what nobody can assemble does nothing, so it is equal to
-//! nothing.
+//! Whether an assembler accepts a function's text: code that cannot be assembled has no behaviour, so it is not equal
+//! to any other.
 //!
 //! In: a prepared function. Out: the first place that no assembler is known to take. An instruction is taken
 //! if a row of `signatures` takes it, if it is a plain load, store or move, or if the original has an
 //! instruction of the same shape: the same opcode with operands of the same kinds. The original is
-//! assumed to be assembled as it is; only what is wrong in each PTX version is refused in it.
+//! assumed to be assembled as it is; only instructions that no PTX version accepts are refused in it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,7 +16,7 @@ use crate::isa::{Opcode, Qualifier, ScalarType, StateSpace, Words};
 use crate::ptx::{Directive, Item, Module, Operand, Statement, Value, Variable, family};
 use crate::source::{SourceFile, Span};
 
-/// What a name denotes in an operand.
+/// The meaning of a name in an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Variable(StateSpace),
@@ -28,7 +28,7 @@ enum Class {
     Several,
 }
 
-/// A program with what its names denote.
+/// A program with the meanings of its names.
 struct Text<'p, 'm, 's> {
     program: &'p Program<'m, 's>,
     classes: FxHashMap<&'p str, Class>,
@@ -122,7 +122,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         format!("line {line}: {what}: `{text}`")
     }
 
-    /// What every assembler refuses.
+    /// A mistake that every assembler refuses.
     fn impossible(&self) -> Option<String> {
         let function = self.program.function;
         let mut names = Names::default();
@@ -352,7 +352,8 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         }
     }
 
-    /// An instruction with each register as its type and each name as what it denotes.
+    /// The shape of an instruction: each register is replaced by its type, and each name by the kind of thing that it
+    /// denotes.
     fn shape(&self, inst: &Inst<'m, 's>) -> String {
         let mut shape: String =
             Words::of(inst.ast.opcode.text).flat_map(|word| [word, "."]).collect();

@@ -1,11 +1,11 @@
 //! Lanes that a warp lacks: the block ends in front of them, or they have left the kernel.
 //!
-//! In: what a claim has followed of exchanges, lane by lane. Out: whether the claim also holds where lanes are absent. A
-//! shuffle from an absent lane delivers any value (PTX ISA, "shfl.sync"). `redux.sync` and `vote.sync` leave an absent lane
-//! out (PTX ISA, "redux.sync", "vote.sync"). So it is enough that the values of an absent lane can be chosen such that
-//! each reduction and vote computes what it computes without that lane: the claim holds whatever the values are, and the
-//! original may compute with those. Values that the original itself sends or combines can be chosen as a whole, so a claim
-//! takes them as symbols of their lanes.
+//! In: the exchanges that a claim depends on, lane by lane. Out: whether the claim also holds where lanes are absent. A
+//! shuffle from an absent lane delivers any value (PTX ISA, "shfl.sync"). `redux.sync` and `vote.sync` leave an absent
+//! lane out (PTX ISA, "redux.sync", "vote.sync"). So it suffices that the values of an absent lane can be chosen such
+//! that each reduction and vote has the same result as without that lane: the claim holds for all values, and the
+//! original may compute with those. Values that the original itself sends or combines can be chosen as a whole, so a
+//! claim takes them as symbols of their lanes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -82,9 +82,9 @@ pub(super) fn loads(terms: &Terms, combined: &[TermId]) -> Opaque {
     found
 }
 
-/// Combined values that are computed from a selection which the original sends, as terms of a symbol that stands for the
-/// selection: terms are normal forms in which a selection and what is computed from it are taken apart. Each symbol is added
-/// to `opaque`.
+/// Combined values that are computed from a selection which the original sends, as terms of a symbol that stands for
+/// the selection. The symbol is necessary because normal forms split a selection and every term computed from it into
+/// cases. Each symbol is added to `opaque`.
 pub(super) fn of_selections(
     terms: &mut Terms,
     (sent, combined): (&[TermId], &[TermId]),
@@ -254,7 +254,7 @@ fn is_solvable(
         }
         false
     };
-    // What an absent lane sends shows in other lanes' values, and may then be any other value there.
+    // The value from an absent lane is visible in other lanes' values, and may be any other value there.
     let sends = combinations.iter().flat_map(|(_, values)| by_lane::all().zip(values)).any(
         |(holder, value)| {
             owned.iter().any(|(symbol, (of, _))| *of != holder && mentions(*value, *symbol))

@@ -1,8 +1,7 @@
-//! Lane by lane: a shuffle whose source lane is any function of the lane's own number, and claims about what it
-//! has delivered.
+//! Lane by lane: a shuffle whose source lane is any function of the lane's own number, and claims about its result.
 //!
-//! In: terms with the number of the lane in them. Out: the terms of one lane, whose number is a constant, so that
-//! what it selects and where it receives from is decided; a claim holds if it holds in each of the 32 lanes.
+//! In: terms with the number of the lane in them. Out: the terms of one lane, whose number is a constant, so that its
+//! selections and source lanes are decided. A claim holds if it holds in each of the 32 lanes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,7 +67,7 @@ impl InLane {
         })
     }
 
-    /// A place with what is known there of the other lanes by one lane, whose number says which there are.
+    /// A place with the facts about other lanes that lane `number` has there; its number determines which lanes exist.
     pub(crate) fn place(
         &mut self,
         arena: &mut Arena,
@@ -101,8 +100,8 @@ impl InLane {
             .collect()
     }
 
-    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but
-    /// what the same term is there. (A value from the past may be a different one in the lane that asks.)
+    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared only with the value of
+    /// the same term there. (A value from the past may be a different one in the lane that asks.)
     pub(crate) fn as_there(
         &mut self,
         terms: &mut Terms,
@@ -144,7 +143,7 @@ pub(in crate::verify) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> Te
     }
 }
 
-/// What has been received lane by lane.
+/// The received values, lane by lane.
 #[derive(Default)]
 pub(in crate::verify) struct ByLane {
     /// The lane's number.
@@ -172,7 +171,7 @@ impl ByLane {
         (conditions::decided(arena, condition, &facts) == Some(true)).then_some(thread)
     }
 
-    /// The value that is `values` in the lanes, in their order; what it is in others does not matter.
+    /// A term that has `values[n]` in lane n; its value in further lanes does not matter.
     pub(crate) fn select(&mut self, arena: &mut Arena, lane: TermId, values: &[TermId]) -> TermId {
         self.lane = Some(lane);
         let mut lanes = all().zip(values).rev();

@@ -1,14 +1,14 @@
-//! What the lanes of a whole warp exchange and combine (`shfl.sync`, `vote.sync`, `redux.sync` with the constant mask of
-//! all lanes), as tables of lanes.
+//! The exchanged and combined values of a full warp's lanes (`shfl.sync`, `vote.sync`, `redux.sync` with the constant
+//! mask of all lanes), as tables of lanes.
 //!
 //! In: the results of such instructions, in either program, each as a symbol. Out: whether two terms are equal in each
 //! of the 32 lanes, modulo the laws of sums and of the lattice operators (PTX ISA, "shfl.sync", "vote.sync",
-//! "redux.sync"). In one lane, what a shuffle delivers is the sent value in the source lane; a reduction is the normal
+//! "redux.sync"). In one lane, the result of a shuffle is the sent value in the source lane; a reduction is the normal
 //! form of all lanes' values. Other values stay symbols of their lane.
 //!
-//! An instruction with the mask of all lanes is executed by all lanes of a warp together: a lane that does not come is
-//! waited for, and what it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count at which no lane of
-//! the warp may be at another warp instruction meanwhile (`meeting`).
+//! An instruction with the mask of all lanes is executed by all lanes of a warp together: the others wait for a lane
+//! that does not come, and the value it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count
+//! at which no lane of the warp may be at another warp instruction meanwhile (`meeting`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,10 +1,10 @@
 //! The least and greatest of numbers of single precision, by an order of integers.
 //!
-//! In: in one lane, an extremum of some numbers (PTX ISA, "Floating Point Instructions: min, max"), and a term that makes it
-//! from the least or greatest of integers, one for each number: its bits, but for the sign inverted where that is set, and
-//! a bound for NaNs. Out: what has to hold of any two numbers for the two to be equal, as claims for the solver: with `k`
-//! the integer of a number and `d` what is made of the result, `d(k(x))` is the extremum of `x` alone, and `k` of the
-//! extremum of two numbers is that of their integers. The rest is induction.
+//! In: in one lane, an extremum of some numbers (PTX ISA, "Floating Point Instructions: min, max"), and a term that
+//! makes it from the least or greatest of integers, one for each number: its bits, but for the sign inverted where that
+//! is set, and a bound for NaNs. Out: sufficient conditions for the two to be equal, over any two numbers, as claims
+//! for the solver: with `k` the map from a number to its integer and `d` the map back, `d(k(x))` is the extremum of `x`
+//! alone, and `k` of the extremum of two numbers is the extremum of their integers. The rest is induction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,7 +23,7 @@ const SIGN: u64 = 0x8000_0000;
 /// Two terms that have to be equal whatever their symbols are.
 pub(super) type Lemma = (TermId, TermId);
 
-/// What has to hold for an extremum and a term to be equal; `None` if they are not of this form.
+/// Sufficient conditions for an extremum and a term to be equal; `None` if they are not of this form.
 pub(super) fn lemmas(terms: &mut Terms, extremum: TermId, made: TermId) -> Option<[Lemma; 2]> {
     let (rules, numbers) = match terms.applied(extremum)? {
         (&Function::Lattice(Lattice::Extremum { greatest, propagates_nan, flushes }), numbers) => {
@@ -152,7 +152,7 @@ fn symbols(terms: &Terms, term: TermId) -> Vec<TermId> {
     found
 }
 
-/// A term whose normal forms of operators are what the operators compute.
+/// A term in which the normal forms of operators are replaced by the operators' definitions.
 fn interpreted(terms: &mut Terms, term: TermId) -> TermId {
     let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
     let mut stack = vec![term];
@@ -192,7 +192,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// What the extremum of a number and itself is.
+    /// The extremum of a number and itself.
     fn of_one(&self, terms: &mut Terms, x: TermId) -> TermId {
         let (nan, is_nan) = (terms.arena.constant(NAN, 32), is_nan(terms, x));
         let number = self.number(terms, x);

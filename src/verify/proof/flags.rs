@@ -1,5 +1,5 @@
-//! What a flag of the rewritten program says: a loop-carried predicate, false where the loop is
-//! entered, and then what some conditions are that no iteration changes. Where it is true, they hold.
+//! The meaning of a flag of the rewritten program: a loop-carried predicate that is false at the loop's entry, and
+//! afterwards the conjunction of some loop-invariant conditions. Where it is true, they hold.
 
 use rustc_hash::FxHashMap;
 use typed_index_collections::TiSlice;
@@ -68,7 +68,7 @@ impl Flags {
         flags
     }
 
-    /// Adds to some conditions, which hold, what the flags among them say.
+    /// Adds to conditions that hold those that the flags among them imply.
     pub(crate) fn add_to(&self, known: &mut Vec<TermId>) {
         if self.0.is_empty() {
             return;

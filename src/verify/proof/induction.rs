@@ -88,7 +88,7 @@ impl Induction {
         }
     }
 
-    /// Whether two terms are the same by what registers have gone.
+    /// Whether two terms are equal by the steps of registers in loops.
     pub(crate) fn are_equal(&mut self, terms: &mut Terms, (a, b): (TermId, TermId)) -> bool {
         if self.scaled.is_empty() {
             return false;

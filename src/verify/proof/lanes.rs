@@ -66,7 +66,7 @@ impl<'r, 's> Lanes<'r, 's> {
         for id in around {
             let Some(record) = &self.execution.loops[id] else { return false };
             let (entry, parent) = (record.entry, loops.get(id).parent);
-            // What holds of any two neighbours holds of all.
+            // A relation between any two neighbours extends to all lanes.
             for n in [1, -1] {
                 if self.shift(terms, entry, n, parent) != entry {
                     return false;
@@ -93,11 +93,10 @@ impl<'r, 's> Lanes<'r, 's> {
         self.shifted(terms, term, (n, place), false)
     }
 
-    /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the
-    /// lanes have reconverged: the value that lane `L + n` has read is the value that lane `L` would read
-    /// there. A thread that wrote between the two would be ordered with both reads, and could not be
-    /// with the reconvergence; so it does not matter by which paths the two lanes came, and past which
-    /// synchronisation.
+    /// `term` as lane `L + n` has it, for a term whose loads all read the memory at the lanes' reconvergence: the value
+    /// that lane `L + n` has read is the value that lane `L` would read there. A thread that wrote between the two
+    /// would be ordered with both reads, and could not be with the reconvergence; so it does not matter by which paths
+    /// the two lanes came, and past which synchronisation.
     pub(crate) fn shift_current(
         &mut self,
         terms: &mut Terms,

@@ -1,5 +1,5 @@
-//! Loads that deliver the same value: what has to be equal for that, once each reads from the oldest
-//! version of memory that holds the same bytes.
+//! Loads that deliver the same value: the terms that have to be equal for that, once each reads from the oldest version
+//! of memory with the same bytes.
 
 use rustc_hash::FxHashMap;
 
@@ -68,7 +68,7 @@ impl Prover {
     }
 
     /// Two parts of loads as narrower loads: of as many bytes as the smaller load has, or as both parts
-    /// need. A load delivers what loads of its bytes would, of the same version of memory.
+    /// need. A load delivers the same bytes as narrower loads from the same version of memory.
     pub(crate) fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
         let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
         let bits = terms.arena.width(a);
@@ -88,7 +88,7 @@ impl Prover {
         Some((narrow(terms, &mine), narrow(terms, &theirs)))
     }
 
-    /// Whether a store does not alias a load by what was tested of their distance; registers that keep their
+    /// Whether a store does not alias a load by tests of their distance; registers that keep their
     /// distance are replaced in `known`.
     fn disjoint(
         &mut self,
@@ -130,8 +130,8 @@ impl Prover {
         differ
     }
 
-    /// Steps over stores that are shown to leave the loaded bytes alone, as far as `enough`: at first on all paths alike,
-    /// each store once, then on each path by what is known on it.
+    /// Steps over stores that are shown not to write the loaded bytes, as far as `enough`: first with facts of all
+    /// paths, each store once, then on each path with the facts of that path.
     fn oldest(
         &mut self,
         at: &mut Question<'_, '_, '_>,
@@ -147,8 +147,7 @@ impl Prover {
         self.oldest_on_path(at, (version, enough), loaded, &mut { MAX_PATHS })
     }
 
-    /// The oldest version by what is known on all paths; `older` are those that were found before, and one that is old
-    /// enough.
+    /// The oldest version by facts of all paths; `older` has those that were found before, and one that is old enough.
     fn oldest_on_all_paths(
         &mut self,
         terms: &mut Terms,
@@ -267,7 +266,7 @@ impl Prover {
     }
 }
 
-/// Some bits of what a load delivers.
+/// Some bits of a load's value.
 struct Part {
     space: StateSpace,
     version: TermId,

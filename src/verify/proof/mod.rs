@@ -5,17 +5,17 @@
 //! - `shifted`: a term in another lane, given how symbols are related
 //! - `lanes`: how they are related, by induction over iterations
 //! - `question`: a place, and the conditions of the case that is being looked at
-//! - `facts`: what the solver is told of a place
-//! - `flags`: what loop-carried predicates say
+//! - `facts`: the facts about a place for the solver
+//! - `flags`: the meaning of loop-carried predicates
 //! - `induction`: registers that keep their distance in a loop
 //! - `remainder`: the low bits of loop-carried values
 //! - `pinned`: symbols that can have only one value
-//! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `by_lane`: terms of one lane, and the results of shuffles lane by lane
 //! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
 //! - `normal_form`: normal forms of sums, lattice operators, exclusive ors and ballots
 //! - `absent`: whether a claim about exchanges also holds where a warp lacks lanes
 //! - `extremum`: extrema of numbers of single precision by an order of integers
-//! - `way`: what an instruction does with the values of a warp's lanes
+//! - `way`: the effect of an instruction on the values of a warp's lanes
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver

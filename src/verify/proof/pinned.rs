@@ -10,7 +10,7 @@ use super::question::Claim;
 use crate::expr::{Arena, Comparison, Node, Substitution, SymbolId, TermId, mask, to_signed};
 use crate::verify::terms::conditions::literals;
 
-/// How often symbols are looked for, each time in what the values found before have made of the facts.
+/// How often symbols are searched for, each time in the facts simplified by the values found before.
 const MAX_SWEEPS: usize = 4;
 
 /// Facts and a claim in which every symbol that can only have one value is replaced by it.
@@ -47,7 +47,7 @@ pub(super) fn simplified(arena: &mut Arena, known: &[TermId], claim: Claim) -> S
             match *arena.node(fact) {
                 Node::Constant(0) => return Simplified::Unreachable,
                 Node::Constant(_) => {}
-                // A disjunction of which one side is now false.
+                // A disjunction with one side that is now false.
                 _ => left.extend(literals(arena, fact)),
             }
         }
@@ -56,7 +56,7 @@ pub(super) fn simplified(arena: &mut Arena, known: &[TermId], claim: Claim) -> S
     if is_same { Simplified::Same } else { Simplified::Simpler { known, claim } }
 }
 
-/// What is known of a symbol: bounds in both readings.
+/// The known bounds of a symbol, as an unsigned and as a signed number.
 struct Bounds {
     width: u8,
     unsigned: (u64, u64),
@@ -82,8 +82,8 @@ impl Bounds {
         }
     }
 
-    /// What a comparison of the symbol with a constant says: `symbol op value`, or `value op symbol`.
-    /// Bounds that no value meets are made empty.
+    /// Narrows the bounds by a comparison of the symbol with a constant: `symbol op value`, or `value op symbol`.
+    /// Bounds that no value meets become empty.
     fn narrow(&mut self, op: Comparison, value: u64, symbol_is_left: bool) {
         let signed = to_signed(value, self.width);
         match (op, symbol_is_left) {

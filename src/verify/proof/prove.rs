@@ -22,13 +22,13 @@ use crate::verify::terms::{
 /// How many cases one claim may fall into.
 const MAX_CASES: u32 = 512;
 
-/// How many cases are looked at for a contradiction in what is known.
+/// The most cases that are searched for a contradiction among the known facts.
 const MAX_CONTRADICTIONS: u32 = 64;
 
 /// How many of the cases of one claim are looked at as tables of lanes.
 const MAX_EXCHANGED: u32 = 16;
 
-/// The most facts that are reduced to what they say in a case.
+/// The most facts that are simplified under the conditions of a case.
 const MAX_REDUCED: usize = 64;
 
 /// How many terms are looked through for a selection.

@@ -27,7 +27,7 @@ const MAX_FAILURES: u32 = 3;
 /// that is left as it is will be compared in the end, and a counterexample looked for then.
 const MAX_REFUTED: u32 = 8;
 
-/// What is tried for a claim: each includes those before it.
+/// The methods to try for a claim: each value includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::verify) enum Effort {
     /// Normal forms, cases and intervals.
@@ -56,7 +56,7 @@ pub(in crate::verify) struct Prover {
     pub exchanges: Exchanges,
     /// Pairs of terms that are proved to be equal whatever their symbols are.
     pub lemmas: FxHashSet<Claim>,
-    /// What the rewritten program's flags say; none while it is being evaluated.
+    /// The rewritten program's flags; none while it is being evaluated.
     pub flags: Flags,
     pub cases: u32,
     pub crossings: u32,
@@ -146,7 +146,7 @@ impl Prover {
         self.ask_exactly(at.terms, claim, &assumptions)
     }
 
-    /// Whether a claim follows by rules alone from the conditions at the place and what they say of other lanes.
+    /// Whether a claim follows by rules alone from the conditions at the place and their implications for other lanes.
     fn follows(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim, known: &[TermId]) -> bool {
         if claim.0 == claim.1
             || wrap::equal(&mut at.terms.arena, claim, known)

@@ -26,7 +26,7 @@ impl<'q, 'r, 's> Question<'q, 'r, 's> {
         Question { terms: self.terms, lanes: self.lanes, place: self.place, known }
     }
 
-    /// Another place, and what is known there.
+    /// Another place, and the facts there.
     pub(crate) fn in_place<'n>(
         &'n mut self,
         place: &'n Place,

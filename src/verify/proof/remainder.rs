@@ -24,7 +24,8 @@ pub(in crate::verify) struct LowBits {
 }
 
 impl LowBits {
-    /// Those of the loops of some executions; `aligned` are parameters with what they are multiples of.
+    /// The low bits in the loops of some executions; `aligned` has parameters, each with a number that it is a multiple
+    /// of.
     pub(crate) fn new(
         terms: &mut Terms,
         executions: &[&Execution],

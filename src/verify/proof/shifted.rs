@@ -45,7 +45,7 @@ pub(in crate::verify) struct Shift<'w, 's> {
     pub stores: &'w FxHashMap<TermId, StoreRecord>,
     pub n: i32,
     pub place: Option<LoopId>,
-    /// Whether all loads read what memory holds where the lanes have reconverged.
+    /// Whether all loads read the memory at the lanes' reconvergence.
     pub current: bool,
 }
 
@@ -68,8 +68,8 @@ pub(super) fn apply(
         let (own, other) =
             (before_stores(terms, way.stores, version), before_stores(terms, way.stores, there));
         let found = if own == other && at == address {
-            // Both lanes read the same bytes, and neither has written them since it could last see
-            // what others wrote: that would race with the other one's read.
+            // Both lanes read the same bytes, and neither has written them since its last synchronisation with others:
+            // that would race with the other one's read.
             load
         } else if there == other {
             terms.arena.apply(function, &[there, at], terms.arena.width(load))

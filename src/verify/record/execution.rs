@@ -93,7 +93,7 @@ pub(in crate::verify) struct Cutpoint {
     pub paths: Vec<CutpointPath>,
 }
 
-/// What holds of an address because an access names the global space.
+/// The fact about an address that an access to the global space implies.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct GlobalFact {
     /// The condition of the access.
@@ -104,7 +104,7 @@ pub(in crate::verify) struct GlobalFact {
     pub is_global: TermId,
 }
 
-/// A read-only load, which promises that nobody writes what it reads.
+/// A read-only load, which promises that no thread writes its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Promise {
     /// The condition under which it is executed.
@@ -186,12 +186,12 @@ pub(in crate::verify) struct Reference<'r, 's> {
     /// Registers that, at a loop's header, do not hold the value of the original's register that they were taken
     /// for.
     pub split: &'r [HeaderRegister],
-    /// What registers that only the rewritten program has hold at a loop's header, in terms of the
-    /// original: an assumption, which is checked where the loop is entered and at its back edges.
+    /// The values at a loop's header of registers that only the rewritten program has, in terms of the original: an
+    /// assumption, which is checked where the loop is entered and at its back edges.
     pub carried: &'r FxHashMap<HeaderRegister, Assumed>,
 }
 
-/// What a register that only the rewritten program has is assumed to hold at a loop's header.
+/// The assumed value at a loop's header of a register that only the rewritten program has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::verify) struct Assumed {
     /// The value, in terms of the original at that header.

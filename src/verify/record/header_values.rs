@@ -31,9 +31,9 @@ pub(in crate::verify) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: 
     substituted(terms, &values, term)
 }
 
-/// Whether a term says something about a loop's header alone: nothing in it gets a new value in an iteration
-/// but what the header has a symbol for. Only of such a term do [`at_entry`] and [`at_latch`] tell what it is
-/// there; what a barrier or an atomic of the loop gives would stay that of the iteration before.
+/// Whether a term depends on a loop's header alone: every part of it that changes in an iteration has a symbol of the
+/// header. Only for such a term do [`at_entry`] and [`at_latch`] give its value there; the result of a barrier or an
+/// atomic in the loop would stay that of the iteration before.
 pub(in crate::verify) fn is_of_header(
     terms: &Terms,
     loops: &LoopForest,

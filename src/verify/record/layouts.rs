@@ -1,14 +1,15 @@
 //! How the arrays in shared memory are laid out in the rewritten program, found from the two texts alone.
 //!
-//! In: both programs with the addresses of their accesses. Out: for each array a [`Layout`] that all its accesses
-//! agree with, as far as samples tell, and that is counted out to keep the array's bytes apart; and which access of
-//! the original each of the rewritten program's corresponds to. That an access goes where the layout says is proved when
-//! it is evaluated.
+//! In: both programs with the addresses of their accesses. Out: for each array a [`Layout`] that all its accesses agree
+//! with, as far as samples tell, and that is counted out to keep the array's bytes apart; and which access of the
+//! original each of the rewritten program's corresponds to. The evaluation of an access proves that its address follows
+//! the layout.
 //!
-//! Why that is enough: say that the rewritten program's array holds at `layout(a)` what the original's holds at `a`.
-//! That is so at the start, when nobody knows what an array holds. A store or load of the rewritten program at
-//! `layout(a)` is then one at `a`, as long as no access comes to the array in another way (`arrays`) and each one
-//! stays within the array: which is taken for granted of the original, and of the rewritten program follows from it.
+//! Why that is enough: the invariant is that the rewritten program's array holds at `layout(a)` the byte that the
+//! original's holds at `a`. It holds at the start, when the contents of an array are undetermined. A store or load of
+//! the rewritten program at `layout(a)` then corresponds to one at `a`, as long as no access comes to the array in
+//! another way (`arrays`) and each one stays within the array: that is assumed of the original, and follows for the
+//! rewritten program.
 
 use rustc_hash::FxHashMap;
 
@@ -40,7 +41,7 @@ pub(in crate::verify) struct Paired {
     pub base: TermId,
     /// The last byte of the array at which such an access can begin.
     pub last: u64,
-    /// What the array's address is a multiple of, a power of two.
+    /// The alignment of the array's address, a power of two.
     pub align: u64,
     /// The bytes of an array whose size each launch gives, as wide.
     pub size: TermId,
@@ -177,7 +178,7 @@ fn fitting(
             sampled(terms, roots, new.align).into_iter().map(move |sample| (sample, width))
         })
         .collect();
-    // What happens beyond the array matters only if there is nothing else to go by.
+    // Samples beyond the array matter only if there are too few others.
     let within = |([x, _, base, _], _): &(Sample, u8)| (*base..*base + old.bytes).contains(x);
     let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
     let agrees = |layout: &Layout| {

@@ -1,4 +1,4 @@
-//! What an evaluation leaves behind, as data.
+//! The results of an evaluation, as data.
 //!
 //! Uses `program` and `terms`. Each file uses only those before it:
 //! - `execution`: events, loads, stores and loops, as data

@@ -1,7 +1,7 @@
 //! A place: a block of the rewritten program with everything that is known to hold there.
 //!
-//! In: a program that was evaluated (or is being evaluated), and what its warp instructions tell about
-//! other lanes. Out: the conditions that hold for every lane at the place.
+//! In: a program that was evaluated (or is being evaluated), and the facts about other lanes from its warp
+//! instructions. Out: the conditions that hold for every lane at the place.
 
 use super::execution::{Execution, GlobalFact};
 use crate::cfg::{BlockId, LoopId};

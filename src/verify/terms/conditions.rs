@@ -182,7 +182,7 @@ pub(in crate::verify) fn simplify(arena: &mut Arena, term: TermId, known: &[Term
     simplify_by(arena, term, &mut |arena, condition| decided(arena, condition, known))
 }
 
-/// The same, where `decide` says what a condition is.
+/// The same with `decide`, which gives the truth value of a condition if it is known.
 pub(in crate::verify) fn simplify_by(
     arena: &mut Arena,
     term: TermId,
@@ -369,8 +369,7 @@ fn are_same_conjuncts(
     own.iter().all(|&one| has(one, &its)) && its.iter().all(|&one| has(one, &own))
 }
 
-/// Adds what follows from alternatives of which the other ones are refuted; a false condition if all
-/// are.
+/// Adds the last alternative of each disjunction or selection whose other one is refuted; a false condition if all are.
 pub(in crate::verify) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
     // Alternatives of alternatives take one more pass each.
     for _ in 0..MAX_REFINEMENTS {

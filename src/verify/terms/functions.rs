@@ -10,7 +10,7 @@ use crate::verify::program::Places;
 /// An uninterpreted function: equal operands give equal results.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) enum Function {
-    /// What a weak load of one element delivers.
+    /// The value of a weak load of one element.
     Load(Load),
     /// Whether a generic address is global.
     IsGlobal,
@@ -56,7 +56,7 @@ pub(in crate::verify) enum Lattice {
     },
 }
 
-/// What a load is, but for its operands.
+/// A load without its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) struct Load {
     /// The state space; of a generic address the part of the value that is not in global memory.
@@ -185,7 +185,8 @@ impl Function {
             && form.types().iter().any(|ty| ty.is_float())
     }
 
-    /// Whether a counterexample's machine knows values of the function: what memory holds, and where an address is.
+    /// Whether a counterexample's machine has values of the function: the contents of memory, and the state space of an
+    /// address.
     pub(crate) fn has_values(&self) -> bool {
         match self {
             Function::Load(_) | Function::IsGlobal | Function::OtherLanesMemory => true,

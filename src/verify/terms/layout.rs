@@ -1,8 +1,8 @@
 //! Layouts of an array in shared memory: where the byte that had one address is in the rewritten program.
 //!
-//! A layout is a function of addresses. The rewritten program does what the original does if, for each array, all
-//! its accesses go through one layout that keeps apart what was apart, stays within the array, and leaves the
-//! bytes of each access together ([`Layout::keeps`] counts this out, for all places at which the array may be).
+//! A layout is a function of addresses. The rewritten program is equivalent to the original if, for each array, all its
+//! accesses go through one layout that is injective, stays within the array, and leaves the bytes of each access
+//! together ([`Layout::keeps`] counts this out, for all places at which the array may be).
 
 use super::symbols::Terms;
 use crate::expr::{BinaryOp, TermId};
@@ -21,7 +21,7 @@ pub(in crate::verify) enum Layout {
     Gaps { every: u8, bytes: u64 },
 }
 
-/// An array before and after: its bytes, and what its address is a multiple of afterwards.
+/// An array before and after: its bytes, and the alignment of its address afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Extent {
     pub before: u64,

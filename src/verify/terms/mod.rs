@@ -9,8 +9,8 @@
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
 //! - `apart`: accesses without a common byte, decided by intervals
-//! - `parts`: what follows for the parts of two equal terms
-//! - `hardware`: what holds of every lane by the layout of blocks
+//! - `parts`: equalities of the parts of two equal terms
+//! - `hardware`: facts about every lane by the layout of blocks
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 
 mod apart;

@@ -1,5 +1,4 @@
-//! What follows for the parts of two terms by their structure alone: the parts that have to be equal,
-//! or may be, for the terms to be equal.
+//! Parts of two terms that, by structure alone, have to be equal, or suffice to be equal, for the terms to be equal.
 
 use super::wrap;
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};

@@ -24,7 +24,7 @@ pub(in crate::verify) enum Origin {
     RewrittenOnly(InstId),
 }
 
-/// What a symbol denotes.
+/// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) enum Kind {
     /// `%tid` in a dimension, 0 to 2.
@@ -66,7 +66,7 @@ pub(in crate::verify) enum Kind {
     InLane(u32, TermId),
     /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
-    /// Any value, by a number: what holds of it holds of all.
+    /// An arbitrary value, by a number: a proof about it holds for all values.
     Any(u32),
     /// The value of another symbol some lanes up.
     Shifted(SymbolId, i32),
@@ -88,7 +88,7 @@ pub(in crate::verify) struct Info {
     pub made_in: Option<LoopId>,
 }
 
-/// How messages name what a symbol was made by: of each program, the original first.
+/// The names in messages for the sources of symbols: of each program, the original first.
 #[derive(Debug, Default)]
 pub(in crate::verify) struct TextNames {
     /// The registers' names.
@@ -174,7 +174,7 @@ impl Symbols {
     }
 }
 
-/// Terms and what their symbols mean.
+/// Terms and the meanings of their symbols.
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Terms {
     pub arena: Arena,
@@ -221,7 +221,7 @@ impl Terms {
         }
     }
 
-    /// The load and the operands of a term that is what a load delivers.
+    /// The load and the operands of a term that is a load's value.
     pub(crate) fn loaded(&self, term: TermId) -> Option<(Load, &[TermId])> {
         let (function, operands) = self.applied(term)?;
         Some((function.as_load()?, operands))

@@ -1,10 +1,10 @@
 //! Truth values of predicates that follow from known ones through `and`, `or`, `not`, `xor` and selections.
 //!
-//! In: predicates that hold. Out: which other predicates they decide, and whether they contradict each other.
-//! This is unit propagation on the circuit of the predicates, and a search over cases (DPLL) for a contradiction.
-//! Everything but a connective, such as a comparison, is an atom: only its negation is known. So what
-//! is decided here is decided for all values of the atoms, and thus for all values of the symbols. Compilers test one
-//! condition again and again on the paths to a place, and whole paths of them are impossible by logic alone.
+//! In: predicates that hold. Out: which other predicates they decide, and whether they contradict each other. This is
+//! unit propagation on the circuit of the predicates, and a search over cases (DPLL) for a contradiction. Everything
+//! but a connective, such as a comparison, is an atom: only its negation is known. So a decision here holds for all
+//! values of the atoms, and thus for all values of the symbols. Compilers test one condition again and again on the
+//! paths to a place, and whole paths of them are impossible by logic alone.
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -24,7 +24,7 @@ table_ids!(GateId);
 /// An atom or a connective, and whether it is meant as it is (or negated).
 type Signed = (GateId, bool);
 
-/// What a predicate is made of.
+/// The connective of a predicate, with its parts.
 #[derive(Clone, Copy, Debug)]
 enum Gate {
     Atom,
@@ -44,7 +44,7 @@ pub(in crate::verify) struct Truth {
     /// The connectives that each predicate is a part of.
     users: TiVec<GateId, SmallVec<[GateId; 4]>>,
     values: TiVec<GateId, Option<bool>>,
-    /// What was decided, in order.
+    /// The decided predicates, in order.
     trail: Vec<GateId>,
     /// The decided predicates whose consequences have been drawn.
     drawn: usize,
@@ -55,7 +55,7 @@ pub(in crate::verify) struct Truth {
 pub(in crate::verify) struct Contradiction;
 
 impl Truth {
-    /// What follows from predicates that hold.
+    /// The consequences of predicates that hold.
     ///
     /// # Errors
     /// The predicates contradict each other.
@@ -261,7 +261,7 @@ impl Truth {
         Ok(())
     }
 
-    /// What the value of a connective says of its parts.
+    /// Decides parts of a connective by its value.
     fn decide_parts(&mut self, gate: GateId) -> Result<(), Contradiction> {
         let Some(value) = self.values[gate] else { return Ok(()) };
         match self.gates[gate] {

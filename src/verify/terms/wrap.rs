@@ -1,6 +1,6 @@
-//! The claim of almost every shuffle, without a solver: `c * ext(x + k)` against
-//! `c * ext(x) + c * k`, where `ext` widens by sign or zeros. They are equal unless `x + k` wraps
-//! around, which happens for an interval of values of `x`; what is known of `x` excludes intervals.
+//! The claim of almost every shuffle, without a solver: `c * ext(x + k)` against `c * ext(x) + c * k`, where `ext`
+//! widens by sign or zeros. They are equal unless `x + k` wraps around, which happens for an interval of values of `x`;
+//! the known facts about `x` exclude intervals.
 //!
 //! Intervals are circular: `first` to `last` counted upwards modulo 2^w.
 
@@ -69,7 +69,7 @@ const MAX_PARTS: usize = 8;
 /// precision that many iterations have made are not.
 const MAX_LOOKED_INTO: u32 = 1024;
 
-/// Whether two terms are equal once what is known to be equal to something is replaced by it.
+/// Whether two terms are equal after replacing parts by others that known facts say are equal.
 fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
     if [a, b].into_iter().any(|term| arena.tree_size(term) > MAX_LOOKED_INTO) {
         return false;

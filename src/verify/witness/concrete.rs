@@ -5,7 +5,7 @@
 //! the place, and the claim as it was made. Out: the two values, if each fact holds and the values
 //! differ. The solver takes loads and parameters for independent values; here they are bytes of one
 //! memory, so that two loads of the same bytes give the same value. A term has no value if it
-//! depends on an uninterpreted function, on what other lanes deliver, or on a clock.
+//! depends on an uninterpreted function, on values from other lanes, or on a clock.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,10 +1,9 @@
 //! A state in which two terms differ, in words that a user knows: lane, block shape, parameters.
 //!
-//! Only reachable states count: loops are in their first iteration, so that each symbol of a
-//! header has the value with which its loop is entered. If two terms differ by what memory or
-//! floating-point arithmetic might do, it cannot be told whether they do, and there is no
-//! counterexample. The solver's model is only a proposal: it counts once both sides of the whole claim
-//! have been worked out on its numbers and differ (see `concrete`).
+//! Only reachable states count: loops are in their first iteration, so that each symbol of a header has the value with
+//! which its loop is entered. If a difference of two terms depends on memory or floating-point arithmetic, it cannot be
+//! decided, and there is no counterexample. The solver's model is only a proposal: it counts once both sides of the
+//! whole claim have been worked out on its numbers and differ (see `concrete`).
 
 use std::collections::BTreeMap;
 
@@ -69,7 +68,7 @@ pub(in crate::verify) fn find(
     if calls_unknown(terms, known) || symbols(terms, &all).iter().any(unknown) {
         return None;
     }
-    // The first facts: what they mention is bounded by the others.
+    // These facts come first: the others bound the symbols in them.
     let whole = whole_warps(terms);
     let mut facts = assumptions(&mut Question { terms, lanes, place: claim.place, known });
     facts.extend(first_iterations(terms, before));

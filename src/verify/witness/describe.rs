@@ -169,8 +169,8 @@ fn comparison(op: Comparison) -> &'static str {
 /// The most numbers of a floating-point sum that are compared.
 const MAX_LEAVES: usize = 64;
 
-/// What two values that are not shown to be equal lack, if that can be told: floating-point sums of the same numbers
-/// in another order.
+/// Why two values are not shown to be equal, if that is known: floating-point sums of the same numbers in another
+/// order.
 pub(in crate::verify) fn missing(terms: &Terms, (a, b): (TermId, TermId)) -> Option<&'static str> {
     let (mut own, mut its) = (leaves(terms, a)?, leaves(terms, b)?);
     own.sort_unstable();

@@ -91,10 +91,10 @@ pub(in crate::verify) fn run(
     if equal { Ran::Equal } else { Ran::NotRun }
 }
 
-/// Whether the two kernels leave different buffers; `None` if the original does not run, or if only
-/// the rewritten kernel has a race or lets a value reach an effect that nobody has determined, and leaves the same buffers
-/// here: the bytes that are raced for may be overwritten, or come out differently another time, and a value of which the
-/// interpreter does not see that it is determined may be the original's.
+/// Whether the two kernels leave different buffers. `None` if the original does not run; or if the buffers are the
+/// same, but only the rewritten kernel has a race or lets an undetermined value reach an effect: the bytes of the race
+/// may be overwritten, or differ in another run, and a value that the interpreter takes for undetermined may be the
+/// original's.
 fn differs(modules: Both<&Module<'_>>, launch: &Launch) -> Option<bool> {
     let expected = interp::run(modules.original, launch).ok()?;
     let other = |found: &interp::Outcome| {

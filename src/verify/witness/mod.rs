@@ -1,8 +1,8 @@
-//! What is said in the end: verdicts, terms in words, counterexamples and their execution.
+//! The output: verdicts, terms in words, counterexamples and their execution.
 //!
 //! Uses `program`, `terms`, `record` and `proof`. Each file uses only those before it:
 //! - `verdict`: the verdict and its reasons
-//! - `reachable`: what holds in every reachable state
+//! - `reachable`: facts of every reachable state
 //! - `describe`: terms in words
 //! - `concrete`: evaluates a counterexample on numbers
 //! - `counterexample`: a state in which two terms differ

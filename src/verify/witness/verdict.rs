@@ -56,8 +56,8 @@ pub struct FunctionReport {
     pub own_shuffles: u32,
     /// Claims that went to the solver.
     pub queries: u32,
-    /// The arrays in shared memory that are laid out anew, each with its layout: the new address of what was at
-    /// address `a` of an array that begins at `A`.
+    /// The arrays in shared memory that are laid out anew, each with its layout: the new address of the byte at address
+    /// `a` of an array that begins at `A`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<String>,
     /// The claims that were not shown to hold; a difference comes first.
@@ -129,8 +129,8 @@ impl Counterexample {
     /// Marks the two values as addresses that a load reads from.
     pub(super) fn of_addresses(mut self, addresses: bool) -> Counterexample {
         if addresses {
-            self.original = format!("what is loaded from {}", self.original);
-            self.rewritten = format!("what is loaded from {}", self.rewritten);
+            self.original = format!("the value loaded from {}", self.original);
+            self.rewritten = format!("the value loaded from {}", self.rewritten);
         }
         self
     }

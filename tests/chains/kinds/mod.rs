@@ -11,9 +11,9 @@ mod traffic;
 /// A kind of chain.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// The text with about so many instructions.
+    /// The text with about the given number of instructions.
     pub text: fn(usize) -> String,
 }
 

@@ -33,7 +33,7 @@ st.global.f32 [%rd6], %f1;
 ret;
 ";
 
-/// So many lines, each made of its number.
+/// `count` lines, each made from its number.
 pub fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0..count {

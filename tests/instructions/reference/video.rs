@@ -50,7 +50,7 @@ pub fn result(call: &Call<'_>) -> i128 {
 }
 
 fn number(selector: &str) -> u32 {
-    selector[1..].parse().unwrap_or_else(|_| panic!("`{selector}` is no selector"))
+    selector[1..].parse().unwrap_or_else(|_| panic!("`{selector}` is not a selector"))
 }
 
 /// The byte, half or word that a source names.

@@ -17,10 +17,10 @@ struct Known {
     lanes: SmallVec<[(usize, PhaseId); 1]>,
 }
 
-/// A set of accesses that is closed under what orders threads.
+/// A set of accesses that is closed under the happens-before order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// For each block the phase in front of which all accesses of its threads are known.
+    /// For each block a phase: all accesses of its threads before this phase are in the set.
     blocks: BTreeMap<u64, PhaseId>,
     /// The same for single warps of a block.
     warps: BTreeMap<(u64, u32), Known>,
@@ -30,8 +30,8 @@ pub(super) struct Clock {
 pub(super) type Shared = Option<Arc<Clock>>;
 
 impl Clock {
-    /// What a lane knows by itself: what its block has done in front of `epoch`, what its warp has done in front of the
-    /// stretch that begins with `phase.first`, and what it has done itself up to phase `id`.
+    /// The accesses that are ordered before a lane without synchronisation by others: those of its block before
+    /// `epoch`, those of its warp before the stretch that begins with `phase.first`, and its own up to phase `id`.
     pub(super) fn of_lane(phase: Phase, id: PhaseId, lane: usize, epoch: PhaseId) -> Clock {
         let mut clock = Clock::default();
         clock.blocks.insert(phase.block, epoch);
@@ -40,7 +40,7 @@ impl Clock {
         clock
     }
 
-    /// What a warp knows by itself all of whose lanes have come to one place in phase `id`.
+    /// The same for a warp whose lanes have all come to one place in phase `id`.
     pub(super) fn of_warp(phase: Phase, id: PhaseId, epoch: PhaseId) -> Clock {
         let mut clock = Clock::default();
         clock.blocks.insert(phase.block, epoch);

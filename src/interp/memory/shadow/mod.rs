@@ -1,13 +1,12 @@
 //! Which thread touched which bytes last: finds races, and tells whether blocks that ran side by side
 //! could have seen each other's writes.
 //!
-//! For each cell of memory the last write is kept, and two reads of different threads; the same again for strong accesses,
-//! because what is a race with a weak access need not be one with a strong access of the same thread. Two accesses
-//! race if they come from different threads, one of them writes, no barrier lies between them (of the
-//! block, or of the warp for lanes of one warp), no release and acquire does (`orders`), and not both are strong (volatile,
-//! atomic, ...). That
-//! lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency Model: Causality
-//! order"), nor do shuffles and votes. The detector errs on the side of silence:
+//! For each cell of memory the last write is kept, and two reads of different threads; the same again for strong
+//! accesses, because an access may race with a weak access of a thread and not with a strong one of the same thread.
+//! Two accesses race if they come from different threads, one of them writes, no barrier lies between them (of the
+//! block, or of the warp for lanes of one warp), no release and acquire does (`orders`), and not both are strong
+//! (volatile, atomic, ...). That lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency
+//! Model: Causality order"), nor do shuffles and votes. The detector errs on the side of silence:
 //!
 //! - a barrier at which all threads of a block wait orders all that came before it, any `bar.warp.sync` all of its warp;
 //! - stores that leave the bytes as they were are never reported;
@@ -157,7 +156,7 @@ impl Cells {
             (_, Kind::Read) => weak.note_read(me),
             (strong, Kind::Write { .. }) => {
                 weak.write = me.stamp;
-                // What is not ordered behind an earlier strong write is not ordered behind this one.
+                // An access that is not ordered behind an earlier strong write is not ordered behind this one either.
                 if let Some(strong) = strong {
                     strong.write = Stamp::NONE;
                 }
@@ -189,7 +188,7 @@ pub(crate) struct Shadow {
     shared: Cells,
     copies: Copies,
     phases: Phases,
-    /// What orders threads besides barriers, if something in the program does.
+    /// The order of threads by other means than barriers, if the program has any.
     orders: Option<Orders>,
     /// Whether races are reported.
     reports: bool,
@@ -269,7 +268,8 @@ impl Shadow {
         who.phase = self.phases.split(who.phase);
     }
 
-    /// A lane has performed a strong access; `writes`: whether it has written, and that without regard to what was there.
+    /// A lane has performed a strong access; `writes`: whether it has written, and whether independently of the old
+    /// value.
     pub(crate) fn strong(
         &mut self,
         region: Option<usize>,
@@ -496,7 +496,7 @@ struct Me<'a> {
 }
 
 impl Me<'_> {
-    /// What orders an earlier access and this one, if anything does.
+    /// The order between an earlier access and this one, if there is one.
     #[inline]
     fn concurrency(&self, earlier: Stamp) -> Concurrency {
         if self.before.contains(&earlier.phase()) {

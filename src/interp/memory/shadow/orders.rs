@@ -1,9 +1,10 @@
-//! What orders threads besides barriers of whole blocks: release and acquire (PTX ISA, "Memory Consistency Model: Release
-//! and Acquire Patterns", "Synchronizes"), and barriers with a thread count, at which some threads only arrive or which are
-//! for some warps of the block: what the threads that arrive have done is known to those that wait.
+//! The order of threads by other means than barriers of whole blocks: release and acquire (PTX ISA, "Memory Consistency
+//! Model: Release and Acquire Patterns", "Synchronizes"), and barriers with a thread count, at which some threads only
+//! arrive or which are for some warps of the block: accesses of the arriving threads happen before later accesses of
+//! the waiting ones.
 //!
-//! In: fences and strong accesses, in the order in which the interpreter performs them. Out: what each thread knows to
-//! have happened. A fence alone orders nothing:
+//! In: fences and strong accesses, in the order in which the interpreter performs them. Out: for each thread the
+//! accesses that happen before its next one. A fence alone orders nothing:
 //!
 //! - a release is a fence followed by a strong write of the same thread, or a write with `.release`;
 //! - an acquire is a strong read of the value that was written, or of one that atomic operations have made of it, followed
@@ -27,14 +28,14 @@ use crate::interp::registers::{LANES, Mask, lanes};
 /// A location in memory: the region or, in shared memory, the block; and the word.
 pub(super) type Location = (Result<usize, u64>, u64);
 
-/// What a thread, or all threads of a block, knows.
+/// The accesses that are ordered before a thread, or before all threads of a block.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// What has happened before its next access.
+    /// The accesses that happen before its next access.
     known: Shared,
-    /// What it will know behind its next fence: by releases of any block, and of its own.
+    /// The accesses that join `known` at its next fence: by releases of any block, and of its own.
     seen: [Shared; 2],
-    /// What was known at its last fence: of the device, and of any scope. Its strong writes release this.
+    /// `known` at its last fence of the device, and at its last fence of any scope. Its strong writes release this.
     released: [Shared; 2],
 }
 
@@ -48,7 +49,7 @@ impl Knowledge {
     }
 }
 
-/// What the threads of a block know.
+/// The accesses that are ordered before the threads of a block.
 #[derive(Debug, Default)]
 struct OfBlock {
     /// All of them.
@@ -59,7 +60,7 @@ struct OfBlock {
     epoch: PhaseId,
 }
 
-/// What was released at a location.
+/// The accesses released at a location.
 #[derive(Debug, Default)]
 struct Record {
     /// With the scope of the device.
@@ -68,12 +69,12 @@ struct Record {
     blocks: BTreeMap<u64, Shared>,
 }
 
-/// What orders the threads of a launch, or of a part of its blocks.
+/// The order of the threads of a launch, or of a part of its blocks.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     blocks: FxHashMap<u64, OfBlock>,
     records: FxHashMap<Location, Record>,
-    /// What those know that have arrived at a barrier, by block and number.
+    /// The accesses ordered before the arrivals at a barrier, by block and number.
     gates: FxHashMap<(u64, u32), Knowledge>,
 }
 
@@ -96,7 +97,7 @@ impl Orders {
         &mut warp[thread.lane]
     }
 
-    /// What a thread knows at present, itself included.
+    /// The accesses that are ordered before a thread's next one, its own included.
     fn now(&self, thread: Thread) -> Shared {
         let block = self.blocks.get(&thread.phase.block);
         let epoch = block.map_or(0, |block| block.epoch);
@@ -218,7 +219,7 @@ impl Orders {
         for (warp, &mask) in (0..).zip(waiting).filter(|&(_, &mask)| mask != 0) {
             let warp = block.warps.entry(warp);
             let warp = warp.or_insert_with(|| vec![Knowledge::default(); LANES]);
-            // What each of them knew is among it, since they have arrived.
+            // This includes the accesses of each of them, since they have arrived.
             lanes(mask).for_each(|lane| warp[lane].clone_from(&known));
         }
     }

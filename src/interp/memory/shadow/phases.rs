@@ -1,13 +1,12 @@
 //! The phases of warps: stretches of execution within which nothing orders the lanes.
 //!
-//! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a
-//! barrier of the block. Each phase has a number of its own in the launch, so that the number is all
-//! that a stamp needs. A fence begins a new phase, too, so that what comes behind it can be told from what it releases;
-//! it does not order the lanes.
+//! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a barrier of the
+//! block. Each phase has a number of its own in the launch, so that a stamp needs only the number. A fence begins a new
+//! phase, too, so that accesses behind it can be told from those that it releases; it does not order the lanes.
 
 use super::stamp::{PhaseId, Stamp};
 
-/// The number of all phases for which there is no room; what orders them is not known.
+/// The number of all phases for which there is no room; their order is unknown.
 const LAST: PhaseId = 1 << 25;
 
 /// One phase.

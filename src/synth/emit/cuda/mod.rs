@@ -20,7 +20,7 @@ use writer::{LANE, Writer, named};
 /// What functions are made of; several headers with it may stand in one file.
 pub const HELPERS: &str = include_str!("helpers.cuh");
 
-/// Which functions are written beside that from what was loaded to what the goals ask for.
+/// Which functions are written beside the one from loaded arrays to the goals' arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// Those that load.
@@ -53,7 +53,7 @@ pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// Functions without what they are made of.
+/// The functions without the helpers that they call.
 ///
 /// # Errors
 /// As for [`cuda`].

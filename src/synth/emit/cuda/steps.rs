@@ -131,7 +131,7 @@ impl<'k> Writer<'k> {
         Ok(())
     }
 
-    /// What a fold of nothing is; by min and max it is left open.
+    /// The value of an empty fold; unspecified for min and max.
     fn nothing(&self, op: Fold) -> &'static str {
         let zero = planted!(Bug::CudaNothingBegins);
         if op == Fold::And && !zero { "~T()" } else { "T()" }

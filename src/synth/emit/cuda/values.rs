@@ -30,7 +30,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn element(&self, array: usize, place: &[String]) -> String {
-        // Of what one place of the group's axis is held there is no index along it.
+        // An array that holds one place of the group's axis has no index along it.
         let dropped = self.group.and_then(|group| group.local.get(&array));
         let place = place.iter().enumerate().filter(|(at, _)| dropped != Some(at));
         let place: String = place.map(|(_, index)| format!("[{index}]")).collect();

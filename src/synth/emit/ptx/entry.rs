@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::isa::ScalarType;
 use crate::synth::emit::kernel::Kernel;
 
-/// The kernel that calls the function for one warp and stores what it returns: register `r` of lane `l` of an
-/// array is element `lanes * r + l`.
+/// The kernel that calls the function for one warp and stores the returned arrays: register `r` of lane `l` of an array
+/// is element `lanes * r + l`.
 pub(super) fn entry(kernel: &Kernel, element: ScalarType) -> String {
     let (name, bits, bytes) = (&kernel.name, element.bits(), element.bits() as usize / 8);
     let (size, lanes) = (kernel.results() * bytes, kernel.lanes.places());

@@ -15,7 +15,7 @@ impl Writer<'_> {
         if count.is_power_of_two() && count < 32 {
             lane = block.once(B32, op!(And.B32), &[&lane, &(count - 1)]);
         } else if count < 32 {
-            // Lanes beyond the last do what it does.
+            // Lanes beyond the last one act as the last one.
             lane = block.once(B32, op!(Min.U32), &[&lane, &(count - 1)]);
         }
         let mut axes: Vec<&(String, usize)> = self.lanes.axes.iter().collect();

@@ -32,8 +32,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A step at every place of its loops, or at those where an axis is fixed. `sums` is what its folds have
-    /// put together at the places of the axis before.
+    /// A step at every place of its loops, or at those where an axis is fixed. `sums` has the partial results of its
+    /// folds at the places of the axis before.
     fn step(
         &mut self,
         step: &Step,
@@ -140,7 +140,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The operation of a fold, and what a fold of nothing is.
+    /// The operation of a fold, and the value of an empty fold.
     fn operation(&self, op: Fold) -> Result<(Instruction, i64), String> {
         let bits = self.element.bits();
         let (signed, least) = (ScalarType::s(bits), i64::MIN >> (64 - bits));

@@ -18,7 +18,7 @@ pub(super) struct Writer<'k> {
     pub lanes: &'k Domain,
     pub coordinates: Vec<(&'k str, Reg)>,
     pub block: Block,
-    /// What each register of each array holds; none is undefined.
+    /// The value in each register of each array; `None` is undefined.
     pub arrays: Vec<Vec<Option<Reg>>>,
 }
 

@@ -89,7 +89,8 @@ pub enum Shuffle {
 }
 
 impl Shuffle {
-    /// How the value of a lane that stands in a network comes; what a network takes from beyond its lanes is never used.
+    /// The shuffle that brings the value of another lane of a network; values from beyond the network's lanes are never
+    /// used.
     ///
     /// # Errors
     /// The expression has no code.

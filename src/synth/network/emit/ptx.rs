@@ -8,7 +8,7 @@ use crate::synth::network::outcome::Solution;
 use crate::synth::network::problem::Network;
 
 /// A PTX kernel of one warp: `input` has the registers of lane 0's element, then lane 1's; `output` likewise; with
-/// segments `borders` has for each lane what the network reads of them.
+/// segments `borders` has for each lane the values of the borders that the network reads.
 ///
 /// # Errors
 /// There are more lanes than a warp has, or an expression has no code.

@@ -135,7 +135,7 @@ impl Reader<'_> {
                     leaves.push(leaf);
                 }
             };
-            // What counts is mostly an exponent.
+            // The counting variable is mostly an exponent.
             let counts = matches!(&argument.expr, Expr::Name(name)
                 if scope.is_some_and(|scope| scope.0 == &**name));
             if counts {

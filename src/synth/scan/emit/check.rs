@@ -59,7 +59,7 @@ impl<'m, 's> Kernels<'m, 's> {
     }
 }
 
-/// The kernels of an operator whose numbers are wide enough, and what is to be done with them.
+/// Runs `f` on the kernels of an operator whose numbers are wide enough.
 pub(super) fn with_kernels<T>(
     code: &Code,
     text: &str,
@@ -84,18 +84,18 @@ pub(super) fn with_kernels<T>(
     act(&Kernels { scan: kernel("scan")?, reduce: kernel("reduce")? })
 }
 
-/// One execution, with its length and number of threads in front of what is wrong.
+/// One execution; an error begins with its length and number of threads.
 pub(super) fn try_one(code: &Code, kernels: &Kernels, trial: &Trial) -> Result<u64, String> {
     let Trial { length, threads, .. } = trial;
     execute(code, kernels, trial)
         .map_err(|why| format!("{length} elements, {threads} threads: {why}"))
 }
 
-/// What is given by a seed, the source of a list's elements, and how large these may be.
+/// The given values that a seed determines, the source of a list's elements, and the bound of these.
 pub(super) fn sized<'c>(code: &Code<'c>, seed: u64) -> (Vec<i64>, Source<'c>, i64) {
     let mut source = Source::new(code.subject(), seed);
     let reals = code.subject().has(Sort::Real);
-    // Powers of what is given are among the values: over the reals these have to stay exact.
+    // Powers of the given values are among the values: over the reals these have to stay exact.
     let givens = source.givens(if reals { 1 } else { 6 });
     let most = match seed % 3 {
         0 => 3,
@@ -107,7 +107,7 @@ pub(super) fn sized<'c>(code: &Code<'c>, seed: u64) -> (Vec<i64>, Source<'c>, i6
     (givens, source, most)
 }
 
-/// What is given, and the list.
+/// The given values, and the list.
 pub(super) fn listed(code: &Code, trial: &Trial) -> (Vec<i64>, List) {
     let (givens, mut source, most) = sized(code, trial.seed);
     let list = source.exactly(trial.length, most);
@@ -240,7 +240,7 @@ pub(super) fn launch(
     trial: &Trial,
 ) -> Launch {
     let subject = code.subject();
-    // (Lanes that a block has not are read from, and what they give is dropped.)
+    // (Shuffles read lanes beyond the block's last thread; their values are not used.)
     let mut launch = Launch {
         block: [trial.threads, 1, 1],
         meet: trial.meet,

@@ -13,7 +13,7 @@ use crate::synth::scan::term::{self, GIVEN, INFINITY, INPUT, Op, RIGHT, Shared, 
 /// Arithmetic of sketches.
 pub const ARITHMETIC: &str = include_str!("arithmetic.cuh");
 
-/// What is made of a warp's networks for blocks; `SCAN` and `REDUCE` are these.
+/// Scans and reductions of blocks, built from a warp's networks; `SCAN` and `REDUCE` are these.
 const BLOCKS: &str = include_str!("blocks.cuh");
 
 /// The functions of a list; `NAME`, `ARRAYS`, `READ`, `OUTPUTS` and `WRITE` are the operator's.
@@ -110,7 +110,7 @@ impl Code<'_> {
     fn whole(&self, term: &Term, wanted: Sort, names: &dyn Fn(u32) -> String) -> String {
         let text = self.expression(term, wanted, names);
         let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-        // The outer two belong together if none inside closes what it has not opened.
+        // The outer parentheses match each other if the text between them is balanced.
         let mut open = 0;
         let balanced = |inner: &&str| {
             inner.chars().all(|c| {
@@ -176,20 +176,20 @@ pub fn functions(code: &Code) -> String {
     text
 }
 
-/// The state, and what is made of it if that is more than one value.
+/// The state's struct, and the result's if it has more than one value.
 fn state(code: &Code, names: &Names) -> String {
     let (name, subject) = (&code.name, code.subject());
     let sorts: Vec<Sort> = subject.accumulators.iter().map(|own| own.sort).collect();
     // (Shuffles move words of four bytes.)
     let numbers = sorts.iter().any(|sort| *sort != Sort::Boolean);
     let align = if numbers { "" } else { "alignas(4) " };
-    let mut text = format!("// What is accumulated.\nstruct {align}{name}_state {{\n");
+    let mut text = format!("// The accumulators.\nstruct {align}{name}_state {{\n");
     for at in members(code) {
         let _ = writeln!(text, "    {} {};", code.c_type(sorts[at]), names.accumulators[at]);
     }
     text.push_str("};\n\n");
     if names.results.len() > 1 {
-        let _ = writeln!(text, "// What is made of it in the end.\nstruct {name}_result {{");
+        let _ = writeln!(text, "// The results.\nstruct {name}_result {{");
         for (at, name) in names.results.iter().enumerate() {
             let _ = writeln!(text, "    {} {name};", c_type(code.result(at)));
         }
@@ -292,7 +292,7 @@ fn operator(code: &Code, names: &Names) -> String {
     }
     let _ = write!(
         text,
-        "\n    // What is made of the state in the end.\n    __host__ __device__ {kind} result(const State &s) const\n    \
+        "\n    // The result, from the final state.\n    __host__ __device__ {kind} result(const State &s) const\n    \
          {{\n        return {result};\n    }}\n}};\n"
     );
     text
@@ -312,7 +312,7 @@ pub fn entries(code: &Code, header: &str) -> String {
     let params = params.join(", ");
     let reads = names.inputs.join(", ");
     let mut text = format!("#include \"{header}\"\n");
-    // (What is read may have a sign where numbers are accumulated without one.)
+    // (Given values may be signed where the accumulators are unsigned.)
     let given = subject.givens.iter().zip(&names.givens);
     let given = given.map(|(read, name)| format!("({})({name})", code.c_type(read.sort())));
     let given = given.collect::<Vec<_>>().join(", ");

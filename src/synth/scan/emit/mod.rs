@@ -30,7 +30,7 @@ use super::term::{Shared, Sort};
 pub struct Code<'f> {
     /// The operator.
     pub found: &'f Found,
-    /// What names in the code begin with.
+    /// The prefix of names in the code.
     pub name: String,
     /// The type of integers that are accumulated, of 32 or 64 bits.
     pub integers: Kind,
@@ -70,7 +70,7 @@ impl<'f> Code<'f> {
         matches!(self.integers, Kind::Unsigned(_)) && !self.subject().has(Sort::Real)
     }
 
-    /// What the values of a term range over.
+    /// The sort of a term's values.
     fn sort(&self, term: &Shared) -> Sort {
         let subject = self.subject();
         subject.sort_of(term).unwrap_or_else(|| subject.literals())

@@ -11,7 +11,7 @@ const WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
      short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef \
      typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
 
-/// What the code itself calls things.
+/// The names that the code itself uses.
 const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift made n op result s step synth threadIdx totals \
      unit warpSize";
 
@@ -20,11 +20,11 @@ const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift ma
 pub(super) struct Names {
     /// The accumulators, as members of a state.
     pub accumulators: Vec<String>,
-    /// What is read of an element.
+    /// The values read from an element.
     pub inputs: Vec<String>,
-    /// What is the same for all elements.
+    /// The loop-invariant values.
     pub givens: Vec<String>,
-    /// What is made of a state.
+    /// The results.
     pub results: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use crate::source::SourceFile;
 use crate::synth::network::{self, Network, Solution};
 use crate::synth::parse;
 
-/// The networks of a warp, executed for what they are used for.
+/// The networks of a warp, checked by execution.
 #[derive(Debug)]
 pub struct Networks {
     /// The inclusive scan of all lanes.
@@ -19,8 +19,7 @@ pub(super) const LANES: &str = "lanes";
 impl Networks {
     /// Reads the sketches and executes them.
     ///
-    /// # Errors
-    /// One of them does not compute what it says.
+    /// # Errors One of them does not compute its goal.
     pub fn solve() -> Result<Networks, String> {
         Ok(Networks {
             scan: solved("scan.sketch", include_str!("scan.sketch"))?,

@@ -4,11 +4,11 @@ use crate::synth::scan::search::Found;
 use crate::synth::scan::subject::Kind;
 use crate::synth::scan::term::{self, Op, Shared, Sort, Term};
 
-/// The type of numbers of a sort that every operator can do with, as far as its loop's own numbers fit.
+/// A type for numbers of a sort that suffices for the operator as long as the loop's own numbers fit.
 ///
-/// Identities of polynomials hold modulo any power of two: such an operator takes the width of what it reads, without a
-/// sign, so that wrapping around is defined. Where numbers are only compared and passed on they stay as they are.
-/// Everything else takes 64 bits: auxiliary values may leave 32 bits where the loop's own do not.
+/// Identities of polynomials hold modulo any power of two: such an operator takes the width of its inputs, without a
+/// sign, so that overflow is defined. Where numbers are only compared and passed on they stay as they are. Everything
+/// else takes 64 bits: auxiliary values may leave 32 bits where the loop's own do not.
 pub fn natural(found: &Found, sort: Sort) -> Kind {
     let subject = &found.subject;
     let reads = subject.inputs.iter().chain(&subject.givens);

@@ -13,16 +13,16 @@ use crate::synth::network::{Network, Solution};
 use crate::synth::scan::subject::Kind;
 use crate::synth::scan::term::{Shared, Sort, Values};
 
-/// What a kernel does with a list.
+/// The task of a kernel on a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Task {
     Scan,
     Reduce,
 }
 
-/// Both kernels: `NAME_scan_kernel` writes the results for the elements up to each one, `NAME_reduce_kernel` those for the
-/// whole list. Their params are the addresses of the inputs, what is given, the addresses of the results, and
-/// how many elements there are, below 2^30; they run in one one-dimensional block of any size. `comment` stands in front.
+/// Both kernels: `NAME_scan_kernel` writes the results for the elements up to each one, `NAME_reduce_kernel` those for
+/// the whole list. Their params are the addresses of the inputs, the given values, the addresses of the results, and
+/// the number of elements, below 2^30; they run in one one-dimensional block of any size. `comment` stands in front.
 ///
 /// # Errors
 /// A network has no code.
@@ -119,7 +119,7 @@ impl Writer<'_> {
         self.state(&mut each, flags.as_ref())
     }
 
-    /// A network of the warp; `lanes` is the register with what it leaves open.
+    /// A network of the warp; `lanes` is the register with its open number of lanes.
     fn network(
         &mut self,
         (network, solution): &(Network, Solution),
@@ -232,7 +232,8 @@ impl Writer<'_> {
         let (own, inside) = self.own_warp();
         let total = self.load(&own);
         let total = self.network(&networks.scan, total, None)?;
-        // Lanes of this warp have read what others of its lanes overwrite, and shuffles order no memory.
+        // Lanes of this warp have read bytes that other lanes of it overwrite, and shuffles do not order memory
+        // accesses.
         self.block.put(op!(Bar.Warp.Sync), &[&-1]);
         self.store(&total, &own, &inside);
         self.block.text.push_str("TOTALS:\n");
@@ -298,7 +299,7 @@ impl Writer<'_> {
                 let convert = if to == 32 { op!(Cvt.Rn) } else { op!(Cvt) };
                 block.make(ty, convert.with(ty).with(memory), &[&from])
             }
-            // (Of wider integers the low half is what counts.)
+            // (Of wider integers only the low half is used.)
             (Kind::Signed(64) | Kind::Unsigned(64), 32) => block.word(load.with(B32), &[&place]),
             _ => block.make(ty, load.with(memory), &[&place]),
         }

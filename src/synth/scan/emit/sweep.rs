@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// How much was executed and compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Swept {
-    /// Lists, each of which was scanned and reduced.
+    /// The number of lists; each one was scanned and reduced.
     pub lists: u64,
     /// Results that were compared with the loop's; where the loop's number is too large for the interpreter of
     /// terms, there is nothing to compare.
@@ -50,7 +50,7 @@ fn of_length(code: &Code, kernels: &Kernels, lists: usize, length: usize) -> Res
     Ok(Swept { lists: lists as u64, results })
 }
 
-/// Executes both kernels of a text on so many random lists of each length up to `longest`.
+/// Executes both kernels of a text on `lists` random lists of each length up to `longest`.
 ///
 /// # Errors
 /// As [`check`](super::check::check); the shortest list of those that fail.

@@ -94,7 +94,7 @@ impl Writer<'_> {
         self.block.make(ty, op!(Mov.(ty)), &[value])
     }
 
-    /// The values of terms, each of its type in a register; what they share is computed once.
+    /// The values of terms, each in a register of its type; shared subterms are computed once.
     pub(super) fn terms(&mut self, terms: &[(Shared, Sort)], of: &dyn Fn(u32) -> Reg) -> Vec<Reg> {
         let mut known = FxHashMap::default();
         let values = terms.iter().map(|(term, sort)| self.term(term, *sort, of, &mut known));
@@ -223,7 +223,7 @@ impl Writer<'_> {
 
     /// Puts a state into other registers.
     pub(super) fn assign(&mut self, to: &State, from: &State) {
-        // What is read later must not be written before.
+        // A source that is read later must not be overwritten before.
         let careless = planted!(Bug::WrittenTooEarly);
         let mut held = State::new();
         for (at, from) in from.iter().enumerate() {
