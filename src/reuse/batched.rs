@@ -75,6 +75,25 @@ pub struct Batched {
 }
 
 impl Batched {
+    /// A group without loads.
+    fn new(stretch: &Stretch, test: InstId, place: InstId) -> Batched {
+        Batched {
+            block: stretch.block,
+            test,
+            place,
+            moved: Vec::new(),
+            end: place,
+            limit: stretch.range.end,
+            vectors: Vec::new(),
+            multiples: Vec::new(),
+            steps: Vec::new(),
+            measured: Vec::new(),
+            tests: Vec::new(),
+            waits: 0,
+            is_open: false,
+        }
+    }
+
     /// Whether the code gets a rewritten and an untouched version.
     pub fn has_versions(&self) -> bool {
         !self.tests.is_empty() || !self.multiples.is_empty()
@@ -267,21 +286,7 @@ impl Legality<'_, '_, '_> {
         let mut waiting = Waiting::default();
         let mut stores: Vec<&PlainStore> = Vec::new();
         let mut others = false;
-        let mut group = Batched {
-            block: stretch.block,
-            test,
-            place,
-            moved: Vec::new(),
-            end: place,
-            limit: stretch.range.end,
-            vectors: Vec::new(),
-            multiples: Vec::new(),
-            steps: Vec::new(),
-            measured: Vec::new(),
-            tests: Vec::new(),
-            waits: 0,
-            is_open: false,
-        };
+        let mut group = Batched::new(stretch, test, place);
         let mut stopped = None;
         for at in from.to(stretch.range.end) {
             trace.arena.charge(2);

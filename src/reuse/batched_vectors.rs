@@ -69,8 +69,8 @@ impl Legality<'_, '_, '_> {
         found
     }
 
-    /// The stores that make vectors in the place of the last of each, with the group in whose version they stand: all
-    /// loads between them that could see what they write are performed early there.
+    /// The stores that make vectors, each in the place of its last store, with the number of the group whose version holds
+    /// them: that group performs all loads between them early that could read their bytes.
     pub fn vectors_of_stores(
         &mut self,
         trace: &mut KernelTrace,

@@ -31,7 +31,7 @@ pub enum Condition {
         setup: String,
         /// The predicate that holds where they are.
         holds: String,
-        /// Numbers of which parameters have to be multiples.
+        /// Conditions on parameters, each to be a multiple of a number.
         multiples: Vec<Multiple>,
     },
 }

@@ -136,57 +136,89 @@ fn unify<'s>(found: &[Split], new: &mut [One<'s>], old: &mut [One<'s>]) {
     }
 }
 
-/// The runs of the original's stores that stand in each of two blocks of the rewritten program that one branch leads to.
+/// The runs of the original's stores that stand in each of two blocks of the rewritten program that one branch leads to: one
+/// by one in both, or some of them as vectors in one.
 fn twice(
     (original, old): (&Program<'_, '_>, &[One<'_>]),
     (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
     alignment: &mut Alignment,
 ) -> Vec<Split> {
-    let text = |program: &Program<'_, '_>, one: &One<'_>| {
-        program.text(&program.flow.insts[one.inst]).clone()
-    };
     let runs: Vec<&[One<'_>]> = new.chunk_by(|a, b| a.block == b.block).collect();
     let (mut found, mut next) = (Vec::new(), 0);
     for pair in runs.windows(2) {
         let [a, b] = pair else { continue };
-        let is_copy = |(a, b): (&One<'_>, &One<'_>)| {
-            a.store.is_some() && text(rewritten, a) == text(rewritten, b)
-        };
-        if a.len() != b.len()
-            || !are_versions(rewritten, a[0].block, b[0].block)
-            || !a.iter().zip(*b).all(is_copy)
-        {
+        if !are_versions(rewritten, a[0].block, b[0].block) {
             continue;
         }
+        let is_matched = |run: &&[One<'_>]| run.iter().any(|one| one.matched);
+        let ways: [(&[One<'_>], &[One<'_>]); 2] = match is_matched(a) && a.len() == b.len() {
+            true => [(b, a), (a, b)],
+            false => [(a, b), (b, a)],
+        };
+        let fits = |(short, long)| Some((lengths(rewritten, short, long)?, short, long));
+        let Some((lengths, vectors, copies)) = ways.into_iter().find_map(fits) else { continue };
         let is_run = |from: &usize| {
-            let run = old.get(*from..from + a.len());
+            let run = old.get(*from..from + copies.len());
             run.is_some_and(|run| {
                 let alike = |(old, new): (&One<'_>, &One<'_>)| {
                     old.block == run[0].block && text(original, old) == text(rewritten, new)
                 };
-                run.iter().zip(*a).all(alike)
+                run.iter().zip(copies).all(alike)
             })
         };
         let Some(from) = (next..old.len()).find(is_run) else { continue };
-        next = from + a.len();
-        let is_matched = |run: &&[One<'_>]| run.iter().any(|one| one.matched);
-        let (vectors, copies) = if is_matched(a) { (b, a) } else { (a, b) };
-        for (part, (vector, copy)) in old[from..next].iter().zip(vectors.iter().zip(*copies)) {
-            for matched in &mut alignment.matched {
-                *matched = matched.filter(|other| *other != part.inst);
+        next = from + copies.len();
+        let mut at = 0;
+        for (vector, length) in vectors.iter().zip(lengths) {
+            let parts: Vec<InstId> =
+                old[from + at..from + at + length].iter().map(|one| one.inst).collect();
+            let copies: Vec<InstId> = copies[at..at + length].iter().map(|one| one.inst).collect();
+            at += length;
+            for (&part, &copy) in parts.iter().zip(&copies) {
+                for matched in &mut alignment.matched {
+                    *matched = matched.filter(|other| *other != part);
+                }
+                alignment.matched[copy] = Some(part);
+                alignment.gaps[copy] = part.to(part.next());
             }
-            alignment.matched[copy.inst] = Some(part.inst);
-            alignment.gaps[copy.inst] = part.inst.to(part.inst.next());
-            found.push(Split {
-                joined: true,
-                vector: vector.inst,
-                parts: vec![part.inst],
-                copies: vec![copy.inst],
-                overwritten: true,
-            });
+            let overwritten = length == 1;
+            found.push(Split { joined: true, vector: vector.inst, parts, copies, overwritten });
         }
     }
     found
+}
+
+fn text(program: &Program<'_, '_>, one: &One<'_>) -> String {
+    program.text(&program.flow.insts[one.inst]).clone()
+}
+
+/// For each store of a version of some code, the number of stores of another version in whose place it stands: itself, or
+/// those with the bits of a vector, one behind the other.
+fn lengths(program: &Program<'_, '_>, short: &[One<'_>], long: &[One<'_>]) -> Option<Vec<usize>> {
+    let (mut found, mut rest) = (Vec::new(), long);
+    for one in short {
+        let stored = one.store.as_ref()?;
+        let mut bits = 0;
+        let count = rest.iter().take_while(|part| {
+            let goes_on = bits < stored.bits;
+            bits += part.store.as_ref().map_or(0, |own| if goes_on { own.bits } else { 0 });
+            goes_on
+        });
+        let count = count.count();
+        let (parts, behind) = rest.split_at(count);
+        let is_part =
+            |part: &One<'_>| part.store.as_ref().is_some_and(|own| own.words == stored.words);
+        let fits = match parts {
+            [same] => text(program, same) == text(program, one),
+            _ => bits == stored.bits && stored.is_vector && parts.iter().all(is_part),
+        };
+        if !fits {
+            return None;
+        }
+        found.push(count);
+        rest = behind;
+    }
+    rest.is_empty().then_some(found)
 }
 
 /// The vector stores of the rewritten program beside which the stores stand, in another block, that the vector
