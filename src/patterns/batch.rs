@@ -125,6 +125,8 @@ fn join(
     }
     for found in all {
         found.multiples.extend(found.vectors.iter().flat_map(|vector| &vector.multiples).cloned());
+        found.multiples.sort();
+        found.multiples.dedup();
     }
     stores
 }

@@ -78,7 +78,7 @@ impl Legality<'_, '_, '_> {
     ) -> Vec<(usize, AdjacentStores)> {
         let moved_by = |inst: InstId| {
             let is_moved = |group: &&Batched| group.moved.iter().any(|one| one.load.inst == inst);
-            groups.iter().position(|group| is_moved(group))
+            groups.iter().position(is_moved)
         };
         let together =
             |inst: InstId| Some(if moved_by(inst).is_some() { vec![] } else { vec![inst] });
