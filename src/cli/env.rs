@@ -40,7 +40,7 @@ pub const COSTS: &str = "PTXASW_COSTS";
 pub const PROFILE: &str = "PTXASW_PROFILE";
 /// `1` allows the modes that compute wrong results.
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
-/// `1`: a rewrite without a proof is not used.
+/// `1` (or `on`, `true`, `yes`): a rewrite without a proof is not used.
 pub const VERIFY: &str = "PTXASW_VERIFY";
 /// `off` (or `0`, `false`, `no`): the assembler's result is not checked for what the rewrite costs.
 pub const CHECK: &str = "PTXASW_CHECK";
@@ -112,10 +112,12 @@ pub struct Settings {
     pub profile: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
-    /// [`VERIFY`] is `1`.
+    /// [`VERIFY`] is on.
     pub verify: bool,
     /// [`CHECK`] is off.
     pub unchecked: bool,
+    /// Switches that are neither on nor off, one line each.
+    pub unclear: Vec<String>,
     /// [`KEEP`].
     pub keep: Option<PathBuf>,
     /// [`REPORT`].
@@ -182,8 +184,12 @@ impl Settings {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
         let text = |name| get(name).map(|value| value.to_string_lossy().into_owned());
         let lower = |name| text(name).map(|value| value.trim().to_ascii_lowercase());
-        let is_off =
-            |name| lower(name).is_some_and(|v| ["off", "0", "false", "no"].contains(&v.as_str()));
+        let is = |name, words: [&str; 4]| lower(name).is_some_and(|v| words.contains(&v.as_str()));
+        let (is_on, is_off) = (|name| is(name, ON), |name| is(name, OFF));
+        let unclear =
+            [SWITCH, VERIFY, CHECK].into_iter().filter(|name| !is_on(name) && !is_off(name));
+        let unclear = unclear
+            .filter_map(|name| Some(format!("{name}={}: `1` or `0` is expected", text(name)?)));
         Settings {
             ptxas: get(PTXAS),
             off: is_off(SWITCH),
@@ -196,8 +202,9 @@ impl Settings {
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
-            verify: text(VERIFY).is_some_and(|value| value == "1"),
+            verify: is_on(VERIFY),
             unchecked: is_off(CHECK),
+            unclear: unclear.collect(),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
             remarks: get(REMARKS).map(PathBuf::from),
@@ -309,6 +316,10 @@ pub fn warnings(settings: &Settings) -> Vec<String> {
     Taken::from(settings).warnings
 }
 
+/// The words that switch something on, and those that switch it off.
+const ON: [&str; 4] = ["on", "1", "true", "yes"];
+const OFF: [&str; 4] = ["off", "0", "false", "no"];
+
 /// The modes that leave loads out, which is for measuring and computes wrong results.
 const UNSAFE_MODES: [&str; 2] = ["no-load", "no-corner"];
 
@@ -317,6 +328,9 @@ const UNSAFE_MODES: [&str; 2] = ["no-load", "no-corner"];
 /// # Errors
 /// A value that the option does not allow, or a mode that computes wrong results without [`UNSAFE`].
 pub fn options(settings: &Settings) -> Result<Options, String> {
+    if let Some(unclear) = settings.unclear.first() {
+        return Err(unclear.clone());
+    }
     if let Some(mode) = &settings.mode
         && UNSAFE_MODES.contains(&mode.as_str())
         && !settings.allow_unsafe

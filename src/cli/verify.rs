@@ -106,7 +106,17 @@ impl Verify {
         match self.assume_aligned.iter().find(|(name, _)| !names.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, _)) => {
-                Err(Failure::about(original.name(), format!("there is no parameter `{name}`")))
+                let own: Vec<String> = names.iter().map(|own| format!("`{own}`")).collect();
+                let why = match own.is_empty() {
+                    true => format!("there is no parameter `{name}`, nor any other"),
+                    false => {
+                        format!(
+                            "there is no parameter `{name}`; its parameters are {}",
+                            own.join(", ")
+                        )
+                    }
+                };
+                Err(Failure::about(original.name(), why))
             }
         }
     }

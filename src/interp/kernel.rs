@@ -59,7 +59,9 @@ impl<'m, 's> Kernel<'m, 's> {
     }
 
     fn check(&self, launch: &Launch) -> Result<(), Fault> {
-        let other = launch.kernel.as_deref().is_some_and(|name| name != self.function.name.text);
+        let own = [self.function.name.text];
+        let is_other = |name| crate::kernels::meant(&own, name).is_empty();
+        let other = launch.kernel.as_deref().is_some_and(is_other);
         let random = matches!(launch.meet, Meet::Random(_)) && !self.random;
         if other || random || launch.dynamic_shared != self.dynamic_shared {
             return Err(Fault::launch("the kernel was decoded for other launches".to_owned()));

@@ -103,9 +103,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// By which findings are sorted: the waste, times loops.
+    /// The key by which findings are sorted: the waste of all instructions, times loops.
     pub fn weight(&self) -> u64 {
-        u64::from(self.waste) * (1 + self.loop_depth as u64)
+        u64::from(self.waste) * u64::from(self.count) * (1 + self.loop_depth as u64)
     }
 }
 

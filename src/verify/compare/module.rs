@@ -234,8 +234,12 @@ fn sized_freely(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, Strin
         let name = variable.names.first().map_or("", |declared| declared.name.text);
         let known = sizes.iter().any(|array| array.name.ends_with(&format!(".{name}")));
         let alone = variable.names.len() == 1 && variable.linkage.is_empty();
+        let ty = variable.ty.map_or(String::new(), |ty| ty.to_string());
         match variable.space == StateSpace::Shared && alone && known {
-            true => format!("{name}: {:?} {}", variable.ty, variable.vector),
+            true => match variable.vector {
+                0 | 1 => format!(".shared {ty} {name}"),
+                elements => format!(".shared .v{elements} {ty} {name}"),
+            },
             false => words(source.slice(variable.span)),
         }
     })
@@ -245,8 +249,16 @@ fn sized_freely(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, Strin
 fn other_declarations(old: &[(u32, String)], new: &[(u32, String)]) -> String {
     let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let first = [old, new].map(|all| all.get(same).map(|(_, text)| text.as_str()));
-    let [before, after] =
-        first.map(|text| text.map_or("nothing".to_owned(), |text| format!("`{text}`")));
+    let differ = match first {
+        [Some(before), Some(after)] => {
+            format!(
+                "the two declare different variables, prototypes or pragmas: `{before}` against `{after}`"
+            )
+        }
+        [Some(only), None] => format!("only the original declares `{only}`"),
+        [None, Some(only)] => format!("only the rewritten function declares `{only}`"),
+        [None, None] => "the two declare different variables, prototypes or pragmas".to_owned(),
+    };
     let is_local = first.iter().flatten().any(|text| text.starts_with(".local"));
     let advice = match is_local {
         true => {
@@ -255,9 +267,7 @@ fn other_declarations(old: &[(u32, String)], new: &[(u32, String)]) -> String {
         }
         false => "",
     };
-    format!(
-        "the two declare different variables, prototypes or pragmas: {before} against {after}{advice}"
-    )
+    differ + advice
 }
 
 /// All of them in the words that `of` has for a variable.
