@@ -98,7 +98,7 @@ impl Pattern for Batch {
 }
 
 /// Finds the vectors of each group, and gives the groups of stores that are vectors in the versions of others, by the
-/// numbers of these.
+/// numbers of these. (The pattern of vector stores writes the code of all groups of that shape.)
 fn join(
     finder: &mut Finder<'_, '_, '_, '_>,
     trace: &mut KernelTrace,
