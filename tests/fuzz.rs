@@ -18,6 +18,7 @@ mod planted;
 mod replay;
 mod seeds;
 mod strategies;
+mod texts;
 mod turns;
 
 use crate::common::assembler;

@@ -157,10 +157,10 @@ fn weigh(
     }
     let (mut scalars, mut vectors) = (Vec::new(), Vec::new());
     for vector in &group.vectors {
-        let of = |load| Request {
+        let of = |load| {
+            let request = finder.request(trace, load);
             // Lanes whose vectors do not overlap are at least a vector apart.
-            stride: finder.request(trace, load).stride.or(Some(vector.bytes)),
-            ..finder.request(trace, load)
+            Request { stride: request.stride.or(Some(vector.bytes)), ..request }
         };
         let loads: Vec<Request> = vector.members.iter().map(of).collect();
         vectors.push(Request { bytes: vector.bytes as u32, ..loads[0] });

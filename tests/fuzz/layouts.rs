@@ -7,27 +7,10 @@
 use std::fmt::Write;
 
 use fastrand::Rng;
-use ptxasw::pipeline::Options;
-use ptxasw::select;
-use rayon::prelude::*;
 use serde_json::json;
 
-use super::number;
-use super::seeds::assemble;
-use crate::common::share;
+use super::texts::Aim;
 use crate::random::Case;
-use crate::random::check::{Interpreter, Judge, Panel, Schedules, Verdict, Verifier, check};
-
-/// Kernels in a test run.
-const COUNT: u64 = 400;
-/// One kernel in this number is proved.
-const PROVED: u64 = 4;
-/// One kernel in this number is assembled.
-const ASSEMBLED: u64 = 8;
-/// The least share of the kernels, in percent, that `bank` is to change.
-const CHANGED: usize = 50;
-/// The largest share of the changed kernels, in percent, that may stay without a proof.
-const UNPROVED: usize = 4;
 
 const BLOCKS: [[u32; 3]; 10] = [
     [32, 1, 1],
@@ -347,71 +330,17 @@ const EPILOGUE: &str = "\tmov.u32 %r7, %ctaid.x;
 \tret;
 ";
 
-fn panel(proved: bool) -> Panel {
-    let mut judges: Vec<Box<dyn Judge>> =
-        vec![Box::new(Interpreter), Box::new(Schedules { seeds: 2 })];
-    if proved {
-        judges.push(Box::new(Verifier::patient()));
-    }
-    Panel { judges, repeat: proved }
-}
-
 #[test]
 fn layouts_compute_the_same() {
-    let first = number("PTXASW_FUZZ_SEED").unwrap_or_default();
-    let count = number("PTXASW_FUZZ_COUNT").unwrap_or_else(|| share(COUNT));
-    let every = number("PTXASW_FUZZ_PROVED").unwrap_or(PROVED);
-    let strategies = "bank".parse().expect("a strategy");
-    let options = Options {
-        select: select::Options { strategies, ..select::Options::default() },
-        ..Options::default()
+    let aim = Aim {
+        kernel,
+        strategies: "bank",
+        is_hit: |_| true,
+        meetings: 2,
+        array: "board",
+        invalid: 0,
+        hit: 50,
+        unproved: 4,
     };
-    if count == 1 {
-        let case = kernel(first);
-        println!("{}\n{}", case.ptx, case.launch);
-    }
-    let verdicts: Vec<(u64, Case, Verdict)> = (first..first + count)
-        .into_par_iter()
-        .map(|seed| {
-            let case = kernel(seed);
-            let verdict = check(&case, &options, &panel(seed.is_multiple_of(every)));
-            (seed, case, verdict)
-        })
-        .collect();
-    let (mut changed, mut proved, mut unproved) = (0, 0, Vec::new());
-    let (mut failures, mut texts) = (Vec::new(), Vec::new());
-    for (seed, case, verdict) in verdicts {
-        match verdict {
-            Verdict::Invalid(message) => {
-                failures.push(format!("seed {seed}: no kernel: {message}"))
-            }
-            Verdict::Broken(found) => {
-                failures.push(format!("seed {seed}, {}: {}", found.judge, found.message));
-            }
-            Verdict::Fine(rewrite) if rewrite.text != case.ptx => {
-                changed += 1;
-                match rewrite.unsure.first() {
-                    Some((judge, why)) => unproved.push(format!("seed {seed}, {judge}: {why}")),
-                    None => proved += usize::from(seed.is_multiple_of(every)),
-                }
-                if seed.is_multiple_of(ASSEMBLED) {
-                    // Arrays of several kernels need several names.
-                    texts.push(rewrite.text.replace("board", &format!("tile_{seed}")));
-                }
-            }
-            Verdict::Fine(_) => {}
-        }
-    }
-    println!(
-        "{count} kernels, {changed} laid out anew, {proved} proved, not:\n{}",
-        unproved.join("\n")
-    );
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assemble(&texts);
-    if count >= share(COUNT) {
-        let least = count as usize * CHANGED / 100;
-        assert!(changed >= least, "{changed} of {count} kernels are laid out anew");
-        let most = (proved + unproved.len()) * UNPROVED / 100;
-        assert!(unproved.len() <= most, "not proved:\n{}", unproved.join("\n"));
-    }
+    aim.check();
 }

@@ -8,7 +8,7 @@ use crate::synth::term::TermId;
 /// The most points that are told.
 const MAX_NEEDED: usize = 4;
 
-/// Why there is no solution: the obstacle of the attempt that came farthest, the first one of equals.
+/// The reason that a search has no solution: the obstacle of the attempt that came farthest (of several equal ones the first).
 #[derive(Clone, Debug)]
 pub enum Unsat {
     /// A goal's value cannot come through the statement of this hole.

@@ -2,7 +2,7 @@
 //!
 //! Only reachable states count: loops are in their first iteration, so that each symbol of a header has the value with
 //! which its loop is entered. If a difference of two terms depends on memory or floating-point arithmetic, it cannot be
-//! decided, and there is no counterexample. The solver's model is only a proposal: it counts once both sides of the
+//! decided, and no counterexample is given. The solver's model is only a proposal: it counts once both sides of the
 //! whole claim have been worked out on its numbers and differ (see `concrete`).
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 
 use super::stamp::{PhaseId, Stamp};
 
-/// The number of all phases for which there is no room; their order is unknown.
+/// The number that all phases beyond the table's room share; their order is unknown.
 const LAST: PhaseId = 1 << 25;
 
 /// One phase.
