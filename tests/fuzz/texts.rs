@@ -23,7 +23,7 @@ pub struct Aim {
     pub kernel: fn(u64) -> Case,
     /// As `--strategy`.
     pub strategies: &'static str,
-    /// Whether a rewritten text, which differs from the original, has what the kernels are aimed at.
+    /// Whether a rewritten text, which differs from the original, has the aim of its kernel.
     pub is_hit: fn(&str) -> bool,
     /// The number of choices where lanes meet again.
     pub meetings: u64,
