@@ -19,6 +19,21 @@ where
     Scope::default().enter(|| items.into_par_iter().map(function).collect())
 }
 
+/// Bytes of a text. A shorter one is parsed and analysed before threads are started and have got work.
+const SMALL: usize = 16 << 10;
+
+/// Applies a function to the parts of a text, whose length in `bytes` says whether that is worth threads.
+pub fn map_text<'i, T: Sync, R: Send>(
+    bytes: usize,
+    parts: &'i [T],
+    function: impl Fn(&'i T) -> R + Sync + Send,
+) -> Vec<R> {
+    match bytes < SMALL {
+        true => parts.iter().map(function).collect(),
+        false => map(parts, function),
+    }
+}
+
 /// How many threads [`map`] uses.
 pub fn threads() -> usize {
     rayon::current_num_threads()

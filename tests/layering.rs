@@ -65,7 +65,7 @@ const FENCED: [(&str, &[&str]); 7] = [
     ("cudarc", &["ab"]),
     ("pest", &["ptx", "synth"]),
     ("println!", &["cli"]),
-    ("unsafe ", &["ab", "ptxas"]),
+    ("unsafe ", &["ab", "ptxas", "solver"]),
 ];
 
 /// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of

@@ -18,12 +18,10 @@ fn requests(file: &str, kernel: &str, strategies: &str, of: Access) -> [Option<R
     let rewritten = pipeline::rewrite(&source, &options).unwrap().text;
     let rewritten = SourceFile::new(file, rewritten.as_str());
     let wanted = [kernel];
-    let known = |text, counterpart| {
-        pipeline::known(text, &options, Depth::Named(&wanted), &|_| counterpart).unwrap()
-    };
-    let original = known(&source, Counterpart::None);
-    let after = known(&rewritten, Counterpart::Original(&original[kernel].executed));
-    [original, after].map(|known| known[kernel].requests.by_kind.get(&of).copied())
+    let facts = |text| pipeline::facts(text, &options, Depth::Named(&wanted)).unwrap();
+    let original = facts(&source)[kernel].known(Counterpart::None);
+    let after = facts(&rewritten)[kernel].known(Counterpart::Original(&original.executed));
+    [original, after].map(|known| known.requests.by_kind.get(&of).copied())
 }
 
 const fn of(role: Role, guarded: bool) -> Access {

@@ -16,6 +16,7 @@ use crate::pipeline;
 use crate::ptx::{self, Depth};
 use crate::ptxas::once::{self, Assembled};
 use crate::ptxas::signals::Watch;
+use crate::requests::Facts;
 use crate::sass::Resources;
 use crate::sass::measure;
 use crate::sass::opcodes::Opcodes;
@@ -91,14 +92,19 @@ impl Asm {
             let failed = |why: String| Failure::about(source.name(), why);
             let executed = measure::executed(&assembled.cubin, &|_| true, &none).map_err(failed)?;
             beside.originals.extend(executed);
-            Ok::<_, Failure>(pipeline::known(&source, &options, Depth::All, &none)?)
+            let facts = pipeline::facts(&source, &options, Depth::All)?;
+            let executed = |facts: Facts| facts.known(Counterpart::None).executed;
+            let each = facts.into_iter().map(|(name, facts)| (name, executed(facts)));
+            Ok::<BTreeMap<_, _>, Failure>(each.collect())
         });
         let original = original.transpose()?;
-        let known = pipeline::known(source, &options, Depth::All, &|name| {
-            let original = original.as_ref().and_then(|known| known.get(name));
-            original.map_or(Counterpart::None, |known| Counterpart::Original(&known.executed))
-        })?;
-        beside.requests = known.into_iter().map(|(name, known)| (name, known.requests)).collect();
+        let facts = pipeline::facts(source, &options, Depth::All)?;
+        let requests = |(name, facts): (String, Facts)| {
+            let original = original.as_ref().and_then(|executed| executed.get(&name));
+            let known = facts.known(original.map_or(Counterpart::None, Counterpart::Original));
+            (name, known.requests)
+        };
+        beside.requests = facts.into_iter().map(requests).collect();
         Report::new(&assembled.cubin, &beside).map_err(failed)
     }
 

@@ -8,7 +8,7 @@ use crate::holes::{self, Filled};
 use crate::pipeline::{Options, Rewritten};
 use crate::remarks;
 use crate::report::{HoleReport, Report};
-use crate::source::{Diagnostic, LineMap, SourceFile};
+use crate::source::{Diagnostic, SourceFile};
 
 /// A rewriter of one module, such as [`pipeline::rewrite`](crate::pipeline::rewrite).
 pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
@@ -28,8 +28,7 @@ pub fn filled(
         Err(diagnostic) => {
             let errors = vec![message(source, &diagnostic)];
             let report = Report { file: source.name().to_owned(), errors, ..Report::default() };
-            let text = source.text().to_owned();
-            Ok(Rewritten { text, report, lines: LineMap::default() })
+            Ok(Rewritten::unchanged(source, report))
         }
     }
 }
@@ -59,7 +58,7 @@ fn rewritten(source: &SourceFile, filled: Filled) -> Rewritten {
         );
     }
     let report = Report { file: source.name().to_owned(), holes, ..Report::default() };
-    Rewritten { text, report, lines }
+    Rewritten { text, report, lines, edits: Vec::new() }
 }
 
 /// The message about a hole, at the place in the CUDA if that is known.

@@ -6,7 +6,7 @@
 
 use crate::pipeline::Rewritten;
 use crate::remarks;
-use crate::report::{Decision, FUNCTION_LEFT, KernelReport, Report, ResourcesReport};
+use crate::report::{Report, ResourcesReport};
 use crate::sass::{self, Resources};
 use crate::source::SourceFile;
 use rustc_hash::FxHasher;
@@ -55,51 +55,8 @@ pub fn store_remarks(folder: &Path, source: &SourceFile, report: &Report) -> io:
 
 /// The report of a file whose rewritten text was not used: no load is replaced.
 pub fn unused(report: &Report, reason: &str) -> Report {
-    let kernels = report.kernels.iter().map(|kernel| unused_in(kernel, reason)).collect();
+    let kernels = report.kernels.iter().map(|kernel| kernel.unused(reason)).collect();
     Report { kernels, ..report.clone() }
-}
-
-/// The report of a kernel whose rewrite was not used.
-pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
-    let mut kernel = kernel.clone();
-    if !kernel.is_rewritten() {
-        return kernel;
-    }
-    kernel.proved = false;
-    kernel.shuffles = 0;
-    kernel.average_delta = None;
-    kernel.skipped = Some(reason.to_owned());
-    let accesses = kernel.loads.iter_mut().chain(&mut kernel.stores);
-    for load in accesses.filter(|load| load.decision != Decision::Keep) {
-        load.decision = Decision::Keep;
-        load.rule = Some(FUNCTION_LEFT.to_owned());
-        load.reason = Some(reason.to_owned());
-        load.source_line = None;
-        load.delta = None;
-        load.guards = None;
-        load.iterations = None;
-        load.cost = None;
-        load.architecture = None;
-    }
-    for array in kernel.arrays.iter_mut().filter(|array| array.layout.is_some()) {
-        array.layout = None;
-        array.rule = Some(FUNCTION_LEFT.to_owned());
-        array.reason = Some(reason.to_owned());
-        array.cost = None;
-        let moved = array.wavefronts.iter_mut();
-        moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
-        let moved = array.accesses.iter_mut().map(|access| &mut access.wavefronts);
-        moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
-    }
-    let collectives = kernel.collectives.iter_mut();
-    for collective in collectives.filter(|one| one.decision != Decision::Keep) {
-        collective.decision = Decision::Keep;
-        collective.rule = Some(FUNCTION_LEFT.to_owned());
-        collective.reason = Some(reason.to_owned());
-        collective.guards = None;
-        collective.cost = None;
-    }
-    kernel
 }
 
 /// The resources of the kernels of a cubin; none of one that is not known or cannot be read.
@@ -151,6 +108,7 @@ fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::report::{Cost, LoadReport};
+    use crate::report::{Decision, KernelReport};
 
     crate::unit_tests!(
         names_depend_on_path_and_text_alone,

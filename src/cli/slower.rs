@@ -1,15 +1,21 @@
 //! Which rewritten kernels take more cycles than before, by the measure of their machine code.
 //!
 //! In: a text, its rewriting, and the bytes that the assembler made of both. Out: the kernels that are to be taken back,
-//! with the cycles of both versions, which also go into the report.
+//! with the cycles of both versions, which also go into the report. The texts are looked at while they are assembled
+//! ([`Judge::new`]).
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use super::large_stack::on_large_stack;
 use crate::pipeline::{self, Built, Compared, Options, Rewritten};
+use crate::ptx::Depth;
 use crate::ptxas::examine::Examined;
 use crate::ptxas::losses::Loss;
 use crate::report::{KernelReport, MeasureReport};
+use crate::requests::Facts;
 use crate::source::SourceFile;
 
 /// The measures of kernels, by the names of their files and their own.
@@ -39,42 +45,128 @@ const MOST_CYCLES_ANYWHERE: f64 = 1.02;
 /// nothing about smaller differences.
 const MOST_CYCLES_OF_WAITING: f64 = 0.95;
 
-/// The kernels of a text that take more cycles than before, if costs decide. Also notes the measurements. The rewrites
-/// of kernels that have `lost` something are undone anyway.
-pub(super) fn slower(
-    source: &SourceFile,
-    rewritten: &Rewritten,
-    [original, cubin]: [&[u8]; 2],
-    options: &Options,
-    lost: &[Loss],
-    measures: &mut Measures,
-) -> Vec<Loss> {
-    if !options.select.strategies.are_weighed() {
-        return Vec::new();
+/// The facts about the kernels of a text: in the original, and in the rewritten one.
+type Versions = [BTreeMap<String, Facts>; 2];
+
+/// A rewritten text whose kernels will be measured.
+struct Job {
+    versions: [SourceFile; 2],
+    /// The names of these kernels.
+    kernels: Vec<String>,
+}
+
+impl Job {
+    fn facts(&self, options: &Options) -> Versions {
+        let names: Vec<&str> = self.kernels.iter().map(String::as_str).collect();
+        let facts = |text: &SourceFile| {
+            let found = on_large_stack(|| pipeline::facts(text, options, Depth::Named(&names)));
+            found.ok().and_then(Result::ok).and_then(Result::ok).unwrap_or_default()
+        };
+        self.versions.each_ref().map(facts)
     }
-    let key = |kernel: &str| (source.name().to_owned(), kernel.to_owned());
-    let kernels = rewritten.report.kernels.iter();
-    let open: Vec<&str> = kernels
-        .filter(|kernel| kernel.is_rewritten() && kernel.strategy.is_none())
-        .map(|kernel| kernel.name.as_str())
-        .filter(|kernel| !measures.contains_key(&key(kernel)))
-        .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
-        .collect();
-    if open.is_empty() {
-        return Vec::new();
+}
+
+/// Decides which kernels of a call's texts are slower.
+pub(super) struct Judge {
+    /// Finds out the facts about each text, by its name, while the texts are assembled.
+    worker: RefCell<Option<JoinHandle<BTreeMap<String, Versions>>>>,
+    facts: OnceCell<BTreeMap<String, Versions>>,
+    /// The measurements.
+    pub(super) measures: RefCell<Measures>,
+}
+
+impl Judge {
+    /// Begins to look at the texts, if costs decide.
+    pub(super) fn new(examined: &[Examined<Rewritten>], options: &Options) -> Judge {
+        let jobs: Arc<Vec<Job>> = Arc::new(match options.select.strategies.are_weighed() {
+            true => examined.iter().filter_map(job).collect(),
+            false => Vec::new(),
+        });
+        let all = {
+            let (jobs, options) = (Arc::clone(&jobs), options.clone());
+            move || {
+                let each =
+                    jobs.iter().map(|job| (job.versions[0].name().to_owned(), job.facts(&options)));
+                each.collect::<BTreeMap<_, _>>()
+            }
+        };
+        let judge = Judge {
+            worker: RefCell::default(),
+            facts: OnceCell::new(),
+            measures: RefCell::default(),
+        };
+        if jobs.is_empty() {
+            return judge;
+        }
+        match std::thread::Builder::new().spawn(all.clone()) {
+            Ok(worker) => *judge.worker.borrow_mut() = Some(worker),
+            Err(error) => {
+                log::info!("{error}: the rewritten kernels are looked at first");
+                judge.facts.get_or_init(all);
+            }
+        }
+        judge
     }
-    let text = SourceFile::new(source.name(), rewritten.text.as_str());
-    let before = Built { source, cubin: original };
-    let after = Built { source: &text, cubin };
-    let found = on_large_stack(|| pipeline::measured(before, after, options, &open));
-    let found = match found {
-        Ok(Ok(Ok(found))) => found,
-        Ok(Ok(Err(reason))) => {
+
+    /// The facts about the kernels of a text.
+    fn facts(&self, file: &str) -> Option<&Versions> {
+        let worker =
+            || self.worker.take().and_then(|worker| worker.join().ok()).unwrap_or_default();
+        self.facts.get_or_init(worker).get(file)
+    }
+
+    /// The kernels of a text that take more cycles than before, if costs decide. Also notes the measurements. The
+    /// rewrites of kernels that have `lost` something are undone anyway.
+    pub(super) fn slower(
+        &self,
+        source: &SourceFile,
+        rewritten: &Rewritten,
+        [original, cubin]: [&[u8]; 2],
+        lost: &[Loss],
+    ) -> Vec<Loss> {
+        let key = |kernel: &str| (source.name().to_owned(), kernel.to_owned());
+        let open: Vec<&str> = to_measure(rewritten)
+            .filter(|kernel| !self.measures.borrow().contains_key(&key(kernel)))
+            .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
+            .collect();
+        let Some([before, after]) = self.facts(source.name()).filter(|_| !open.is_empty()) else {
+            return Vec::new();
+        };
+        let before = Built { facts: before, cubin: original };
+        let after = Built { facts: after, cubin };
+        let found = pipeline::measured(before, after, &open).unwrap_or_else(|reason| {
             log::info!("{}: not measured: {reason}", source.name());
             BTreeMap::new()
-        }
-        Ok(Err(_)) | Err(_) => BTreeMap::new(),
-    };
+        });
+        let lost = judged(source, rewritten, &open, &found);
+        let found = found.into_iter().map(|(name, measured)| (key(&name), measured.report));
+        self.measures.borrow_mut().extend(found);
+        lost
+    }
+}
+
+/// The kernels of a rewritten text that are to be measured: no profile has decided for them.
+fn to_measure(rewritten: &Rewritten) -> impl Iterator<Item = &str> {
+    let kernels = rewritten.report.kernels.iter();
+    let open = kernels.filter(|kernel| kernel.is_rewritten() && kernel.strategy.is_none());
+    open.map(|kernel| kernel.name.as_str())
+}
+
+fn job(examined: &Examined<Rewritten>) -> Option<Job> {
+    let (source, rewritten) = examined.changed()?;
+    let kernels: Vec<String> = to_measure(rewritten).map(str::to_owned).collect();
+    let text = SourceFile::new(source.name(), rewritten.text.as_str());
+    let original = SourceFile::new(source.name(), source.text());
+    (!kernels.is_empty()).then_some(Job { versions: [original, text], kernels })
+}
+
+/// The kernels that are slower, of those that are `open`, with their cycles.
+fn judged(
+    source: &SourceFile,
+    rewritten: &Rewritten,
+    open: &[&str],
+    found: &BTreeMap<String, Compared>,
+) -> Vec<Loss> {
     // An array's new layout is used only where it is known to be faster.
     let unknown = |kernel: &&KernelReport| {
         kernel.laid_out() > 0
@@ -92,7 +184,7 @@ pub(super) fn slower(
         .collect();
     for (name, Compared { report: measure, waits_less }) in found {
         let mut kernels = rewritten.report.kernels.iter();
-        let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
+        let has_layout = kernels.any(|kernel| kernel.name == *name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
         log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
         // The model knows little about layouts: they may be slower for no number of warps.
@@ -101,14 +193,13 @@ pub(super) fn slower(
             false => {
                 ratio >= MOST_CYCLES
                     || worst > MOST_CYCLES_ANYWHERE
-                    || waits_less
+                    || *waits_less
                         && measure.with_most().is_none_or(|full| full > MOST_CYCLES_OF_WAITING)
             }
         };
         if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }
-        measures.insert(key(&name), measure);
     }
     lost
 }

@@ -7,7 +7,7 @@
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
 use super::large_stack::on_large_stack;
-use super::slower::{Measures, report_measures, slower};
+use super::slower::{Judge, report_measures};
 use super::{holes, keep};
 use crate::lint;
 use crate::pipeline::{self, Options, Rewritten};
@@ -31,7 +31,7 @@ use crate::timings::Stopwatch;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -181,7 +181,6 @@ fn call(
     line: &CommandLine,
     rewriter: &Rewriter,
 ) -> ExitCode {
-    let watch = Watch::start();
     let mut warnings = env::warnings(settings);
     let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
     for (_, rewritten) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
@@ -208,20 +207,18 @@ fn call(
             return exec(tool, arguments);
         }
     }
+    let watch = Watch::start();
     let taken_back = Cell::new(false);
     let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
         taken_back.set(true);
-        without(source, before, lost, |left_out| {
-            let options = Options { left_out, ..options.clone() };
-            rewrite(source, &options, rewriter)
-        })
+        without(source, before, lost)
     };
     // A text with holes is nothing that ptxas could assemble for a comparison.
     let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
-    let measures = RefCell::new(Measures::new());
+    let judge = checked.then(|| Judge::new(&examined, &options));
     let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2], lost: &[Loss]| {
-        slower(source, rewritten, cubins, &options, lost, &mut measures.borrow_mut())
+        judge.as_ref().map_or_else(Vec::new, |judge| judge.slower(source, rewritten, cubins, lost))
     };
     let judges = checked.then_some(Judges { again: &again, slower: &slower });
     let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
@@ -242,7 +239,9 @@ fn call(
         }
         let unused = assembled.unused.as_deref();
         let made = (unused, &assembled.cubins);
-        report_measures(&mut examined, &measures.borrow());
+        if let Some(judge) = &judge {
+            report_measures(&mut examined, &judge.measures.borrow());
+        }
         keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
@@ -349,34 +348,17 @@ fn rewrite(
     }
 }
 
-/// The rewrite `before` without the kernels of `lost`; the log says which and why. `rewrite` gets the
-/// kernels to leave out, each with the reason, and is only called if some other kernel has a load
-/// replaced.
-fn without(
-    source: &SourceFile,
-    before: &Rewritten,
-    lost: &[Loss],
-    rewrite: impl FnOnce(Vec<Loss>) -> Result<Rewritten, String>,
-) -> Result<Rewritten, String> {
+/// The rewrite `before` without the kernels of `lost`; the log says which and why.
+fn without(source: &SourceFile, before: &Rewritten, lost: &[Loss]) -> Rewritten {
     let reasons: Vec<Loss> =
         lost.iter().map(|(name, what)| (name.clone(), format!("taken back: {what}"))).collect();
-    let reason = |name: &str| reasons.iter().find(|(lost, _)| lost == name).map(|(_, why)| why);
-    let kernels = before.report.kernels.iter().map(|kernel| match reason(&kernel.name) {
-        Some(reason) => keep::unused_in(kernel, reason),
-        None => kernel.clone(),
-    });
-    let report = Report { kernels: kernels.collect(), ..before.report.clone() };
+    let after = before.clone().without(source, &reasons);
     for (name, what) in lost {
         log::info!("{}: {name} taken back: {what}", source.name());
     }
-    log::info!("{}: {}, {} taken back", source.name(), report.summary(), lost.len());
-    log_sentence(source, &report);
-    if report.kernels.iter().all(|kernel| !kernel.is_rewritten()) {
-        return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
-    }
-    // The report of `before` knows more of the kernels that are left out than the next report would.
-    let after = rewrite(reasons)?;
-    Ok(Rewritten { report, ..after })
+    log::info!("{}: {}, {} taken back", source.name(), after.report.summary(), lost.len());
+    log_sentence(source, &after.report);
+    after
 }
 
 /// Rewrites one input and logs the outcome in one line.

@@ -234,6 +234,11 @@ fn temporary_folder() -> Finding {
 fn z3() -> Finding {
     if solver::works() {
         Finding::good(format!("{} works", solver::version()))
+    } else if !solver::is_there() {
+        Finding::wrong(
+            format!("{} cannot be loaded; nothing is proved that needs it", solver::LIBRARY),
+            "install libz3 (Debian and Ubuntu: `apt-get install libz3-4`)",
+        )
     } else {
         Finding::wrong(
             format!("{} gives wrong answers", solver::version()),

@@ -1,26 +1,24 @@
 //! The cost of a rewritten kernel's machine code beside that of the original.
 //!
-//! In: both texts, and their machine code. Out: for each wanted kernel that is in both, the
+//! In: the machine code of both, and the facts about their texts. Out: for each wanted kernel that is in both, the
 //! cycles of the multiprocessor for each warp ([`measure`]).
 
 use std::collections::BTreeMap;
 
-use super::{Options, known};
-use crate::ptx::Depth;
+use crate::parallel;
 use crate::report::MeasureReport;
-use crate::requests::Known;
+use crate::requests::Facts;
 use crate::sass::access::Requests;
 use crate::sass::measure;
 use crate::sass::paths::{Counterpart, Counterparts};
-use crate::source::SourceFile;
 
-/// A text and its cubin.
+/// A version of a text: its machine code, and the facts about its kernels.
 #[derive(Clone, Copy)]
 pub(crate) struct Built<'t> {
-    /// The text.
-    pub source: &'t SourceFile,
-    /// Its cubin.
+    /// The cubin.
     pub cubin: &'t [u8],
+    /// The facts, by the kernels' names.
+    pub facts: &'t BTreeMap<String, Facts>,
 }
 
 /// Both versions of a kernel.
@@ -35,46 +33,44 @@ pub(crate) struct Compared {
 /// The measures of the kernels that are `wanted`, by their names.
 ///
 /// # Errors
-/// Why a text or a cubin cannot be read.
+/// Why a cubin cannot be read.
 pub(crate) fn measured(
     original: Built<'_>,
     rewritten: Built<'_>,
-    options: &Options,
     wanted: &[&str],
 ) -> Result<BTreeMap<String, Compared>, String> {
-    let analysed = |built: Built<'_>, names: &[&str], others: &Counterparts<'_>| {
-        let depth = Depth::Named(names);
-        known(built.source, options, depth, others).map_err(|error| error.to_string())
+    let known = |(name, facts): (&&str, [&Facts; 2])| {
+        let [original, rewritten] = facts;
+        let before = original.known(Counterpart::None);
+        let after = rewritten.known(Counterpart::Original(&before.executed));
+        // The original goes the way of the code that was rewritten.
+        let before = original.known(Counterpart::Rewriting(&after.executed));
+        ((*name).to_owned(), before.requests, after.requests)
     };
-    let mut before = analysed(original, wanted, &|_| Counterpart::None)?;
-    let after = analysed(rewritten, wanted, &|name| {
-        before.get(name).map_or(Counterpart::None, |known| Counterpart::Original(&known.executed))
-    })?;
-    // The original goes the way of the code that was rewritten.
-    let is_other = |name: &&&str| match (before.get(**name), after.get(**name)) {
-        (Some(before), Some(after)) => before.is_other_path(after),
-        _ => false,
-    };
-    let other: Vec<&str> = wanted.iter().filter(is_other).copied().collect();
-    if !other.is_empty() {
-        let again = analysed(original, &other, &|name| {
-            let after = after.get(name).map(|known| &known.executed);
-            after.map_or(Counterpart::None, Counterpart::Rewriting)
-        })?;
-        before.extend(again);
+    let of_both = wanted
+        .iter()
+        .filter_map(|name| Some((name, [original.facts.get(*name)?, rewritten.facts.get(*name)?])));
+    let mut requests: [BTreeMap<String, Requests>; 2] = Default::default();
+    for (name, before, after) in of_both.map(known) {
+        requests[0].insert(name.clone(), before);
+        requests[1].insert(name, after);
     }
-    let requests = |known: &BTreeMap<String, Known>| -> BTreeMap<String, Requests> {
-        known.iter().map(|(name, known)| (name.clone(), known.requests.clone())).collect()
-    };
-    let is_known = |name: &str| before.contains_key(name);
+    let is_known = |name: &str| requests[0].contains_key(name);
     let executed = measure::executed(original.cubin, &is_known, &|_| Counterpart::None)?;
     let of_original =
         |name: &str| executed.get(name).map_or(Counterpart::None, Counterpart::Original);
     let executed_after = measure::executed(rewritten.cubin, &is_known, &of_original)?;
     let of_rewriting =
         |name: &str| executed_after.get(name).map_or(Counterpart::None, Counterpart::Rewriting);
-    let old = measure::measures(original.cubin, &requests(&before), &of_rewriting)?;
-    let new = measure::measures(rewritten.cubin, &requests(&after), &of_original)?;
+    let versions: [(&[u8], _, &Counterparts<'_>); 2] = [
+        (original.cubin, &requests[0], &of_rewriting),
+        (rewritten.cubin, &requests[1], &of_original),
+    ];
+    let measured = parallel::map(&versions, |(cubin, requests, counterparts)| {
+        measure::measures(cubin, requests, counterparts)
+    });
+    let [old, new] = <[_; 2]>::try_from(measured).map_err(|_| "two versions")?;
+    let (old, new) = (old?, new?);
     let both = old.into_iter().filter_map(|(name, old)| {
         let new = new.get(&name)?;
         // (ptxas may have made the same of both.)

@@ -20,10 +20,9 @@ use crate::patterns::{self, Places};
 use crate::profile;
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, LoadReport, Origins, Report};
-use crate::requests::{self, Known};
+use crate::requests::Facts;
 use crate::reuse::{self, shared::Surroundings};
 use crate::rewrite::{self, Edit, Edits, Names, Planner};
-use crate::sass::paths::Counterparts;
 use crate::select::{self, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
@@ -41,7 +40,7 @@ pub(crate) use measured::{Built, Compared, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rewritten {
     /// The new text; equal to the input if nothing was replaced.
     pub text: String,
@@ -49,6 +48,54 @@ pub struct Rewritten {
     pub report: Report,
     /// Which line of the input each line of `text` came from.
     pub lines: LineMap,
+    /// The edits of each function that is rewritten, by its name.
+    pub edits: Vec<(String, Vec<Edit>)>,
+}
+
+impl Rewritten {
+    /// A text that stays as it is.
+    pub fn unchanged(source: &SourceFile, report: Report) -> Rewritten {
+        let text = source.text().to_owned();
+        Rewritten { text, report, lines: LineMap::default(), edits: Vec::new() }
+    }
+
+    /// The text with these edits of its functions.
+    pub fn edited(
+        source: &SourceFile,
+        report: Report,
+        edits: Vec<(String, Vec<Edit>)>,
+    ) -> Rewritten {
+        let all = edits.iter().flat_map(|(_, edits)| edits).cloned();
+        match Edits::new(all.collect()) {
+            Ok(all) if all.is_empty() => Rewritten::unchanged(source, report),
+            Ok(all) => {
+                let (text, lines) = all.apply(source.text());
+                Rewritten { text, report, lines, edits }
+            }
+            Err(overlap) => {
+                log::error!("{}: {overlap}; the file is left as it is", source.name());
+                Rewritten::unchanged(source, report)
+            }
+        }
+    }
+
+    /// This without the rewrites of some functions, each with the reason. (The rewrite of a function does not depend on
+    /// those of others.)
+    #[must_use]
+    pub fn without(self, source: &SourceFile, lost: &[(String, String)]) -> Rewritten {
+        if lost.is_empty() {
+            return self;
+        }
+        let reason = |name: &str| lost.iter().find(|(lost, _)| lost == name).map(|(_, why)| why);
+        let Rewritten { mut report, mut edits, .. } = self;
+        for kernel in &mut report.kernels {
+            if let Some(reason) = reason(&kernel.name) {
+                *kernel = kernel.unused(reason);
+            }
+        }
+        edits.retain(|(name, _)| reason(name).is_none());
+        Rewritten::edited(source, report, edits)
+    }
 }
 
 /// The report and the edits of a function at the end of its way; the analysis, which may be large, is
@@ -94,25 +141,19 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         names: Names::for_text(source.text()),
     };
     let rewritten = job.rewrite_all(&functions);
-    let (kernels, edits): (Vec<_>, Vec<_>) =
-        rewritten.into_iter().map(|FunctionRewrite { report, edits }| (report, edits)).unzip();
     let strategy = options.select.strategies.to_string();
     let warnings = job.advised.warnings;
     let file = source.name().to_owned();
+    let (kernels, edits): (Vec<_>, Vec<_>) = rewritten
+        .into_iter()
+        .map(|FunctionRewrite { report, edits }| {
+            let name = report.name.clone();
+            (report, (name, edits))
+        })
+        .unzip();
     let report = Report { file, strategy, kernels, warnings, ..Report::default() };
-    let unchanged =
-        |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
-    match Edits::new(edits.into_iter().flatten().collect()) {
-        Ok(edits) if edits.is_empty() => Ok(unchanged(report)),
-        Ok(edits) => {
-            let (text, lines) = edits.apply(source.text());
-            Ok(Rewritten { text, report, lines })
-        }
-        Err(overlap) => {
-            log::error!("{}: {overlap}; the file is left as it is", source.name());
-            Ok(unchanged(report))
-        }
-    }
+    let edits = edits.into_iter().filter(|(_, edits): &(_, Vec<_>)| !edits.is_empty()).collect();
+    Ok(Rewritten::edited(source, report, edits))
 }
 
 /// The data that all functions of a module share.
@@ -137,7 +178,10 @@ impl<'j> Job<'_, 'j> {
         let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
             return self.rewrite_numbered(functions);
         };
-        parallel::map(functions, |function| self.rewrite_one(function, self.analyse(function)))
+        let bytes = self.source.text().len();
+        parallel::map_text(bytes, functions, |function| {
+            self.rewrite_one(function, self.analyse(function))
+        })
     }
 
     /// The same if accepted candidates are chosen by their numbers: a function's candidates have
@@ -264,6 +308,16 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
     }
     let result = SourceFile::new(source.name(), rewritten.text.as_str());
     let judged = verify::verify(source, &result, &verify::Options::default())?;
+    if !judged.problems.is_empty() {
+        // A difference outside of functions: no part of the rewrite is used.
+        return rewrite(source, &Options { mode: Mode::Original, ..options.clone() });
+    }
+    let equal: Vec<&str> = judged
+        .functions
+        .iter()
+        .filter(|function| function.verdict == Judged::Equal)
+        .map(|function| function.name.as_str())
+        .collect();
     let unproved: Vec<(String, String)> = judged
         .functions
         .iter()
@@ -274,41 +328,23 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
             (function.name.clone(), format!("the rewrite was not proved: {why}"))
         })
         .collect();
-    let proved = |mut rewritten: Rewritten| {
-        let equal = judged.functions.iter().filter(|function| function.verdict == Judged::Equal);
-        let names: Vec<&str> = equal.map(|function| function.name.as_str()).collect();
-        for kernel in &mut rewritten.report.kernels {
-            kernel.proved = kernel.is_rewritten() && names.contains(&kernel.name.as_str());
-        }
-        rewritten
-    };
-    if unproved.is_empty() && judged.problems.is_empty() {
-        return Ok(proved(rewritten));
+    let mut rewritten = rewritten.without(source, &unproved);
+    for kernel in &mut rewritten.report.kernels {
+        kernel.proved = kernel.is_rewritten() && equal.contains(&kernel.name.as_str());
     }
-    let mut options = options.clone();
-    options.left_out.extend(unproved);
-    if judged.problems.is_empty() {
-        // A function's rewrite does not depend on whether others are left out.
-        rewrite(source, &options).map(proved)
-    } else {
-        // A difference outside of functions: no part of the rewrite is used.
-        options.mode = Mode::Original;
-        rewrite(source, &options)
-    }
+    Ok(rewritten)
 }
 
 /// Facts about the accesses of functions, by the functions' names: of all that have parsed bodies at this depth, and can be
 /// analysed.
-/// `counterparts`: the instructions that their other versions execute.
 ///
 /// # Errors
 /// A syntax error.
-pub fn known(
+pub fn facts(
     source: &SourceFile,
     options: &Options,
     depth: Depth<'_>,
-    counterparts: &Counterparts<'_>,
-) -> Result<BTreeMap<String, Known>, Diagnostic> {
+) -> Result<BTreeMap<String, Facts>, Diagnostic> {
     let module = ptx::parse(source, depth)?;
     let options = &options.for_module(&module);
     let architecture = options.select.costs.architecture;
@@ -316,14 +352,10 @@ pub fn known(
         .functions()
         .filter(|function| matches!(function.body, Body::Parsed { .. }))
         .collect();
-    let found = parallel::map(&functions, |function| {
+    let found = parallel::map_text(source.text().len(), &functions, |function| {
         let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let (flow, trace) = emulated(source, function, options).ok()?;
-            let traffic =
-                within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
-            let traffic = traffic.ok()?;
-            let other = counterparts(function.name.text);
-            within(|| requests::known(function, &flow, &trace, &traffic, architecture, other)).ok()
+            within(|| Facts::new(&module, function, &flow, &trace, architecture)).ok()
         }));
         Some((function.name.text.to_owned(), attempt.ok()??))
     });

@@ -42,8 +42,6 @@ pub struct Options {
     pub first_shuffle: Option<usize>,
     /// Number of the last accepted candidate to replace.
     pub last_shuffle: Option<usize>,
-    /// Functions to leave as they are, and why.
-    pub left_out: Vec<(String, String)>,
     /// Measured strategies per kernel. Replaces the cost model, and only when the strategy is `auto`.
     pub profile: Option<Arc<Consulted>>,
 }
@@ -76,9 +74,7 @@ impl Options {
 
     /// Why a function is left as it is without a look at it, if it is.
     pub(super) fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<String> {
-        let name = function.name.text;
-        let known = self.left_out.iter().find(|(left_out, _)| left_out == name);
-        known.map(|(_, reason)| reason.clone()).or_else(|| self.kernels.off(name))
+        self.kernels.off(function.name.text)
     }
 }
 

@@ -58,8 +58,9 @@ const CHUNKS_AT_ONCE: usize = 64;
 pub(super) fn module<'t>(text: &'t str, depth: Depth<'_>) -> Result<Module<'t>, Fault> {
     let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
-    let parsed =
-        parallel::map(&pieces, |piece| parse_piece(text, piece, depth, |body| tree(text, body)));
+    let parsed = parallel::map_text(text.len(), &pieces, |piece| {
+        parse_piece(text, piece, depth, |body| tree(text, body))
+    });
     let mut module = Module::default();
     for contribution in parsed {
         let part = contribution?.module;
@@ -179,7 +180,7 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
     let mut scopes = Scopes::new(body.semicolons);
     for group in chunks.chunks(CHUNKS_AT_ONCE) {
-        let runs = parallel::map(group, |&c| run(Fragment::new(text, c)));
+        let runs = parallel::map_text(text.len(), group, |&c| run(Fragment::new(text, c)));
         runs.into_iter().try_for_each(|run| run.map(|run| scopes.take(run)))?;
     }
     Ok(Body::Parsed { span: body.span, statements: scopes.finish() })

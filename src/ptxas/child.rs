@@ -7,7 +7,7 @@
 //! - [`Work`] is the processor time and memory of a run, as the system counts them for that child alone: no wall-clock
 //!   time, so a busy machine changes nothing.
 //!
-//! This is the one file of the stand-in that holds `unsafe` code.
+//! This is the one file of this room that holds `unsafe` code.
 #![expect(
     unsafe_code,
     reason = "the actions of a child before it becomes ptxas have no safe interface"

@@ -60,7 +60,7 @@ pub(super) struct Once {
 
 impl<R: Replacement> Examined<R> {
     /// The text and its rewriting, if the rewriting changes something.
-    pub(super) fn changed(&self) -> Option<(&SourceFile, &R)> {
+    pub fn changed(&self) -> Option<(&SourceFile, &R)> {
         match &self.outcome {
             Some((source, Ok(rewritten))) if rewritten.text() != source.text() => {
                 Some((source, rewritten))

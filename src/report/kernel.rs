@@ -58,6 +58,50 @@ pub struct KernelReport {
 }
 
 impl KernelReport {
+    /// This report, with the rewrite not used.
+    #[must_use]
+    pub fn unused(&self, reason: &str) -> KernelReport {
+        let mut kernel = self.clone();
+        if !kernel.is_rewritten() {
+            return kernel;
+        }
+        kernel.proved = false;
+        kernel.shuffles = 0;
+        kernel.average_delta = None;
+        kernel.skipped = Some(reason.to_owned());
+        let accesses = kernel.loads.iter_mut().chain(&mut kernel.stores);
+        for load in accesses.filter(|load| load.decision != Decision::Keep) {
+            load.decision = Decision::Keep;
+            load.rule = Some(FUNCTION_LEFT.to_owned());
+            load.reason = Some(reason.to_owned());
+            load.source_line = None;
+            load.delta = None;
+            load.guards = None;
+            load.iterations = None;
+            load.cost = None;
+            load.architecture = None;
+        }
+        for array in kernel.arrays.iter_mut().filter(|array| array.layout.is_some()) {
+            array.layout = None;
+            array.rule = Some(FUNCTION_LEFT.to_owned());
+            array.reason = Some(reason.to_owned());
+            array.cost = None;
+            let moved = array.wavefronts.iter_mut();
+            moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
+            let moved = array.accesses.iter_mut().map(|access| &mut access.wavefronts);
+            moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
+        }
+        let collectives = kernel.collectives.iter_mut();
+        for collective in collectives.filter(|one| one.decision != Decision::Keep) {
+            collective.decision = Decision::Keep;
+            collective.rule = Some(FUNCTION_LEFT.to_owned());
+            collective.reason = Some(reason.to_owned());
+            collective.guards = None;
+            collective.cost = None;
+        }
+        kernel
+    }
+
     /// Loads that are not performed as they stand.
     pub fn replaced(&self) -> usize {
         self.loads.iter().filter(|load| load.decision != Decision::Keep).count()

@@ -16,17 +16,17 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use sampled::{ARRAY_BITS, Warps};
+use sampled::{ARRAY_BITS, Sampled, Warps};
 
 use crate::cfg::{Flow, InstId};
 use crate::cost::{Costs, banks};
 use crate::emulate::KernelTrace;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
-use crate::ptx::{Function, StateSpace};
+use crate::ptx::{Function, Module, StateSpace};
 use crate::sass::access::{Access, Request, Requests};
 use crate::sass::opcodes::Role;
-use crate::sass::paths::{self, Blocks, Counterpart, Followed, Histogram, Work};
-use crate::traffic::{AccessKind, AccessTraffic, Traffic, passes};
+use crate::sass::paths::{self, Blocks, Counterpart, Histogram, Work};
+use crate::traffic::{self, AccessKind, Identified, passes};
 
 /// Bytes of a sector of the caches.
 const SECTOR: u64 = 32;
@@ -35,85 +35,118 @@ const SECTOR: u64 = 32;
 /// of the same row; those farther away to another row.
 const MAX_EDGES: i64 = 8;
 
-/// Facts about the accesses of a kernel.
+/// Facts about a kernel's accesses on one path through it.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Their requests, by kind.
     pub requests: Requests,
     /// The instructions that the kernel executes, by kind.
     pub executed: Histogram,
-    /// Its blocks, and the path through them.
-    blocks: Blocks,
-    path: Followed,
 }
 
-impl Known {
-    /// Whether another path is followed beside the rewriting of this kernel.
-    pub fn is_other_path(&self, rewriting: &Known) -> bool {
-        paths::follow(&self.blocks, Counterpart::Rewriting(&rewriting.executed)) != self.path
-    }
-}
-
-/// The requests of a function's accesses. `counterpart`: the instructions that its other version
-/// [executes](Known::executed).
-pub fn known(
-    function: &Function<'_>,
-    flow: &Flow<'_, '_>,
-    trace: &KernelTrace,
-    traffic: &Traffic,
+/// Facts about a kernel that hold on every path through it.
+#[derive(Clone, Debug)]
+pub struct Facts {
     architecture: u32,
-    counterpart: Counterpart<'_>,
-) -> Known {
-    let costs = Costs::of(architecture);
-    let blocks = blocks(flow, traffic);
-    let path = paths::follow(&blocks, counterpart);
-    let executions = path.executions(blocks.next.len());
-    let executed = paths::executed(&blocks, &executions);
-    let known: Vec<(&AccessTraffic, Role)> =
-        traffic.accesses.iter().filter_map(|access| Some((access, role(access)?))).collect();
-    let indices: Vec<usize> = known.iter().map(|(access, _)| access.index).collect();
-    let sampled = sampled::sampled(function, flow, trace, &indices);
-    let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
-    let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
-    let mut axes = [false; 3];
-    for ((access, _), steps) in known.iter().zip(&sampled.steps) {
-        let is_written = access.kind != AccessKind::Load && access.space != StateSpace::Shared;
-        axes = [0, 1, 2].map(|axis| axes[axis] || is_written && steps[axis] != 0);
+    blocks: Blocks,
+    accesses: Vec<Looked>,
+}
+
+/// An access and the warps that were looked at.
+#[derive(Clone, Debug)]
+struct Looked {
+    kind: AccessKind,
+    space: StateSpace,
+    of: Access,
+    /// Its block.
+    block: usize,
+    has_address: bool,
+    goes_past_l1: bool,
+    /// In the first iteration of all loops, and in further ones of the innermost loop around it.
+    first: Warps,
+    next: Vec<Warps>,
+    /// By how many bytes its address moves from a block to the next one along each axis.
+    steps: [i64; 3],
+}
+
+impl Facts {
+    /// The facts about a function.
+    pub fn new(
+        module: &Module<'_>,
+        function: &Function<'_>,
+        flow: &Flow<'_, '_>,
+        trace: &KernelTrace,
+        architecture: u32,
+    ) -> Facts {
+        let all = traffic::identified(module, function, flow, trace);
+        let blocks = blocks(flow, &all);
+        let known: Vec<(Identified, Role)> =
+            all.into_iter().filter_map(|one| Some((one, role(&one)?))).collect();
+        let indices: Vec<usize> = known.iter().map(|(one, _)| one.index).collect();
+        let Sampled { first, next, steps } = sampled::sampled(function, flow, trace, &indices);
+        let sampled = first.into_iter().zip(next).zip(steps);
+        let accesses =
+            known.into_iter().zip(sampled).map(|((one, role), ((first, next), steps))| {
+                let recorded = &trace.accesses[one.index];
+                Looked {
+                    kind: one.kind,
+                    space: one.space,
+                    of: Access { role, bytes: one.bytes, guarded: recorded.guard.is_some() },
+                    block: recorded.block.into(),
+                    has_address: recorded.address.is_some(),
+                    goes_past_l1: one.kind != AccessKind::Load || goes_past_l1(flow, one.inst),
+                    first,
+                    next,
+                    steps,
+                }
+            });
+        Facts { architecture, blocks, accesses: accesses.collect() }
     }
-    let mut caches = Caches::new(flow, trace, &costs, axes);
-    let [mut loaded, mut stored] = [0.0; 2];
-    // First iterations come first, so that what later ones find there is there.
-    for iteration in 0..paths::LOOP_ITERATIONS as usize {
-        caches.from_memory.clear();
-        for (at, &(access, role)) in known.iter().enumerate() {
-            let next = &sampled.next[at];
-            let warps = match iteration {
-                0 => Some(&sampled.first[at]),
-                later => next.get(later - 1),
-            };
-            let Some(warps) = warps else { continue };
-            let recorded = &trace.accesses[access.index];
-            let times = executions[usize::from(recorded.block)] / (1 + next.len()) as f64;
-            let request = caches.request(access, warps, sampled.steps[at], times > 0.0);
-            let guarded = recorded.guard.is_some();
-            let kind = Access { role, bytes: access.bytes, guarded };
-            let moved = times * f64::from(access.bytes);
-            match access.kind {
-                AccessKind::Load => loaded += moved,
-                AccessKind::Store => stored += moved,
-                AccessKind::Atomic | AccessKind::Reduction => {}
-            }
-            match times > 0.0 {
-                true => on_way.entry(kind).or_default().add(request, times),
-                false => beside.entry(kind).or_default().add(request, 1.0),
+
+    /// The requests on the path that is followed. `counterpart`: the instructions that the other version of the kernel
+    /// [executes](Known::executed).
+    pub fn known(&self, counterpart: Counterpart<'_>) -> Known {
+        let costs = Costs::of(self.architecture);
+        let path = paths::follow(&self.blocks, counterpart);
+        let executions = path.executions(self.blocks.next.len());
+        let executed = paths::executed(&self.blocks, &executions);
+        let mut on_way: BTreeMap<Access, Sum> = BTreeMap::new();
+        let mut beside: BTreeMap<Access, Sum> = BTreeMap::new();
+        let mut axes = [false; 3];
+        for access in &self.accesses {
+            let is_written = access.kind != AccessKind::Load && access.space != StateSpace::Shared;
+            axes = [0, 1, 2].map(|axis| axes[axis] || is_written && access.steps[axis] != 0);
+        }
+        let mut caches = Caches::new(&costs, axes);
+        let [mut loaded, mut stored] = [0.0; 2];
+        // First iterations come first, so that what later ones find there is there.
+        for iteration in 0..paths::LOOP_ITERATIONS as usize {
+            caches.from_memory.clear();
+            for access in &self.accesses {
+                let warps = match iteration {
+                    0 => Some(&access.first),
+                    later => access.next.get(later - 1),
+                };
+                let Some(warps) = warps else { continue };
+                let times = executions[access.block] / (1 + access.next.len()) as f64;
+                let request = caches.request(access, warps, times > 0.0);
+                let moved = times * f64::from(access.of.bytes);
+                match access.kind {
+                    AccessKind::Load => loaded += moved,
+                    AccessKind::Store => stored += moved,
+                    AccessKind::Atomic | AccessKind::Reduction => {}
+                }
+                match times > 0.0 {
+                    true => on_way.entry(access.of).or_default().add(request, times),
+                    false => beside.entry(access.of).or_default().add(request, 1.0),
+                }
             }
         }
+        // The executed accesses decide; a kind without executed accesses takes the others.
+        beside.extend(on_way);
+        let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
+        Known { requests: Requests { by_kind: requests, loaded, stored }, executed }
     }
-    // The executed accesses decide; a kind without executed accesses takes the others.
-    beside.extend(on_way);
-    let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
-    let requests = Requests { by_kind: requests, loaded, stored };
-    Known { requests, executed, blocks, path }
 }
 
 /// A sum of requests.
@@ -154,9 +187,9 @@ impl Sum {
 }
 
 /// The context for following the text.
-fn blocks(flow: &Flow<'_, '_>, traffic: &Traffic) -> Blocks {
+fn blocks(flow: &Flow<'_, '_>, accesses: &[Identified]) -> Blocks {
     let bytes: FxHashMap<InstId, u32> =
-        traffic.accesses.iter().map(|access| (access.inst, access.bytes)).collect();
+        accesses.iter().map(|access| (access.inst, access.bytes)).collect();
     let mut found = Blocks::default();
     for id in flow.block_ids() {
         let block = &flow.blocks[id];
@@ -189,7 +222,7 @@ fn is_arithmetic(form: &Form) -> bool {
 }
 
 /// What machine code calls an access.
-fn role(access: &AccessTraffic) -> Option<Role> {
+fn role(access: &Identified) -> Option<Role> {
     Some(match (access.kind, access.space) {
         (AccessKind::Load, StateSpace::Global) => Role::LoadGlobal,
         (AccessKind::Load, StateSpace::Generic) => Role::LoadGeneric,
@@ -208,9 +241,7 @@ fn goes_past_l1(flow: &Flow<'_, '_>, inst: InstId) -> bool {
 }
 
 /// The sectors that the warps have loaded.
-struct Caches<'t, 'm, 's> {
-    flow: &'t Flow<'m, 's>,
-    trace: &'t KernelTrace,
+struct Caches<'t> {
     costs: &'t Costs,
     /// Those in the first-level cache, which the warps of a block share.
     l1: FxHashSet<u64>,
@@ -223,16 +254,9 @@ struct Caches<'t, 'm, 's> {
     axes: [bool; 3],
 }
 
-impl<'t, 'm, 's> Caches<'t, 'm, 's> {
-    fn new(
-        flow: &'t Flow<'m, 's>,
-        trace: &'t KernelTrace,
-        costs: &'t Costs,
-        axes: [bool; 3],
-    ) -> Caches<'t, 'm, 's> {
+impl<'t> Caches<'t> {
+    fn new(costs: &'t Costs, axes: [bool; 3]) -> Caches<'t> {
         Caches {
-            flow,
-            trace,
             costs,
             l1: FxHashSet::default(),
             from_memory: FxHashSet::default(),
@@ -242,20 +266,14 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
     }
 
     /// The request of an access, averaged over the warps. `is_executed`: it stands on the path that is followed.
-    fn request(
-        &mut self,
-        access: &AccessTraffic,
-        warps: &Warps,
-        steps: [i64; 3],
-        is_executed: bool,
-    ) -> Request {
+    fn request(&mut self, access: &Looked, warps: &Warps, is_executed: bool) -> Request {
         let mut all = Sum::default();
         for lanes in warps {
             let addresses: Vec<u64> = lanes.executing().collect();
             let none = Request { executed: 0.0, ..Request::UNKNOWN };
             let request = match addresses.is_empty() {
                 true => none,
-                false => self.of_warp(access, lanes.mask, steps, &addresses, is_executed),
+                false => self.of_warp(access, lanes.mask, &addresses, is_executed),
             };
             all.add(request, 1.0);
         }
@@ -264,13 +282,12 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
 
     fn of_warp(
         &mut self,
-        access: &AccessTraffic,
+        access: &Looked,
         mask: u32,
-        steps: [i64; 3],
         addresses: &[u64],
         is_executed: bool,
     ) -> Request {
-        let bytes = access.bytes;
+        let bytes = access.of.bytes;
         let nothing = Request { misses: 0.0, memory_misses: 0.0, ..Request::UNKNOWN };
         if access.space == StateSpace::Shared {
             let cycles = match access.kind.is_atomic() {
@@ -281,7 +298,7 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
             };
             return Request { cycles, ..nothing };
         }
-        if self.trace.accesses[access.index].address.is_none() {
+        if !access.has_address {
             // Each lane may access a sector of its own.
             let all = (addresses.len() as u64 * SECTOR) as f64;
             return Request { from_l2: all, from_memory: all, ..Request::UNKNOWN };
@@ -295,12 +312,11 @@ impl<'t, 'm, 's> Caches<'t, 'm, 's> {
         sectors.sort_unstable();
         sectors.dedup();
         let is_load = access.kind == AccessKind::Load;
-        let past_l1 = !is_load || goes_past_l1(self.flow, access.inst);
         let first: Vec<u64> =
             sectors.iter().copied().filter(|sector| !self.l1.contains(sector)).collect();
-        let new = if past_l1 { sectors.len() } else { first.len() };
+        let new = if access.goes_past_l1 { sectors.len() } else { first.len() };
         let from_memory = match is_load {
-            true => self.sectors_of_memory(steps, &first, is_executed),
+            true => self.sectors_of_memory(access.steps, &first, is_executed),
             false => 0,
         };
         if is_load && is_executed {

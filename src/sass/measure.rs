@@ -67,21 +67,28 @@ impl Measure {
         let steps = schedule.stream()?;
         let most = Multiprocessor::of(architecture).map(|on| resources::resident(on, usage));
         let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
-        let launch = Launch { resident: 1, warps: 1, block: 1 };
-        let cycles = |launch| multiprocessor::cycles_per_warp(&steps, timing, requests, launch);
+        let alone = Launch { resident: 1, warps: 1, block: 1 };
         let scale = scale(&schedule.accesses(), requests);
-        let mut known: BTreeMap<u32, f64> = BTreeMap::new();
-        let with = |resident: u32| {
-            // Registers and shared memory may hold fewer.
-            let fit = resident.min(most.unwrap_or(resident)).max(1);
-            let warps = LAUNCHED.min(IN_TURN * fit);
-            let launch = Launch { resident: fit, warps, block: block.min(fit) };
-            (resident, *known.entry(fit).or_insert_with(|| scale * cycles(launch)))
-        };
+        // Registers and shared memory may hold fewer.
+        let fit = |resident: u32| resident.min(most.unwrap_or(resident)).max(1);
+        let mut different: Vec<u32> = occupancies(architecture).map(fit).collect();
+        different.dedup();
+        let launches = different.iter().map(|&fit| Launch {
+            resident: fit,
+            warps: LAUNCHED.min(IN_TURN * fit),
+            block: block.min(fit),
+        });
+        let launches: Vec<Launch> = [alone].into_iter().chain(launches).collect();
+        let cycles = parallel::map(&launches, |&launch| {
+            multiprocessor::cycles_per_warp(&steps, timing, requests, launch)
+        });
+        let with: BTreeMap<u32, f64> =
+            different.into_iter().zip(cycles[1..].iter().copied()).collect();
+        let of = |resident: u32| (resident, scale * with[&fit(resident)]);
         Some(Measure {
-            alone: cycles(launch),
+            alone: cycles[0],
             busy: busy(schedule, timing, requests),
-            cycles_per_warp: occupancies(architecture).map(with).collect(),
+            cycles_per_warp: occupancies(architecture).map(of).collect(),
             scale,
         })
     }

@@ -46,8 +46,8 @@ pub fn cycles_per_warp(
     requests: &Requests,
     launch: Launch,
 ) -> f64 {
-    let mut machine = Machine::new(steps, timing, requests, launch);
-    machine.run() as f64 / PARTS as f64 / f64::from(machine.launch.warps)
+    let (mut machine, steps) = Machine::new(steps, timing, requests, launch);
+    machine.run(&steps) as f64 / PARTS as f64 / f64::from(machine.launch.warps)
 }
 
 /// Units that a scheduler has for itself.
@@ -62,23 +62,25 @@ struct Timed {
     /// How long it keeps its unit busy.
     busy: Time,
     unit: Unit,
-    /// The scoreboards that it waits for, one bit each; the places of those that it sets.
+    /// The scoreboards that it waits for, one bit each; the places of those that it sets, or [`NO_SCOREBOARD`].
     waits: u8,
-    writes: Option<u8>,
-    reads: Option<u8>,
+    writes: u8,
+    reads: u8,
     is_barrier: bool,
 }
+
+/// The place of a scoreboard that nobody waits for.
+const NO_SCOREBOARD: u8 = SCOREBOARDS as u8;
 
 /// The unit that executes a step.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// One of its scheduler, by its place in [`OWN`].
-    Own(usize),
+    /// One of its scheduler, by its place in [`OWN`]; behind those is one for all steps that keep none busy.
+    Own(u8),
     /// The load/store unit, for an access of this kind.
-    Access(usize),
+    Access(u32),
     /// The load/store unit, without an access to memory.
     Exchange,
-    Other,
 }
 
 /// A warp.
@@ -86,7 +88,8 @@ enum Unit {
 struct Warp {
     /// Its next step.
     at: usize,
-    scoreboards: [Time; SCOREBOARDS],
+    /// When each is released. The encoding has room for two more than there are.
+    scoreboards: [Time; SCOREBOARDS + 2],
     /// When the last sector that it has missed is there.
     arrives: Time,
     /// For each kind of access, the shares that have added up: of those that are executed, that miss the first-level
@@ -219,11 +222,11 @@ impl Turns {
     }
 
     fn set(&mut self, warp: usize, turn: Option<Time>) {
-        let entry = turn.map_or(Turns::NEVER, |time| time << Turns::BITS | warp as u64);
+        let mut earlier = turn.map_or(Turns::NEVER, |time| time << Turns::BITS | warp as u64);
         let mut at = self.entries.len() / 2 + warp;
-        self.entries[at] = entry;
+        self.entries[at] = earlier;
         while at > 1 {
-            let earlier = self.entries[at].min(self.entries[at ^ 1]);
+            earlier = earlier.min(self.entries[at ^ 1]);
             at /= 2;
             self.entries[at] = earlier;
         }
@@ -231,14 +234,13 @@ impl Turns {
 }
 
 struct Machine {
-    steps: Vec<Timed>,
     rates: Rates,
     launch: Launch,
     warps: Vec<Warp>,
     turns: Turns,
     /// When each is free.
     schedulers: [Time; SCHEDULERS as usize],
-    own: [[Time; OWN.len()]; SCHEDULERS as usize],
+    own: [[Time; OWN.len() + 1]; SCHEDULERS as usize],
     lsu: Time,
     /// The ways from and to the second-level cache, and from memory.
     from_l2: Time,
@@ -250,7 +252,13 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(steps: &[Step], timing: &Timing, requests: &Requests, launch: Launch) -> Machine {
+    /// A machine before a launch, and the steps of its warps.
+    fn new(
+        steps: &[Step],
+        timing: &Timing,
+        requests: &Requests,
+        launch: Launch,
+    ) -> (Machine, Vec<Timed>) {
         let mut known: Vec<(Access, usize)> = Vec::new();
         let timed = steps.iter().map(|&step| {
             let own = OWN.iter().position(|pipe| *pipe == step.pipe);
@@ -264,23 +272,24 @@ impl Machine {
                 at
             });
             let unit = match (own, kind) {
-                (_, Some(kind)) => Unit::Access(kind),
-                (Some(own), None) => Unit::Own(own),
+                (_, Some(kind)) => Unit::Access(kind as u32),
                 (None, None) if step.pipe == Pipe::Lsu => Unit::Exchange,
-                (None, None) => Unit::Other,
+                (own, None) => Unit::Own(own.unwrap_or(OWN.len()) as u8),
             };
+            // (The unit of steps that keep none busy is free whenever its scheduler is.)
+            let busy = own.map_or(0.0, |_| timing.busy(step.pipe).unwrap_or(0.0) * SCHEDULERS);
             Timed {
                 stall: Time::from(step.stall) * PARTS,
                 latency: Time::from(step.latency) * PARTS,
-                busy: time(timing.busy(step.pipe).unwrap_or(0.0) * SCHEDULERS),
+                busy: time(busy),
                 unit,
-                waits: step.waits,
-                writes: step.writes,
-                reads: step.reads,
+                waits: step.waits & ((1 << SCOREBOARDS) - 1),
+                writes: step.writes.unwrap_or(NO_SCOREBOARD),
+                reads: step.reads.unwrap_or(NO_SCOREBOARD),
                 is_barrier: step.is_barrier,
             }
         });
-        let steps = timed.collect();
+        let steps: Vec<Timed> = timed.collect();
         let rates = Rates::new(timing);
         let kind = |(access, count): (Access, usize)| {
             Kind::new(access.role, requests.of(access), count, &rates)
@@ -289,8 +298,7 @@ impl Machine {
         let block = launch.block.max(1);
         let resident = launch.resident.next_multiple_of(block);
         let warps = launch.warps.next_multiple_of(block).max(resident);
-        Machine {
-            steps,
+        let machine = Machine {
             rates,
             launch: Launch { resident, warps, block },
             warps: Vec::new(),
@@ -303,7 +311,8 @@ impl Machine {
             memory: 0,
             kinds,
             started: 0,
-        }
+        };
+        (machine, steps)
     }
 
     /// A warp that begins.
@@ -321,29 +330,30 @@ impl Machine {
             [spread, begin(kind.misses, misses), begin(kind.memory_misses, ratio)]
         });
         let shares = shares.collect();
-        Warp { at: 0, scoreboards: [0; SCOREBOARDS], arrives: 0, shares }
+        Warp { at: 0, scoreboards: [0; SCOREBOARDS + 2], arrives: 0, shares }
     }
 
     /// Executes all warps; when the last one ends.
-    fn run(&mut self) -> Time {
+    fn run(&mut self, steps: &[Timed]) -> Time {
         let Launch { resident, warps, block } = self.launch;
         for slot in 0..resident as usize {
             let warp = self.warp();
             self.warps.push(warp);
-            self.set_turn(slot, 0);
+            self.set_turn(slot, steps.first(), 0);
         }
         let blocks = (resident / block) as usize;
         // The warps of each block that have come to a barrier, or to the end.
         let mut arrived = vec![0; blocks];
         let mut end = 0;
         while let Some((now, slot)) = self.turns.next() {
-            let step = self.steps.get(self.warps[slot].at).copied();
+            let at = self.warps[slot].at;
+            let step = steps.get(at);
             let mut next = now;
             if let Some(step) = step {
                 next = self.issue(slot, step, now);
-                self.warps[slot].at += 1;
+                self.warps[slot].at = at + 1;
                 if !step.is_barrier {
-                    self.set_turn(slot, next);
+                    self.set_turn(slot, steps.get(at + 1), next);
                     continue;
                 }
             } else {
@@ -363,7 +373,7 @@ impl Machine {
                 if step.is_none() {
                     self.warps[member] = self.warp();
                 }
-                self.set_turn(member, next);
+                self.set_turn(member, steps.get(self.warps[member].at), next);
             }
         }
         // Stores are in flight until then.
@@ -372,46 +382,39 @@ impl Machine {
 
     /// Sets the next turn of a warp: from a time on, once the scoreboards are released for which its next step waits. (No
     /// other warp sets them.)
-    fn set_turn(&mut self, slot: usize, from: Time) {
-        let warp = &self.warps[slot];
-        let mut waits = self.steps.get(warp.at).map_or(0, |step| step.waits);
+    fn set_turn(&mut self, slot: usize, step: Option<&Timed>, from: Time) {
+        let scoreboards = &self.warps[slot].scoreboards;
+        let mut waits = step.map_or(0, |step| step.waits);
         let mut ready = from;
         while waits != 0 {
-            // (The encoding has room for two more than there are.)
-            let released = warp.scoreboards.get(waits.trailing_zeros() as usize);
-            ready = ready.max(released.copied().unwrap_or(0));
+            ready = ready.max(scoreboards[waits.trailing_zeros() as usize]);
             waits &= waits - 1;
         }
         self.turns.set(slot, Some(ready));
     }
 
     /// Issues a step; when the warp's next one may be.
-    fn issue(&mut self, slot: usize, step: Timed, now: Time) -> Time {
+    fn issue(&mut self, slot: usize, step: &Timed, now: Time) -> Time {
         let scheduler = slot % self.schedulers.len();
         let mut start = now.max(self.schedulers[scheduler]);
         self.schedulers[scheduler] = start + PARTS;
-        if let Unit::Own(at) = step.unit {
-            let unit = &mut self.own[scheduler][at];
-            start = start.max(*unit);
-            *unit = start + step.busy;
-        }
-        let next = start + step.stall;
         let done = match step.unit {
-            Unit::Access(kind) => self.access(slot, step, kind, start),
+            Unit::Own(at) => {
+                let free = &mut self.own[scheduler][usize::from(at)];
+                start = start.max(*free);
+                *free = start + step.busy;
+                start + step.latency
+            }
+            Unit::Access(kind) => self.access(slot, step, kind as usize, start),
             Unit::Exchange => self.serve(start, self.rates.lsu) + step.latency,
-            Unit::Own(_) | Unit::Other => start + step.latency,
         };
-        let warp = &mut self.warps[slot];
-        if let Some(at) = step.writes {
-            let released = &mut warp.scoreboards[usize::from(at)];
-            *released = done.max(*released);
+        let read = start.max(self.lsu) + self.rates.store;
+        let scoreboards = &mut self.warps[slot].scoreboards;
+        for (at, released) in [(step.writes, done), (step.reads, read)] {
+            let scoreboard = &mut scoreboards[usize::from(at)];
+            *scoreboard = released.max(*scoreboard);
         }
-        if let Some(at) = step.reads {
-            let read = start.max(self.lsu) + self.rates.store;
-            let released = &mut warp.scoreboards[usize::from(at)];
-            *released = read.max(*released);
-        }
-        next
+        start + step.stall
     }
 
     /// Lets something through the load/store unit; when it begins.
@@ -422,7 +425,7 @@ impl Machine {
     }
 
     /// An access to memory; when its result is there.
-    fn access(&mut self, slot: usize, step: Timed, kind: usize, now: Time) -> Time {
+    fn access(&mut self, slot: usize, step: &Timed, kind: usize, now: Time) -> Time {
         let kind_of = self.kinds[kind];
         let shares = &mut self.warps[slot].shares[kind];
         let mut falls = |at: usize| {

@@ -9,6 +9,7 @@
 //! **Architecture invariant:** no other module names the z3 crate, and an unknown never becomes a yes.
 
 mod context;
+mod library;
 mod names;
 pub mod numbers;
 mod relevance;
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 pub use context::{forget, session};
+pub use library::{NAME as LIBRARY, is_there};
 pub use names::Names;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,23 +114,27 @@ pub enum Judgement {
 
 /// z3's name and version.
 pub fn version() -> String {
+    if !is_there() {
+        return format!("z3: {LIBRARY} cannot be loaded");
+    }
     let version = z3::full_version();
     format!("z3 {}", version.trim_start_matches("Z3 "))
 }
 
 /// Whether the z3 that was found at run time tells true claims from false ones.
 pub fn works() -> bool {
-    with_z3_config(&Config::new(), || {
-        let x = BV::new_const("x", 32);
-        let check = |claim: Bool| {
-            let solver = z3::Solver::new();
-            solver.assert(&claim);
-            solver.check()
-        };
-        let square = x.bvmul(&x);
-        check(square.eq(BV::from_u64(9, 32))) == SatResult::Sat
-            && check(square.eq(BV::from_u64(2, 32))) == SatResult::Unsat
-    })
+    is_there()
+        && with_z3_config(&Config::new(), || {
+            let x = BV::new_const("x", 32);
+            let check = |claim: Bool| {
+                let solver = z3::Solver::new();
+                solver.assert(&claim);
+                solver.check()
+            };
+            let square = x.bvmul(&x);
+            check(square.eq(BV::from_u64(9, 32))) == SatResult::Sat
+                && check(square.eq(BV::from_u64(2, 32))) == SatResult::Unsat
+        })
 }
 
 /// The value of a term by z3's arithmetic for given values of the symbols: a second opinion on
@@ -141,7 +147,7 @@ pub fn value(
     term: TermId,
     values: &dyn Fn(crate::expr::SymbolId) -> u64,
 ) -> Option<u64> {
-    Translator::value(arena, names, term, values)
+    is_there().then(|| Translator::value(arena, names, term, values)).flatten()
 }
 
 /// z3's units spent in this context so far.
@@ -240,6 +246,9 @@ impl Solver {
         if self.queries >= self.most || self.units == 0 {
             self.unasked += 1;
             return Err(Answer::OverBudget);
+        }
+        if !is_there() {
+            return Err(Answer::Unknown);
         }
         let most = MAX_GATES.min(self.units / UNITS_PER_GATE);
         size::gates(arena, terms, most, is_coarse).ok_or(Answer::TooLarge)?;

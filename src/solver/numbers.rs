@@ -81,6 +81,9 @@ pub enum Verdict {
 /// Runs `work` in a z3 context of its own, for many claims by one [`Prover`]: a context for each would cost more than the
 /// claims, and earlier work of z3 shows in its answers.
 pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
+    if !super::is_there() {
+        return work();
+    }
     super::bound_memory();
     with_z3_config(&Config::new(), work)
 }
@@ -123,7 +126,7 @@ impl Prover {
         claim: &Arc<Term>,
         wanted: &[u32],
     ) -> Verdict {
-        if self.left == 0 {
+        if self.left == 0 || !super::is_there() {
             return Verdict::Unknown;
         }
         super::bound_memory();

@@ -5,52 +5,20 @@ use super::alignment::Aligned;
 use super::believed;
 use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
 use super::evaluate::{Context, Value};
+use super::identity::{AccessKind, Identified};
 use super::lane_sum::{Factor, LaneSum};
 use super::partial::{self, Partial};
 use super::races::{self, Race};
 use super::shape::{Assumed, BlockShape, LANES, Warp};
 use super::warps::Warps;
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, WmmaMatrix};
-use crate::expr::{Comparison, Facts, Node, TermId};
+use crate::emulate::{Access, KernelTrace, WmmaMatrix};
+use crate::expr::{Comparison, Facts, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, Module, StateSpace};
 
 /// The most accesses of one function that are evaluated warp by warp; requests of further ones are unknown.
 const MAX_ONE_BY_ONE: usize = 4096;
-
-/// The most terms of an address that are looked at for a variable.
-const MAX_ADDRESS_TERMS: usize = 64;
-
-/// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessKind {
-    /// `ld`.
-    Load,
-    /// `st`.
-    Store,
-    /// `atom`.
-    Atomic,
-    /// `red`.
-    Reduction,
-}
-
-impl AccessKind {
-    /// The word for programs.
-    pub fn word(self) -> &'static str {
-        match self {
-            AccessKind::Load => "load",
-            AccessKind::Store => "store",
-            AccessKind::Atomic => "atomic",
-            AccessKind::Reduction => "reduction",
-        }
-    }
-
-    /// Whether the access is an atomic operation.
-    pub fn is_atomic(self) -> bool {
-        matches!(self, AccessKind::Atomic | AccessKind::Reduction)
-    }
-}
 
 /// Bytes from each lane's address to the next lane's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -214,27 +182,15 @@ struct Counter<'a, 'm, 's> {
 
 impl Counter<'_, '_, '_> {
     fn access(&mut self, index: usize, access: &Access) -> Option<AccessTraffic> {
+        let spaces = &self.aligned.spaces;
+        let Identified { kind, space, bytes, .. } =
+            Identified::of(self.flow, self.context.trace, spaces, (index, access))?;
         let opcode = self.flow.insts[access.inst].ast.form.opcode;
-        let kind = match access.effect {
-            Effect::Load => AccessKind::Load,
-            Effect::Store => AccessKind::Store,
-            Effect::Atomic if opcode == Opcode::Red => AccessKind::Reduction,
-            Effect::Atomic => AccessKind::Atomic,
-            _ => return None,
-        };
-        let space = self.home(access);
         let counted = match space {
-            StateSpace::Global | StateSpace::Generic => Counted::Sectors,
-            // Wavefronts depend on which lane holds which element, and PTX does not say that.
-            StateSpace::Shared if opcode == Opcode::Wmma => return None,
             StateSpace::Shared if kind.is_atomic() => Counted::Passes,
             StateSpace::Shared => Counted::Wavefronts,
-            _ => return None,
+            _ => Counted::Sectors,
         };
-        let bytes = access.bytes();
-        if bytes == 0 {
-            return None;
-        }
         let facts = self.warps.facts(access.block);
         let lanes = self.warps.together(access, &facts);
         let (spread, stride) = match access.address {
@@ -304,34 +260,6 @@ impl Counter<'_, '_, '_> {
             Opcode::Wmma => WmmaMatrix::of(inst).map_or(all, |matrix| all.min(matrix.parts)),
             _ => all,
         }
-    }
-
-    /// The state space of an access; of a generic one that of the variable whose address is in its address.
-    fn home(&self, access: &Access) -> StateSpace {
-        let (StateSpace::Generic, Some(address)) = (access.space, access.address) else {
-            return access.space;
-        };
-        let arena = &self.context.trace.arena;
-        let mut open: Vec<TermId> =
-            arena.linear_parts(address).1.iter().map(|(term, _)| *term).collect();
-        for _ in 0..MAX_ADDRESS_TERMS {
-            let Some(term) = open.pop() else { break };
-            match arena.node(term) {
-                Node::Symbol(symbol) => {
-                    if let SymbolKind::Address(name) =
-                        &self.context.trace.symbols.info(*symbol).kind
-                        && let Some(StateSpace::Shared | StateSpace::Local) =
-                            self.aligned.spaces.get(name)
-                    {
-                        return self.aligned.spaces[name];
-                    }
-                }
-                // A loaded pointer is unrelated to the address it was loaded from.
-                Node::Apply(function, _) if self.context.trace.symbols.is_load(*function) => {}
-                _ => open.extend(arena.operands(term)),
-            }
-        }
-        StateSpace::Generic
     }
 
     /// Low bits of lane 0's address that are known in all warps.

@@ -15,6 +15,7 @@ mod module;
 mod package;
 mod python;
 mod refusals;
+mod solver;
 mod toolkit;
 mod uses;
 mod version;

@@ -13,22 +13,22 @@
 
 use ptxasw::pipeline::{Options, Rewritten};
 use ptxasw::report::{CollectiveReport, Decision, KernelReport, LoadReport, Report};
+use ptxasw::rewrite::Edit;
 use ptxasw::select::StrategyName;
 use ptxasw::source::{Diagnostic, LineMap, SourceFile, Span};
 
 /// The rewriter.
-pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
+pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic> {
     let text = source.text();
     if text.contains(HOLD) {
-        return Ok(hold(source, options));
+        return Ok(hold(source));
     }
     let order = text
         .split_once("// rewrite: ")
         .and_then(|(before, after)| Some((before.len(), after.split_whitespace().next()?)));
     let mut report = empty_report(source);
     let Some((at, order)) = order else {
-        let lines = LineMap::default();
-        return Ok(Rewritten { text: text.to_owned(), report, lines });
+        return Ok(Rewritten::unchanged(source, report));
     };
     let inserted = match order {
         "insert" => "// one\n// two\n// three\n".to_owned(),
@@ -45,7 +45,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     runs.extend((line..=line + count).map(|inserted| (inserted, line)));
     report.kernels.push(kernel("k", line));
     let text = format!("{}{inserted}{}", &text[..at], &text[at..]);
-    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs) })
+    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs), edits: Vec::new() })
 }
 
 /// The report of an input before any decision.
@@ -98,20 +98,17 @@ fn collective(line: u32) -> CollectiveReport {
 const HOLD: &str = "// rewrite: hold ";
 
 /// Follows the orders to hold values.
-fn hold(source: &SourceFile, options: &Options) -> Rewritten {
+fn hold(source: &SourceFile) -> Rewritten {
     let mut report = empty_report(source);
-    let mut text = String::new();
-    let mut runs = vec![(1, 1)];
-    let mut name = "";
+    let mut edits: Vec<(String, Vec<Edit>)> = Vec::new();
+    let (mut name, mut at) = ("", 0);
     for (line, words) in (1..).zip(source.text().lines()) {
         if let Some((_, rest)) = words.split_once(".entry ") {
             name = rest.split('(').next().unwrap();
         }
-        let is_left_out = options.left_out.iter().any(|(left, _)| left == name);
-        let first = text.lines().count() as u32 + 1;
-        if let Some(count) = words.strip_prefix(HOLD).filter(|_| !is_left_out) {
+        if let Some(count) = words.strip_prefix(HOLD) {
             let count: u32 = count.parse().unwrap();
-            text += &format!("{{ .reg .f32 %h<{count}>;\n");
+            let mut text = format!("{{ .reg .f32 %h<{count}>;\n");
             for held in 0..count {
                 text += &format!("ld.volatile.global.f32 %h{held}, [%rd2+{}];\n", 4 * held);
             }
@@ -119,14 +116,12 @@ fn hold(source: &SourceFile, options: &Options) -> Rewritten {
                 text += &format!("st.volatile.global.f32 [%rd2+{}], %h{held};\n", 4 * held);
             }
             text += "}\n";
-            let end = text.lines().count() as u32 + 1;
-            runs.extend((first..=end).map(|inserted| (inserted, line)));
+            edits.push((name.to_owned(), vec![Edit { range: at..at, text }]));
             report
                 .kernels
                 .push(KernelReport { collectives: vec![collective(line)], ..kernel(name, line) });
         }
-        text += words;
-        text.push('\n');
+        at += words.len() + 1;
     }
-    Rewritten { text, report, lines: LineMap::from_runs(runs) }
+    Rewritten::edited(source, report, edits)
 }
