@@ -10,7 +10,7 @@ use super::distance::base_address;
 use super::eligible::Load;
 use super::legality::Legality;
 use super::prove::NoWrap;
-use super::refusal::Refusal;
+use super::refusal::{Hindrance, Refusal};
 use super::twice::Region;
 use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::{Effect, KernelTrace, effect};
@@ -181,7 +181,8 @@ impl Legality<'_, '_, '_> {
                 return;
             }
             let last = run.members.last().map_or(first.inst, |member| member.load.inst);
-            if let Some(refusal) = self.apart(last, load.inst) {
+            let read_only = trace.accesses[load.access].read_only;
+            if let Some(refusal) = self.apart(last, load.inst, read_only) {
                 self.no_struct.entry(first.inst).or_insert_with(|| refusal.clone());
                 self.no_struct.insert(load.inst, refusal);
             }
@@ -191,13 +192,17 @@ impl Legality<'_, '_, '_> {
     }
 
     /// An instruction between two loads of a struct that must not be duplicated.
-    fn apart(&self, from: InstId, to: InstId) -> Option<Refusal> {
+    fn apart(&self, from: InstId, to: InstId, read_only: bool) -> Option<Refusal> {
         let between = &self.flow().insts[from.next()..to.max(from.next())];
         let noticed = between
             .iter()
             .find(|inst| !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint))?;
         let line = self.source.line(noticed.ast.span.start);
-        Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line))
+        let hindrance = match effect(noticed) {
+            Effect::Store if read_only => Hindrance::Duplication,
+            _ => Hindrance::Order,
+        };
+        Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line, hindrance))
     }
 
     /// The lane stride in bytes, if it is a possible size of structs of words of `word` bytes.
