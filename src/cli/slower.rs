@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::large_stack::on_large_stack;
+use crate::kernels::demangled;
 use crate::pipeline::{self, Built, Compared, Options, Rewritten};
 use crate::ptxas::examine::Examined;
 use crate::ptxas::losses::Loss;
@@ -94,7 +95,6 @@ pub(super) fn slower(
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
-        log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
         // The model knows little about layouts: they may be slower for no number of warps.
         let is_slower = match has_layout {
             true => worst >= MOST_CYCLES,
@@ -108,6 +108,10 @@ pub(super) fn slower(
         if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }
+        // (That a kernel is taken back, and for which cycles, is said by itself.)
+        let level = if is_slower { log::Level::Debug } else { log::Level::Info };
+        let shown = demangled(&name);
+        log::log!(level, "{}: {shown} takes {ratio:.2} times the cycles: {measure}", source.name());
         measures.insert(key(&name), measure);
     }
     lost
