@@ -87,7 +87,7 @@ impl Asm {
     }
 
     /// The reports of a file's cubins: of all, or of those for the architecture that was asked for.
-    fn of_cubins(&self, cubins: &[(String, Vec<u8>)]) -> Result<Vec<(Report, Texts)>, Failure> {
+    fn of_cubins(&self, cubins: &[objects::Cubin]) -> Result<Vec<(Report, Texts)>, Failure> {
         let mut reports = Vec::new();
         for (name, bytes) in cubins {
             let not_one = |why: String| {

@@ -158,7 +158,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
 }
 
 /// The kernels of a file's cubins. Where these are for several architectures, the names say which.
-fn of_cubins(cubins: &[(String, Vec<u8>)]) -> Result<BTreeMap<String, Taken>, Failure> {
+fn of_cubins(cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failure> {
     let mut reports = Vec::new();
     for (name, bytes) in cubins {
         let report = Report::new(bytes, &Beside::default());

@@ -39,7 +39,7 @@ pub(super) fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
 pub(super) fn cubins(
     path: &Path,
     (name, bytes): (&str, &[u8]),
-) -> Result<Option<Vec<(String, Vec<u8>)>>, Failure> {
+) -> Result<Option<Vec<Cubin>>, Failure> {
     let about = |why: String| Failure::about(name, why);
     if !embedded::may_hold_code(bytes) {
         return Ok(None);
@@ -57,6 +57,9 @@ pub(super) fn cubins(
     }
     Ok(Some(found.into_iter().map(|(part, bytes)| (format!("{name}({part})"), bytes)).collect()))
 }
+
+/// A cubin's name and its bytes.
+pub(super) type Cubin = (String, Vec<u8>);
 
 /// How a cubin begins.
 const ELF: &[u8] = b"\x7fELF";
