@@ -16,6 +16,9 @@ pub enum Refusal {
     StructNotWhole(u32, u32, u32),
     /// This instruction, on this line, separates the loads of a struct's words and must not be duplicated.
     StructApart(String, u32, Hindrance),
+    /// This instruction, on this line, separates loads of consecutive bytes whose alignment has to be tested, and must not
+    /// be duplicated.
+    LoadsParted(String, u32),
     /// This instruction, on this line, separates stores of consecutive bytes: it may notice their order.
     StoresParted(String, u32),
     /// No test of parameters shows that the address of a vector store of that size in bytes is aligned.
@@ -230,6 +233,7 @@ impl Refusal {
             Refusal::NoPartner => "no-partner",
             Refusal::StructNotWhole(..) => "struct-not-whole",
             Refusal::StructApart(..) => "struct-apart",
+            Refusal::LoadsParted(..) => "loads-parted",
             Refusal::StoresParted(..) => "stores-parted",
             Refusal::NotAligned(_) => "not-aligned",
             Refusal::Strong(_) => "strong-load",
@@ -298,6 +302,11 @@ impl fmt::Display for Refusal {
                 f,
                 "`{opcode}` at line {line} stands between the loads of a struct, in code that `aos` duplicates; it does \
                  not change what these `.nc` loads read"
+            ),
+            Refusal::LoadsParted(opcode, line) => write!(
+                f,
+                "`{opcode}` at line {line} stands between loads of consecutive bytes, in code that `wide` duplicates where \
+                 it has to test their alignment"
             ),
             Refusal::StoresParted(opcode, line) => write!(
                 f,

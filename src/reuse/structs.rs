@@ -123,10 +123,10 @@ impl Legality<'_, '_, '_> {
             if !is_whole && run.members.len() > 1 {
                 // An instruction that separates one of them from the rest separates all of them.
                 let insts = run.members.iter().map(|member| member.load.inst);
-                let apart = insts.clone().find_map(|inst| self.no_struct.get(&inst).cloned());
+                let apart = insts.clone().find_map(|inst| self.not_joined.get(&inst).cloned());
                 let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
                 let refusal = apart.unwrap_or(Refusal::StructNotWhole(read, words, bytes));
-                self.no_struct.extend(insts.map(|inst| (inst, refusal.clone())));
+                self.not_joined.extend(insts.map(|inst| (inst, refusal.clone())));
             }
             is_whole
         });
@@ -183,8 +183,8 @@ impl Legality<'_, '_, '_> {
             let last = run.members.last().map_or(first.inst, |member| member.load.inst);
             let read_only = trace.accesses[load.access].read_only;
             if let Some(refusal) = self.apart(last, load.inst, read_only) {
-                self.no_struct.entry(first.inst).or_insert_with(|| refusal.clone());
-                self.no_struct.insert(load.inst, refusal);
+                self.not_joined.entry(first.inst).or_insert_with(|| refusal.clone());
+                self.not_joined.insert(load.inst, refusal);
             }
         }
         let members = vec![Member { load: load.clone(), at: 0, count }];
