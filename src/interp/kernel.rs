@@ -18,6 +18,10 @@ use crate::ptx::{Function, Module};
 /// Bytes of the device heap: the value of `cudaLimitMallocHeapSize` unless a program changes it.
 const HEAP_BYTES: usize = 8 << 20;
 
+/// The most warp-wide instructions of a run that is repeated for a better message; without the search for undetermined
+/// values a kernel may run for ever.
+const MAX_REPEATED: u64 = 1 << 24;
+
 /// A kernel that was decoded.
 #[derive(Debug)]
 pub struct Kernel<'m, 's> {
@@ -107,7 +111,8 @@ impl<'m, 's> Kernel<'m, 's> {
         let global = self.fresh(launch).ok()?;
         let machine = self.machine(launch, &global, params);
         let machine = Machine { follows_poison: false, watched_byte: Some(byte), ..machine };
-        let mut race = exec::run::<Counters>(&machine, launch.limit, true).err()?;
+        let limit = launch.limit.min(MAX_REPEATED);
+        let mut race = exec::run::<Counters>(&machine, limit, true).err()?;
         let meant = race.kind == FaultKind::Race && race.block == fault.block;
         race.message += " (when they were read, no thread had written them)";
         meant.then_some(race)
