@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxasw::draft::{Draft, draft};
+use ptxasw::draft::{Draft, Wishes, draft};
 use ptxasw::interp::{self, FaultKind};
 use ptxasw::launch::{Argument, Launch, Type};
 use ptxasw::ptx::{self, Depth, FunctionKind};
@@ -27,7 +27,7 @@ fn kernel(parameters: &str, directives: &str, body: &str) -> SourceFile {
 
 /// The draft of the only kernel, and its text read again.
 fn drafted(source: &SourceFile) -> (Draft, Launch) {
-    let draft = draft(source, None, None).expect("it parses").expect("it has one kernel");
+    let draft = draft(source, &Wishes::default()).expect("it parses").expect("it has one kernel");
     let launch = Launch::from_json(&draft.plan.text("outcome")).expect("the draft can be read");
     (draft, launch)
 }
@@ -58,7 +58,8 @@ fn every_sample_runs_as_drafted() {
         let module = ptx::parse(&source, Depth::All).expect("the sample parses");
         for function in module.functions().filter(|f| f.kind == FunctionKind::Entry) {
             let name = function.name.text;
-            let draft = draft(&source, Some(name), None).expect("it parses").expect("it is there");
+            let named = Wishes { kernel: Some(name), ..Wishes::default() };
+            let draft = draft(&source, &named).expect("it parses").expect("it is there");
             let launch = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
             tried += 1;
             if let Err(fault) = interp::run(&module, &launch) {
@@ -85,8 +86,9 @@ fn lengths_follow_from_addresses() {
     assert_eq!(draft.fault, None);
     assert_eq!((launch.block, launch.grid), ([64, 1, 1], [2, 1, 1]));
     let a = &launch.buffers["a"];
-    assert_eq!((a.ty, a.bytes.len()), (Type::F32, 129 * 4));
-    assert_eq!(launch.args[1], Argument::Value(128_u32.to_le_bytes().to_vec()));
+    // Of 2 blocks of 64 threads, those below 64 + 32 + 5.
+    assert_eq!((a.ty, a.bytes.len()), (Type::F32, 102 * 4));
+    assert_eq!(launch.args[1], Argument::Value(101_u32.to_le_bytes().to_vec()));
     let notes = draft.plan.notes().join("\n");
     assert!(notes.contains("The length of `a` follows from the addresses"), "{notes}");
     assert!(notes.contains("The numbers in `n` are guesses"), "{notes}");
@@ -141,7 +143,7 @@ fn a_pointer_within_a_struct() {
     let module = ptx::parse(&source, Depth::All).expect("it parses");
     let outcome = interp::run(&module, &launch).expect("it runs");
     let words: Vec<u64> = outcome.buffers["s+8"].elements().take(4).collect();
-    assert_eq!(words, [128, 0, 128, 1]);
+    assert_eq!(words, [69, 0, 69, 1]);
 }
 
 #[test]
@@ -156,7 +158,8 @@ fn what_no_guess_mends_is_said() {
 fn several_kernels_need_a_name() {
     let text =
         ".version 7.0\n.target sm_80\n.address_size 64\n.entry a() { ret; }\n.entry b() { ret; }\n";
-    let why = draft(&source(text), None, None).expect("it parses").expect_err("there are two");
+    let why =
+        draft(&source(text), &Wishes::default()).expect("it parses").expect_err("there are two");
     assert!(why.contains("`a`") && why.contains("`b`") && why.contains("--kernel"), "{why}");
 }
 
@@ -165,10 +168,75 @@ fn threads_as_asked() {
     let body = "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;";
     let source = kernel("", "", body);
     for (threads, block, grid) in [(20, 20, 1), (1000, 128, 8)] {
-        let draft = draft(&source, None, Some(threads)).expect("it parses").expect("one kernel");
+        let wishes = Wishes { threads: Some(threads), ..Wishes::default() };
+        let draft = draft(&source, &wishes).expect("it parses").expect("one kernel");
         let launch = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
         assert_eq!((launch.block, launch.grid), ([block, 1, 1], [grid, 1, 1]));
     }
+}
+
+/// A transposition of `width` by `height` elements in blocks of 32 by 4 threads: `%r5 < width`, `%r6 < height`.
+const GUARDED_PLANE: &str = "ld.param.u32 %r1, [width]; ld.param.u32 %r2, [height]; ld.param.u64 %d1, [a];
+    mov.u32 %r3, %ctaid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r3, 32, %r4;
+    mov.u32 %r3, %ctaid.y; mov.u32 %r4, %tid.y; mad.lo.s32 %r6, %r3, 4, %r4;
+    setp.ge.s32 %p1, %r5, %r1; @%p1 bra END; setp.ge.s32 %p1, %r6, %r2; @%p1 bra END;
+    mad.lo.s32 %r7, %r6, %r1, %r5; mul.wide.s32 %d2, %r7, 4; add.s64 %d3, %d1, %d2; st.global.u32 [%d3], %r7; END:";
+
+#[test]
+fn each_size_ends_within_a_block_of_its_axis() {
+    let parameters = ".param .u64 a, .param .u32 height, .param .u32 width";
+    let (draft, launch) = drafted(&kernel(parameters, "", GUARDED_PLANE));
+    assert_eq!(draft.fault, None);
+    assert_eq!((launch.grid, launch.block), ([2, 2, 1], [32, 4, 1]));
+    let number = |n: u32| Argument::Value(n.to_le_bytes().to_vec());
+    assert_eq!(launch.args[1..], [number(7), number(53)]);
+    assert_eq!(launch.buffers["a"].bytes.len(), 7 * 53 * 4);
+}
+
+#[test]
+fn blocks_as_asked() {
+    let parameters = ".param .u64 a, .param .u32 height, .param .u32 width";
+    let source = kernel(parameters, ".maxntid 256", GUARDED_PLANE);
+    let asked = |block| draft(&source, &Wishes { block: Some(block), ..Wishes::default() });
+    let found = asked([32, 8, 1]).expect("it parses").expect("the kernel allows it");
+    let launch = Launch::from_json(&found.plan.text("")).expect("the draft can be read");
+    assert_eq!(launch.block, [32, 8, 1]);
+    let why = asked([32, 16, 1]).expect("it parses").expect_err("too many threads");
+    assert!(why.contains("at most 256"), "{why}");
+    let source = kernel("", ".reqntid 64", "");
+    let asked = |block| draft(&source, &Wishes { block: Some(block), ..Wishes::default() });
+    assert!(asked([64, 1, 1]).expect("it parses").is_ok());
+    let why = asked([32, 2, 1]).expect("it parses").expect_err("another block");
+    assert!(why.contains("`.reqntid` demands 64x1x1"), "{why}");
+}
+
+/// `s[tid] = tid; out[tid] = s[tid ^ 1]` without a barrier, for threads below n.
+const RACE: &str = ".shared .b32 s[64]; ld.param.u64 %d1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p1, %r2, %r1; @%p1 bra END; mov.u32 %r3, s; shl.b32 %r4, %r2, 2; add.u32 %r5, %r3, %r4;
+    st.shared.u32 [%r5], %r2; xor.b32 %r6, %r2, 1; mad.lo.u32 %r6, %r6, 4, %r3; ld.shared.u32 %r7, [%r6];
+    mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; st.global.u32 [%d3], %r7; END:";
+
+#[test]
+fn a_race_is_not_hidden_by_small_sizes() {
+    let source = kernel(".param .u64 out, .param .u32 n", ".reqntid 64", RACE);
+    let (draft, launch) = drafted(&source);
+    let kind = draft.fault.map(|fault| fault.kind);
+    assert!(matches!(kind, Some(FaultKind::Race | FaultKind::Uninitialized)), "{kind:?}");
+    assert_ne!(launch.args[1], Argument::Value(1_u32.to_le_bytes().to_vec()));
+}
+
+#[test]
+fn sizes_that_a_kernel_does_not_take_are_reported() {
+    // A trap unless n is a multiple of the block.
+    let source = kernel(
+        ".param .u32 n",
+        ".reqntid 64",
+        "ld.param.u32 %r1, [n]; and.b32 %r2, %r1, 63; setp.eq.u32 %p1, %r2, 0; @%p1 bra END; trap;\nEND:",
+    );
+    let (draft, launch) = drafted(&source);
+    assert_eq!(draft.fault, None);
+    assert_eq!(draft.first_fault.map(|fault| fault.kind), Some(FaultKind::Trap));
+    assert_eq!(launch.args[0], Argument::Value(64_u32.to_le_bytes().to_vec()));
 }
 
 #[test]

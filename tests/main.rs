@@ -14,6 +14,7 @@ mod bank;
 mod bench;
 mod budgets;
 mod cases;
+mod compare;
 mod cubins;
 mod documents;
 mod draft;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{root, some};
-use ptxasw::draft::draft;
+use ptxasw::draft::{Wishes, draft};
 use ptxasw::interp::{self, InstructionProfile, RequestCosts};
 use ptxasw::launch::{Argument, Launch};
 use ptxasw::pipeline::{self, Options};
@@ -81,7 +81,9 @@ fn is_within(span: Span, counted: &RequestCosts) -> bool {
 fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> Tally {
     let name = function.name.text;
     let mut tally = Tally::default();
-    let Ok(Ok(draft)) = draft(source, Some(name), Some(256)) else { return tally };
+    // (Sizes that end within a block execute fewer whole warps.)
+    let wishes = Wishes { kernel: Some(name), threads: Some(256), block: None, whole_blocks: true };
+    let Ok(Ok(draft)) = draft(source, &wishes) else { return tally };
     let drafted = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
     let drafted = Launch { races: false, uninitialized: false, limit: 1 << 20, ..drafted };
     let Ok((flow, trace)) = pipeline::emulated(source, function, &Options::default()) else {

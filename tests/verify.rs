@@ -16,14 +16,15 @@ use crate::common;
 use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options, Verification, verify};
 
-/// Validates two texts.
-/// What the validator says; a text with the comment `// without the solver` is judged by rules alone.
+/// What the validator says of two texts; with the comment `// without the solver` a text is judged by rules alone, with
+/// `// without wrapping` as `--assume-no-wrap` does.
 fn validate(name: &str, original: &str, rewritten: &str) -> Verification {
     let (before, after) = (SourceFile::new(name, original), SourceFile::new(name, rewritten));
     let mut options = Options::default();
     if original.contains("// without the solver") {
         options.queries = 0;
     }
+    options.assume_no_wrap = original.contains("// without wrapping");
     verify(&before, &after, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 

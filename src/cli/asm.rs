@@ -1,6 +1,6 @@
 //! `ptxasw asm`: resources and the static schedule of machine code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::env::Settings;
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::{Format, Shown};
-use super::wrapper;
+use super::{objects, wrapper};
 use crate::kernels;
 use crate::pipeline;
 use crate::ptx::{self, Depth};
@@ -27,9 +27,10 @@ use crate::source::SourceFile;
 /// `asm`
 #[derive(Debug, Args)]
 pub(super) struct Asm {
-    /// PTX or cubin, `-` for standard input
+    /// PTX, a cubin, or an object or executable whose cubins NVIDIA's cuobjdump reads; `-` for standard input
     input: PathBuf,
-    /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names
+    /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names; of several cubins, show
+    /// those for it
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
     /// The PTX before it was rewritten. Where the input has two versions of one piece of code, follow the new one
@@ -43,9 +44,6 @@ pub(super) struct Asm {
     shown: Shown,
 }
 
-/// How a cubin begins.
-const ELF: &[u8] = b"\x7fELF";
-
 impl Asm {
     /// Prints the resources and schedules.
     ///
@@ -54,31 +52,55 @@ impl Asm {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let (name, bytes) = io::read_bytes(&self.input)?;
         let unreadable = |why: String| Failure::about(&name, why);
-        let (mut report, texts) = if bytes.starts_with(ELF) {
-            let not_one =
-                |why: String| unreadable(format!("this is not a cubin that can be read: {why}"));
-            let report = Report::new(&bytes, &Beside::default()).map_err(not_one)?;
-            (report, Texts::default())
-        } else {
-            let source = SourceFile::from_bytes(name.clone(), bytes)?;
-            (self.report(&source)?, Texts::of(source.text()))
+        let mut reports = match objects::cubins(&self.input, (&name, &bytes))? {
+            Some(cubins) => self.of_cubins(&cubins)?,
+            None => {
+                let source = SourceFile::from_bytes(name.clone(), bytes)?;
+                vec![(self.report(&source)?, Texts::of(source.text()))]
+            }
         };
-        if report.kernels.is_empty() {
+        reports.retain(|(report, _)| !report.kernels.is_empty());
+        if reports.is_empty() {
             return Err(unreadable("there is no kernel".to_owned()));
         }
         if let Some(kernel) = &self.kernel {
-            let all: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+            let all = reports.iter().flat_map(|(report, _)| &report.kernels);
+            let all: BTreeSet<&str> = all.map(|kernel| kernel.name.as_str()).collect();
+            let all: Vec<&str> = all.into_iter().collect();
             let found = kernels::find(&all, kernel).map_err(unreadable)?.to_owned();
-            report.kernels.retain(|kernel| kernel.name == found);
+            for (report, _) in &mut reports {
+                report.kernels.retain(|kernel| kernel.name == found);
+            }
+            reports.retain(|(report, _)| !report.kernels.is_empty());
         }
-        io::print(&match self.shown.format {
-            Format::Json => io::json(&report)?,
-            Format::Text => render(&report, texts),
+        let is_known = |(report, _): &(Report, Texts)| Opcodes::generation(report.arch).is_some();
+        let status = if reports.iter().all(is_known) { Status::SUCCESS } else { Status::UNKNOWN };
+        io::print(&match (self.shown.format, &reports[..]) {
+            (Format::Json, [(report, _)]) => io::json(report)?,
+            (Format::Json, _) => {
+                io::json(&reports.iter().map(|(report, _)| report).collect::<Vec<_>>())?
+            }
+            (Format::Text, _) => {
+                reports.into_iter().map(|(report, texts)| render(&report, texts)).collect()
+            }
         })?;
-        match Opcodes::generation(report.arch) {
-            Some(_) => Ok(Status::SUCCESS),
-            None => Ok(Status::UNKNOWN),
+        Ok(status)
+    }
+
+    /// The reports of a file's cubins: of all, or of those for the architecture that was asked for.
+    fn of_cubins(&self, cubins: &[objects::Cubin]) -> Result<Vec<(Report, Texts)>, Failure> {
+        let mut reports = Vec::new();
+        for (name, bytes) in cubins {
+            let not_one = |why: String| {
+                Failure::about(name, format!("this is not a cubin that can be read: {why}"))
+            };
+            reports.push(Report::new(bytes, &Beside::default()).map_err(not_one)?);
         }
+        let asked = self.arch.as_deref().and_then(pipeline::architecture_of);
+        if let [_, _, ..] = reports[..] {
+            reports.retain(|report| asked.is_none_or(|arch| arch == report.arch));
+        }
+        Ok(reports.into_iter().map(|report| (report, Texts::default())).collect())
     }
 
     fn report(&self, source: &SourceFile) -> Result<Report, Failure> {
@@ -166,7 +188,10 @@ fn render(report: &Report, mut texts: Texts) -> String {
 
 fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts) {
     let Resources { registers, stack, shared, code_bytes, instructions, .. } = kernel.resources;
-    *out += &format!("{}: sm_{arch}, {registers} registers, {stack} bytes of stack, ", kernel.name);
+    *out += &format!(
+        "{}: sm_{arch}, {registers} registers, {stack} bytes of stack, ",
+        kernels::demangled(&kernel.name)
+    );
     if let (Some(stores), Some(loads)) =
         (kernel.resources.spill_stores, kernel.resources.spill_loads)
     {
@@ -192,7 +217,8 @@ fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts
     }
     out.push('\n');
     let busy = kernel.measure.as_ref().map(|measured| &measured.busy);
-    let busy = busy.into_iter().flatten().filter(|(_, cycles)| **cycles > 0.0);
+    let busy = busy.into_iter().flatten().filter_map(|(pipe, cycles)| Some((pipe, (*cycles)?)));
+    let busy = busy.filter(|(_, cycles)| *cycles > 0.0);
     let pipes: Vec<String> = busy.map(|(pipe, cycles)| format!("{pipe} {cycles:.0}")).collect();
     if !pipes.is_empty() {
         *out += &format!("  cycles of the units: {}\n", pipes.join(", "));

@@ -5,6 +5,7 @@ use clap::Args;
 use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
+use crate::kernels::demangled;
 use crate::pipeline::{self, Options};
 use crate::report::{Decision, KernelReport, LoadReport, Origin, Report, Stores, Wavefronts};
 use crate::rewrite::Mode;
@@ -59,7 +60,7 @@ fn render(report: &Report) -> String {
 fn render_kernel(kernel: &KernelReport) -> String {
     let mut out = format!(
         "{}: {} of {} global loads covered",
-        kernel.name,
+        demangled(&kernel.name),
         kernel.replaced(),
         kernel.global_loads
     );

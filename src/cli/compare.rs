@@ -7,16 +7,17 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::exit::{Failure, Status};
-use super::io;
+use super::{io, objects};
+use crate::kernels::demangled;
 use crate::sass::Resources;
-use crate::sass::compare::{Compared, Comparison, Loss};
-use crate::sass::resources::resources;
+use crate::sass::compare::{Compared, Comparison, Cycles, Loss, Measured, Taken};
+use crate::sass::report::{Beside, Report};
 
 /// `compare`
 #[derive(Debug, Args)]
 pub(super) struct Compare {
     /// Reports of the old build: the folder of `PTXASW_REPORT`, one of its files, what `asm --format json`
-    /// printed, or a cubin
+    /// printed, a cubin, or an object or executable whose cubins NVIDIA's cuobjdump reads
     old: PathBuf,
     /// The same of the new build
     new: PathBuf,
@@ -60,14 +61,54 @@ struct Read {
 struct ReadKernel {
     name: String,
     resources: Option<Both>,
+    measure: Option<ReadMeasure>,
     #[serde(flatten)]
     own: Option<Resources>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 struct Both {
     original: Option<Resources>,
     rewritten: Option<Resources>,
+}
+
+/// Cycles by numbers of resident warps: `asm` has them for one text, and a build's report for both.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReadMeasure {
+    cycles_per_warp: Option<CyclesByWarps>,
+    busy: BTreeMap<String, Option<f64>>,
+    original: Option<CyclesByWarps>,
+    rewritten: Option<CyclesByWarps>,
+}
+
+/// (A flattened struct cannot have numbers as keys.)
+type CyclesByWarps = BTreeMap<String, f64>;
+
+/// The cycles with all warps resident that fit.
+fn with_most(of: &CyclesByWarps) -> Option<f64> {
+    let each = of.iter().filter_map(|(warps, cycles)| Some((warps.parse::<u32>().ok()?, *cycles)));
+    each.max_by_key(|(warps, _)| *warps).map(|(_, cycles)| cycles)
+}
+
+impl ReadKernel {
+    /// What the kernel takes in the build: its rewritten version, if that is used.
+    fn taken(self) -> Option<(String, Taken)> {
+        let ReadKernel { name, resources, measure, own } = self;
+        let is_rewritten = resources.as_ref().is_some_and(|both| both.rewritten.is_some());
+        let of_build = resources.and_then(|both| both.rewritten.or(both.original));
+        let measure = measure.unwrap_or_default();
+        let is_of_asm = measure.cycles_per_warp.is_some();
+        let has_traffic = !is_of_asm || measure.busy.get("l2").is_some_and(Option::is_some);
+        let cycles = match (measure.cycles_per_warp, is_rewritten) {
+            (Some(own), _) => Some(own),
+            (None, true) => measure.rewritten,
+            (None, false) => measure.original,
+        };
+        let cycles = cycles.as_ref().and_then(with_most);
+        let measured = cycles.map(|cycles| Measured { cycles, has_traffic });
+        Some((name, Taken { resources: of_build.or(own)?, measured }))
+    }
 }
 
 impl Compare {
@@ -90,8 +131,8 @@ impl Compare {
     }
 }
 
-/// The resources of the kernels of a build by name.
-fn read(path: &Path) -> Result<BTreeMap<String, Resources>, Failure> {
+/// What the kernels of a build take, by name.
+fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
         let unreadable = |error| Failure::about(path.display(), error);
@@ -103,7 +144,10 @@ fn read(path: &Path) -> Result<BTreeMap<String, Resources>, Failure> {
     let mut found = BTreeMap::new();
     for file in &files {
         let (name, bytes) = io::read_bytes(file)?;
-        found.extend(of_file(&name, &bytes)?);
+        match objects::cubins(file, (&name, &bytes))? {
+            Some(cubins) => found.extend(of_cubins(&cubins)?),
+            None => found.extend(of_report(&name, &bytes)?),
+        }
     }
     if found.is_empty() {
         let why = "no kernel's resources are named here\n  help: build with PTXASW_REPORT=DIR, and name \
@@ -113,33 +157,55 @@ fn read(path: &Path) -> Result<BTreeMap<String, Resources>, Failure> {
     Ok(found)
 }
 
-fn of_file(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, Resources>, Failure> {
-    if bytes.starts_with(b"\x7fELF") {
-        return match resources(bytes) {
-            Ok((_, kernels)) => Ok(kernels),
-            Err(why) => Err(Failure::about(name, why)),
-        };
+/// The kernels of a file's cubins. Where these are for several architectures, the names say which.
+fn of_cubins(cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failure> {
+    let mut reports = Vec::new();
+    for (name, bytes) in cubins {
+        let report = Report::new(bytes, &Beside::default());
+        reports.push(report.map_err(|why| Failure::about(name, why))?);
     }
+    let is_single = reports.windows(2).all(|pair| pair[0].arch == pair[1].arch);
+    let mut found = BTreeMap::new();
+    for Report { arch, kernels, .. } in reports {
+        for kernel in kernels {
+            let measure = kernel.measure.as_ref();
+            let cycles = measure.and_then(|of| of.cycles_per_warp.values().last().copied());
+            let name = match is_single {
+                true => kernel.name,
+                false => format!("{} on sm_{arch}", kernel.name),
+            };
+            let measured = cycles.map(|cycles| Measured { cycles, has_traffic: false });
+            found.insert(name, Taken { resources: kernel.resources, measured });
+        }
+    }
+    Ok(found)
+}
+
+fn of_report(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, Taken>, Failure> {
     let unreadable = |error| Failure::about(name, format!("not a report: {error}"));
     let read: Read = serde_json::from_slice(bytes).map_err(unreadable)?;
-    let used = |kernel: ReadKernel| {
-        let of_build = kernel.resources.and_then(|both| both.rewritten.or(both.original));
-        Some((kernel.name, of_build.or(kernel.own)?))
-    };
-    Ok(read.kernels.into_iter().filter_map(used).collect())
+    Ok(read.kernels.into_iter().filter_map(ReadKernel::taken).collect())
+}
+
+/// A kernel's name in the source, with the architecture if the name has one.
+fn shown(name: &str) -> String {
+    match name.split_once(" on ") {
+        Some((name, on)) => format!("{} on {on}", demangled(name)),
+        None => demangled(name),
+    }
 }
 
 /// The columns of the tables.
-const HEAD: [&str; 8] =
-    ["kernel", "registers", "spills", "stack", "shared", "code", "warps", "lost"];
+const HEAD: [&str; 9] =
+    ["kernel", "registers", "spills", "stack", "shared", "code", "warps", "cycles", "lost"];
 
-fn rows(comparison: &Comparison) -> Vec<[String; 8]> {
-    let changed = comparison.kernels.iter().filter(|kernel| kernel.old != kernel.new);
+fn rows(comparison: &Comparison) -> Vec<[String; 9]> {
+    let changed = comparison.kernels.iter().filter(|kernel| !kernel.is_same());
     changed.map(cells).collect()
 }
 
-fn cells(kernel: &Compared) -> [String; 8] {
-    let Compared { old, new, losses, .. } = kernel;
+fn cells(kernel: &Compared) -> [String; 9] {
+    let Compared { old, new, cycles, losses, .. } = kernel;
     let cell = |of: fn(&Resources) -> Option<u32>| {
         let text = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
         match (of(old), of(new)) {
@@ -149,20 +215,25 @@ fn cells(kernel: &Compared) -> [String; 8] {
     };
     let losses: Vec<&str> = losses.iter().map(<&str>::from).collect();
     [
-        kernel.name.clone(),
+        shown(&kernel.name),
         cell(|of| Some(of.registers)),
         cell(|of| Some(of.spill_stores?.saturating_add(of.spill_loads?))),
         cell(|of| Some(of.stack)),
         cell(|of| Some(of.shared)),
         cell(|of| Some(of.code_bytes)),
         cell(|of| of.warps),
+        match cycles.map(|Cycles { old, new }| (format!("{old:.0}"), format!("{new:.0}"))) {
+            None => "?".to_owned(),
+            Some((old, new)) if old == new => new,
+            Some((old, new)) => format!("{old} -> {new}"),
+        },
         losses.join(", "),
     ]
 }
 
 /// A sentence about the kernels that the tables leave out.
 fn rest(comparison: &Comparison) -> String {
-    let same = comparison.kernels.iter().filter(|kernel| kernel.old == kernel.new).count();
+    let same = comparison.kernels.iter().filter(|kernel| kernel.is_same()).count();
     let lost = comparison.kernels.iter().filter(|kernel| !kernel.losses.is_empty()).count();
     let mut out = format!(
         "{} kernels: {lost} lost something, {same} take the same\n",
@@ -170,6 +241,7 @@ fn rest(comparison: &Comparison) -> String {
     );
     for (which, names) in [("old", &comparison.only_old), ("new", &comparison.only_new)] {
         if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
             out += &format!("only in the {which} build: {}\n", names.join(", "));
         }
     }
@@ -191,7 +263,7 @@ fn text(comparison: &Comparison) -> String {
 }
 
 fn markdown(comparison: &Comparison) -> String {
-    let line = |cells: &[String; 8]| format!("| {} |\n", cells.join(" | "));
+    let line = |cells: &[String; 9]| format!("| {} |\n", cells.join(" | "));
     let rows = rows(comparison);
     let mut out = String::new();
     if !rows.is_empty() {

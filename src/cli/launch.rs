@@ -4,7 +4,10 @@ use clap::{Args, ValueEnum};
 
 use super::exit::Failure;
 use super::options::{Input, Output};
-use crate::draft::{self, Draft};
+use super::values;
+use crate::draft::{self, Draft, Wishes};
+use crate::interp::Fault;
+use crate::source::SourceFile;
 
 /// `launch`
 #[derive(Debug, Args)]
@@ -21,6 +24,9 @@ pub(super) struct Launch {
     /// About how many threads the launch has in all [default: a few warps along each axis; for `ab` and `tune` 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     threads: Option<u64>,
+    /// The threads of a block along x, y and z: `256`, `16,16`, `8x8x4` [default: .reqntid, .maxntid, or a guess]
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = values::block)]
+    block: Option<[u64; 3]>,
     /// Where the launch file goes.
     #[command(flatten)]
     output: Output,
@@ -57,21 +63,33 @@ impl Launch {
     /// The input cannot be read or parsed, or does not have the kernel; the file cannot be written.
     pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        let threads = self.threads.or_else(|| self.purpose.threads());
-        let drafted = draft::draft(&source, self.kernel.as_deref(), threads)?;
-        let Draft { plan, fault } = drafted.map_err(|why| Failure::about(source.name(), why))?;
-        let outcome = match fault {
-            None => "Tried in the interpreter: the kernel runs to its end.".to_owned(),
-            Some(fault) => {
-                let line = match fault.span {
-                    Some(span) => format!("line {}: ", source.line(span.start)),
-                    None => String::new(),
-                };
-                format!(
-                    "Tried in the interpreter, which stops: {line}{fault}. Edit what was guessed."
-                )
-            }
+        let wishes = Wishes {
+            kernel: self.kernel.as_deref(),
+            threads: self.threads.or_else(|| self.purpose.threads()),
+            block: self.block.map(|extents| extents.map(|extent| extent as u32)),
+            whole_blocks: self.purpose != Purpose::Run,
         };
-        self.output.write(&plan.text(&outcome))
+        let drafted = draft::draft(&source, &wishes)?;
+        let draft = drafted.map_err(|why| Failure::about(source.name(), why))?;
+        self.output.write(&draft.plan.text(&outcome(&source, &draft)))
+    }
+}
+
+/// What came of trying a draft, for its comment.
+fn outcome(source: &SourceFile, draft: &Draft) -> String {
+    let described = |fault: &Fault| match fault.span {
+        Some(span) => format!("line {}: {fault}", source.line(span.start)),
+        None => fault.to_string(),
+    };
+    match (&draft.fault, &draft.first_fault) {
+        (None, None) => "Tried in the interpreter: the kernel runs to its end.".to_owned(),
+        (None, Some(first)) => format!(
+            "Tried in the interpreter: the kernel runs to its end. With the sizes that were tried first it stops: {}.",
+            described(first)
+        ),
+        (Some(fault), _) => format!(
+            "Tried in the interpreter, which stops: {}. Edit what was guessed, unless the kernel is wrong.",
+            described(fault)
+        ),
     }
 }

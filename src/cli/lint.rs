@@ -1,16 +1,14 @@
 //! `ptxasw lint`: what every memory access costs, by source line, and what to do about those that waste.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use strum::IntoEnumIterator;
 
-use super::env::Settings;
 use super::exit::{Failure, Status};
-use super::{io, values, wrapper};
+use super::{io, objects, values};
 use crate::lint::{self, Baseline, Level, LintFile, Options, Rule, Sources};
-use crate::ptxas::embedded;
 use crate::source::{SourceFile, listed};
 use crate::traffic::Assumed;
 
@@ -88,31 +86,6 @@ fn denied(text: &str) -> Result<Denied, String> {
     }
 }
 
-/// The PTX of a file: the file itself, or what an object or executable holds.
-fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
-    let (name, bytes) = io::read_bytes(path)?;
-    if !embedded::may_hold_ptx(&bytes) {
-        return Ok(vec![SourceFile::from_bytes(name, bytes)?]);
-    }
-    let settings = Settings::of_process();
-    let ptxas = wrapper::real_ptxas(&settings).ok();
-    let beside = ptxas.as_ref().map(|tool| tool.path.as_path());
-    let program = embedded::cuobjdump(beside, settings.path.as_deref()).ok_or_else(|| {
-        let why =
-            "PTX is read from such a file by cuobjdump, which is neither beside ptxas nor in PATH";
-        Failure::about(&name, why)
-    })?;
-    let found = embedded::ptx_in(&program, path).map_err(|why| Failure::about(&name, why))?;
-    if found.is_empty() {
-        let why = "there is no PTX in it; compile with `-gencode arch=compute_80,code=[compute_80,sm_80]`";
-        return Err(Failure::about(&name, why));
-    }
-    let each = found
-        .into_iter()
-        .map(|(part, bytes)| Ok(SourceFile::from_bytes(format!("{name}({part})"), bytes)?));
-    each.collect()
-}
-
 impl Lint {
     /// Prints the findings.
     ///
@@ -134,7 +107,7 @@ impl Lint {
         let options = Options { kernel: self.kernel.clone(), assumed, level };
         let mut files = Vec::new();
         for path in &self.files {
-            for source in texts(path)? {
+            for source in objects::texts(path)? {
                 let mut file = lint::lint(&source, &options)?;
                 baseline.silence(&mut file);
                 files.push((source, file));

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::Failure;
 use super::options::{Decisions, Input, Output, show_timings, warn};
-use super::{holes, io, wrapper};
+use super::{holes, io, outcome};
 use crate::pipeline::{self, Options};
 use crate::remarks;
 use crate::rewrite::Mode;
@@ -57,7 +57,7 @@ impl Rewrite {
             warn(&format!("--mode {mode} is for measuring and computes wrong results"));
         }
         let rewritten =
-            wrapper::summarised(&source, || holes::filled(&source, &options, &pipeline::rewrite))?;
+            outcome::summarised(&source, || holes::filled(&source, &options, &pipeline::rewrite))?;
         if let Some(message) = rewritten.report.errors.first() {
             return Err(Failure::unusable(message.clone()));
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::large_stack::on_large_stack;
+use crate::kernels::demangled;
 use crate::pipeline::{self, Built, Compared, Options, Rewritten};
 use crate::ptx::Depth;
 use crate::ptxas::examine::Examined;
@@ -186,7 +187,6 @@ fn judged(
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == *name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
-        log::info!("{}: {name} takes {ratio:.2} times the cycles: {measure}", source.name());
         // The model knows little about layouts: they may be slower for no number of warps.
         let is_slower = match has_layout {
             true => worst >= MOST_CYCLES,
@@ -200,6 +200,10 @@ fn judged(
         if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }
+        // (That a kernel is taken back, and for which cycles, is said by itself.)
+        let level = if is_slower { log::Level::Debug } else { log::Level::Info };
+        let shown = demangled(name);
+        log::log!(level, "{}: {shown} takes {ratio:.2} times the cycles: {measure}", source.name());
     }
     lost
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::exit::{Failure, Status};
 use super::options::{Format, OnlyKernel, Queries, Shown};
 use super::{io, values};
-use crate::draft;
+use crate::draft::{self, Wishes};
 use crate::interp::{self, Fault, FaultKind, Outcome};
 use crate::launch::{Launch, show};
 use crate::ptx::{self, Depth};
@@ -44,6 +44,9 @@ pub(super) struct Verify {
     /// `x:16`; may be given several times
     #[arg(long, value_name = "PARAM:BYTES", value_parser = aligned)]
     assume_aligned: Vec<(String, u64)>,
+    /// Take it for granted that sums and products of 32 bits do not wrap around where they are widened to an address
+    #[arg(long)]
+    assume_no_wrap: bool,
     /// Do not run both programs with a drafted launch where nothing is proved
     #[arg(long)]
     no_run: bool,
@@ -77,6 +80,7 @@ impl Verify {
             kernel,
             block: self.block.map(|extents| extents.map(|extent| extent as u32)),
             aligned: self.assume_aligned.clone(),
+            assume_no_wrap: self.assume_no_wrap,
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
             ..Options::default()
@@ -215,14 +219,13 @@ fn drafted(
     options: &Options,
 ) -> Option<Replay> {
     let threads = options.block.map(|block| block.map(u64::from).iter().product::<u64>() * 2);
-    let draft = draft::draft(original, Some(kernel), threads).ok()?.ok()?;
+    let wishes =
+        Wishes { kernel: Some(kernel), threads, block: options.block, ..Wishes::default() };
+    let draft = draft::draft(original, &wishes).ok()?.ok()?;
     if draft.fault.is_some() {
         return None;
     }
     let mut launch = Launch::from_json(&draft.plan.text("")).ok()?;
-    if let Some(block) = options.block {
-        launch.block = block;
-    }
     launch.limit = launch.limit.min(MAX_DRAFTED);
     let name = format!("a drafted launch of `{kernel}`");
     let module = ptx::parse(rewritten, Depth::All).ok()?;

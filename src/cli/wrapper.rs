@@ -7,8 +7,10 @@
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
 use super::large_stack::on_large_stack;
+use super::outcome::{Outcomes, log_unused_rules};
 use super::slower::{Judge, report_measures};
 use super::{holes, keep};
+use crate::kernels::demangled;
 use crate::lint;
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, one_line};
@@ -26,8 +28,7 @@ use crate::ptxas::signals::{self, Watch};
 use crate::report::{KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::select;
-use crate::source::{Diagnostic, LineMap, SourceFile};
-use crate::timings::Stopwatch;
+use crate::source::{LineMap, SourceFile};
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
@@ -182,12 +183,8 @@ fn call(
     rewriter: &Rewriter,
 ) -> ExitCode {
     let mut warnings = env::warnings(settings);
-    let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
-    for (_, rewritten) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
-        let said = rewritten.iter().flat_map(|rewritten| &rewritten.report.warnings);
-        let new: Vec<String> = said.filter(|line| !warnings.contains(line)).cloned().collect();
-        warnings.extend(new);
-    }
+    let outcomes = Outcomes::default();
+    let (options, mut examined) = examine(settings, line, (rewriter, &outcomes), &mut warnings);
     let reports =
         || examined.iter().filter_map(|one| Some(&one.outcome.as_ref()?.1.as_ref().ok()?.report));
     let errors: Vec<&String> = reports().flat_map(|report| &report.errors).collect();
@@ -204,6 +201,7 @@ fn call(
     if assemble::is_untouched(&examined) && warnings.is_empty() && !reports {
         keep_reports(settings, &examined, (None, &Cubins::default()), &mut warnings);
         if warnings.is_empty() {
+            log_outcomes(&outcomes, &examined, None);
             return exec(tool, arguments);
         }
     }
@@ -238,6 +236,7 @@ fn call(
             keep_texts(settings, &examined, &mut assembled.warnings);
         }
         let unused = assembled.unused.as_deref();
+        log_outcomes(&outcomes, &examined, unused);
         let made = (unused, &assembled.cubins);
         if let Some(judge) = &judge {
             report_measures(&mut examined, &judge.measures.borrow());
@@ -262,7 +261,7 @@ fn is_checked(settings: &Settings, options: &Options) -> bool {
 fn examine(
     settings: &Settings,
     line: &CommandLine,
-    rewriter: &Rewriter,
+    (rewriter, outcomes): (&Rewriter, &Outcomes),
     warnings: &mut Vec<String>,
 ) -> (Options, Vec<Examined<Rewritten>>) {
     let chosen = match env::options(settings) {
@@ -277,8 +276,29 @@ fn examine(
     let select = select::Options { is_checked, ..chosen.select.clone() };
     let options = Options { architecture, select, ..chosen };
     let stdin = io::stdin().lock();
-    let examined = examine::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
+    let examined = examine::examine(line, stdin, &|source| {
+        log_unused_rules(source, &options.kernels);
+        outcomes.timed(source, || rewrite(source, &options, rewriter))
+    });
+    for (_, rewritten) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        let said = rewritten.iter().flat_map(|rewritten| &rewritten.report.warnings);
+        let new: Vec<String> = said.filter(|line| !warnings.contains(line)).cloned().collect();
+        warnings.extend(new);
+    }
     (options, examined)
+}
+
+/// Logs the outcome for each text of a call; `unused` is the reason why the originals were assembled, if they were.
+fn log_outcomes(outcomes: &Outcomes, examined: &[Examined<Rewritten>], unused: Option<&str>) {
+    for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        match (result, unused) {
+            (Err(_), _) => {}
+            (Ok(result), None) => outcomes.log(source, &result.report),
+            (Ok(result), Some(reason)) => {
+                outcomes.log(source, &keep::unused(&result.report, reason));
+            }
+        }
+    }
 }
 
 /// Shows the warnings of `lint` for the texts of a call, if that is asked for; true if the call is to fail for them.
@@ -332,7 +352,7 @@ fn rewrite(
     options: &Options,
     rewriter: &Rewriter,
 ) -> Result<Rewritten, String> {
-    match on_large_stack(|| summarised(source, || rewriter(source, options))) {
+    match on_large_stack(|| rewriter(source, options)) {
         Ok(Ok(Ok(rewritten))) => Ok(rewritten),
         Ok(Ok(Err(diagnostic))) => Err(one_line(&diagnostic)),
         Ok(Err(panic)) => {
@@ -354,38 +374,9 @@ fn without(source: &SourceFile, before: &Rewritten, lost: &[Loss]) -> Rewritten 
         lost.iter().map(|(name, what)| (name.clone(), format!("taken back: {what}"))).collect();
     let after = before.clone().without(source, &reasons);
     for (name, what) in lost {
-        log::info!("{}: {name} taken back: {what}", source.name());
+        log::info!("{}: {} taken back: {what}", source.name(), demangled(name));
     }
-    log::info!("{}: {}, {} taken back", source.name(), after.report.summary(), lost.len());
-    log_sentence(source, &after.report);
     after
-}
-
-/// Rewrites one input and logs the outcome in one line.
-pub fn summarised(
-    source: &SourceFile,
-    rewrite: impl FnOnce() -> Result<Rewritten, Diagnostic>,
-) -> Result<Rewritten, Diagnostic> {
-    let watch = Stopwatch::start();
-    let result = rewrite();
-    if let Ok(rewritten) = &result {
-        log::info!(
-            "{}: {}, {:.1} ms",
-            source.name(),
-            rewritten.report.summary(),
-            watch.milliseconds()
-        );
-        log_sentence(source, &rewritten.report);
-    }
-    result
-}
-
-/// Logs what was done with a file's loads and why, and where to read more.
-fn log_sentence(source: &SourceFile, report: &Report) {
-    let rules = report.rules();
-    let more: Vec<String> = rules.iter().map(|rule| format!("`ptxasw explain {rule}`")).collect();
-    let more = if more.is_empty() { String::new() } else { format!(" [{}]", more.join(", ")) };
-    log::info!("{}: {}{more}", source.name(), report.sentence());
 }
 
 fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &mut Vec<String>) {
@@ -414,7 +405,7 @@ fn keep_reports(
         let report = keep::with_resources(report.into_owned(), &made);
         for kernel in &report.kernels {
             if let Some(change) = kernel.machine_code() {
-                log::info!("{}: {}: {change}", source.name(), kernel.name);
+                log::info!("{}: {}: {change}", source.name(), demangled(&kernel.name));
             }
         }
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {

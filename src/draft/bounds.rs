@@ -18,15 +18,39 @@ pub(super) struct Shape {
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
     pub block: [u32; 3],
-    /// Whether the kernel demands this block.
-    pub demanded: bool,
+    /// Who has chosen the block.
+    pub chosen: Chosen,
+}
+
+/// Who has chosen the shape of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Chosen {
+    /// The kernel, by `.reqntid`.
+    Demanded,
+    /// The user.
+    Asked,
+    /// Nobody: it is a guess.
+    Guessed,
 }
 
 impl Shape {
     /// The threads along the longest axis.
     pub(super) fn longest(&self) -> u64 {
-        let along = |axis: usize| u64::from(self.grid[axis]) * u64::from(self.block[axis]);
-        (0..3).map(along).max().unwrap_or(1)
+        let axis = self.longest_axis();
+        u64::from(self.grid[axis]) * u64::from(self.block[axis])
+    }
+
+    /// The axis with the most threads, the first of equal ones.
+    pub(super) fn longest_axis(&self) -> usize {
+        let along = |axis: &usize| u64::from(self.grid[*axis]) * u64::from(self.block[*axis]);
+        (0..3).rev().max_by_key(along).unwrap_or(0)
+    }
+
+    /// A number of threads along an axis that ends within the last block, and within a warp where the block is that
+    /// long: 197 of 2 blocks of 128 threads.
+    pub(super) fn partial(&self, axis: usize) -> u64 {
+        let [blocks, threads] = [self.grid[axis], self.block[axis]].map(u64::from);
+        ((blocks - 1) * threads + threads / 2 + (threads / 4).min(5)).max(1)
     }
 }
 
@@ -211,7 +235,7 @@ impl Closedness<'_> {
                 self.values.contains_key(&part) || self.pointers.found.contains_key(&part)
             }),
             kind => {
-                let nowhere = Shape { grid: [1; 3], block: [1; 3], demanded: false };
+                let nowhere = Shape { grid: [1; 3], block: [1; 3], chosen: Chosen::Guessed };
                 place(kind, &nowhere, [0; 3], [0; 3]).is_some()
             }
         }

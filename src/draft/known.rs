@@ -1,8 +1,10 @@
 //! The known properties of a kernel before values are guessed.
 
+use std::collections::BTreeMap;
+
 use super::bounds::Shape;
 use super::parameters::Parameter;
-use super::pointers::Pointers;
+use super::pointers::{Part, Pointers};
 
 /// The known properties of a kernel before values are guessed.
 pub(super) struct Known<'m> {
@@ -14,6 +16,10 @@ pub(super) struct Known<'m> {
     pub parameters: Vec<Parameter>,
     /// The parameters that addresses begin with.
     pub pointers: Pointers,
+    /// The axis along which a thread's number is compared with a parameter.
+    pub guards: BTreeMap<Part, usize>,
+    /// Whether sizes are multiples of the block.
+    pub whole_blocks: bool,
     /// The bytes of dynamic shared memory that it asks for.
     pub dynamic_shared: u64,
     /// The most bytes of dynamic shared memory that are tried.

@@ -1,21 +1,25 @@
 //! A launch file to start from: facts about the arguments from a kernel's text and memory trace, and guesses for the
 //! rest.
 //!
-//! In: a file, one of its kernels, a number of threads. Out: a [`Draft`], whose text is a launch file and
+//! In: a file and [`Wishes`]. Out: a [`Draft`], whose text is a launch file and
 //! says in its `comment` what was guessed. Pointers are the parameters that addresses of the trace begin
 //! with; buffers are as long as those addresses reach, and where that cannot be evaluated, as long as a
 //! trial in the interpreter asked for. A draft is a start and no statement about the kernel: it may well
 //! be a launch that its author never meant.
 //!
 //! `parameters`: the facts of the text about each parameter; `pointers`: which of them addresses begin with;
-//! `bounds`: how far addresses reach; [`plan`]: the launch, and its text; `trial`: the plan made to run.
+//! `bounds`: how far addresses reach; `guards`: which parameters are compared with a thread's number; [`plan`]: the
+//! launch, and its text; `trial`: the plan made to run.
 
 mod bounds;
+mod guards;
 mod known;
 mod parameters;
 pub mod plan;
 mod pointers;
 mod trial;
+
+use std::collections::BTreeMap;
 
 use crate::expr::within;
 use crate::isa::multiprocessor::Multiprocessor;
@@ -23,24 +27,38 @@ use crate::launch::bind;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth, Function, Module, StateSpace};
 use crate::source::{Diagnostic, SourceFile};
-use bounds::Shape;
+use bounds::{Chosen, Shape};
 use known::Known;
 use parameters::parameters;
 use pointers::Pointers;
 
 pub use trial::Draft;
 
-/// Drafts a launch of a kernel, of the only one if none is named, on about `threads` threads.
+/// The user's wishes for a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// The kernel; the only one if none is named.
+    pub kernel: Option<&'a str>,
+    /// About how many threads the launch has in all.
+    pub threads: Option<u64>,
+    /// The threads of a block along x, y and z.
+    pub block: Option<[u32; 3]>,
+    /// Whether sizes are multiples of the block, as for timing; otherwise the last block is partial.
+    pub whole_blocks: bool,
+}
+
+/// Drafts a launch of a kernel.
 ///
 /// # Errors
-/// The file cannot be parsed, or has no such kernel.
+/// The file cannot be parsed, or has no such kernel, or the kernel cannot have such blocks.
 pub fn draft(
     source: &SourceFile,
-    kernel: Option<&str>,
-    threads: Option<u64>,
+    wishes: &Wishes<'_>,
 ) -> Result<Result<Draft, String>, Diagnostic> {
     let module = ptx::parse(source, Depth::All)?;
-    let function = match bind::find_kernel(&module, kernel) {
+    let checked = bind::find_kernel(&module, wishes.kernel)
+        .and_then(|function| possible(function, wishes.block).map(|()| function));
+    let function = match checked {
         Ok(function) => function,
         Err(why) => return Ok(Err(why)),
     };
@@ -55,9 +73,11 @@ pub fn draft(
             Err(why) => {
                 let known = Known {
                     kernel: name,
-                    shape: shape(function, threads, &[true, false, false, true, false, false]),
+                    shape: shape(function, wishes, &[true, false, false, true, false, false]),
                     pointers: Pointers::of_text(&parameters),
                     parameters,
+                    guards: BTreeMap::new(),
+                    whole_blocks: wishes.whole_blocks,
                     dynamic_shared: dynamic_shared(source, &module, function),
                     most_shared: most_shared(&module),
                     untraced: Some(why),
@@ -71,9 +91,11 @@ pub fn draft(
         pointers.name_bits(&|ty| floats.contains(&ty));
         let known = Known {
             kernel: name,
-            shape: shape(function, threads, &bounds::axes(trace)),
+            shape: shape(function, wishes, &bounds::axes(trace)),
+            guards: within(|| guards::guards(trace, &pointers)).unwrap_or_default(),
             pointers,
             parameters,
+            whole_blocks: wishes.whole_blocks,
             dynamic_shared: dynamic_shared(source, &module, function),
             most_shared: most_shared(&module),
             untraced: None,
@@ -123,14 +145,16 @@ fn most_shared(module: &Module<'_>) -> u64 {
 
 /// Grid and block: by `.reqntid` and `.maxntid`, and along the axes that the kernel reads: `%tid.x` to
 /// `%tid.z`, `%ctaid.x` to `%ctaid.z`.
-fn shape(kernel: &Function<'_>, threads: Option<u64>, axes: &[bool; 6]) -> Shape {
+fn shape(kernel: &Function<'_>, wishes: &Wishes<'_>, axes: &[bool; 6]) -> Shape {
     let used = |axis: usize| axes[axis] || axes[3 + axis];
     let most = kernel.most_threads().unwrap_or(1024).min(1024);
     let deep = 1 + (1..3).filter(|&axis| used(axis)).count();
     let extents = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1) as u32);
-    let mut block = match (kernel.directive("reqntid"), kernel.directive("maxntid")) {
-        (Some(demanded), _) => extents(demanded),
-        (None, Some(_)) if deep == 1 => [most as u32, 1, 1],
+    let (demanded, at_most) = (kernel.directive("reqntid"), kernel.directive("maxntid"));
+    let (mut block, chosen) = match (demanded, wishes.block) {
+        (Some(demanded), _) => (extents(demanded), Chosen::Demanded),
+        (None, Some(asked)) => (asked, Chosen::Asked),
+        _ if deep == 1 && at_most.is_some() => ([most as u32, 1, 1], Chosen::Guessed),
         _ => {
             let usual = if deep == 1 { 128 } else { 32 };
             let other = |axis: usize| match (axes[axis], deep) {
@@ -138,16 +162,16 @@ fn shape(kernel: &Function<'_>, threads: Option<u64>, axes: &[bool; 6]) -> Shape
                 (true, 3) => 2,
                 _ => 1,
             };
-            [usual, other(1), other(2)]
+            ([usual, other(1), other(2)], Chosen::Guessed)
         }
     };
-    let guessed = kernel.directive("reqntid").is_none();
+    let guessed = chosen == Chosen::Guessed;
     while guessed && block.iter().map(|&n| u64::from(n)).product::<u64>() > most {
         let widest = (0..3).max_by_key(|&axis| block[axis]).unwrap_or(0);
         block[widest] = (block[widest] / 2).max(1);
     }
     let mut grid = [0, 1, 2].map(|axis| if axes[3 + axis] { 2 } else { 1 });
-    if let Some(threads) = threads {
+    if let Some(threads) = wishes.threads {
         let others: u64 = [1, 2].map(|axis| u64::from(block[axis] * grid[axis])).iter().product();
         let along = threads.div_ceil(others.max(1)).max(1);
         if guessed {
@@ -158,5 +182,25 @@ fn shape(kernel: &Function<'_>, threads: Option<u64>, axes: &[bool; 6]) -> Shape
     for (blocks, cluster) in grid.iter_mut().zip(bind::cluster(kernel)) {
         *blocks = blocks.next_multiple_of(cluster.min(64) as u32);
     }
-    Shape { grid, block, demanded: !guessed }
+    Shape { grid, block, chosen }
+}
+
+/// Whether a kernel's directives allow blocks of this shape.
+fn possible(kernel: &Function<'_>, block: Option<[u32; 3]>) -> Result<(), String> {
+    let Some(block) = block else { return Ok(()) };
+    let [x, y, z] = block;
+    let at = |values: &[u64], axis: usize| values.get(axis).copied().unwrap_or(1);
+    if let Some(demanded) = kernel.directive("reqntid")
+        && (0..3).any(|axis| at(demanded, axis) != u64::from(block[axis]))
+    {
+        let [a, b, c] = [0, 1, 2].map(|axis| at(demanded, axis));
+        return Err(format!("a block of {x}x{y}x{z}: `.reqntid` demands {a}x{b}x{c}"));
+    }
+    let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
+    match kernel.most_threads() {
+        Some(most) if threads > most => {
+            Err(format!("a block of {x}x{y}x{z}: the kernel allows at most {most} threads"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::bounds::Shape;
+use super::bounds::{Chosen, Shape};
 use super::known::Known;
 use super::parameters::Parameter;
 use super::pointers::{Part, Use};
@@ -45,7 +45,7 @@ pub struct Plan {
     kernel: String,
     grid: [u32; 3],
     block: [u32; 3],
-    demanded: bool,
+    chosen: Chosen,
     dynamic_shared: u64,
     most_shared: u64,
     /// Whether dynamic shared memory has grown in a trial.
@@ -54,8 +54,8 @@ pub struct Plan {
     pub buffers: Vec<BufferPlan>,
     /// Each parameter: its short name, its size, its parts.
     args: Vec<(String, u64, Made)>,
-    /// The number that integers were given.
-    number: u64,
+    /// How the integers were chosen.
+    sizes: Sizes,
     untraced: Option<String>,
 }
 
@@ -73,13 +73,54 @@ enum Made {
 enum Slot {
     /// A pointer to the buffer of this number.
     Buffer(usize),
-    /// A number of some type.
-    Number(Type),
+    /// A number of some type, as bits.
+    Number(Type, u64),
+}
+
+/// How the integers of a launch are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sizes {
+    /// Fewer than the threads along an axis, so that the last block is partial.
+    Partial,
+    /// The threads along the longest axis.
+    Whole,
+    /// A small number.
+    Small(u64),
+}
+
+impl Sizes {
+    /// The bits of each parameter's part that does not begin an address.
+    pub(super) fn values(self, known: &Known<'_>, shape: &Shape) -> BTreeMap<Part, u64> {
+        let mut values = BTreeMap::new();
+        for (index, parameter) in known.parameters.iter().enumerate() {
+            for (&at, part) in &parameter.parts {
+                if !known.pointers.found.contains_key(&(index, at)) {
+                    values.insert(
+                        (index, at),
+                        value(part.ty, self.number(known, shape, (index, at))),
+                    );
+                }
+            }
+        }
+        values
+    }
+
+    /// The number that an integer is given.
+    fn number(self, known: &Known<'_>, shape: &Shape, part: Part) -> u64 {
+        match self {
+            Sizes::Partial => match known.guards.get(&part) {
+                Some(&axis) => shape.partial(axis),
+                None => shape.partial(shape.longest_axis()),
+            },
+            Sizes::Whole => shape.longest(),
+            Sizes::Small(number) => number,
+        }
+    }
 }
 
 /// The number that a part of some type gets, as bits; `number` is that of integers. Small types are
 /// often flags.
-pub fn value(ty: Type, number: u64) -> u64 {
+fn value(ty: Type, number: u64) -> u64 {
     match ty {
         _ if ty.is_float() => ty.round(1.0),
         _ if ty.bytes() == 1 => 1,
@@ -88,12 +129,12 @@ pub fn value(ty: Type, number: u64) -> u64 {
 }
 
 impl Plan {
-    /// The plan where integers are `number`, and addresses reach as far as `reached` says. With
+    /// The plan where integers are chosen by `sizes`, and addresses reach as far as `reached` says. With
     /// `wide_are_pointers` each part of 64 bits is taken for a pointer.
     pub(super) fn new(
         known: &Known<'_>,
         shape: Shape,
-        number: u64,
+        sizes: Sizes,
         reached: &[(Part, (i64, i64))],
         wide_are_pointers: bool,
     ) -> Plan {
@@ -101,16 +142,17 @@ impl Plan {
             kernel: known.kernel.to_owned(),
             grid: shape.grid,
             block: shape.block,
-            demanded: shape.demanded,
+            chosen: shape.chosen,
             dynamic_shared: known.dynamic_shared,
             most_shared: known.most_shared,
             shared_from_trial: false,
             buffers: Vec::new(),
             args: Vec::new(),
-            number,
+            sizes,
             untraced: known.untraced.clone(),
         };
         let threads = shape.longest();
+        let values = sizes.values(known, &shape);
         for (index, parameter) in known.parameters.iter().enumerate() {
             let mut slots = BTreeMap::new();
             let mut end = 0;
@@ -129,7 +171,8 @@ impl Plan {
                     plan.buffers.push(buffer(parameter, (index, at), &uses, reach, threads));
                     Slot::Buffer(plan.buffers.len() - 1)
                 } else {
-                    Slot::Number(part.ty)
+                    let unknown = || value(part.ty, shape.longest());
+                    Slot::Number(part.ty, values.get(&(index, at)).copied().unwrap_or_else(unknown))
                 };
                 slots.insert(at, slot);
             }
@@ -159,7 +202,11 @@ impl Plan {
         if let Some(why) = &self.untraced {
             notes.push(format!("There is no trace of this kernel ({why}): pointers are what the text makes global addresses."));
         }
-        let block = if self.demanded { "is what the kernel demands" } else { "is a guess" };
+        let block = match self.chosen {
+            Chosen::Demanded => "is what the kernel demands",
+            Chosen::Asked => "is that of `--block`",
+            Chosen::Guessed => "is a guess",
+        };
         notes.push(format!("The block {block}, and the grid is a guess."));
         if self.dynamic_shared > 0 {
             notes.push(match self.shared_from_trial {
@@ -190,15 +237,42 @@ impl Plan {
             ));
         }
         let numbers = self.args.iter().filter(|(_, _, made)| match made {
-            Made::Single(Slot::Number(_)) => true,
-            Made::Compound(slots) => slots.values().any(|slot| matches!(slot, Slot::Number(_))),
+            Made::Single(Slot::Number(..)) => true,
+            Made::Compound(slots) => slots.values().any(|slot| matches!(slot, Slot::Number(..))),
             Made::Single(Slot::Buffer(_)) => false,
         });
         let numbers: Vec<String> = numbers.map(|(name, ..)| format!("`{name}`")).collect();
         if !numbers.is_empty() {
             notes.push(format!("The numbers in {} are guesses.", numbers.join(", ")));
+            notes.extend(self.about_sizes().map(str::to_owned));
         }
         notes
+    }
+
+    /// How the integers of the launch were chosen, and what that hides.
+    fn about_sizes(&self) -> Option<&'static str> {
+        match self.sizes {
+            _ if !self.has_integers() => None,
+            Sizes::Partial => Some(
+                "Integers end within the last block (and within a warp, if it is that long), so that a guard that is missing or wrong shows.",
+            ),
+            Sizes::Whole => Some(
+                "Integers are multiples of the block: guards against a partial block are not tested.",
+            ),
+            Sizes::Small(_) => Some(
+                "Integers are small, since larger ones stop the kernel: races and wrong guards can stay hidden.",
+            ),
+        }
+    }
+
+    /// Whether an argument is an integer of more than a byte.
+    fn has_integers(&self) -> bool {
+        let integer =
+            |slot: &Slot| matches!(slot, Slot::Number(ty, _) if !ty.is_float() && ty.bytes() > 1);
+        self.args.iter().any(|(_, _, made)| match made {
+            Made::Single(slot) => integer(slot),
+            Made::Compound(slots) => slots.values().any(integer),
+        })
     }
 
     /// The launch file; `outcome` is one more sentence for its comment.
@@ -243,7 +317,7 @@ impl Plan {
             end = at
                 + match slot {
                     Slot::Buffer(_) => 8,
-                    Slot::Number(ty) => ty.bytes() as u64,
+                    Slot::Number(ty, _) => ty.bytes() as u64,
                 };
         }
         if *size > end {
@@ -261,11 +335,11 @@ impl Plan {
                     front => format!("{{\"buffer\": {}, \"offset\": {front}}}", json!(buffer.name)),
                 }
             }
-            Slot::Number(ty) if ty.is_float() => {
+            Slot::Number(ty, _) if ty.is_float() => {
                 format!("{{\"type\": \"{}\", \"value\": 1.0}}", ty.name())
             }
-            Slot::Number(ty) => {
-                format!("{{\"type\": \"{}\", \"value\": {}}}", ty.name(), value(ty, self.number))
+            Slot::Number(ty, bits) => {
+                format!("{{\"type\": \"{}\", \"value\": {bits}}}", ty.name())
             }
         }
     }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::bounds::{Reach, Shape};
+use super::bounds::{Chosen, Reach, Shape};
 use super::known::Known;
-use super::plan::{MOST_BYTES, Plan, value};
+use super::plan::{MOST_BYTES, Plan, Sizes};
 use super::pointers::Part;
 use crate::interp::{self, Fault, FaultKind};
 use crate::launch::Launch;
@@ -19,6 +19,8 @@ pub struct Draft {
     pub plan: Plan,
     /// Why the interpreter stopped when it tried the launch, if it did.
     pub fault: Option<Fault>,
+    /// Why it stopped with the sizes that were tried first, if the launch has others.
+    pub first_fault: Option<Fault>,
 }
 
 /// Warp-wide instructions after which a trial is given up.
@@ -27,12 +29,13 @@ const LIMIT: u64 = 1 << 21;
 /// How often buffers are made longer in one trial.
 const MOST_GROWTHS: usize = 96;
 
-/// The numbers that integers are given, one trial each, besides the threads along the longest axis.
-const NUMBERS: [u64; 3] = [8, 1, 0];
+/// The choices of sizes, one trial each.
+const SIZES: [Sizes; 5] =
+    [Sizes::Partial, Sizes::Whole, Sizes::Small(8), Sizes::Small(1), Sizes::Small(0)];
 
 /// The first plan that runs, else the first one. Blocks that the kernel does not demand are tried once more
-/// with a single warp, which many kernels are written for. `reached` tells how far addresses reach for a
-/// shape and some values of the parameters.
+/// with a single warp, which many kernels are written for. A fault of the kernel that small sizes would hide is kept.
+/// `reached` tells how far addresses reach for a shape and some values of the parameters.
 pub(super) fn tried(
     source: &SourceFile,
     module: &Module<'_>,
@@ -41,69 +44,80 @@ pub(super) fn tried(
 ) -> Draft {
     let mut first: Option<Draft> = None;
     let mut wide = false;
-    let numbers = std::iter::once(known.shape.longest()).chain(NUMBERS);
     let narrow = Shape { block: [32, 1, 1], ..known.shape };
-    let again = !known.shape.demanded && known.shape.block != narrow.block;
-    let attempts = numbers.map(|number| (known.shape, number));
-    let last = again.then_some((narrow, narrow.longest()));
-    for (shape, number) in attempts.chain(last) {
-        let mut values = BTreeMap::new();
-        for (index, parameter) in known.parameters.iter().enumerate() {
-            for (&at, part) in &parameter.parts {
-                if !known.pointers.found.contains_key(&(index, at)) {
-                    values.insert((index, at), value(part.ty, number));
-                }
-            }
+    let again = known.shape.chosen == Chosen::Guessed && known.shape.block != narrow.block;
+    let attempts = SIZES.map(|sizes| (known.shape, sizes));
+    let last = again.then_some([(narrow, Sizes::Partial), (narrow, Sizes::Whole)]);
+    for (shape, sizes) in attempts.into_iter().chain(last.into_iter().flatten()) {
+        let hidden = first.as_ref().and_then(|draft| draft.fault.as_ref()).is_some_and(is_of_order);
+        if (sizes == Sizes::Partial && known.whole_blocks)
+            || (matches!(sizes, Sizes::Small(_)) && hidden)
+        {
+            continue;
         }
+        let values = sizes.values(known, &shape);
         let reach = reached(&shape, &values);
-        let mut draft = grown(module, Plan::new(known, shape, number, &reach, wide));
+        let mut draft = grown(module, Plan::new(known, shape, sizes, &reach, wide));
         // An address that begins with none of the buffers: some other number was meant to be a pointer.
         let lost = |fault: &Fault| {
             let beside = fault.outside.is_none() && fault.more_shared == 0;
             fault.kind == FaultKind::OutOfBounds && beside
         };
         if !wide && draft.fault.as_ref().is_some_and(lost) {
-            let other = grown(module, Plan::new(known, shape, number, &reach, true));
+            let other = grown(module, Plan::new(known, shape, sizes, &reach, true));
             if !other.fault.as_ref().is_some_and(lost) {
                 (draft, wide) = (other, true);
             }
         }
         match &draft.fault {
-            None => return draft,
+            None => {
+                draft.first_fault = first.and_then(|first| first.fault);
+                return draft;
+            }
             // Nothing that other numbers would mend.
             Some(fault) if fault.kind == FaultKind::Unsupported => return draft,
             Some(fault) => {
-                log::debug!("{}: with {number}: {fault}", source.name());
+                log::debug!("{}: with {sizes:?}: {fault}", source.name());
                 first.get_or_insert(draft);
             }
         }
     }
     first.unwrap_or_else(|| Draft {
-        plan: Plan::new(known, known.shape, 1, &[], false),
+        plan: Plan::new(known, known.shape, Sizes::Whole, &[], false),
         fault: None,
+        first_fault: None,
     })
+}
+
+/// Whether a fault is about the order of threads, which launches of few threads do not show.
+fn is_of_order(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Race | FaultKind::Uninitialized)
 }
 
 /// Runs a plan, and makes buffers longer until every access finds room.
 fn grown(module: &Module<'_>, mut plan: Plan) -> Draft {
     for _ in 0..MOST_GROWTHS {
         let fault = match run(module, &plan) {
-            Ok(()) => return Draft { plan, fault: None },
+            Ok(()) => return stopped(plan, None),
             Err(fault) => fault,
         };
         if fault.more_shared != 0 && plan.grow_shared(fault.more_shared) {
             continue;
         }
-        let Some(outside) = &fault.outside else { return Draft { plan, fault: Some(fault) } };
+        let Some(outside) = &fault.outside else { return stopped(plan, Some(fault)) };
         let buffer = plan.buffers.iter_mut().find(|buffer| buffer.name == outside.buffer);
         let far = outside.offset.unsigned_abs() + u64::from(outside.bytes) > MOST_BYTES;
         match buffer {
             Some(buffer) if !far => buffer.grow(outside.offset, outside.bytes.into()),
-            _ => return Draft { plan, fault: Some(fault) },
+            _ => return stopped(plan, Some(fault)),
         }
     }
     let fault = run(module, &plan).err();
-    Draft { plan, fault }
+    stopped(plan, fault)
+}
+
+fn stopped(plan: Plan, fault: Option<Fault>) -> Draft {
+    Draft { plan, fault, first_fault: None }
 }
 
 fn run(module: &Module<'_>, plan: &Plan) -> Result<(), Fault> {

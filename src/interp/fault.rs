@@ -98,6 +98,8 @@ pub struct Fault {
     pub earlier: Option<Box<Earlier>>,
     /// How many bytes of shared memory more an access needs that lies behind their end; 0 for all others.
     pub more_shared: u64,
+    /// The offset in shared memory of the unwritten byte that an undetermined value was read from.
+    pub unwritten: Option<u64>,
     /// Where an access beside the buffers lies.
     pub outside: Option<Box<Outside>>,
 }
@@ -113,6 +115,7 @@ impl Fault {
             thread: None,
             earlier: None,
             more_shared: 0,
+            unwritten: None,
             outside: None,
         }
     }

@@ -18,6 +18,10 @@ use crate::ptx::{Function, Module};
 /// Bytes of the device heap: the value of `cudaLimitMallocHeapSize` unless a program changes it.
 const HEAP_BYTES: usize = 8 << 20;
 
+/// The most warp-wide instructions of a run that is repeated for a better message; without the search for undetermined
+/// values a kernel may run for ever.
+const MAX_REPEATED: u64 = 1 << 24;
+
 /// A kernel that was decoded.
 #[derive(Debug)]
 pub struct Kernel<'m, 's> {
@@ -85,7 +89,8 @@ impl<'m, 's> Kernel<'m, 's> {
             Some(executed) => executed,
             None => {
                 global = self.fresh(launch)?;
-                exec::run(&self.machine(launch, &global, &params), limit, races)?
+                exec::run(&self.machine(launch, &global, &params), limit, races)
+                    .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?
             }
         };
         let kernel = self.function.name.text.to_owned();
@@ -97,6 +102,20 @@ impl<'m, 's> Kernel<'m, 's> {
         let undetermined =
             regions.filter_map(|(name, region)| Some((name.clone(), region.poisoned()?))).collect();
         Ok((Outcome { kernel, buffers, counters, printed, undetermined }, more))
+    }
+
+    /// The race behind a fault: the launch is run again without the search for undetermined values, and some thread of
+    /// the block writes the unwritten byte later, with nothing that orders it behind the read.
+    fn written_later(&self, launch: &Launch, params: &[AtomicU32], fault: &Fault) -> Option<Fault> {
+        let byte = fault.unwritten.filter(|_| launch.races)?;
+        let global = self.fresh(launch).ok()?;
+        let machine = self.machine(launch, &global, params);
+        let machine = Machine { follows_poison: false, watched_byte: Some(byte), ..machine };
+        let limit = launch.limit.min(MAX_REPEATED);
+        let mut race = exec::run::<Counters>(&machine, limit, true).err()?;
+        let meant = race.kind == FaultKind::Race && race.block == fault.block;
+        race.message += " (when they were read, no thread had written them)";
+        meant.then_some(race)
     }
 
     /// Global memory at the start.
@@ -124,6 +143,7 @@ impl<'m, 's> Kernel<'m, 's> {
             params,
             meet: launch.meet,
             follows_poison: launch.uninitialized,
+            watched_byte: None,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),
         }
     }

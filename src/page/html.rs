@@ -8,7 +8,7 @@ use super::model::{Kernel, last_part};
 use super::words::counted;
 use super::{bars, lanes, simulated, steps, traffic};
 use crate::ab::measurement::Measurement;
-use crate::report::{KernelReport, LoadReport};
+use crate::report::{KernelReport, LoadReport, Stores};
 
 /// Rows of loads of a kernel that are open from the start.
 const OPEN_ROWS: usize = 6;
@@ -57,6 +57,7 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
     html! {
         @if has_decisions(kernels) {
             p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffled) " of them shuffled, " (replaced) " replaced otherwise, " (possible) " left alone since that does not pay." }
+            @if let Some(others) = others(kernels) { p { (others) } }
             p.legend {
                 span.badge.shuffled { "shuffled" } " the value comes from another lane; "
                 span.badge.replaced { "replaced" } " it comes from a register of the same lane, or in a vector; "
@@ -66,6 +67,30 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
             }
         }
     }
+}
+
+/// A sentence about what was changed besides loads, and about rewrites that were taken back, if there are some.
+fn others(kernels: &[Kernel<'_>]) -> Option<String> {
+    let reports = || kernels.iter().filter_map(|kernel| kernel.report);
+    let sum = |of: fn(&KernelReport) -> usize| reports().map(of).sum::<usize>();
+    let stores = reports().map(KernelReport::replaced_stores);
+    let mut parts = stores.fold(Stores::default(), Stores::and).words();
+    let (arrays, collectives) =
+        (sum(KernelReport::laid_out), sum(KernelReport::replaced_collectives));
+    if arrays > 0 {
+        parts.push(format!("{} laid out anew", counted(arrays, "array")));
+    }
+    if collectives > 0 {
+        parts.push(format!("{} replaced", counted(collectives, "collective")));
+    }
+    let taken_back = reports().filter(|report| report.is_taken_back()).count();
+    if taken_back > 0 {
+        parts.push(format!(
+            "{} taken back, whose machine code was not better",
+            counted(taken_back, "kernel")
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("Besides: {}.", parts.join(", ")))
 }
 
 /// Whether there are decisions about loads; else the page is about the costs of accesses.

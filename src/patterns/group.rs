@@ -228,7 +228,7 @@ impl Places<'_, '_> {
 
     /// Says that an access is kept, and why.
     pub fn keep(&self, report: &mut LoadReport, refusal: &Refusal) {
-        if let Refusal::DoesNotPay(unprofitable) | Refusal::ByNameOnly(unprofitable) = refusal {
+        if let Refusal::DoesNotPay(unprofitable) | Refusal::ByNameOnly(unprofitable, _) = refusal {
             report.architecture = Some(unprofitable.architecture);
             report.possible = Some(vec![unprofitable.possible.to_owned()]);
             report.cost = Some(

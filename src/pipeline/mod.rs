@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::cfg::{self, Flow, InstId};
 use crate::emulate::{self, KernelTrace, TooLarge};
 use crate::expr::within;
+use crate::kernels::demangled;
 use crate::parallel;
 use crate::patterns::{self, Places};
 use crate::profile;
@@ -202,11 +203,11 @@ impl<'j> Job<'_, 'j> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
             (Some(reason), _) => Err(reason.clone()),
             (None, Some(reason)) => {
-                log::info!(
-                    "{}: {} is left as it is: {reason}",
-                    self.source.name(),
-                    function.name.text
-                );
+                // (A text is rewritten a second time without the functions that are left out; these have been spoken of.)
+                let is_first = self.options.left_out.is_empty();
+                let level = if is_first { log::Level::Info } else { log::Level::Debug };
+                let (file, name) = (self.source.name(), demangled(function.name.text));
+                log::log!(level, "{file}: {name} is left as it is: {reason}");
                 Err(reason)
             }
             (None, None) => match self.advised.of(function) {
@@ -324,7 +325,7 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
         .filter(|function| function.verdict != Judged::Equal)
         .map(|function| {
             let why = function.problems.first().map_or("", |problem| problem.reason.as_str());
-            log::warn!("{}: {}: not proved: {why}", source.name(), function.name);
+            log::warn!("{}: {}: not proved: {why}", source.name(), demangled(&function.name));
             (function.name.clone(), format!("the rewrite was not proved: {why}"))
         })
         .collect();
@@ -473,7 +474,8 @@ fn analyse<'m, 's>(
     let result =
         attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()));
     if let Err(reason) = &result {
-        log::info!("{}: {} is left as it is: {reason}", source.name(), function.name.text);
+        let name = demangled(function.name.text);
+        log::info!("{}: {name} is left as it is: {reason}", source.name());
     }
     result
 }

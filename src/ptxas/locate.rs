@@ -64,7 +64,7 @@ const MISSING: &str = "there is no such file";
 
 /// Finds the real ptxas: by the explicit name, then as `ptxas.real` beside the program as it was
 /// called, beside each link on the way and beside its file, each followed where it is a link itself, then as the file that now has the name
-/// this program was called by, then as `ptxas` in `PATH`. An assembler of another name is first looked
+/// this program was called by, then as `ptxas` in `PATH`, each with the `ptxas.real` beside it. An assembler of another name is first looked
 /// for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
 /// # Errors
@@ -121,7 +121,14 @@ fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     if let Some(path) = first(&beside, &own, &mut looked) {
         return Ok(path);
     }
-    match first(&in_path(role.name.clone(), search), &own, &mut looked) {
+    // (A stand-in in `PATH` has the real one beside it, also if this program was called by another name.)
+    let with_kept = |file: PathBuf| {
+        let kept = kept(file.with_file_name(&real));
+        std::iter::once(file).chain(kept)
+    };
+    let in_path: Vec<PathBuf> =
+        in_path(role.name.clone(), search).into_iter().flat_map(with_kept).collect();
+    match first(&in_path, &own, &mut looked) {
         Some(path) => Ok(path),
         None => {
             let folders = search.path.iter().flat_map(std::env::split_paths);
@@ -175,7 +182,30 @@ fn first(
 mod tests {
     use super::*;
 
-    crate::unit_tests!(the_real_one_may_have_the_name_by_which_the_program_was_started);
+    crate::unit_tests!(
+        the_real_one_may_have_the_name_by_which_the_program_was_started,
+        the_real_one_is_found_beside_a_stand_in_in_path
+    );
+
+    fn the_real_one_is_found_beside_a_stand_in_in_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let [stand_in, real, own] =
+            ["ptxas", "ptxas.real", "ptxasw"].map(|name| folder.path().join(name));
+        for (file, content) in [(&stand_in, "ptxasw"), (&real, "real"), (&own, "ptxasw")] {
+            fs::write(file, content).unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let executable = elsewhere.path().join("ptxasw");
+        fs::copy(&own, &executable).unwrap();
+        let search = Search {
+            called_as: executable.clone().into(),
+            executable,
+            path: Some(folder.path().into()),
+            ..Search::default()
+        };
+        assert_eq!(find(&search, &Role::default()).unwrap(), real);
+    }
 
     fn the_real_one_may_have_the_name_by_which_the_program_was_started() {
         let folder = tempfile::tempdir().unwrap();

@@ -82,6 +82,10 @@ impl Report {
         for stores in self.stores().words() {
             out += &format!(", {stores}");
         }
+        let collectives: usize = self.kernels.iter().map(KernelReport::replaced_collectives).sum();
+        if collectives > 0 {
+            out += &format!(", {collectives} collective{} replaced", many(collectives));
+        }
         let unprofitable: usize = self.kernels.iter().map(KernelReport::unprofitable).sum();
         if unprofitable > 0 {
             out += &format!(", {unprofitable} possible that do not pay");

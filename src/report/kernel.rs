@@ -136,6 +136,11 @@ impl KernelReport {
         self.replaced() + elsewhere + joined + overwritten + others
     }
 
+    /// Whether a rewrite of the kernel was taken back.
+    pub fn is_taken_back(&self) -> bool {
+        self.skipped.as_ref().is_some_and(|reason| reason.starts_with("taken back"))
+    }
+
     /// Whether the kernel's text was changed.
     pub fn is_rewritten(&self) -> bool {
         self.changes() > 0

@@ -71,8 +71,8 @@ pub struct Legality<'a, 'm, 's> {
     /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
     pub(super) known: FxHashMap<(Candidate, InstId), LegalReuse>,
-    /// Why loads, by instruction, that look like parts of a struct are none.
-    pub(super) no_struct: FxHashMap<InstId, Refusal>,
+    /// Why loads, by instruction, that look like parts of a struct or of a vector are none.
+    pub(super) not_joined: FxHashMap<InstId, Refusal>,
 }
 
 /// The most stores between a source and a load that are compared with it at run time.
@@ -116,7 +116,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
             sent: sent(flow),
             never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
-            no_struct: FxHashMap::default(),
+            not_joined: FxHashMap::default(),
         }
     }
 
@@ -148,9 +148,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.prover.flow
     }
 
-    /// Why a load without a partner, which looks like a part of a struct, is none.
-    pub fn not_in_struct(&self, inst: InstId) -> Option<&Refusal> {
-        self.no_struct.get(&inst)
+    /// Why a load without a partner, which looks like a part of a struct or of a vector, is none.
+    pub fn not_joined_with_others(&self, inst: InstId) -> Option<&Refusal> {
+        self.not_joined.get(&inst)
     }
 
     /// The line of the source of a legal reuse in the same lane, if `ptxas` reuses its value by itself: both loads

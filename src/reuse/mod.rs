@@ -59,7 +59,7 @@ pub use legality::Legality;
 pub use overwritten::Overwritten;
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
-pub use refusal::{Assumed, Limit, Refusal, Unprofitable};
+pub use refusal::{Assumed, InBuild, Limit, Refusal, Unprofitable};
 pub use side_effect_free::SideEffectFree;
 pub use stencil_group::StencilGroup;
 pub use stencil_shape::{Cell, StencilShape, Tap, Value};

@@ -15,7 +15,10 @@ pub enum Refusal {
     /// words that they read, those of a struct, and its bytes.
     StructNotWhole(u32, u32, u32),
     /// This instruction, on this line, separates the loads of a struct's words and must not be duplicated.
-    StructApart(String, u32),
+    StructApart(String, u32, Hindrance),
+    /// This instruction, on this line, separates loads of consecutive bytes whose alignment has to be tested, and must not
+    /// be duplicated.
+    LoadsParted(String, u32),
     /// This instruction, on this line, separates stores of consecutive bytes: it may notice their order.
     StoresParted(String, u32),
     /// No test of parameters shows that the address of a vector store of that size in bytes is aligned.
@@ -88,8 +91,8 @@ pub enum Refusal {
     ArrayOfModule(Sharing),
     /// A rewrite chosen for other loads duplicates code with accesses to the array.
     ArrayBesideOthers,
-    /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
-    ByNameOnly(Unprofitable),
+    /// A replacement takes fewer cycles by the model, but is not chosen where no machine code is compared.
+    ByNameOnly(Unprofitable, InBuild),
     /// Something of the collective itself keeps it.
     Collective,
     /// A legal replacement by this strategy was not asked for.
@@ -98,6 +101,26 @@ pub enum Refusal {
     AssemblerDoesIt(u32),
     /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unprofitable),
+}
+
+/// Why an instruction between the loads of a struct keeps them from being taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// A load may not be performed in front of it.
+    Order,
+    /// It would stand in both versions of the code, and only loads and arithmetic are duplicated.
+    Duplication,
+}
+
+/// The treatment in a build, which compares machine code, of a replacement that is chosen by name only elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InBuild {
+    /// It is left alone there, too.
+    Left,
+    /// It is tried, and kept unless the machine code is slower.
+    Tried,
+    /// It is tried if it is predicted to save more than the kernel's other replacements.
+    TriedAgainstOthers,
 }
 
 /// What decided that a legal replacement does not pay.
@@ -210,6 +233,7 @@ impl Refusal {
             Refusal::NoPartner => "no-partner",
             Refusal::StructNotWhole(..) => "struct-not-whole",
             Refusal::StructApart(..) => "struct-apart",
+            Refusal::LoadsParted(..) => "loads-parted",
             Refusal::StoresParted(..) => "stores-parted",
             Refusal::NotAligned(_) => "not-aligned",
             Refusal::Strong(_) => "strong-load",
@@ -244,7 +268,7 @@ impl Refusal {
             Refusal::ArrayDynamic => "array-dynamic",
             Refusal::ArrayOfModule(_) => "array-of-module",
             Refusal::ArrayBesideOthers => "array-beside-others",
-            Refusal::ByNameOnly(_) => "by-name-only",
+            Refusal::ByNameOnly(..) => "by-name-only",
             Refusal::Collective => "collective",
             Refusal::NotAskedFor(_) => "not-asked-for",
             Refusal::AssemblerDoesIt(_) => "assembler-does-it",
@@ -270,9 +294,19 @@ impl fmt::Display for Refusal {
                 f,
                 "{read} of the {words} words of a struct of {bytes} bytes are read together here; `aos` takes whole structs"
             ),
-            Refusal::StructApart(opcode, line) => write!(
+            Refusal::StructApart(opcode, line, Hindrance::Order) => write!(
                 f,
                 "`{opcode}` at line {line} stands between the loads of a struct, which `aos` takes together"
+            ),
+            Refusal::StructApart(opcode, line, Hindrance::Duplication) => write!(
+                f,
+                "`{opcode}` at line {line} stands between the loads of a struct, in code that `aos` duplicates; it does \
+                 not change what these `.nc` loads read"
+            ),
+            Refusal::LoadsParted(opcode, line) => write!(
+                f,
+                "`{opcode}` at line {line} stands between loads of consecutive bytes, in code that `wide` duplicates where \
+                 it has to test their alignment"
             ),
             Refusal::StoresParted(opcode, line) => write!(
                 f,
@@ -357,19 +391,29 @@ impl fmt::Display for Refusal {
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may be duplicated for other loads")
             }
-            Refusal::ByNameOnly(Unprofitable {
-                possible,
-                architecture,
-                cost_after,
-                cost_before,
-                ..
-            }) => {
+            Refusal::ByNameOnly(unprofitable, in_build) => {
+                let Unprofitable { possible, architecture, cost_after, cost_before, .. } =
+                    unprofitable;
                 let (cost_after, cost_before) =
                     (f64::from(*cost_after) / 100.0, f64::from(*cost_before) / 100.0);
+                match in_build {
+                    InBuild::Left => write!(f, "`{possible}` has to be asked for by name")?,
+                    InBuild::Tried => {
+                        write!(
+                            f,
+                            "a build tries `{possible}` and keeps it unless the machine code is slower"
+                        )?;
+                    }
+                    InBuild::TriedAgainstOthers => {
+                        write!(
+                            f,
+                            "a build tries `{possible}` or the other replacements, whichever are predicted to save more"
+                        )?;
+                    }
+                }
                 write!(
                     f,
-                    "`{possible}` has to be asked for by name; by the model for sm_{architecture} it takes {cost_after} \
-                     cycles against {cost_before}"
+                    "; by the model for sm_{architecture} it takes {cost_after} cycles against {cost_before}"
                 )
             }
             Refusal::DoesNotPay(Unprofitable {

@@ -10,7 +10,7 @@ use super::distance::base_address;
 use super::eligible::Load;
 use super::legality::Legality;
 use super::prove::NoWrap;
-use super::refusal::Refusal;
+use super::refusal::{Hindrance, Refusal};
 use super::twice::Region;
 use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::{Effect, KernelTrace, effect};
@@ -123,10 +123,10 @@ impl Legality<'_, '_, '_> {
             if !is_whole && run.members.len() > 1 {
                 // An instruction that separates one of them from the rest separates all of them.
                 let insts = run.members.iter().map(|member| member.load.inst);
-                let apart = insts.clone().find_map(|inst| self.no_struct.get(&inst).cloned());
+                let apart = insts.clone().find_map(|inst| self.not_joined.get(&inst).cloned());
                 let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
                 let refusal = apart.unwrap_or(Refusal::StructNotWhole(read, words, bytes));
-                self.no_struct.extend(insts.map(|inst| (inst, refusal.clone())));
+                self.not_joined.extend(insts.map(|inst| (inst, refusal.clone())));
             }
             is_whole
         });
@@ -181,9 +181,10 @@ impl Legality<'_, '_, '_> {
                 return;
             }
             let last = run.members.last().map_or(first.inst, |member| member.load.inst);
-            if let Some(refusal) = self.apart(last, load.inst) {
-                self.no_struct.entry(first.inst).or_insert_with(|| refusal.clone());
-                self.no_struct.insert(load.inst, refusal);
+            let read_only = trace.accesses[load.access].read_only;
+            if let Some(refusal) = self.apart(last, load.inst, read_only) {
+                self.not_joined.entry(first.inst).or_insert_with(|| refusal.clone());
+                self.not_joined.insert(load.inst, refusal);
             }
         }
         let members = vec![Member { load: load.clone(), at: 0, count }];
@@ -191,13 +192,17 @@ impl Legality<'_, '_, '_> {
     }
 
     /// An instruction between two loads of a struct that must not be duplicated.
-    fn apart(&self, from: InstId, to: InstId) -> Option<Refusal> {
+    fn apart(&self, from: InstId, to: InstId, read_only: bool) -> Option<Refusal> {
         let between = &self.flow().insts[from.next()..to.max(from.next())];
         let noticed = between
             .iter()
             .find(|inst| !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint))?;
         let line = self.source.line(noticed.ast.span.start);
-        Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line))
+        let hindrance = match effect(noticed) {
+            Effect::Store if read_only => Hindrance::Duplication,
+            _ => Hindrance::Order,
+        };
+        Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line, hindrance))
     }
 
     /// The lane stride in bytes, if it is a possible size of structs of words of `word` bytes.

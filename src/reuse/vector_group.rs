@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use super::alignment::{MAX_VECTOR, Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::legality::Legality;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, InstId, RegisterId};
-use crate::emulate::{KernelTrace, definitions};
+use super::refusal::Refusal;
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Inst, InstId, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
 
@@ -206,6 +207,24 @@ impl Legality<'_, '_, '_> {
         self.side_effect_free(trace).between(first, last)
     }
 
+    /// Notes for loads that would be a vector which store between them must not be duplicated.
+    fn say_parted(&mut self, run: &Run, elements: &[(i64, usize, Element)]) {
+        let mut insts: SmallVec<[InstId; 4]> =
+            elements.iter().map(|(_, at, _)| run[*at].0.inst).collect();
+        insts.sort_unstable();
+        let (Some(&first), Some(&last)) = (insts.first(), insts.last()) else { return };
+        let between = &self.flow().insts[first.next()..last];
+        let is_noticed = |inst: &&Inst<'_, '_>| {
+            !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
+        };
+        let Some(noticed) = between.iter().find(is_noticed) else { return };
+        let opcode = noticed.ast.opcode.text.to_owned();
+        let refusal = Refusal::LoadsParted(opcode, self.source.line(noticed.ast.span.start));
+        for inst in insts {
+            self.not_joined.entry(inst).or_insert_with(|| refusal.clone());
+        }
+    }
+
     /// Splits loads at constant distances into vectors that are aligned. Where code `has_versions` already, alignment is
     /// tested with what else these depend on.
     pub(super) fn split_run(
@@ -243,9 +262,14 @@ impl Legality<'_, '_, '_> {
                     let may_stand = multiples.is_empty()
                         || has_versions
                         || self.may_stand_twice(trace, run, window);
-                    if may_test && aligned && whole && may_stand && fits(run, window, &taken) {
+                    if !(may_test && aligned && whole && fits(run, window, &taken)) {
+                        continue;
+                    }
+                    if may_stand {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
                         found.push(group(run, window, modulus, multiples.clone()));
+                    } else {
+                        self.say_parted(run, window);
                     }
                 }
             }

@@ -272,8 +272,8 @@
 //! L: @p bra out;  ld f1, [a];  ...     // p may hold at once: the load may not move in front of the loop
 //! ```
 //!
-//! The validator demands it (`src/verify/compare/faults.rs`). `tests/cases/refuse/wide.ptx`,
-//! `tests/cases/refuse/carried.ptx`; mistakes `NoAlignmentTest`, `VectorOffset`, `CarriedSometimes`,
+//! The validator demands it (`src/verify/compare/faults.rs`). Rule `loads-parted`. `tests/cases/refuse/wide.ptx`,
+//! `tests/cases/refuse/wide_store_between.ptx`, `tests/cases/refuse/carried.ptx`; mistakes `NoAlignmentTest`, `VectorOffset`, `CarriedSometimes`,
 //! `FirstOfAnother`.
 //!
 //! **22. Nothing that others can notice changes**: stores, atomics, calls, barriers, collectives and exits

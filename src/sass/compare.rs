@@ -28,6 +28,34 @@ pub enum Loss {
     Code,
 }
 
+/// The cost of a kernel of one build.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Taken {
+    /// Its resources.
+    pub resources: Resources,
+    /// Its measure; `None` if it is not known.
+    pub measured: Option<Measured>,
+}
+
+/// The measure of a kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// Cycles of a multiprocessor for each warp, with all warps resident that fit.
+    pub cycles: f64,
+    /// Whether bank conflicts and memory traffic are counted, which follow from PTX alone. Cycles with them are not
+    /// compared with cycles without them.
+    pub has_traffic: bool,
+}
+
+/// The cycles of a kernel of both builds, as of [`Measured`].
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Cycles {
+    /// Before.
+    pub old: f64,
+    /// Now.
+    pub new: f64,
+}
+
 /// A kernel of both builds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Compared {
@@ -37,6 +65,8 @@ pub struct Compared {
     pub old: Resources,
     /// Its resources now.
     pub new: Resources,
+    /// Its cycles, if both are known.
+    pub cycles: Option<Cycles>,
     /// Its losses, the worst first.
     pub losses: Vec<Loss>,
 }
@@ -75,9 +105,18 @@ impl Loss {
 }
 
 impl Compared {
-    fn new(name: &str, old: Resources, new: Resources) -> Compared {
+    fn new(name: &str, old: &Taken, new: &Taken) -> Compared {
+        let both = old.measured.zip(new.measured);
+        let alike = both.filter(|(old, new)| old.has_traffic == new.has_traffic);
+        let cycles = alike.map(|(old, new)| Cycles { old: old.cycles, new: new.cycles });
+        let (old, new) = (old.resources, new.resources);
         let losses = Loss::iter().filter(|loss| loss.worse(&old, &new) > 0.0).collect();
-        Compared { name: name.to_owned(), old, new, losses }
+        Compared { name: name.to_owned(), old, new, cycles, losses }
+    }
+
+    /// Whether both builds take the same.
+    pub fn is_same(&self) -> bool {
+        self.old == self.new && self.cycles.is_none_or(|cycles| cycles.old == cycles.new)
     }
 
     /// How much was lost, by kind, the worst kind first.
@@ -92,13 +131,13 @@ impl Compared {
 
 impl Comparison {
     /// Compares the kernels of two builds by name.
-    pub fn new(old: &BTreeMap<String, Resources>, new: &BTreeMap<String, Resources>) -> Comparison {
-        let missing = |from: &BTreeMap<String, Resources>, of: &BTreeMap<String, Resources>| {
+    pub fn new(old: &BTreeMap<String, Taken>, new: &BTreeMap<String, Taken>) -> Comparison {
+        let missing = |from: &BTreeMap<String, Taken>, of: &BTreeMap<String, Taken>| {
             of.keys().filter(|name| !from.contains_key(*name)).cloned().collect()
         };
         let both = old.iter().filter_map(|(name, old)| Some((name, old, new.get(name)?)));
         let mut kernels: Vec<Compared> =
-            both.map(|(name, old, new)| Compared::new(name, *old, *new)).collect();
+            both.map(|(name, old, new)| Compared::new(name, old, new)).collect();
         kernels.sort_by(|a, b| {
             let by_kind = a.rank().into_iter().zip(b.rank()).map(|(a, b)| b.total_cmp(&a));
             by_kind.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
@@ -126,7 +165,8 @@ mod tests {
         let old = [("a", with(32, Some(64))), ("b", with(32, Some(64))), ("c", with(32, Some(64)))];
         let new = [("a", with(33, Some(64))), ("b", with(64, Some(32))), ("d", with(1, None))];
         let [old, new] = [old, new].map(|kernels| {
-            kernels.into_iter().map(|(name, taken)| (name.to_owned(), taken)).collect()
+            let taken = |resources| Taken { resources, measured: None };
+            kernels.into_iter().map(|(name, of)| (name.to_owned(), taken(of))).collect()
         });
         let comparison = Comparison::new(&old, &new);
         let found: Vec<_> =
@@ -143,8 +183,17 @@ mod tests {
     }
 
     fn what_is_not_known_is_not_lost() {
-        let one = |resources| BTreeMap::from([("k".to_owned(), resources)]);
-        let comparison = Comparison::new(&one(with(8, Some(64))), &one(with(8, None)));
+        let one =
+            |resources, measured| BTreeMap::from([("k".to_owned(), Taken { resources, measured })]);
+        let cycles = |cycles, has_traffic| Some(Measured { cycles, has_traffic });
+        let old = one(with(8, Some(64)), cycles(12.0, true));
+        let comparison = Comparison::new(&old, &one(with(8, None), None));
         assert_eq!(comparison.kernels[0].losses, []);
+        assert_eq!(comparison.kernels[0].cycles, None);
+        let comparison = Comparison::new(&old, &one(with(8, Some(64)), cycles(11.0, false)));
+        assert_eq!(comparison.kernels[0].cycles, None);
+        let comparison = Comparison::new(&old, &one(with(8, Some(64)), cycles(11.0, true)));
+        assert_eq!(comparison.kernels[0].cycles, Some(Cycles { old: 12.0, new: 11.0 }));
+        assert!(!comparison.kernels[0].is_same());
     }
 }

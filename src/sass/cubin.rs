@@ -85,6 +85,15 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     parse(bytes).map_err(|error| error.to_string())
 }
 
+/// Whether an ELF file is machine code of a GPU.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn is_for_gpu(bytes: &[u8]) -> Result<bool, String> {
+    let header = Header::parse(bytes).and_then(|header| header.endian().map(|_| header));
+    header.map(|header| header.e_machine(ENDIAN) == EM_CUDA).map_err(|error| error.to_string())
+}
+
 /// Whether bytes begin like an ELF file and do not hold all that its tables name, or are none at all.
 pub fn is_cut_off(bytes: &[u8]) -> bool {
     bytes.is_empty() || bytes.starts_with(b"\x7fELF") && !is_whole(bytes).unwrap_or(false)

@@ -36,8 +36,8 @@ const LESS_BUSY: f64 = 0.99;
 pub struct Measure {
     /// Cycles of a warp that has the multiprocessor to itself.
     pub alone: f64,
-    /// Cycles that it keeps each unit busy.
-    pub busy: BTreeMap<&'static str, f64>,
+    /// Cycles that it keeps each unit busy; `None` of caches and memory if nothing is known of the kernel's requests.
+    pub busy: BTreeMap<&'static str, Option<f64>>,
     /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
     /// that fit, and all.
     pub cycles_per_warp: BTreeMap<u32, f64>,
@@ -50,19 +50,23 @@ impl Measure {
     /// Whether this version keeps some unit less busy than another one. If not, it gains only by waiting less.
     pub fn takes_less_than(&self, other: &Measure) -> bool {
         let of = |measure: &Measure, unit: &str| {
-            measure.scale * measure.busy.get(unit).copied().unwrap_or(0.0)
+            measure.scale * measure.busy.get(unit).copied().flatten().unwrap_or(0.0)
         };
         let mut units = other.busy.keys();
         units.any(|unit| of(self, unit) < LESS_BUSY * of(other, unit))
     }
 
-    /// The measure of a kernel; `None` if its path is too long. `usage`: the resources of its blocks.
+    /// The measure of a kernel; `None` if its path is too long. `requests`: those of its accesses, if they are known;
+    /// `usage`: the resources of its blocks.
     pub fn new(
         schedule: &Schedule,
         architecture: u32,
-        requests: &Requests,
+        requests: Option<&Requests>,
         usage: &Usage,
     ) -> Option<Measure> {
+        let is_known = requests.is_some();
+        let nothing = Requests::default();
+        let requests = requests.unwrap_or(&nothing);
         let timing = Timing::of(architecture)?;
         let steps = schedule.stream()?;
         let most = Multiprocessor::of(architecture).map(|on| resources::resident(on, usage));
@@ -87,7 +91,7 @@ impl Measure {
         let of = |resident: u32| (resident, scale * with[&fit(resident)]);
         Some(Measure {
             alone: cycles[0],
-            busy: busy(schedule, timing, requests),
+            busy: busy(schedule, timing, requests, is_known),
             cycles_per_warp: occupancies(architecture).map(of).collect(),
             scale,
         })
@@ -109,8 +113,13 @@ fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> f64 {
     known.map_or(1.0, |(text, code)| text / code)
 }
 
-/// Cycles that a warp keeps each unit busy.
-fn busy(schedule: &Schedule, timing: &Timing, requests: &Requests) -> BTreeMap<&'static str, f64> {
+/// Cycles that a warp keeps each unit busy; those of caches and memory follow from requests that are known.
+fn busy(
+    schedule: &Schedule,
+    timing: &Timing,
+    requests: &Requests,
+    is_known: bool,
+) -> BTreeMap<&'static str, Option<f64>> {
     let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
     busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
     let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
@@ -124,9 +133,11 @@ fn busy(schedule: &Schedule, timing: &Timing, requests: &Requests) -> BTreeMap<&
         *busy.entry(pipe.into()).or_default() += cycles;
     }
     *busy.entry(Pipe::Lsu.into()).or_default() += queued;
+    let mut busy: BTreeMap<&'static str, Option<f64>> =
+        busy.into_iter().map(|(unit, cycles)| (unit, Some(cycles))).collect();
     for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
         let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
-        busy.insert(level.into(), cycles);
+        busy.insert(level.into(), is_known.then_some(cycles));
     }
     busy
 }
@@ -153,7 +164,7 @@ pub fn measures(
         let usage = cubin.kernels.get(&function.name)?;
         let counterpart = counterparts(&function.name);
         let schedule = Schedule::new(&function, cubin.architecture, counterpart).ok()?;
-        let measure = Measure::new(&schedule, cubin.architecture, requests, usage)?;
+        let measure = Measure::new(&schedule, cubin.architecture, Some(requests), usage)?;
         Some((function.name, measure))
     };
     Ok(parallel::map(code::functions(bytes)?, of_function).into_iter().flatten().collect())

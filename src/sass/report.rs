@@ -113,8 +113,7 @@ impl Report {
             let original = beside.originals.get(&function.name);
             let counterpart = original.map_or(Counterpart::None, Counterpart::Original);
             let schedule = Schedule::new(&function, cubin.architecture, counterpart);
-            let nothing = Requests::default();
-            let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
+            let requests = beside.requests.get(&function.name);
             let measure = schedule
                 .as_ref()
                 .ok()

@@ -55,6 +55,8 @@ pub struct Options {
     pub block: Option<[u32; 3]>,
     /// Parameters of the original that are taken to be multiples of a power of two, each with that number.
     pub aligned: Vec<(String, u64)>,
+    /// Whether sums and products of fewer bits are taken not to wrap around where they are widened to an address.
+    pub assume_no_wrap: bool,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
     /// The budget of all queries for one function together, in z3's units.
@@ -79,6 +81,7 @@ impl Default for Options {
             kernel: None,
             block: None,
             aligned: Vec::new(),
+            assume_no_wrap: false,
             solver_limit: 2_000_000,
             solver_budget: 40_000_000,
             queries: 4096,

@@ -125,6 +125,35 @@ fn what_was_weighed_is_on_the_page() {
     assert!(html.contains("does not pay on sm_80: `window` 2.33 cycles against 1.25"));
 }
 
+/// The headline counts stores, arrays and collectives beside loads, and kernels that were taken back.
+#[test]
+fn the_headline_counts_more_than_loads() {
+    let headline = |ptx: &str, strategy: &str, taken_back: bool| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = ptxasw(&["candidates", "--strategy", strategy, ptx, "--format", "json"]);
+        let mut said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        if taken_back {
+            said["kernels"][0]["skipped"] = json!("taken back: k: 2 cycles per warp instead of 1");
+        }
+        write(&folder, "k.candidates.json", said.to_string());
+        let html = page(&folder);
+        html.split("</header>").next().expect("a header").to_owned()
+    };
+    for (ptx, strategy, words) in [
+        ("tests/cases/accept/aos_stored_block.ptx", "aos", "stores performed by other lanes"),
+        ("tests/cases/accept/bank.ptx", "bank", "arrays laid out anew"),
+        ("tests/cases/accept/collective.ptx", "collective", "collectives replaced"),
+    ] {
+        let head = headline(ptx, strategy, false);
+        assert!(head.contains("<p>Besides: ") && head.contains(words), "{ptx}: {head}");
+        assert!(!head.contains("taken back"), "{ptx}: {head}");
+    }
+    let head = headline("tests/cases/accept/bank.ptx", "none", true);
+    assert!(head.contains("<p>Besides: 1 kernel taken back"), "{head}");
+    let head = headline("tests/cases/accept/bank.ptx", "none", false);
+    assert!(!head.contains("Besides"), "{head}");
+}
+
 #[test]
 fn stores_of_structs_are_on_the_page() {
     let ptx = "tests/cases/accept/aos_stored_block.ptx";

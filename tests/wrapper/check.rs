@@ -296,6 +296,10 @@ fn lost_warps_are_taken_back() {
         "{}",
         made.log
     );
+    // The attempt itself is not logged at this level.
+    assert_eq!(made.log.matches("1 function, ").count(), 1, "{}", made.log);
+    assert_eq!(made.log.matches("a.ptx: k ").count(), 1, "{}", made.log);
+    assert!(!made.log.contains("1 replaced"), "{}", made.log);
 }
 
 fn spilled_registers_are_taken_back() {
@@ -354,7 +358,9 @@ fn one_of_two_kernels_is_taken_back() {
     assert_eq!(made.reason("b"), None);
     assert!(made.made.kernels["b"].registers > made.plain.kernels["b"].registers);
     assert!(
-        made.log.contains("3 functions, 3 global loads, 1 replaced, 2 taken back"),
+        made.log.contains(
+            "3 functions, 3 global loads, 1 replaced, 1 collective replaced, 2 taken back"
+        ),
         "{}",
         made.log
     );

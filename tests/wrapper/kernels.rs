@@ -9,6 +9,7 @@ use std::process::Output;
 pub const TESTS: crate::Tests = &[
     ("each_kernel_is_switched_by_name", each_kernel_is_switched_by_name),
     ("log_and_report_name_the_rule", log_and_report_name_the_rule),
+    ("patterns_that_match_nothing_are_logged", patterns_that_match_nothing_are_logged),
     ("a_wrong_list_costs_a_line", a_wrong_list_costs_a_line),
     ("rewrite_takes_the_same_list", rewrite_takes_the_same_list),
     ("names_of_the_source_are_found", names_of_the_source_are_found),
@@ -74,7 +75,8 @@ fn log_and_report_name_the_rule() {
     ];
     let (_, output) = assembled(&bench, &settings);
     let log = stderr(&output);
-    for (name, rule) in [(NAMES[0], "-march7"), (NAMES[1], "-jacobi5")] {
+    let named = "jacobi5(float const*, float*)";
+    for (name, rule) in [(NAMES[0], "-march7"), (named, "-jacobi5")] {
         let line = format!("k.ptx: {name} is left as it is: switched off by `{rule}`");
         assert_eq!(log.matches(&line).count(), 1, "{log}");
     }
@@ -88,6 +90,23 @@ fn log_and_report_name_the_rule() {
     // Its loads are reported all the same.
     assert_eq!(kernels[0]["loads"].as_array().map(Vec::len), Some(8));
     assert_eq!(kernels[0]["loads"][0]["rule"], "function-left-as-it-is");
+}
+
+/// The log names such patterns, and the kernels that there are; without a log nothing is said.
+fn patterns_that_match_nothing_are_logged() {
+    for (list, level, said) in [
+        ("-marsh7,-jacobi5", "warn", true),
+        ("-march7,-jacobi*", "info", false),
+        ("-marsh7", "error", false),
+    ] {
+        let settings = [("PTXASW_KERNELS", list), ("PTXASW_LOG", level)];
+        let (_, output) = assembled(&Bench::new(), &settings);
+        let log = stderr(&output);
+        let line = "k.ptx: PTXASW_KERNELS: no kernel matches `-marsh7`; the kernels here are `march7`, \
+                    `jacobi5(float const*, float*)`, `jacobi9(float const*, float*)`";
+        assert_eq!(log.matches(line).count(), usize::from(said), "{list}: {log}");
+        assert_eq!(log.matches("no kernel matches").count(), usize::from(said), "{list}: {log}");
+    }
 }
 
 fn a_wrong_list_costs_a_line() {
@@ -144,7 +163,7 @@ fn names_of_the_source_are_found() {
     assert!(proof.ends_with("\nequal\n"), "{proof}{said}");
     // `_ZN1a7jacobi5EPKfPf` is `a::jacobi5(float const*, float*)`.
     let (exact, said) = call(&["candidates", "--kernel", "a::jacobi5", "two.ptx"]);
-    assert!(exact.starts_with("_ZN1a7jacobi5EPKfPf: "), "{exact}{said}");
+    assert!(exact.starts_with("a::jacobi5(float const*, float*): "), "{exact}{said}");
 }
 
 /// The lanes of a warp access a column of the tile, with conflicts, unless blocks have one column only.

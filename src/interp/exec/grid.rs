@@ -12,7 +12,7 @@ use super::block::{Block, Progress};
 use super::machine::Machine;
 use crate::interp::counters::Total;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::Shadow;
+use crate::interp::memory::{Reports, Shadow};
 use crate::parallel;
 
 /// Instructions that a block may execute before another one gets a turn, so that blocks which wait for
@@ -50,7 +50,12 @@ fn watched(machine: &Machine<'_>) -> bool {
 pub(super) fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
     let program = machine.program;
-    Shadow::new(regions, program.layout.shared_bytes, (races, program.orders))
+    let reports = match (races, machine.watched_byte) {
+        (false, _) => Reports::Nothing,
+        (true, None) => Reports::All,
+        (true, Some(byte)) => Reports::Shared(byte),
+    };
+    Shadow::new(regions, program.layout.shared_bytes, (reports, program.orders))
 }
 
 /// Runs all blocks in order. With `races`, unordered accesses of different threads are faults.

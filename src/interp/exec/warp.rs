@@ -465,6 +465,7 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
     let function = program.function(source.site());
     let (space, names, offset) = match source.place() {
         Place::Memory { space: StateSpace::Shared, offset } => {
+            fault.unwritten = Some(offset);
             ("shared", program.layout.shared_names.as_slice(), offset)
         }
         Place::Memory { offset, .. } => {

@@ -13,7 +13,7 @@ mod words;
 
 pub(super) use global::{Global, Region};
 pub(super) use order::{Order, Scope};
-pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Shadow, Site};
+pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Reports, Shadow, Site};
 pub(super) use words::{Window, new_junk, new_unwritten, new_words};
 
 use crate::ptx::StateSpace;

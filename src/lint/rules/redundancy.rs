@@ -34,21 +34,21 @@ pub(crate) fn redundant(
         let place = subject.place(from);
         let guards = load.guards.as_deref().unwrap_or_default();
         let (level, message, help) = match (load.decision, load.delta) {
-            // A reuse that needs a check at run time is not certain.
-            (Decision::By(StrategyName::Reuse), _) if guards.is_empty() => match load.iterations {
-                Some(iterations) => (
-                    Level::Warning,
+            (Decision::By(StrategyName::Reuse), _) => match (load.iterations, assumption(guards)) {
+                (Some(iterations), Some((condition, help))) => (
+                    if guards.is_empty() { Level::Warning } else { Level::Note },
                     format!(
-                        "this load reads what the load at {place} has read {iterations} iteration{} before",
+                        "this load reads what the load at {place} has read {iterations} iteration{} before{condition}",
                         if iterations == 1 { "" } else { "s" }
                     ),
-                    "keep the value in a local variable from one iteration to the next",
+                    help,
                 ),
-                None => (
+                (None, _) if guards.is_empty() => (
                     Level::Note,
                     format!("this load reads what the load at {place} has read"),
                     "keep the value in a local variable",
                 ),
+                _ => continue,
             },
             (Decision::By(StrategyName::Paper), Some(delta))
                 if delta.unsigned_abs() <= MAX_DISTANCE && !is_narrow =>
@@ -79,6 +79,32 @@ pub(crate) fn redundant(
         });
     }
     found
+}
+
+/// The condition under which a loop carries a value, by the checks at run time that `reuse` makes, and the advice; `None`
+/// for other checks.
+fn assumption(guards: &[String]) -> Option<(&'static str, &'static str)> {
+    let is_known = |guard: &String| matches!(&**guard, "same-address" | "no-alias");
+    let has = |wanted: &str| guards.iter().any(|guard| guard == wanted);
+    if !guards.iter().all(is_known) {
+        return None;
+    }
+    Some(match (has("same-address"), has("no-alias")) {
+        (false, false) => ("", "keep the value in a local variable from one iteration to the next"),
+        (true, false) => (
+            ", if no 32-bit index wraps around",
+            "keep the value in a local variable from one iteration to the next; `ptxasw candidates --strategy reuse` \
+             shows a replacement that checks this",
+        ),
+        (false, true) => (
+            ", if the loop's stores are to other bytes",
+            "declare the pointers `__restrict__`, and keep the value in a local variable from one iteration to the next",
+        ),
+        (true, true) => (
+            ", if no 32-bit index wraps around and the loop's stores are to other bytes",
+            "declare the pointers `__restrict__`, and keep the value in a local variable from one iteration to the next",
+        ),
+    })
 }
 
 /// Whether an index has a part `%ctaid.x * n + %tid.x` with n below 32: blocks are meant that have fewer threads than a warp,

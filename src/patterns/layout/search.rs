@@ -12,7 +12,7 @@ use crate::cost::guessed_executions;
 use crate::emulate::KernelTrace;
 use crate::patterns::options::Options;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
-use crate::reuse::{Limit, Refusal, Unprofitable};
+use crate::reuse::{InBuild, Limit, Refusal, Unprofitable};
 use crate::strategies::StrategyName;
 
 /// Sums of the same numbers in another order differ by less.
@@ -125,7 +125,15 @@ fn one(
         // The wavefronts do not account for the assembler's schedule of the loads around: of four kernels that were
         // simulated one took 1.3 to 1.9 times as long (`openacc-bench/results/bank.md`).
         if !(allowed || by_check) {
-            return kept(array, Some(Refusal::ByNameOnly(unprofitable)), Some((cycles, now)));
+            let in_usual =
+                Search { shapes: shared::in_usual_shapes(trace, &array.accesses), ..search };
+            let in_build = match (in_usual.best(&array), beside.any) {
+                (None, _) => InBuild::Left,
+                (Some(_), false) => InBuild::Tried,
+                (Some(_), true) => InBuild::TriedAgainstOthers,
+            };
+            let refusal = Refusal::ByNameOnly(unprofitable, in_build);
+            return kept(array, Some(refusal), Some((cycles, now)));
         }
     }
     let wavefronts = before.iter().zip(&array.accesses);

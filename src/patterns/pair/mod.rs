@@ -79,7 +79,7 @@ fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: u
     match cheapest(finder, trace, &load) {
         Ok((name, legal_reuse, price)) => finder.claim(group(&load, name, legal_reuse, price)),
         Err(refusal) => {
-            let refusal = match (refusal, finder.legality.not_in_struct(load.inst)) {
+            let refusal = match (refusal, finder.legality.not_joined_with_others(load.inst)) {
                 (Refusal::NoPartner, Some(reason)) => reason.clone(),
                 (refusal, _) => refusal,
             };

@@ -13,7 +13,7 @@ use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport, LoadReport};
-use crate::reuse::{NoWrap, Refusal, TransposeLoads, TransposeStores};
+use crate::reuse::{InBuild, NoWrap, Refusal, TransposeLoads, TransposeStores};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -176,7 +176,7 @@ fn weigh_stores(
     let price = Price { cost_after: each(cost_after), cost_before: each(cost_before) };
     let unprofitable = finder.unprofitable_at(StrategyName::Aos, price);
     Err(match cost_after < cost_before {
-        true => Refusal::ByNameOnly(unprofitable),
+        true => Refusal::ByNameOnly(unprofitable, InBuild::Left),
         false => Refusal::DoesNotPay(unprofitable),
     })
 }

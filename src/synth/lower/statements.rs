@@ -1,5 +1,7 @@
 //! Loads and steps, and the holes in them.
 
+use std::collections::BTreeSet;
+
 use super::scope::Scope;
 use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
@@ -188,12 +190,10 @@ impl Lowering<'_> {
             _ => own,
         };
         let extent = |name: &str| self.declared.axis(name).map(|a| a.1);
-        let points: usize = text
-            .first
-            .iter()
-            .chain(&text.second)
-            .filter_map(|spanned| Self::plain(&spanned.expr).and_then(extent))
-            .product();
+        let coordinates = text.first.iter().chain(&text.second);
+        let axes: BTreeSet<&str> =
+            coordinates.filter_map(|spanned| Self::plain(&spanned.expr)).collect();
+        let points: usize = axes.into_iter().filter_map(extent).product();
         let times = (cells / points.max(1)).max(1) as u32;
         match along {
             Some(axis) if lanes(axis) => Price::Shuffles(times),

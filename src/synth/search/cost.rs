@@ -55,7 +55,8 @@ pub(super) fn fixed(program: &Program) -> Cost {
     Cost { accumulates: program.accumulates, ..Cost::default() }
 }
 
-/// For each register of a hole the lanes and, for each of them, its point.
+/// For each register of a hole the lanes and, for each of them, its point. A hole whose two coordinates are one axis has
+/// only the points where both are the same.
 fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, PointId)> + Clone> {
     let [first, second] = hole.extents;
     let lane_at = hole.coordinates.iter().position(|name| name.starts_with("lane"));
@@ -63,10 +64,17 @@ fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, P
         Some(1) => (second, first, true),
         _ => (first, second, false),
     };
+    let is_one_axis = matches!(&hole.coordinates[..], [a, b] if a == b);
+    let (lanes, registers) = match (is_one_axis, lane_at) {
+        (false, _) => (lanes, registers),
+        (true, Some(_)) => (first, 1),
+        (true, None) => (1, first),
+    };
     (0..registers).map(move |register| {
-        (0..lanes).map(move |lane| match registers_first {
-            true => (lane, (lane * first + register).into()),
-            false => (lane, (register * first + lane).into()),
+        (0..lanes).map(move |lane| match (is_one_axis, registers_first) {
+            (true, _) => (lane, ((lane + register) * (first + 1)).into()),
+            (false, true) => (lane, (lane * first + register).into()),
+            (false, false) => (lane, (register * first + lane).into()),
         })
     })
 }

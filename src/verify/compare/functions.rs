@@ -120,7 +120,8 @@ fn attempt<'s>(
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
-    let mut terms = Terms::within(options.steps);
+    let mut terms =
+        Terms { assume_no_wrap: options.assume_no_wrap, ..Terms::within(options.steps) };
     terms.symbols.names = text_names(original, rewritten);
     let mut claims = Claims::new(solver(options));
     rewritten.leave_out_own_barriers(&alignment.matched);

@@ -23,6 +23,9 @@ use crate::verify::witness::{FunctionReport, Verdict, Verification};
 const WITHIN_ARRAYS: &str =
     "what the original accesses by the name of an array in shared memory is within that array";
 
+/// Taken for granted if the user says so.
+const NO_WRAP: &str = "sums and products of 32 bits do not wrap around where they are widened";
+
 const ASSUMPTIONS: &[&str] = &[
     "the original is free of data races",
     "lanes that are converged in a loop are in the same iteration",
@@ -83,6 +86,9 @@ pub fn verify(
     }
     if let Some([x, y, z]) = options.block {
         assumptions.push(format!("kernels without `.reqntid` run in blocks of {x} x {y} x {z}"));
+    }
+    if options.assume_no_wrap {
+        assumptions.push(NO_WRAP.to_owned());
     }
     for (name, bytes) in &options.aligned {
         assumptions.push(format!("the parameter `{name}` is a multiple of {bytes}"));

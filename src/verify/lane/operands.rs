@@ -10,7 +10,7 @@ use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
 use crate::verify::program::{Belief, belief};
 use crate::verify::record::layouts::Paired;
-use crate::verify::terms::{Function, Kind, Region, Side};
+use crate::verify::terms::{Function, Kind, Region, Side, no_wrap};
 
 /// The end of the addresses of variables in shared memory, which a register of 32 bits holds (PTX ISA, "Addresses as
 /// Operands"; compilers use either width): a block has less than 2^24 bytes of it, and the rank of the block in its
@@ -157,11 +157,18 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
+    /// A term with copies of its sign in front, or zeros. Where the user says that indexes do not wrap around, it is
+    /// spread, so that the same address is the same term in both programs.
     pub(super) fn widen(&mut self, term: TermId, width: u8, signed: bool) -> TermId {
-        if signed {
-            self.terms.arena.sign_extend(term, width)
-        } else {
-            self.terms.arena.zero_extend(term, width)
+        let is_index = width == 64 && self.terms.arena.width(term) == 32;
+        let arena = &mut self.terms.arena;
+        let wide = match signed {
+            true => arena.sign_extend(term, width),
+            false => arena.zero_extend(term, width),
+        };
+        match is_index && self.terms.assume_no_wrap {
+            true => no_wrap::spread(arena, wide),
+            false => wide,
         }
     }
 

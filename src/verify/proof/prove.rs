@@ -16,7 +16,7 @@ use crate::expr::{Arena, Node, TermId};
 use crate::solver::Judgement;
 use crate::verify::record::Place;
 use crate::verify::terms::{
-    Function, Terms, Truth, commute, conditions, halves, only_difference, same_shape, wrap,
+    Function, Terms, Truth, commute, conditions, halves, no_wrap, only_difference, same_shape, wrap,
 };
 
 /// How many cases one claim may fall into.
@@ -131,6 +131,10 @@ impl Prover {
             && [(original, rewritten), (a, b)]
                 .into_iter()
                 .any(|claim| wrap::equal_as_known(&mut at.terms.arena, claim, known))
+        {
+            return Proof::Equal;
+        }
+        if is_address && at.terms.assume_no_wrap && no_wrap::are_equal(&mut at.terms.arena, (a, b))
         {
             return Proof::Equal;
         }

@@ -8,6 +8,7 @@
 //! - `commute`: operands whose order does not matter
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
+//! - `no_wrap`: equalities under the assumption that nothing that is widened wraps around
 //! - `apart`: accesses without a common byte, decided by intervals
 //! - `parts`: equalities of the parts of two equal terms
 //! - `hardware`: facts about every lane by the layout of blocks
@@ -20,6 +21,7 @@ pub(in crate::verify) mod division;
 mod functions;
 pub(in crate::verify) mod hardware;
 mod layout;
+pub(in crate::verify) mod no_wrap;
 mod parts;
 mod symbols;
 mod truth;

@@ -181,6 +181,8 @@ pub(in crate::verify) struct Terms {
     pub symbols: Symbols,
     /// Terms in which everything that is not linear is replaced by symbols, for quick proofs.
     pub abstraction: Substitution,
+    /// Whether nothing that is widened wraps around, by the user's word.
+    pub assume_no_wrap: bool,
 }
 
 impl Terms {

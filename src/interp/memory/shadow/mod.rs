@@ -190,8 +190,32 @@ pub(crate) struct Shadow {
     phases: Phases,
     /// The order of threads by other means than barriers, if the program has any.
     orders: Option<Orders>,
-    /// Whether races are reported.
-    reports: bool,
+    /// Which races are reported.
+    reports: Reports,
+}
+
+/// Which races are reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reports {
+    /// None.
+    Nothing,
+    /// All.
+    All,
+    /// Those about the byte at this offset of shared memory.
+    Shared(u64),
+}
+
+impl Reports {
+    /// Whether a race about some bytes of a region, or of shared memory, is reported.
+    fn wants(self, region: Option<usize>, (offset, bytes): (u64, u32)) -> bool {
+        match self {
+            Reports::Nothing => false,
+            Reports::All => true,
+            Reports::Shared(byte) => {
+                region.is_none() && (offset..offset + u64::from(bytes)).contains(&byte)
+            }
+        }
+    }
 }
 
 impl Shadow {
@@ -200,7 +224,7 @@ impl Shadow {
     pub(crate) fn new(
         regions: impl Iterator<Item = u64>,
         shared: u64,
-        (reports, orders): (bool, bool),
+        (reports, orders): (Reports, bool),
     ) -> Shadow {
         let global = regions.map(Cells::new).collect();
         let orders = orders.then(Orders::default);
@@ -315,7 +339,7 @@ impl Shadow {
     /// Whether some bytes of shared memory are written by a copy that its thread has not waited for.
     #[inline]
     fn copied(&self, region: Option<usize>, place: (u64, u32), who: &Accessor) -> Option<Race> {
-        if region.is_some() || !self.reports {
+        if region.is_some() || !self.reports.wants(region, place) {
             return None;
         }
         let copy = self.copies.find(place)?;
@@ -356,7 +380,7 @@ impl Shadow {
             let found = cells.note(at, &me, kind);
             race = race.or(found);
         }
-        let (earlier, wrote) = race.filter(|_| self.reports)?;
+        let (earlier, wrote) = race.filter(|_| self.reports.wants(region, (offset, bytes)))?;
         Some(self.race(who, earlier, wrote))
     }
 
@@ -399,10 +423,11 @@ impl Shadow {
             for at in first..first + count {
                 found = found.or(cells.note(at, &me, Kind::Read));
             }
-            if let Some((earlier, wrote)) = found.filter(|_| self.reports) {
+            let wanted = self.reports.wants(region, (offsets[lane], bytes));
+            if let Some((earlier, wrote)) = found.take().filter(|_| wanted) {
                 return Some((lane, self.race(who, earlier, wrote)));
             }
-            if read_only && self.reports {
+            if read_only && wanted {
                 let mut writes = (first..first + count).map(|at| cells.last_write(at));
                 if let Some(write) = writes.find(|write| *write != Stamp::NONE) {
                     let race = self.race(who, write, true);
