@@ -25,7 +25,7 @@ use crate::ptxas::nvptx_as;
 use crate::ptxas::rewritten::Call;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::report::{KernelReport, Report};
+use crate::report::KernelReport;
 use crate::rewrite::Mode;
 use crate::select;
 use crate::source::{LineMap, SourceFile};

@@ -203,11 +203,8 @@ impl<'j> Job<'_, 'j> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
             (Some(reason), _) => Err(reason.clone()),
             (None, Some(reason)) => {
-                // (A text is rewritten a second time without the functions that are left out; these have been spoken of.)
-                let is_first = self.options.left_out.is_empty();
-                let level = if is_first { log::Level::Info } else { log::Level::Debug };
                 let (file, name) = (self.source.name(), demangled(function.name.text));
-                log::log!(level, "{file}: {name} is left as it is: {reason}");
+                log::info!("{file}: {name} is left as it is: {reason}");
                 Err(reason)
             }
             (None, None) => match self.advised.of(function) {
