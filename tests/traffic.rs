@@ -82,7 +82,8 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
     let name = function.name.text;
     let mut tally = Tally::default();
     // (Sizes that end within a block execute fewer whole warps.)
-    let wishes = Wishes { kernel: Some(name), threads: Some(256), block: None, whole_blocks: true };
+    let wishes =
+        Wishes { kernel: Some(name), threads: Some(256), whole_blocks: true, ..Wishes::default() };
     let Ok(Ok(draft)) = draft(source, &wishes) else { return tally };
     let drafted = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
     let drafted = Launch { races: false, uninitialized: false, limit: 1 << 20, ..drafted };

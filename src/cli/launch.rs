@@ -68,6 +68,7 @@ impl Launch {
             threads: self.threads.or_else(|| self.purpose.threads()),
             block: self.block.map(|extents| extents.map(|extent| extent as u32)),
             whole_blocks: self.purpose != Purpose::Run,
+            avoids_races: self.purpose != Purpose::Run,
         };
         let drafted = draft::draft(&source, &wishes)?;
         let draft = drafted.map_err(|why| Failure::about(source.name(), why))?;

@@ -219,8 +219,13 @@ fn drafted(
     options: &Options,
 ) -> Option<Replay> {
     let threads = options.block.map(|block| block.map(u64::from).iter().product::<u64>() * 2);
-    let wishes =
-        Wishes { kernel: Some(kernel), threads, block: options.block, ..Wishes::default() };
+    let wishes = Wishes {
+        kernel: Some(kernel),
+        threads,
+        block: options.block,
+        whole_blocks: false,
+        avoids_races: true,
+    };
     let draft = draft::draft(original, &wishes).ok()?.ok()?;
     if draft.fault.is_some() {
         return None;

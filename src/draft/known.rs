@@ -20,6 +20,8 @@ pub(super) struct Known<'m> {
     pub guards: BTreeMap<Part, usize>,
     /// Whether sizes are multiples of the block.
     pub whole_blocks: bool,
+    /// Whether small sizes may avoid races and unwritten values.
+    pub avoids_races: bool,
     /// The bytes of dynamic shared memory that it asks for.
     pub dynamic_shared: u64,
     /// The most bytes of dynamic shared memory that are tried.

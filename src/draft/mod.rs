@@ -45,6 +45,8 @@ pub struct Wishes<'a> {
     pub block: Option<[u32; 3]>,
     /// Whether sizes are multiples of the block, as for timing; otherwise the last block is partial.
     pub whole_blocks: bool,
+    /// Whether small sizes may avoid races and unwritten values; otherwise these are a result of the draft.
+    pub avoids_races: bool,
 }
 
 /// Drafts a launch of a kernel.
@@ -78,6 +80,7 @@ pub fn draft(
                     parameters,
                     guards: BTreeMap::new(),
                     whole_blocks: wishes.whole_blocks,
+                    avoids_races: wishes.avoids_races,
                     dynamic_shared: dynamic_shared(source, &module, function),
                     most_shared: most_shared(&module),
                     untraced: Some(why),
@@ -96,6 +99,7 @@ pub fn draft(
             pointers,
             parameters,
             whole_blocks: wishes.whole_blocks,
+            avoids_races: wishes.avoids_races,
             dynamic_shared: dynamic_shared(source, &module, function),
             most_shared: most_shared(&module),
             untraced: None,

@@ -49,7 +49,8 @@ pub(super) fn tried(
     let attempts = SIZES.map(|sizes| (known.shape, sizes));
     let last = again.then_some([(narrow, Sizes::Partial), (narrow, Sizes::Whole)]);
     for (shape, sizes) in attempts.into_iter().chain(last.into_iter().flatten()) {
-        let hidden = first.as_ref().and_then(|draft| draft.fault.as_ref()).is_some_and(is_of_order);
+        let stopped = first.as_ref().and_then(|draft| draft.fault.as_ref());
+        let hidden = !known.avoids_races && stopped.is_some_and(is_of_order);
         if (sizes == Sizes::Partial && known.whole_blocks)
             || (matches!(sizes, Sizes::Small(_)) && hidden)
         {
