@@ -25,6 +25,7 @@ pub fn is_there() -> bool {
 mod jumps {
     use super::NAME;
     use libloading::Library;
+    use std::error::Error;
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicPtr, Ordering::Release};
 
@@ -34,7 +35,8 @@ mod jumps {
         *LOADED.get_or_init(|| match load() {
             Ok(()) => true,
             Err(reason) => {
-                log::warn!("z3 is missing, so nothing is proved that needs it: {reason}");
+                let why = reason.source().map_or_else(|| reason.to_string(), ToString::to_string);
+                log::warn!("z3 is missing, so nothing is proved that needs it: {why}");
                 false
             }
         })
@@ -61,7 +63,7 @@ mod jumps {
     /// Defines the functions of z3 that are named.
     macro_rules! functions {
         ($($name:ident)*) => {
-            /// Each function and its address.
+            // Each function and its address.
             static FUNCTIONS: &[(&[u8], &AtomicPtr<()>)] =
                 &[$((concat!(stringify!($name), "\0").as_bytes(), &addresses::$name)),*];
 
