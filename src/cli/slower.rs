@@ -67,7 +67,7 @@ impl Job {
     }
 }
 
-/// Decides which kernels of a call's texts are slower.
+/// Decides which kernels of a call's texts are slower, where costs have chosen what is rewritten.
 pub(super) struct Judge {
     /// Finds out the facts about each text, by its name, while the texts are assembled.
     worker: RefCell<Option<JoinHandle<BTreeMap<String, Versions>>>>,
@@ -77,12 +77,9 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Begins to look at the texts, if costs decide.
+    /// Begins to look at the texts.
     pub(super) fn new(examined: &[Examined<Rewritten>], options: &Options) -> Judge {
-        let jobs: Arc<Vec<Job>> = Arc::new(match options.select.strategies.are_weighed() {
-            true => examined.iter().filter_map(job).collect(),
-            false => Vec::new(),
-        });
+        let jobs: Arc<Vec<Job>> = Arc::new(examined.iter().filter_map(job).collect());
         let all = {
             let (jobs, options) = (Arc::clone(&jobs), options.clone());
             move || {
@@ -116,7 +113,7 @@ impl Judge {
         self.facts.get_or_init(worker).get(file)
     }
 
-    /// The kernels of a text that take more cycles than before, if costs decide. Also notes the measurements. The
+    /// The kernels of a text that take more cycles than before. Also notes the measurements. The
     /// rewrites of kernels that have `lost` something are undone anyway.
     pub(super) fn slower(
         &self,
@@ -130,9 +127,11 @@ impl Judge {
             .filter(|kernel| !self.measures.borrow().contains_key(&key(kernel)))
             .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
             .collect();
-        let Some([before, after]) = self.facts(source.name()).filter(|_| !open.is_empty()) else {
+        if open.is_empty() {
             return Vec::new();
-        };
+        }
+        let none = Versions::default();
+        let [before, after] = self.facts(source.name()).unwrap_or(&none);
         let before = Built { facts: before, cubin: original };
         let after = Built { facts: after, cubin };
         let found = pipeline::measured(before, after, &open).unwrap_or_else(|reason| {

@@ -214,7 +214,8 @@ fn call(
     // A text with holes is nothing that ptxas could assemble for a comparison.
     let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
-    let judge = checked.then(|| Judge::new(&examined, &options));
+    let is_weighed = checked && options.select.strategies.are_weighed();
+    let judge = is_weighed.then(|| Judge::new(&examined, &options));
     let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2], lost: &[Loss]| {
         judge.as_ref().map_or_else(Vec::new, |judge| judge.slower(source, rewritten, cubins, lost))
     };
