@@ -67,7 +67,7 @@ impl Job {
     }
 }
 
-/// Decides which kernels of a call's texts are slower, where costs have chosen what is rewritten.
+/// Decides which kernels of a call's texts are slower. Costs have chosen their rewrites.
 pub(super) struct Judge {
     /// Finds out the facts about each text, by its name, while the texts are assembled.
     worker: RefCell<Option<JoinHandle<BTreeMap<String, Versions>>>>,
