@@ -13,6 +13,7 @@ use typed_index_collections::{TiVec, ti_vec};
 use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
+use crate::kernels::demangled;
 use crate::ptx::Function;
 use crate::report::{Origin, Origins};
 use crate::reuse::{Strides, lane_stride};
@@ -228,7 +229,7 @@ fn loops(flow: &Flow<'_, '_>, block: BlockId) -> Vec<u32> {
 
 impl fmt::Display for TraceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}:", self.name)?;
+        writeln!(f, "{}:", demangled(&self.name))?;
         if let Some(reason) = &self.skipped {
             return writeln!(f, "  no trace: {reason}");
         }

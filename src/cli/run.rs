@@ -18,6 +18,7 @@ use super::profile::{self, LineProfile};
 use crate::ab::device::{Device, Error, Program, Properties};
 use crate::ab::experiment::Candidate;
 use crate::interp::{self, Counters, Fault, Outcome};
+use crate::kernels::demangled;
 use crate::launch::{Buffer, Difference, Expectation, Launch, Meet, show};
 use crate::pipeline::Options;
 use crate::ptx::{self, Depth, Module};
@@ -415,6 +416,7 @@ fn show_device(
     let architecture = format!("sm_{major}{minor}");
     match format {
         Format::Text => {
+            let kernel = demangled(kernel);
             format!("kernel {kernel} on {} ({architecture})\n", device.name) + &shown(buffers)
         }
         Format::Json => line(&Report {
@@ -453,7 +455,7 @@ fn shown(buffers: &BTreeMap<String, Buffer>) -> String {
 }
 
 fn text(outcome: &Outcome) -> String {
-    let mut text = format!("kernel {}\n", outcome.kernel) + &shown(&outcome.buffers);
+    let mut text = format!("kernel {}\n", demangled(&outcome.kernel)) + &shown(&outcome.buffers);
     if let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(outcome.counters) {
         for (name, value) in counters.into_iter().filter(|(_, count)| *count != 0) {
             let _ = writeln!(text, "{name}: {value}");

@@ -34,12 +34,16 @@ pub(super) fn report_measures(examined: &mut [Examined<Rewritten>], measures: &M
     }
 }
 
-/// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back.
-const MOST_CYCLES: f64 = 1.005;
+/// A rewritten kernel that takes this many times the cycles of the original, or more, is taken back: with the same number
+/// of cycles nothing is gained.
+const MOST_CYCLES: f64 = 1.0;
 
 /// So is one that takes more than this many times the cycles with some number of resident warps, whatever it gains with
 /// others.
 const MOST_CYCLES_ANYWHERE: f64 = 1.02;
+
+/// The same for kernels whose arrays have new layouts. The model knows less about these.
+const MOST_CYCLES_OF_LAYOUTS: f64 = 1.005;
 
 /// A kernel that gains by waiting less alone is also taken back if it takes more than this many times the cycles with all
 /// warps resident that fit: other warps use the time that one waits, and the simulator that the measure is held against says
@@ -186,16 +190,12 @@ fn judged(
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == *name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
-        // The model knows little about layouts: they may be slower for no number of warps.
-        let is_slower = match has_layout {
-            true => worst >= MOST_CYCLES,
-            false => {
-                ratio >= MOST_CYCLES
-                    || worst > MOST_CYCLES_ANYWHERE
-                    || *waits_less
-                        && measure.with_most().is_none_or(|full| full > MOST_CYCLES_OF_WAITING)
-            }
-        };
+        let most_anywhere = if has_layout { MOST_CYCLES_OF_LAYOUTS } else { MOST_CYCLES_ANYWHERE };
+        let gains_nothing_when_full =
+            || measure.with_most().is_none_or(|full| full > MOST_CYCLES_OF_WAITING);
+        let is_slower = ratio >= MOST_CYCLES
+            || worst > most_anywhere
+            || !has_layout && *waits_less && gains_nothing_when_full();
         if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }

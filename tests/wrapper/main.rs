@@ -6,6 +6,7 @@
 //! independent of what the real rewriter replaces.
 
 mod check;
+mod cycles;
 mod fallback;
 mod fuzz;
 mod handover;
@@ -43,10 +44,11 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 15] = [
+    let files: [(&str, Tests); 16] = [
         // The longest first.
         ("fuzz", fuzz::TESTS),
         ("check", check::TESTS),
+        ("cycles", cycles::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),

@@ -1,0 +1,134 @@
+//! Rewritten kernels stay if their machine code takes fewer cycles, by the measure.
+
+use crate::support::{Bench, PTXASW, real_ptxas, run, stderr};
+use ptxasw::report::Report;
+use std::path::Path;
+
+/// The tests of this file.
+pub const TESTS: crate::Tests = &[
+    ("fewer_cycles_stay", fewer_cycles_stay),
+    ("as_many_cycles_are_taken_back", as_many_cycles_are_taken_back),
+    ("what_waits_less_alone_is_taken_back", what_waits_less_alone_is_taken_back),
+    ("arrays_are_laid_out_where_that_takes_fewer_cycles", arrays_are_laid_out),
+];
+
+/// What the stand-in makes of a file by the strategies that pay: the report, and whether the output is the original's.
+fn by_auto(ptxas: &Path, (file, arch): (&str, &str), check: &str) -> (Report, bool) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    by_auto_of(ptxas, (&std::fs::read_to_string(path).unwrap(), arch), check)
+}
+
+/// The same of a text.
+fn by_auto_of(ptxas: &Path, (text, arch): (&str, &str), check: &str) -> (Report, bool) {
+    let bench = Bench::new();
+    let link = bench.link(Path::new(PTXASW), "bin/ptxas");
+    std::fs::write(bench.path("work/k.ptx"), text).unwrap();
+    let assemble = |settings: &[(&str, &str)]| {
+        let mut call = bench.call(&link, &[&format!("-arch={arch}"), "k.ptx", "-o", "out"]);
+        call.env("PTXASW_PTXAS", ptxas).envs(settings.iter().copied());
+        let output = run(call);
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        std::fs::read(bench.path("work/out")).unwrap()
+    };
+    let original = assemble(&[("PTXASW", "off")]);
+    let folder = bench.path("report");
+    let settings = [("PTXASW_REPORT", folder.to_str().unwrap()), ("PTXASW_CHECK", check)];
+    let made = assemble(&settings);
+    let report = std::fs::read(folder.join(&bench.names("report")[0])).unwrap();
+    (serde_json::from_slice(&report).unwrap(), made == original)
+}
+
+fn fewer_cycles_stay() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let measured = |arch: &str, name: &str| {
+        let file = format!("ptx-samples/pastl1/pastl1.{arch}.ptx");
+        let (report, is_original) = by_auto(&ptxas, (&file, arch), "on");
+        let mut kernels = report.kernels.iter();
+        let kernel = kernels.find(|kernel| kernel.name == name).expect("the kernel is reported");
+        let measure = kernel.measure.as_ref().expect("both are measured");
+        let is_slower = measure.ratio() >= Some(1.0) || measure.worst() > Some(1.02);
+        assert_eq!(kernel.is_rewritten(), !is_slower, "{name}: {measure}");
+        (kernel.is_rewritten(), measure.ratio(), is_original)
+    };
+    // Ten of 25 loads past the first-level cache are left, and six of nine.
+    let (stays, _, is_original) = measured("sm_80", "pastl1_5");
+    assert!(stays && !is_original);
+    let _ = measured("sm_80", "pastl1_3");
+    // Fewer cycles in the mean, and more with a full multiprocessor.
+    let (stays, ratio, _) = measured("sm_90", "pastl1_3");
+    assert!(!stays && ratio < Some(1.0));
+}
+
+/// A kernel for sm_80 that executes `body` for each thread `i`. `%rd5` leads to its place in one array, `stride` bytes from that of
+/// the next thread, and `%rd6` to `4 * i` bytes in another.
+fn elementwise(stride: u32, body: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 from, .param .u64 to)\n{{\n\
+         .reg .b32 %r<5>; .reg .f32 %f<20>; .reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to];\n\
+         cvta.to.global.u64 %rd3, %rd1; cvta.to.global.u64 %rd4, %rd2;\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;\n\
+         mul.wide.u32 %rd7, %r4, {stride}; add.s64 %rd5, %rd3, %rd7;\n\
+         mul.wide.u32 %rd7, %r4, 4; add.s64 %rd6, %rd4, %rd7;\n{body}ret;\n}}\n"
+    )
+}
+
+/// The sum of eight words: two vectors keep the units as busy as eight loads. (Of sixteen words they do not.)
+fn as_many_cycles_are_taken_back() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let summed = |words: u32| {
+        let add =
+            |word| format!("ld.global.f32 %f1, [%rd5+{}];\nadd.f32 %f0, %f0, %f1;\n", 4 * word);
+        let body: String = (0..words).map(add).collect();
+        let text = format!("mov.f32 %f0, 0f00000000;\n{body}st.global.f32 [%rd6], %f0;\n");
+        let (report, is_original) =
+            by_auto_of(&ptxas, (&elementwise(4 * words, &text), "sm_80"), "on");
+        let kernel = &report.kernels[0];
+        assert_eq!(kernel.is_rewritten(), !is_original);
+        (is_original, kernel.measure.as_ref().and_then(|measure| measure.ratio()))
+    };
+    let (is_original, ratio) = summed(8);
+    assert!(is_original && (Some(1.0)..Some(1.005)).contains(&ratio), "{ratio:?}");
+    let (is_original, ratio) = summed(16);
+    assert!(!is_original && ratio < Some(0.9), "{ratio:?}");
+}
+
+/// Three words a thread are copied, each load in front of all stores: with few warps that hides latency, with many warps
+/// others do, and the tests are left.
+fn what_waits_less_alone_is_taken_back() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let copies: String = (0..3)
+        .map(|row| {
+            format!("ld.global.f32 %f1, [%rd5+{0}];\nst.global.f32 [%rd6+{0}], %f1;\n", 4096 * row)
+        })
+        .collect();
+    let text = elementwise(4, &copies);
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "on");
+    let kernel = &report.kernels[0];
+    let reason = kernel.skipped.as_deref().unwrap_or_default();
+    assert!(is_original && reason.starts_with("taken back: "), "{reason}");
+    let measure = kernel.measure.as_ref().expect("both are measured");
+    assert!(measure.ratio() < Some(0.9) && measure.worst() < Some(1.02), "{measure}");
+    assert!(measure.with_most() > Some(0.95), "{measure}");
+    // It is for the wait alone.
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "off");
+    assert!(!is_original && report.kernels[0].is_rewritten());
+}
+
+fn arrays_are_laid_out() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let file = "openacc-bench/bank/kernels.sm_80.ptx";
+    let (report, _) = by_auto(&ptxas, (file, "sm_80"), "on");
+    for kernel in &report.kernels {
+        let measure = kernel.measure.as_ref().expect("both are measured");
+        let is_slower = measure.ratio() >= Some(1.0) || measure.worst() > Some(1.005);
+        assert_eq!(kernel.laid_out() == 0, is_slower, "{}: {measure}", kernel.name);
+    }
+    let is_laid_out = |name: &str| {
+        report.kernels.iter().any(|kernel| kernel.name == name && kernel.laid_out() > 0)
+    };
+    assert!(is_laid_out("transposed") && is_laid_out("product"), "{report:#?}");
+    // Nothing is compared: arrays are left alone.
+    let (report, is_original) = by_auto(&ptxas, (file, "sm_80"), "off");
+    assert!(is_original && report.kernels.iter().all(|kernel| kernel.laid_out() == 0));
+}
