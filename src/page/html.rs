@@ -184,7 +184,7 @@ const EVENTS: [Event; 4] = [
         count: |line| line.global_load_wavefronts,
     },
     Event {
-        name: "per store",
+        name: "lines per store",
         meaning: "a run: lines of 128 bytes in each request that stores to global memory",
         requests: |line| line.global_store_requests,
         count: |line| line.global_store_wavefronts,

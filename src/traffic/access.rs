@@ -373,6 +373,9 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         if uniformity.exits.iter().chain(&uniformity.in_step).all(|together| *together) {
             return None;
         }
+        if trace.arena.is_nearly_spent() {
+            return Some(Value::Unknown);
+        }
         let uniformity = self
             .uniformity_in_step
             .get_or_init(|| believed::uniformity_in_step(flow, trace, shape, aligned));

@@ -89,8 +89,10 @@ fn every_load_is_on_the_page_with_its_reason() {
     assert!(html.contains("the source of 2 others"));
     assert!(html.contains("3 stay as they are (<code>no-partner</code>)"));
     assert!(html.contains("78 requests of 1.92 lines"), "the profile");
-    assert!(html.contains("of 1.00 lines"), "the stores of the profile");
-    for (column, shown) in [("lines per load", true), ("shuffled", true), ("bank passes", false), ("refused", false)] {
+    assert_eq!(count(&html, "78 requests of"), 9 + 1, "the loads and the store of the profile");
+    for (column, shown) in
+        [("lines per load", true), ("shuffled", true), ("bank passes", false), ("refused", false)]
+    {
         assert_eq!(html.contains(&format!("data-of=\"{column}\"")), shown, "{column}");
     }
     assert!(html.contains("title=\"jacobi_param_0 + 4*s32("), "the address on hover");
