@@ -229,6 +229,24 @@ fn a_race_is_not_hidden_by_small_sizes() {
     assert_eq!(avoided.fault, None);
 }
 
+/// A transposed tile of 32 x 32 elements: a guessed block of fewer rows reads elements that nobody has written.
+#[test]
+fn a_tile_gets_a_square_block() {
+    let source = kernel(
+        ".param .u64 out",
+        "",
+        ".shared .b32 t[1024]; ld.param.u64 %d1, [out]; cvta.to.global.u64 %d1, %d1;\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, t; mad.lo.u32 %r4, %r2, 32, %r1;\n\
+         mad.lo.u32 %r5, %r4, 4, %r3; st.shared.u32 [%r5], %r4; bar.sync 0;\n\
+         mad.lo.u32 %r6, %r1, 32, %r2; mad.lo.u32 %r6, %r6, 4, %r3; ld.shared.u32 %r7, [%r6];\n\
+         mul.wide.u32 %d2, %r4, 4; add.s64 %d3, %d1, %d2; st.global.u32 [%d3], %r7;",
+    );
+    let (draft, launch) = drafted(&source);
+    assert_eq!(draft.fault, None);
+    assert_eq!(draft.first_fault.map(|fault| fault.kind), Some(FaultKind::Uninitialized));
+    assert_eq!(launch.block, [32, 32, 1]);
+}
+
 #[test]
 fn sizes_that_a_kernel_does_not_take_are_reported() {
     // A trap unless n is a multiple of the block.

@@ -85,7 +85,7 @@ fn outcome(source: &SourceFile, draft: &Draft) -> String {
     match (&draft.fault, &draft.first_fault) {
         (None, None) => "Tried in the interpreter: the kernel runs to its end.".to_owned(),
         (None, Some(first)) => format!(
-            "Tried in the interpreter: the kernel runs to its end. With the sizes that were tried first it stops: {}.",
+            "Tried in the interpreter: the kernel runs to its end. With the block and the sizes that were tried first it stops: {}.",
             described(first)
         ),
         (Some(fault), _) => format!(

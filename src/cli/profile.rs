@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::interp::{Counters, InstructionProfile, RequestCosts};
 use crate::ptx::Module;
-use crate::report::Origins;
+use crate::report::{Origin, Origins};
 use crate::source::SourceFile;
 
 /// The events of one line of PTX.
@@ -47,11 +47,12 @@ pub(super) fn by_line(
         let line = source.line(instruction.span.start);
         let entry = lines.entry(line).or_insert_with(|| {
             let origin = origins.at(instruction.span);
+            let place = origin.as_ref().map(Origin::in_program);
             LineProfile {
                 line,
                 function: instruction.function.clone(),
-                source_line: origin.as_ref().map(|origin| origin.line),
-                source_file: origin.map(|origin| origin.file),
+                source_line: place.map(|(_, line)| line),
+                source_file: place.map(|(file, _)| file.to_owned()),
                 counters: Counters::default(),
                 full_requests: None,
             }

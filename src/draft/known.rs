@@ -26,6 +26,8 @@ pub(super) struct Known<'m> {
     pub dynamic_shared: u64,
     /// The most bytes of dynamic shared memory that are tried.
     pub most_shared: u64,
+    /// The most threads of a block.
+    pub most_threads: u64,
     /// Why there is no trace, if there is none.
     pub untraced: Option<String>,
 }

@@ -83,6 +83,7 @@ pub fn draft(
                     avoids_races: wishes.avoids_races,
                     dynamic_shared: dynamic_shared(source, &module, function),
                     most_shared: most_shared(&module),
+                    most_threads: most_threads(function),
                     untraced: Some(why),
                 };
                 drafted = Some(trial::tried(source, &module, &known, |_, _| Vec::new()));
@@ -102,6 +103,7 @@ pub fn draft(
             avoids_races: wishes.avoids_races,
             dynamic_shared: dynamic_shared(source, &module, function),
             most_shared: most_shared(&module),
+            most_threads: most_threads(function),
             untraced: None,
         };
         drafted = Some(trial::tried(source, &module, &known, |shape, values| {
@@ -147,11 +149,16 @@ fn most_shared(module: &Module<'_>) -> u64 {
     multiprocessor.map_or(48 << 10, |multiprocessor| multiprocessor.most_shared().into())
 }
 
+/// The most threads of a kernel's blocks.
+fn most_threads(kernel: &Function<'_>) -> u64 {
+    kernel.most_threads().unwrap_or(1024).min(1024)
+}
+
 /// Grid and block: by `.reqntid` and `.maxntid`, and along the axes that the kernel reads: `%tid.x` to
 /// `%tid.z`, `%ctaid.x` to `%ctaid.z`.
 fn shape(kernel: &Function<'_>, wishes: &Wishes<'_>, axes: &[bool; 6]) -> Shape {
     let used = |axis: usize| axes[axis] || axes[3 + axis];
-    let most = kernel.most_threads().unwrap_or(1024).min(1024);
+    let most = most_threads(kernel);
     let deep = 1 + (1..3).filter(|&axis| used(axis)).count();
     let extents = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1) as u32);
     let (demanded, at_most) = (kernel.directive("reqntid"), kernel.directive("maxntid"));

@@ -33,8 +33,12 @@ const MOST_GROWTHS: usize = 96;
 const SIZES: [Sizes; 5] =
     [Sizes::Partial, Sizes::Whole, Sizes::Small(8), Sizes::Small(1), Sizes::Small(0)];
 
+/// Square blocks that are tried where a guessed one leaves shared memory unwritten: tiles are often as wide as high.
+const SQUARES: [[u32; 3]; 2] = [[32, 32, 1], [16, 16, 1]];
+
 /// The first plan that runs, else the first one. Blocks that the kernel does not demand are tried once more
-/// with a single warp, which many kernels are written for. A fault of the kernel that small sizes would hide is kept.
+/// with a single warp, which many kernels are written for, and before that as squares where one block of rows is not
+/// all that the kernel reads. A fault of the kernel that small sizes would hide is kept.
 /// `reached` tells how far addresses reach for a shape and some values of the parameters.
 pub(super) fn tried(
     source: &SourceFile,
@@ -46,11 +50,24 @@ pub(super) fn tried(
     let mut wide = false;
     let narrow = Shape { block: [32, 1, 1], ..known.shape };
     let again = known.shape.chosen == Chosen::Guessed && known.shape.block != narrow.block;
-    let attempts = SIZES.map(|sizes| (known.shape, sizes));
+    let in_rows = known.shape.chosen == Chosen::Guessed
+        && matches!(known.shape.block, [x, y, 1] if x > 1 && y > 1);
+    let fits = |block: &[u32; 3]| {
+        block.iter().map(|&n| u64::from(n)).product::<u64>() <= known.most_threads
+    };
+    let squares = SQUARES.into_iter().filter(|block| in_rows && fits(block));
+    let squares = squares.map(|block| Shape { block, ..known.shape });
+    let attempts = SIZES.map(|sizes| (known.shape, sizes)).into_iter();
+    let attempts =
+        attempts.chain(squares.flat_map(|shape| [(shape, Sizes::Partial), (shape, Sizes::Whole)]));
     let last = again.then_some([(narrow, Sizes::Partial), (narrow, Sizes::Whole)]);
-    for (shape, sizes) in attempts.into_iter().chain(last.into_iter().flatten()) {
+    for (shape, sizes) in attempts.chain(last.into_iter().flatten()) {
         let stopped = first.as_ref().and_then(|draft| draft.fault.as_ref());
         let hidden = !known.avoids_races && stopped.is_some_and(is_of_order);
+        let is_unwritten = stopped.is_some_and(|fault| fault.kind == FaultKind::Uninitialized);
+        if SQUARES.contains(&shape.block) && shape.block != known.shape.block && !is_unwritten {
+            continue;
+        }
         if (sizes == Sizes::Partial && known.whole_blocks)
             || (matches!(sizes, Sizes::Small(_)) && hidden)
         {

@@ -34,6 +34,8 @@ pub struct Beliefs {
     pub symbols: FxHashSet<SymbolId>,
     /// Terms that are uniform as far as the symbols in them that loops change are.
     pub terms: FxHashSet<TermId>,
+    /// Whether the lanes of a warp are in the same iteration of every loop, and leave it together.
+    pub in_step: bool,
 }
 
 impl Beliefs {
@@ -65,7 +67,7 @@ pub(super) fn solve(
         beliefs,
         found: Uniformity {
             symbols: symbols.iter().map(|(id, info)| may_be(id, info)).collect(),
-            exits: ids().map(|id| flow.loops.exits(id).is_some()).collect(),
+            exits: ids().map(|id| beliefs.in_step || flow.loops.exits(id).is_some()).collect(),
             in_step: ti_vec![true; flow.loops.loops.len()],
         },
         latches: ids().map(latches).collect(),
@@ -114,7 +116,8 @@ impl Fixpoint<'_, '_, '_> {
             uniform_terms(arena, symbols, (flow, self.beliefs), &mut self.found, &mut changed);
         let branch_is_uniform: TiVec<BlockId, bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
-        for apart in &flow.temporal_divergence {
+        let believed = self.beliefs.in_step;
+        for apart in flow.temporal_divergence.iter().filter(|_| !believed) {
             let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch]);
             if self.found.in_step[apart.of] && !uniform {
                 self.found.in_step[apart.of] = false;
@@ -129,7 +132,7 @@ impl Fixpoint<'_, '_, '_> {
             }
         }
         let as_one = loops_run_as_one(flow, &branch_is_uniform);
-        for id in flow.loops.loops.keys().filter(|id| !as_one[*id]) {
+        for id in flow.loops.loops.keys().filter(|id| !believed && !as_one[*id]) {
             let mut exits = flow.loops.exits(id).into_iter().flatten();
             if self.found.exits[id]
                 && !exits

@@ -10,6 +10,8 @@ mod rules;
 pub use demangle::{demangled, spellings};
 pub use rules::Rules;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::source::listed;
 
 /// The functions among `names` that `wanted` means: the one of this name in the PTX, else all that the source calls so.
@@ -23,6 +25,24 @@ pub fn meant<'n>(names: &[&'n str], wanted: &str) -> Vec<&'n str> {
     }
 }
 
+/// Names for a message, each as short as it stays the name of one function.
+pub fn listed_shortly(names: &[&str]) -> String {
+    let spelled: Vec<Vec<String>> = names.iter().map(|name| spellings(name)).collect();
+    let mut functions: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (at, all) in spelled.iter().enumerate() {
+        all.iter().for_each(|name| {
+            functions.entry(name).or_default().insert(at);
+        });
+    }
+    let short = |all: &'_ Vec<String>| {
+        all.iter().rev().find(|name| functions[name.as_str()].len() == 1).cloned()
+    };
+    let each = spelled.iter().zip(names);
+    let shown: Vec<String> =
+        each.map(|(all, name)| short(all).unwrap_or_else(|| (*name).to_owned())).collect();
+    listed(shown.iter().map(String::as_str))
+}
+
 /// The one function among `names` that `wanted` means.
 ///
 /// # Errors
@@ -31,10 +51,7 @@ pub fn find<'n>(names: &[&'n str], wanted: &str) -> Result<&'n str, String> {
     match meant(names, wanted)[..] {
         [one] => Ok(one),
         [] if names.is_empty() => Err("there is no function".to_owned()),
-        [] => {
-            let all = listed(names.iter().copied());
-            Err(format!("there is no function `{wanted}` among {all}"))
-        }
+        [] => Err(format!("there is no function `{wanted}` among {}", listed_shortly(names))),
         ref several => {
             let all = listed(several.iter().copied());
             Err(format!("`{wanted}` is the name of several functions: {all}"))

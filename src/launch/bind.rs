@@ -5,7 +5,7 @@
 //! as the machine code's parameter has, so nothing is started before this has been checked.
 
 use super::{Argument, Launch};
-use crate::kernels::meant;
+use crate::kernels::{listed_shortly, meant};
 use crate::ptx::{Function, FunctionKind, Module};
 use crate::source::listed;
 
@@ -21,11 +21,10 @@ pub fn find_kernel<'m, 's>(
         .functions()
         .filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some())
         .collect();
-    let all = || listed(kernels.iter().map(|kernel| kernel.name.text));
+    let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.text).collect();
     match (name, &kernels[..]) {
         (_, []) => Err("the module defines no kernel".to_owned()),
         (Some(name), _) => {
-            let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.text).collect();
             let meant = meant(&names, name);
             let mut found = kernels.iter().filter(|kernel| meant.contains(&kernel.name.text));
             match (found.next(), meant.len()) {
@@ -35,14 +34,15 @@ pub fn find_kernel<'m, 's>(
                     Err(format!("`{name}` is the name of several kernels: {all}"))
                 }
                 (None, _) => {
-                    Err(format!("the module defines no kernel `{name}`; it defines {}", all()))
+                    let all = listed_shortly(&names);
+                    Err(format!("the module defines no kernel `{name}`; it defines {all}"))
                 }
             }
         }
         (None, [only]) => Ok(only),
         (None, _) => Err(format!(
-            "the module defines several kernels; choose one with `--kernel`, or as `kernel` in the launch file: {}",
-            all()
+            "the module defines several kernels; choose one with `--kernel`: {}",
+            listed_shortly(&names)
         )),
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::input::Inputs;
+use super::input::{Inputs, LineProfile};
 use super::listing::{self, Mark};
 use super::model::{Kernel, last_part};
 use super::words::counted;
@@ -111,6 +111,17 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
     let costs = kernels.iter().any(|kernel| kernel.lint.is_some());
     let decisions = has_decisions(kernels);
     let times = kernels.iter().any(|kernel| !kernel.measurements.is_empty());
+    // Columns in which some kernel has a value.
+    let marks = [Mark::Shuffled, Mark::Replaced, Mark::Possible, Mark::Refused];
+    let has = |mark: &Mark| kernels.iter().any(|kernel| count(kernel, *mark) > 0);
+    let marks: Vec<Mark> = marks.into_iter().filter(has).collect();
+    let reports = || kernels.iter().filter_map(|kernel| kernel.report);
+    let cycled = reports().any(|report| report.cost().is_some());
+    let averaged = reports().any(|report| report.average_delta.is_some());
+    let runs: Vec<Event> = EVENTS
+        .into_iter()
+        .filter(|event| kernels.iter().any(|kernel| event.of(kernel).is_some()))
+        .collect();
     html! {
         section {
             h2 { "Kernels" }
@@ -122,9 +133,12 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                             th.number title="sectors and wavefronts too many in one request of each access, more in loops; certain ones where lanes are not followed" { "waste" }
                             th.number { "findings" }
                         }
+                        @for event in &runs { th.number title=(event.meaning) { (event.name) } }
                         @if decisions {
-                            th.number { "loads" } th.number { "shuffled" } th.number { "replaced" }
-                            th.number { "possible" } th.number { "refused" } th.number { "cycles" } th.number { "average |Δ|" }
+                            th.number { "loads" }
+                            @for mark in &marks { th.number { (mark.name()) } }
+                            @if cycled { th.number { "cycles" } }
+                            @if averaged { th.number { "average |Δ|" } }
                         }
                         @if times { th { "full against original" } }
                     } }
@@ -137,14 +151,12 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                                     td.number data-of="waste" { (kernel.lint.map_or_else(String::new, |lint| lint.waste().to_string())) }
                                     td.number data-of="findings" { (kernel.lint.map_or_else(String::new, |lint| lint.findings.len().to_string())) }
                                 }
+                                @for event in &runs { td.number data-of=(event.name) { (event.shown(kernel)) } }
                                 @if decisions {
                                     td.number data-of="loads" { (kernel.loads().len()) }
-                                    td.number data-of="shuffled" { (count(kernel, Mark::Shuffled)) }
-                                    td.number data-of="replaced" { (count(kernel, Mark::Replaced)) }
-                                    td.number data-of="possible" { (count(kernel, Mark::Possible)) }
-                                    td.number data-of="refused" { (count(kernel, Mark::Refused)) }
-                                    td.number data-of="cycles" { (cycles(kernel)) }
-                                    td.number data-of="average |Δ|" { (average(kernel)) }
+                                    @for &mark in &marks { td.number data-of=(mark.name()) { (count(kernel, mark)) } }
+                                    @if cycled { td.number data-of="cycles" { (cycles(kernel)) } }
+                                    @if averaged { td.number data-of="average |Δ|" { (average(kernel)) } }
                                 }
                                 @if times { td data-of="full against original" { (verdicts(kernel)) } }
                             }
@@ -153,6 +165,55 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// A number of a run, per request.
+struct Event {
+    name: &'static str,
+    meaning: &'static str,
+    requests: fn(&LineProfile) -> u64,
+    count: fn(&LineProfile) -> u64,
+}
+
+const EVENTS: [Event; 4] = [
+    Event {
+        name: "lines per load",
+        meaning: "a run: lines of 128 bytes in each request for global memory",
+        requests: |line| line.global_load_requests,
+        count: |line| line.global_load_wavefronts,
+    },
+    Event {
+        name: "lines per store",
+        meaning: "a run: lines of 128 bytes in each request that stores to global memory",
+        requests: |line| line.global_store_requests,
+        count: |line| line.global_store_wavefronts,
+    },
+    Event {
+        name: "bank passes",
+        meaning: "a run: wavefronts of each request for shared memory",
+        requests: |line| line.shared_requests,
+        count: |line| line.shared_wavefronts,
+    },
+    Event {
+        name: "divergent",
+        meaning: "a run: the share of branches at which lanes of a warp take different paths",
+        requests: |line| line.branches,
+        count: |line| line.divergent_branches,
+    },
+];
+
+impl Event {
+    /// The mean of a kernel's run; `None` without requests.
+    fn of(&self, kernel: &Kernel<'_>) -> Option<f64> {
+        let sum =
+            |of: fn(&LineProfile) -> u64| kernel.profile.values().map(|line| of(line)).sum::<u64>();
+        let requests = sum(self.requests);
+        (requests > 0).then(|| sum(self.count) as f64 / requests as f64)
+    }
+
+    fn shown(&self, kernel: &Kernel<'_>) -> String {
+        self.of(kernel).map_or_else(|| "–".to_owned(), |mean| format!("{mean:.2}"))
     }
 }
 
@@ -250,7 +311,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id).filter(|_| kernel.has_decisions()) {
-                h3 { "Source" }
+                h3 { "PTX" }
                 @if !kernel.names.is_empty() {
                     p.names { "In addresses (hover over a load): " (kernel.names.join("; ")) }
                 }

@@ -159,7 +159,8 @@ pub struct Profile {
 }
 
 /// The events of a line, per warp instruction.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Default, Debug, Deserialize)]
+#[serde(default)]
 pub struct LineProfile {
     /// 1-based line.
     pub line: u32,
@@ -167,6 +168,18 @@ pub struct LineProfile {
     pub global_load_requests: u64,
     /// Distinct 128-byte lines, summed over these loads.
     pub global_load_wavefronts: u64,
+    /// Stores to global memory.
+    pub global_store_requests: u64,
+    /// Distinct 128-byte lines, summed over these stores.
+    pub global_store_wavefronts: u64,
+    /// Accesses of shared memory.
+    pub shared_requests: u64,
+    /// Passes through the banks, summed over these accesses.
+    pub shared_wavefronts: u64,
+    /// Conditional branches.
+    pub branches: u64,
+    /// Those at which lanes of a warp take different paths.
+    pub divergent_branches: u64,
     /// The file that the line was compiled from.
     pub source_file: Option<String>,
     /// The line in that file.

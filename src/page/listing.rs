@@ -1,11 +1,11 @@
 //! The text of a kernel with the decision about each load beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
 use super::input::LineProfile;
-use super::model::Kernel;
+use super::model::{Kernel, last_part};
 use super::words::counted;
 use crate::report::{Decision, LoadReport};
 use crate::reuse::Refusal;
@@ -100,8 +100,16 @@ pub(super) fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
     for load in kernel.loads() {
         loads.entry(load.line).or_default().push(load);
     }
+    // Lines with accesses: the loads about which was decided, and all that a run has counted.
+    let run = kernel.profile.iter().filter(|(_, profile)| has_requests(profile));
+    let open: BTreeSet<u32> = loads.keys().chain(run.map(|(line, _)| line)).copied().collect();
+    let folded = if kernel.profile.is_empty() {
+        "lines without a load"
+    } else {
+        "lines without a memory access"
+    };
     let near = |line: u32| {
-        loads.range(line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT)).next().is_some()
+        open.range(line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT)).next().is_some()
     };
     // Stretches of lines, shown and folded in turn.
     let mut stretches: Vec<(bool, Vec<u32>)> = Vec::new();
@@ -128,10 +136,11 @@ pub(super) fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
             div class={ "row " (class) } id={ (id) "-" (line) } title=[address] {
                 span.number { (line) }
                 code { (source.line_text(line).trim_end()) }
-                @if mark.is_some() {
+                @let profile = kernel.profile.get(&line).filter(|profile| has_requests(profile));
+                @if mark.is_some() || profile.is_some() {
                     span.why {
                         @for load in here { (explained(load, kernel)) }
-                        @if let Some(profile) = kernel.profile.get(&line) { (cost(profile)) }
+                        @if let Some(profile) = profile { (cost(profile)) }
                     }
                 }
             }
@@ -144,7 +153,7 @@ pub(super) fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
                     @for &line in lines { (row(line)) }
                 } @else {
                     details {
-                        summary { (lines.len()) " lines without a load" }
+                        summary { (lines.len()) " " (folded) }
                         @for &line in lines { (row(line)) }
                     }
                 }
@@ -170,12 +179,33 @@ fn explained(load: &LoadReport, kernel: &Kernel<'_>) -> Markup {
     }
 }
 
+/// The kinds of requests of a line, each with its number, the lines or wavefronts, and their name.
+fn requests(profile: &LineProfile) -> [(u64, u64, &'static str); 3] {
+    [
+        (profile.global_load_requests, profile.global_load_wavefronts, "line"),
+        (profile.global_store_requests, profile.global_store_wavefronts, "line"),
+        (profile.shared_requests, profile.shared_wavefronts, "wavefront"),
+    ]
+}
+
+fn has_requests(profile: &LineProfile) -> bool {
+    requests(profile).iter().any(|(requests, ..)| *requests > 0)
+}
+
+/// Requests with more lines or wavefronts than this, in the mean, are marked.
+const MANY: f64 = 4.0;
+
 fn cost(profile: &LineProfile) -> Markup {
-    let requests = profile.global_load_requests;
-    let lines = profile.global_load_wavefronts as f64 / requests.max(1) as f64;
     let from = match (&profile.source_file, profile.source_line) {
-        (Some(file), Some(line)) => format!(" ({file}:{line})"),
+        (Some(file), Some(line)) => format!(" ({}:{line})", last_part(file)),
         _ => String::new(),
     };
-    html! { @if requests > 0 { span.cost { (counted(requests as usize, "request")) " of " (format!("{lines:.2}")) " lines" (from) } } }
+    html! {
+        @for (requests, count, unit) in requests(profile).into_iter().filter(|(requests, ..)| *requests > 0) {
+            @let mean = count as f64 / requests as f64;
+            span.cost.many[mean > MANY] title=[profile.source_file.as_deref()] {
+                (counted(requests as usize, "request")) " of " (format!("{mean:.2}")) " " (unit) "s" (from)
+            }
+        }
+    }
 }

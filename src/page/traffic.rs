@@ -66,7 +66,7 @@ pub(super) fn section(
         p.legend {
             "Sectors or wavefronts of one full warp's request: "
             span.key.used {} " needed; " span.key.wasted {} " too many; "
-            span.key.maybe {} " too many for some values of parameters"
+            span.key.maybe {} " possibly too many: for some values of parameters, or where lanes are not followed"
         }
         @for (name, lines) in &files {
             @let text = sources.get(*name).or(kernel.source.map(|(text, ..)| text).filter(|_| *name == kernel.file));

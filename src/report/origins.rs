@@ -49,6 +49,16 @@ impl Origin {
         text
     }
 
+    /// The file and line; of a function in the compiler's own headers (`atomicAdd`) those of the call.
+    pub fn in_program(&self) -> (&str, u32) {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        let is_of_compiler = self.file.contains("/bin/../") || name.starts_with("__clang_cuda_");
+        match self.inlined.last().filter(|_| is_of_compiler) {
+            Some(call) => (&call.file, call.line),
+            None => (&self.file, self.line),
+        }
+    }
+
     /// The file's own name and the line: `stencil.cu:19`.
     pub fn short(&self) -> String {
         let name = self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file);

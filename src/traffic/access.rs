@@ -1,5 +1,7 @@
 //! The cost of every access of a function.
 
+use std::cell::OnceCell;
+
 use super::active::{self, Active};
 use super::alignment::Aligned;
 use super::believed;
@@ -12,7 +14,7 @@ use super::races::{self, Race};
 use super::shape::{Assumed, BlockShape, LANES, Warp};
 use super::warps::Warps;
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
-use crate::emulate::{Access, KernelTrace, WmmaMatrix};
+use crate::emulate::{Access, KernelTrace, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, Module, StateSpace};
@@ -83,6 +85,8 @@ pub struct AccessTraffic {
     pub warp_lanes: u32,
     /// The lanes of a load or store, if they are known and are fewer than the warp has.
     pub active: Option<Active>,
+    /// Whether lanes that are in the same iteration of every loop have the same address.
+    pub is_shared: bool,
     /// Low bits of lane 0's address that are known, at most 7, and their value.
     pub base: Option<(u32, i64)>,
 }
@@ -144,6 +148,7 @@ impl Traffic {
         let shape = BlockShape::of(function, assumed.block);
         let aligned = Aligned::of(module, function, trace, assumed);
         let uniformity = believed::uniformity(flow, trace, shape, &aligned);
+        let in_step = OnceCell::new();
         let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
         let most_threads = function.most_threads().unwrap_or(1024).min(1024);
         let warps = Warps::new(flow, context, &aligned, most_threads);
@@ -152,6 +157,9 @@ impl Traffic {
             context,
             aligned: &aligned,
             warps,
+            most_threads,
+            uniformity_in_step: &in_step,
+            warps_in_step: None,
             behind: PostDominators::of(flow),
             spans: Spans::default(),
             one_by_one: 0,
@@ -175,12 +183,17 @@ struct Counter<'a, 'm, 's> {
     context: Context<'a>,
     aligned: &'a Aligned,
     warps: Warps<'a, 'm, 's>,
+    most_threads: u64,
+    /// Uniform symbols, if lanes are in the same iteration of every loop.
+    uniformity_in_step: &'a OnceCell<Uniformity>,
+    /// The same warps with these symbols; none before they are needed.
+    warps_in_step: Option<Warps<'a, 'm, 's>>,
     behind: PostDominators,
     spans: Spans,
     one_by_one: usize,
 }
 
-impl Counter<'_, '_, '_> {
+impl<'a, 'm, 's> Counter<'a, 'm, 's> {
     fn access(&mut self, index: usize, access: &Access) -> Option<AccessTraffic> {
         let spaces = &self.aligned.spaces;
         let Identified { kind, space, bytes, .. } =
@@ -193,10 +206,19 @@ impl Counter<'_, '_, '_> {
         };
         let facts = self.warps.facts(access.block);
         let lanes = self.warps.together(access, &facts);
-        let (spread, stride) = match access.address {
+        let (mut spread, stride) = match access.address {
             Some(address) => self.spread(access, address, counted, &facts),
             None => (Spread::Irregular, None),
         };
+        let mut is_shared = stride == Some(Stride::Constant(0));
+        if let (Spread::Irregular | Spread::Any(_), Some(address)) = (spread, access.address) {
+            // Data that lanes share in the same iteration are not known to differ.
+            let in_step = self.value_in_step(access.block, address);
+            if spread == Spread::Irregular && !matches!(in_step, None | Some(Value::Data)) {
+                spread = Spread::Any(self.any(access, counted));
+            }
+            is_shared = matches!(in_step, Some(Value::Known(sum)) if sum.is_uniform());
+        }
         // (The parts of a matrix are not those of lanes.)
         let stride = stride.filter(|_| opcode != Opcode::Wmma);
         let warp_lanes = self.context.shape.lanes() as u32;
@@ -217,6 +239,7 @@ impl Counter<'_, '_, '_> {
             lanes,
             warp_lanes,
             active,
+            is_shared,
             base,
         })
     }
@@ -302,14 +325,9 @@ impl Counter<'_, '_, '_> {
         counted: Counted,
         facts: &Facts,
     ) -> (Spread, Option<Stride>) {
-        let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
+        let shape = self.context.shape;
         let lanes: Vec<usize> = (0..self.lanes(access)).collect();
-        let mut any = Span::of_any(counted, bytes, lanes.len());
-        if self.flow.insts[access.inst].ast.form.opcode == Opcode::Wmma {
-            // Nothing checks that a matrix is aligned as PTX demands: each part may begin within a sector.
-            any.max *= 2;
-        }
-        let any = Spread::Any(any);
+        let any = Spread::Any(self.any(access, counted));
         let mut warps = shape.warps();
         let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
@@ -336,6 +354,36 @@ impl Counter<'_, '_, '_> {
         let same = strides.windows(2).all(|two| two[0] == two[1]);
         let stride = strides.into_iter().next().flatten().filter(|_| same);
         (found.unwrap_or(any), stride)
+    }
+
+    /// The bounds of every request.
+    fn any(&self, access: &Access, counted: Counted) -> Span {
+        let mut any = Span::of_any(counted, i64::from(access.bytes()), self.lanes(access));
+        if self.flow.insts[access.inst].ast.form.opcode == Opcode::Wmma {
+            // Nothing checks that a matrix is aligned as PTX demands: each part may begin within a sector.
+            any.max *= 2;
+        }
+        any
+    }
+
+    /// An address in the first warp if its lanes are in the same iteration of every loop; `None` if that is known.
+    fn value_in_step(&mut self, block: BlockId, address: TermId) -> Option<Value> {
+        let Counter { flow, context, aligned, most_threads, .. } = *self;
+        let Context { trace, shape, uniformity, .. } = context;
+        if uniformity.exits.iter().chain(&uniformity.in_step).all(|together| *together) {
+            return None;
+        }
+        if trace.arena.is_nearly_spent() {
+            return Some(Value::Unknown);
+        }
+        let uniformity = self
+            .uniformity_in_step
+            .get_or_init(|| believed::uniformity_in_step(flow, trace, shape, aligned));
+        let context = Context { uniformity, ..context };
+        let warps = self
+            .warps_in_step
+            .get_or_insert_with(|| Warps::new(flow, context, aligned, most_threads));
+        Some(warps.value(shape.warps()[0], block, address))
     }
 
     /// The cost of the request of some lanes of a warp, in ascending order.

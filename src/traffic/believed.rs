@@ -11,6 +11,16 @@ use crate::expr::{BinaryOp, Node, TermId};
 /// Lanes of a warp share bits from this one on.
 const WARP_BITS: u8 = LANES.trailing_zeros() as u8;
 
+/// Which symbols are uniform in blocks of this shape, if the lanes of a warp are in the same iteration of every loop.
+pub(super) fn uniformity_in_step(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    shape: BlockShape,
+    aligned: &Aligned,
+) -> Uniformity {
+    solved(flow, trace, shape, aligned, true)
+}
+
 /// Which symbols are uniform in blocks of this shape.
 pub(super) fn uniformity(
     flow: &Flow<'_, '_>,
@@ -18,8 +28,18 @@ pub(super) fn uniformity(
     shape: BlockShape,
     aligned: &Aligned,
 ) -> Uniformity {
-    let mut beliefs = Beliefs { rows_are_short: !shape.is_linear(), ..Beliefs::default() };
-    let plain = match beliefs.rows_are_short {
+    solved(flow, trace, shape, aligned, false)
+}
+
+fn solved(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    shape: BlockShape,
+    aligned: &Aligned,
+    in_step: bool,
+) -> Uniformity {
+    let mut beliefs = Beliefs { rows_are_short: !shape.is_linear(), in_step, ..Beliefs::default() };
+    let plain = match beliefs.rows_are_short || in_step {
         true => trace.uniformity(flow, &beliefs),
         false => Uniformity {
             symbols: trace.uniform.clone(),

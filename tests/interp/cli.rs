@@ -229,6 +229,16 @@ fn a_profile_by_source_shows_the_worst_line_first() {
     let table = run(&source, "costs.json", &launch, &request).expect("runs");
     let worst = "  too many  requests  each  would do  of all  unit\n       168        12  16.5       2.5    100%  sectors read\n            costs.cu:17";
     assert!(table.contains(worst), "{table}");
+    // Of a function in the compiler's headers the line of the call.
+    let text = COSTS
+        .replace(".file 3", ".file 4 \"/cuda/bin/../include/device_functions.hpp\"\n.file 3")
+        .replace(
+            ".loc 3 17 5",
+            ".loc 3 17 5\n    .loc 4 112 3, function_name $L, inlined_at 3 17 5",
+        );
+    let source = SourceFile::new("costs.ptx", text);
+    let table = run(&source, "costs.json", &launch, &request).expect("runs");
+    assert!(table.contains("costs.cu:17") && !table.contains("hpp"), "{table}");
 }
 
 #[test]

@@ -89,6 +89,12 @@ fn every_load_is_on_the_page_with_its_reason() {
     assert!(html.contains("the source of 2 others"));
     assert!(html.contains("3 stay as they are (<code>no-partner</code>)"));
     assert!(html.contains("78 requests of 1.92 lines"), "the profile");
+    assert_eq!(count(&html, "78 requests of"), 9 + 1, "the loads and the store of the profile");
+    for (column, shown) in
+        [("lines per load", true), ("shuffled", true), ("bank passes", false), ("refused", false)]
+    {
+        assert_eq!(html.contains(&format!("data-of=\"{column}\"")), shown, "{column}");
+    }
     assert!(html.contains("title=\"jacobi_param_0 + 4*s32("), "the address on hover");
     assert!(html.contains("1.125 [1.105, 1.145] faster"));
     assert!(html.contains("jacobi: 4×8 blocks of 128"));
@@ -237,7 +243,7 @@ fn hundreds_of_loads_stay_readable() {
     assert_eq!(count(&html, "badge refused\">refused</span><span>"), 0, "compared instead");
     assert_eq!(count(&html, "<details class=\"figure\" open>"), 6, "the rest is folded");
     assert!(count(&html, "<details class=\"figure\">") > 10);
-    assert!(html.contains("lines without a load"));
+    assert!(html.contains("lines without a memory access"), "a run has counted all accesses");
     assert!(html.len() < 1 << 20, "{} bytes", html.len());
 }
 

@@ -1,10 +1,15 @@
 //! `uncoalesced-load`, `uncoalesced-store`, `misaligned-row`: sectors of global memory.
 
+use std::cell::OnceCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use super::requests::{LONGEST_STRIDE, counted, distance, fact, fact_of_some};
 use super::structs::Group;
-use crate::emulate::Access;
+use crate::cfg::InstId;
+use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::ptx::StateSpace;
 use crate::traffic::{AccessKind, AccessTraffic, Active, SECTOR, Span, Stride};
@@ -12,14 +17,19 @@ use crate::traffic::{AccessKind, AccessTraffic, Active, SECTOR, Span, Stride};
 /// Lanes whose bytes lie in more sectors than they need.
 pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Found> {
     let mut found = Vec::new();
+    let others = OnceCell::new();
+    let members: FxHashSet<InstId> = groups.iter().flat_map(Group::instructions).collect();
     for traffic in subject.traffic.all() {
         // Of the lanes that execute it, where these are not all and no other access uses the rest of the sectors.
-        let is_alone = traffic.space != StateSpace::Shared && !shares_sectors(subject, traffic);
-        let active = traffic.active.filter(|_| is_alone);
+        let is_alone = |_: &Active| {
+            let others = others.get_or_init(|| Outlines::of(subject));
+            traffic.space != StateSpace::Shared && !others.has_another(traffic.inst)
+        };
+        let active = traffic.active.filter(is_alone);
         let of_some = active.map(|active| active.span);
         let Some(span) = counted(traffic).or(of_some) else { continue };
         // (Members of structs have a rule of their own.)
-        if groups.iter().any(|group| group.has(traffic.inst)) {
+        if members.contains(&traffic.inst) {
             continue;
         }
         let symbolic = matches!(traffic.stride, Some(Stride::Symbolic(_)));
@@ -64,16 +74,39 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
     found
 }
 
-/// Whether another access of the function has the same address but for a number.
-fn shares_sectors(subject: &Subject<'_, '_, '_>, traffic: &AccessTraffic) -> bool {
-    let trace = subject.trace;
-    let all = || trace.accesses.iter().chain(&trace.moved);
-    let outline =
-        |access: &Access| access.address.map(|address| trace.arena.linear_parts(address).1);
-    let is_own =
-        |access: &&Access| access.inst == traffic.inst && access.space != StateSpace::Shared;
-    let own = all().find(is_own).and_then(outline);
-    own.is_some() && all().any(|other| other.inst != traffic.inst && outline(other) == own)
+/// The summands of an address, without its number.
+type Summands = Vec<(TermId, u64)>;
+
+/// Addresses but for their numbers, with the first two accesses that have them.
+struct Outlines {
+    accesses: FxHashMap<Summands, Vec<InstId>>,
+    of_global: FxHashMap<InstId, Summands>,
+}
+
+impl Outlines {
+    fn of(subject: &Subject<'_, '_, '_>) -> Outlines {
+        let trace = subject.trace;
+        let mut found =
+            Outlines { accesses: FxHashMap::default(), of_global: FxHashMap::default() };
+        for access in trace.accesses.iter().chain(&trace.moved) {
+            let Some(address) = access.address else { continue };
+            let outline = trace.arena.linear_parts(address).1.to_vec();
+            if access.space != StateSpace::Shared {
+                found.of_global.entry(access.inst).or_insert_with(|| outline.clone());
+            }
+            let same = found.accesses.entry(outline).or_default();
+            if !same.contains(&access.inst) && same.len() < 2 {
+                same.push(access.inst);
+            }
+        }
+        found
+    }
+
+    /// Whether another access of the function has the same address but for a number.
+    fn has_another(&self, inst: InstId) -> bool {
+        let own = self.of_global.get(&inst).and_then(|outline| self.accesses.get(outline));
+        own.is_some_and(|all| all.iter().any(|other| *other != inst))
+    }
 }
 
 /// How far lanes lie apart, and from which value of a parameter on that costs most.
@@ -105,6 +138,11 @@ pub(super) fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         access.address.map(|address| arena.linear_parts(address).1)
     };
     let mut found = Vec::new();
+    // How many accesses of a block have an address but for its number.
+    let mut alike: FxHashMap<_, u32> = FxHashMap::default();
+    for traffic in &subject.traffic.accesses {
+        *alike.entry((subject.access(traffic).block, outline(traffic))).or_default() += 1;
+    }
     for traffic in &subject.traffic.accesses {
         let Some(span) = counted(traffic) else { continue };
         let bytes = i64::from(traffic.bytes);
@@ -112,14 +150,8 @@ pub(super) fn misaligned_rows(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         if !row || span.min != span.ideal + 1 || span.max != span.min {
             continue;
         }
-        let own = outline(traffic);
-        let block = subject.access(traffic).block;
         // (A stencil's neighbours use the sectors that are read.)
-        let shared = subject.traffic.accesses.iter().any(|other| {
-            other.inst != traffic.inst
-                && subject.access(other).block == block
-                && outline(other) == own
-        });
+        let shared = alike[&(subject.access(traffic).block, outline(traffic))] > 1;
         if shared {
             continue;
         }

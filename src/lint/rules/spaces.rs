@@ -8,7 +8,7 @@ use crate::cfg::InstId;
 use crate::emulate::{Access, Effect, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::ptx::{FunctionKind, StateSpace, Statement};
-use crate::traffic::{AccessKind, Spread, Stride};
+use crate::traffic::{AccessKind, Spread};
 
 /// The most terms that are looked at to find the load of an index.
 const MAX_TERMS: usize = 2_000;
@@ -50,7 +50,7 @@ fn differs(subject: &Subject<'_, '_, '_>, inst: InstId) -> Option<bool> {
     let Some(traffic) = traffic else { return Some(false) };
     match traffic.spread {
         Spread::Irregular => None,
-        _ => Some(traffic.stride != Some(Stride::Constant(0))),
+        _ => Some(!traffic.is_shared),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `partial-sectors`, `scalar-could-be-vector`: several accesses of a block to structs that lie one behind the other.
 
+use rustc_hash::FxHashMap;
+
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
 use super::requests::counted;
@@ -23,16 +25,17 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether an instruction is one of the accesses.
-    pub(super) fn has(&self, inst: InstId) -> bool {
-        self.members.iter().any(|member| member.2 == inst)
+    /// The accesses.
+    pub(super) fn instructions(&self) -> impl Iterator<Item = InstId> {
+        self.members.iter().map(|member| member.2)
     }
 }
 
 /// All groups of two accesses or more.
 pub(super) fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
     let arena = &subject.trace.arena;
-    let mut groups: Vec<(_, Group)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut known: FxHashMap<_, usize> = FxHashMap::default();
     for (index, traffic) in subject.traffic.accesses.iter().enumerate() {
         let access = subject.access(traffic);
         let (Some(_), Some(Stride::Constant(stride)), Some(address)) =
@@ -47,17 +50,18 @@ pub(super) fn groups(subject: &Subject<'_, '_, '_>) -> Vec<Group> {
         let (constant, addends) = arena.linear_parts(address);
         let key = (access.block, access.guard, traffic.kind.word(), addends);
         let member = (constant as i64, bytes, traffic.inst, index);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.members.push(member),
-            None => {
-                let group =
-                    Group { kind: traffic.kind, stride: stride.abs(), members: vec![member] };
-                groups.push((key, group));
-            }
+        let at = *known.entry(key).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.members.push(member),
+            None => groups.push(Group {
+                kind: traffic.kind,
+                stride: stride.abs(),
+                members: vec![member],
+            }),
         }
     }
     let mut found: Vec<Group> = Vec::new();
-    for (_, mut group) in groups {
+    for mut group in groups {
         group.members.sort_by_key(|member| (member.0, member.2));
         let distinct = group.members.windows(2).any(|two| two[0].0 != two[1].0);
         let first = group.members[0].0;
