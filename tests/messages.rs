@@ -4,7 +4,9 @@
 //!   `calls` has the form of these files.
 //! - `syntax.txt`, `refusals.txt`, `proofs.txt`, `findings.txt`, `remarks.txt`, `help.txt`: collected from the kernels of other tests
 //!   and from the program (`collected`).
-//! - `unprovoked.txt`: messages in the sources that none of these files shows (`inventory`).
+//! - `unprovoked.txt`: messages in the sources that none of these files shows (`inventory`), nor the sketches of
+//!   `tests/synth`, the findings of `tests/lint` and the headers of `openacc-bench/synth`.
+//! - `unshowable`: the messages that no test can show, and why.
 //!
 //! `BLESS=1 cargo test --test main messages::` writes all of them.
 

@@ -61,11 +61,15 @@ fn rewritten(source: &SourceFile, filled: Filled) -> Rewritten {
     Rewritten { text, report, lines, edits: Vec::new() }
 }
 
-/// The message about a hole, at the place in the CUDA if that is known.
+/// The message about a hole, at the place in the CUDA if that is known. The caller writes `error:` in front of it.
 fn message(source: &SourceFile, diagnostic: &Diagnostic) -> String {
     let origin = diagnostic.position.and_then(|at| remarks::origin(source, at.line));
+    let (shown, message) = (diagnostic.to_string(), &diagnostic.message);
     match origin {
-        Some(origin) => format!("{origin}: {}\n{diagnostic}", diagnostic.message),
-        None => diagnostic.to_string(),
+        Some(origin) => {
+            let below = shown.replacen(&format!(" error: {message}"), " in the PTX", 1);
+            format!("{origin}: {message}\n{below}")
+        }
+        None => shown.replacen(": error: ", ": ", 1),
     }
 }

@@ -222,7 +222,7 @@ fn an_aligned_barrier_is_for_whole_warps() {
     let half = "setp.lt.u32 %p1, %r0, 16;";
     let store = "st.global.u32 [%rd1], %r0;";
     for (body, part) in [
-        ("@%p1 bra L; bar.sync 0; L:", "0x0000ffff have gone around it"),
+        ("@%p1 bra L; bar.sync 0; L:", "0x0000ffff have branched past it"),
         ("@%p1 bra L; bar.sync 0; bra M; L: bar.sync 0; M:", "wait at another one"),
         (
             "@%p1 bra L; barrier.sync.aligned 0; bra M; L: barrier.sync.aligned 0; M:",
@@ -233,7 +233,7 @@ fn an_aligned_barrier_is_for_whole_warps() {
         (
             "mov.u32 %r1, 0; selp.b32 %r2, 2, 3, %p1; T: bar.sync 0; add.u32 %r1, %r1, 1;
              setp.lt.u32 %p2, %r1, %r2; @%p2 bra T;",
-            "0x0000ffff have gone around it",
+            "0x0000ffff have branched past it",
         ),
     ] {
         let body = format!("{half} {body} {store} ret;");

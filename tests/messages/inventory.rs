@@ -1,5 +1,6 @@
-//! Messages in the sources that no file of `tests/messages` shows. The list is there to become shorter: a message that is
-//! neither shown nor listed is an error.
+//! Messages in the sources that no test shows beside its input. The list is there to become shorter: a message that is
+//! neither shown nor listed is an error. Those that no test can show stand at its end; the file `unshowable` gives
+//! the reason for each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,13 +32,25 @@ const FOR_DEVELOPERS: [&str; 14] = [
     "unit_tests",
 ];
 
+/// Files without messages, whose texts are words of C++ and forms of instructions.
+const TABLES: [&str; 2] = ["src/synth/scan/emit/names.rs", "src/verify/program/signatures.rs"];
+
 /// The texts of a file that are for people.
 #[derive(Default)]
 struct Texts(Vec<String>);
 
 impl Texts {
     fn tokens(&mut self, tokens: TokenStream) {
+        let mut attribute = false;
         for token in tokens {
+            // `#[...]` and `#![...]` are documentation and reasons for exceptions.
+            if let TokenTree::Punct(mark) = &token {
+                attribute = mark.as_char() == '#' || attribute && mark.as_char() == '!';
+                continue;
+            }
+            if std::mem::take(&mut attribute) {
+                continue;
+            }
             match token {
                 TokenTree::Group(group) => self.tokens(group.stream()),
                 TokenTree::Literal(literal) => {
@@ -86,6 +99,10 @@ fn piece(text: &str) -> Option<String> {
         "is", "are", "has", "have", "the", "of", "a", "an", "not", "no", "to", "in", "for", "and",
         "does", "cannot",
     ];
+    // A comment or an expression of C++ in code that is written, not a message.
+    if text.trim_start().starts_with("//") || text.contains(" ? ") {
+        return None;
+    }
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let pieces = text.split(['{', '}']).step_by(2);
     let longest = pieces.max_by_key(|piece| piece.len())?.trim();
@@ -98,49 +115,87 @@ fn piece(text: &str) -> Option<String> {
     is_prose.then(|| longest.to_owned())
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// The files of a kind in and below a folder.
+fn files(folder: &Path, kind: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            files(&path, kind, found);
+        } else if path.extension().is_some_and(|own| own == kind) {
             found.push(path);
         }
     }
 }
 
-#[test]
-fn every_message_is_shown_or_listed() {
-    let shown = fs::read_dir(folder())
-        .expect("the folder is there")
-        .map(|entry| entry.expect("an entry").path());
-    let shown = shown.filter(|path| {
-        path.extension().is_some_and(|kind| kind == "txt") && !path.ends_with("unprovoked.txt")
-    });
-    // Errors of sketches have a file of the same kind.
-    let shown = shown.chain([root().join("tests/synth/errors.txt")]);
-    let shown: String = shown.map(|path| fs::read_to_string(path).expect("a text")).collect();
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+/// Everything that tests show beside its input, with single spaces.
+fn shown() -> String {
     let mut paths = Vec::new();
-    sources(&root().join("src"), &mut paths);
+    for (folder, kind) in [
+        ("tests/messages", "txt"),
+        ("tests/synth", "sketch"),
+        ("tests/lint", "txt"),
+        ("openacc-bench/synth", "cuh"),
+    ] {
+        files(&root().join(folder), kind, &mut paths);
+    }
+    // Errors of sketches have a file of the same kind.
+    paths.push(root().join("tests/synth/errors.txt"));
+    paths.retain(|path| !path.ends_with("unprovoked.txt"));
+    let texts = paths.iter().map(|path| fs::read_to_string(path).expect("a text"));
+    let texts: Vec<String> =
+        texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    texts.join("\n")
+}
+
+/// The pieces of prose in the sources, each as `FILE: TEXT`.
+fn messages() -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    files(&root().join("src"), "rs", &mut paths);
     paths.sort();
-    let (mut found, mut missing) = (0, Vec::new());
+    let mut found = Vec::new();
     for path in paths {
         let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+        if TABLES.contains(&name.as_str()) {
+            continue;
+        }
         let file =
             syn::parse_file(&fs::read_to_string(&path).expect("a text")).expect("it is Rust");
         let mut texts = Texts::default();
         texts.visit_file(&file);
-        for piece in texts.0.iter().filter_map(|text| piece(text)) {
-            found += 1;
-            if !shown.contains(&piece) {
-                missing.push(format!("{name}: {piece}\n"));
-            }
-        }
+        let pieces = texts.0.iter().filter_map(|text| piece(text));
+        found.extend(pieces.map(|piece| (name.clone(), piece)));
     }
-    missing.dedup();
+    found
+}
+
+#[test]
+fn every_message_is_shown_or_listed() {
+    let (shown, messages) = (shown(), messages());
+    let found = messages.len();
     assert!(found > 500, "{found} messages");
-    let head =
-        format!("Messages that no file beside this one shows: {} of {found}.\n\n", missing.len());
-    hold("unprovoked.txt", &(head + &missing.concat()));
+    let missing = messages.into_iter().filter(|(_, piece)| !shown.contains(piece));
+    let mut missing: Vec<String> =
+        missing.map(|(name, piece)| format!("{name}: {piece}\n")).collect();
+    missing.dedup();
+    let reasons = fs::read_to_string(folder().join("unshowable")).expect("a text");
+    let mut unshowable = String::new();
+    let mut explained = 0;
+    for line in reasons.lines() {
+        let Some(place) = line.strip_prefix("- ") else {
+            unshowable += &format!("{line}\n");
+            continue;
+        };
+        let place = format!("src/{place}");
+        let (here, others) = missing.into_iter().partition(|line| line.starts_with(&place));
+        missing = others;
+        let here: Vec<String> = here;
+        assert!(!here.is_empty(), "`{place}` begins no message that is not shown");
+        explained += here.len();
+        unshowable += &here.concat();
+    }
+    let head = format!(
+        "Messages that no test shows beside its input: {} of {found}, and {explained} below with the reason why.\n\n",
+        missing.len()
+    );
+    hold("unprovoked.txt", &(head + &missing.concat() + "\n" + &unshowable));
 }

@@ -201,7 +201,9 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                     Place { size, ..place }
                 }
                 space => {
-                    let message = format!("a {space:?} variable inside a function is not modelled");
+                    let space = format!("{space:?}").to_lowercase();
+                    let message =
+                        format!("a `.{space}` variable inside a function is not modelled");
                     return Err(self.error(variable.span, message));
                 }
             };
@@ -227,6 +229,8 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             self.function.spans.truncate(start);
             self.function.origins.truncate(start);
             self.first = true;
+            // The operand at fault, if it is known.
+            self.span = fault.span.unwrap_or(self.span);
             self.emit(Op::Unsupported(fault.message.into()));
         } else if self.function.code.len() == start {
             self.emit(Op::Nothing);

@@ -150,7 +150,7 @@ impl<C: Tally> Block<'_, C> {
         Ok(())
     }
 
-    /// The fault of a warp some of whose lanes wait at an aligned barrier, while all its others have gone around it
+    /// The fault of a warp some of whose lanes wait at an aligned barrier, while all its others have branched past it
     /// and wait for them where the paths meet. Lanes that go from there to the end of the kernel count as ended; where
     /// lanes meet by chance, nothing is said.
     pub(super) fn divergent_barrier(&self) -> Option<Fault> {
@@ -165,7 +165,7 @@ impl<C: Tally> Block<'_, C> {
             let met = warp.joins.iter().flatten().filter(|join| !warp.ends(self.machine, join));
             let others = met.fold(0, |lanes, join| lanes | join.arrived);
             if others != 0 {
-                let message = format!("{ALIGNED}; the lanes {others:#010x} have gone around it");
+                let message = format!("{ALIGNED}; the lanes {others:#010x} have branched past it");
                 return Some(self.misaligned(number, index, message));
             }
         }

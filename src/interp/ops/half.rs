@@ -94,7 +94,8 @@ pub(super) fn decode<'m, 's>(
         _ => 2,
     };
     if inst.operands().len() != count + 1 {
-        return Err(inst.unsupported("wrong number of operands"));
+        let (name, sources) = (inst.ast.opcode.text, inst.operands().len().saturating_sub(1));
+        return Err(inst.unsupported(format!("`{name}` is not modelled with {sources} sources")));
     }
     let mut sources = [Slot::default(); 3];
     for (index, slot) in sources[..count].iter_mut().enumerate() {

@@ -169,7 +169,7 @@ impl Reader<'_> {
                 _ => None,
             };
             let Some((axis, extent)) = axis.filter(|(axis, _)| !axes.contains(axis)) else {
-                let message = "each index of a shared array is another axis";
+                let message = "each index of a shared array must be an axis of its own";
                 return Err(self.error(shared.array.span, message));
             };
             axes.push(axis);
@@ -178,7 +178,7 @@ impl Reader<'_> {
         let cells = extents.iter().product::<usize>();
         if axes.len() > 2 || cells > MOST_CELLS {
             let message =
-                format!("a shared array has one or two indices and {MOST_CELLS} elements");
+                format!("a shared array has one or two indices and at most {MOST_CELLS} elements");
             return Err(self.error(shared.array.span, message));
         }
         let bytes = constant(&self.declared, &shared.bytes)?;
@@ -256,7 +256,7 @@ impl Reader<'_> {
         for name in &access.rounds {
             let found = self.declared.axis(&name.text).filter(|axis| axis.0 != lane.0);
             let Some(axis) = found.cloned().filter(|axis| !rounds.contains(axis)) else {
-                let message = format!("`{}` is not another axis", name.text);
+                let message = format!("`{}` must be an axis other than the lanes', named once", name.text);
                 return Err(self.error(name.span, message));
             };
             rounds.push(axis);
