@@ -222,6 +222,9 @@ pub fn names_of_process() -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).collect()
 }
 
+/// Names that are less alike, from 0 to 1 (Jaro similarity), are not taken for misspelt ones.
+const LEAST_ALIKE: f64 = 0.7;
+
 /// Faults of the variables: names that nobody reads, and values that are not allowed.
 pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
     let mut problems: Vec<String> = names
@@ -229,10 +232,14 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
         .filter_map(|name| name.to_str())
         .filter(|name| name.starts_with(PREFIX) && !OURS.contains(name))
         .map(|name| {
-            let near = OURS
-                .into_iter()
-                .max_by(|a, b| strsim::jaro(name, a).total_cmp(&strsim::jaro(name, b)));
-            format!("{name} is not a variable of ptxasw; did you mean {}?", near.unwrap_or(PREFIX))
+            let alike =
+                |ours: &str| strsim::jaro(&name[PREFIX.len()..], ours.trim_start_matches(PREFIX));
+            let near = OURS.into_iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+            let advice = match near.filter(|ours| alike(ours) >= LEAST_ALIKE) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "docs/environment.md lists them".to_owned(),
+            };
+            format!("{name} is not a variable of ptxasw; {advice}")
         })
         .collect();
     problems.sort();

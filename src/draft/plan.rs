@@ -200,6 +200,7 @@ impl Plan {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(why) = &self.untraced {
+            let why = why.lines().next().unwrap_or_default();
             notes.push(format!("There is no trace of this kernel ({why}): pointers are what the text makes global addresses."));
         }
         let block = match self.chosen {

@@ -157,7 +157,11 @@ pub fn empty(source: &SourceFile, network: &Network, unsat: &Unsat, over: bool) 
                 _ => "no expression of this family gives the sources of the drawn network",
             };
             let error = source.diagnostic(hole.span, format!("{space}: {what}"));
-            error.with_hint("further parts can be named: `?fit(lane, 2 ** s, 2 ** (s + 1))`")
+            let hint = match hole.kind {
+                Kind::Guard => "further parts can be named: `?cond(lane, 2 ** s, 2 ** (s + 1))`",
+                _ => "further parts can be named: `?fit(lane, 2 ** s, 2 ** (s + 1))`",
+            };
+            error.with_hint(hint)
         }
         Unsat::NoExpression(tried, reached, guarded) => {
             let message = match (reached, guarded) {

@@ -256,7 +256,8 @@ impl Reader<'_> {
         for name in &access.rounds {
             let found = self.declared.axis(&name.text).filter(|axis| axis.0 != lane.0);
             let Some(axis) = found.cloned().filter(|axis| !rounds.contains(axis)) else {
-                let message = format!("`{}` must be an axis other than the lanes', named once", name.text);
+                let message =
+                    format!("`{}` must be an axis other than the lanes', named once", name.text);
                 return Err(self.error(name.span, message));
             };
             rounds.push(axis);
