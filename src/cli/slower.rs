@@ -45,11 +45,6 @@ const MOST_CYCLES_ANYWHERE: f64 = 1.02;
 /// The same for kernels whose arrays have new layouts. The model knows less about these.
 const MOST_CYCLES_OF_LAYOUTS: f64 = 1.005;
 
-/// A kernel that gains by waiting less alone is also taken back if it takes more than this many times the cycles with all
-/// warps resident that fit: other warps use the time that one waits, and the simulator that the measure is held against says
-/// nothing about smaller differences.
-const MOST_CYCLES_OF_WAITING: f64 = 0.95;
-
 /// The facts about the kernels of a text: in the original, and in the rewritten one.
 type Versions = [BTreeMap<String, Facts>; 2];
 
@@ -186,16 +181,15 @@ fn judged(
             (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
         })
         .collect();
-    for (name, Compared { report: measure, waits_less }) in found {
+    for (name, Compared { report: measure, most_when_full }) in found {
         let mut kernels = rewritten.report.kernels.iter();
         let has_layout = kernels.any(|kernel| kernel.name == *name && kernel.laid_out() > 0);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
         let most_anywhere = if has_layout { MOST_CYCLES_OF_LAYOUTS } else { MOST_CYCLES_ANYWHERE };
-        let gains_nothing_when_full =
-            || measure.with_most().is_none_or(|full| full > MOST_CYCLES_OF_WAITING);
+        let too_many_when_full = |most| measure.with_most().is_none_or(|full| full > most);
         let is_slower = ratio >= MOST_CYCLES
             || worst > most_anywhere
-            || !has_layout && *waits_less && gains_nothing_when_full();
+            || !has_layout && most_when_full.is_some_and(too_many_when_full);
         if is_slower {
             lost.push((name.clone(), measure.to_string()));
         }

@@ -9,8 +9,9 @@ use crate::parallel;
 use crate::report::MeasureReport;
 use crate::requests::Facts;
 use crate::sass::access::Requests;
-use crate::sass::measure;
 use crate::sass::paths::{Counterpart, Counterparts};
+use crate::sass::timing::Timing;
+use crate::sass::{cubin, measure};
 
 /// A version of a text: its machine code, and the facts about its kernels.
 #[derive(Clone, Copy)]
@@ -26,8 +27,9 @@ pub(crate) struct Built<'t> {
 pub(crate) struct Compared {
     /// Their cycles.
     pub report: MeasureReport,
-    /// Whether the rewritten one gains by waiting less alone: it gives no unit less to do.
-    pub waits_less: bool,
+    /// If the rewritten one gives no unit less to do and gains by waiting less alone: the ratio of cycles up to which it
+    /// is to come with all warps resident that fit ([`Timing::waiting`]).
+    pub most_when_full: Option<f64>,
 }
 
 /// The measures of the kernels that are `wanted`, by their names.
@@ -71,13 +73,14 @@ pub(crate) fn measured(
     });
     let [old, new] = <[_; 2]>::try_from(measured).map_err(|_| "two versions")?;
     let (old, new) = (old?, new?);
+    let waiting = Timing::of(cubin::read(original.cubin)?.architecture).map(|of| of.waiting);
     let both = old.into_iter().filter_map(|(name, old)| {
         let new = new.get(&name)?;
         // (ptxas may have made the same of both.)
         let waits_less = old != *new && !new.takes_less_than(&old);
         let rewritten = new.cycles_per_warp.clone();
         let report = MeasureReport { original: old.cycles_per_warp, rewritten };
-        Some((name, Compared { report, waits_less }))
+        Some((name, Compared { report, most_when_full: waiting.filter(|_| waits_less) }))
     });
     Ok(both.collect())
 }

@@ -24,6 +24,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Generation {
     architecture: u32,
+    waiting: Number,
     latency: BTreeMap<String, Number>,
     lanes: BTreeMap<String, Number>,
     bytes: BTreeMap<String, Number>,
@@ -34,6 +35,15 @@ struct Generation {
 struct Number {
     value: f64,
     source: String,
+}
+
+impl Number {
+    fn checked(&self, name: &str) -> Result<f64, String> {
+        if self.source.trim().is_empty() || self.value <= 0.0 {
+            return Err(format!("`{name}` has no source, or is not positive"));
+        }
+        Ok(self.value)
+    }
 }
 
 /// Where bytes come from.
@@ -51,6 +61,9 @@ pub enum Level {
 /// The latencies and throughputs of an architecture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timing {
+    /// The share of its cycles, with all warps resident that fit, up to which a version is to come that gains by waiting less
+    /// alone: other warps use the time that one waits.
+    pub waiting: f64,
     latencies: BTreeMap<Latency, f64>,
     lanes: BTreeMap<Pipe, f64>,
     bytes: BTreeMap<Level, f64>,
@@ -86,9 +99,13 @@ impl Timing {
 fn read(text: &str) -> Result<Vec<(u32, Timing)>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let generation = |generation: Generation| {
-        let Generation { architecture, latency, lanes, bytes } = generation;
-        let timing =
-            Timing { latencies: numbers(latency)?, lanes: numbers(lanes)?, bytes: numbers(bytes)? };
+        let Generation { architecture, waiting, latency, lanes, bytes } = generation;
+        let timing = Timing {
+            waiting: waiting.checked("waiting")?,
+            latencies: numbers(latency)?,
+            lanes: numbers(lanes)?,
+            bytes: numbers(bytes)?,
+        };
         Ok((architecture, timing))
     };
     file.generation.into_iter().map(generation).collect()
@@ -99,10 +116,7 @@ fn numbers<K: std::str::FromStr + Ord>(
 ) -> Result<BTreeMap<K, f64>, String> {
     let number = |(name, number): (String, Number)| {
         let key = name.parse().map_err(|_| format!("`{name}` is not known"))?;
-        if number.source.trim().is_empty() || number.value <= 0.0 {
-            return Err(format!("`{name}` has no source, or is not positive"));
-        }
-        Ok((key, number.value))
+        Ok((key, number.checked(&name)?))
     };
     table.into_iter().map(number).collect()
 }

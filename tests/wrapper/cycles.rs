@@ -113,6 +113,11 @@ fn what_waits_less_alone_is_taken_back() {
     // It is for the wait alone.
     let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "off");
     assert!(!is_original && report.kernels[0].is_rewritten());
+    // On an H200 such kernels were measured: they lose nothing with all warps resident.
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_90"), "on");
+    let measure = report.kernels[0].measure.as_ref().expect("both are measured");
+    assert!(!is_original && report.kernels[0].is_rewritten(), "{measure}");
+    assert!(measure.with_most() > Some(0.95) && measure.worst() < Some(1.02), "{measure}");
 }
 
 fn arrays_are_laid_out() {
