@@ -181,14 +181,20 @@ fn attempt<'s>(
         }
         if let Some(&astray) = result.astray.first() {
             let line = rewritten.line(astray);
-            let reason = format!("line {line}: not shown to access what the array's layout says");
+            let reason = format!(
+                "line {line}: the address is not shown to be that by the array's new layout"
+            );
             return FunctionReport::unknown(name, reason);
         }
         comparison.effects(modules);
         let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
         return FunctionReport { layouts: described, ..comparison.report(name) };
     }
-    FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+    FunctionReport::unknown(
+        name,
+        "the loop-carried registers could not be matched: each attempt left some that differ"
+            .to_owned(),
+    )
 }
 
 /// How messages name the registers and instructions of both programs.
