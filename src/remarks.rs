@@ -129,7 +129,7 @@ fn about_access(
             argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " kept: ");
-            argument(out, "Reason", load.reason.as_deref().unwrap_or("no reason given"));
+            argument(out, "Reason", load.reason.as_deref().unwrap_or_default());
         }
     }
     if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {

@@ -97,7 +97,8 @@ fn layouts_are_offered_by_name() {
         let cost = array.cost.expect("both costs");
         assert!(cost.strategy < cost.load, "{kernel}: {cost:?}");
         let reason = array.reason.as_deref().expect("a reason");
-        let in_build = "a build tries `bank` and keeps it unless the machine code is slower";
+        let in_build =
+            "a build that compares machine code tries `bank` and keeps it unless that is slower";
         assert!(reason.starts_with(in_build), "{kernel}: {reason}");
     }
 }

@@ -429,7 +429,7 @@ impl<'m, 's> Resolver<'m, 's> {
                 return Err(self
                     .source
                     .diagnostic(opcode.span, message)
-                    .with_hint("this function is left as it is"));
+                    .with_hint("update ptxasw; a build leaves the function as it is"));
             }
             if inst.ast.form.opcode == Opcode::Bra && inst.targets.len() != 1 {
                 let span = inst.ast.span;

@@ -115,7 +115,7 @@ impl Costs {
     fn read_with(text: &str, name: &str, known: Option<&Costs>) -> Result<Costs, Missing> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            let said = error.message().lines().next().unwrap_or("no table of costs").to_owned();
+            let said = error.message().lines().next().unwrap_or_default().to_owned();
             Missing(format!("{name}:{line}: {said}"))
         })?;
         let mut numbers = file.numbers;
@@ -126,7 +126,7 @@ impl Costs {
                 ("popc_cycles", known.popc_cycles),
             ];
             for (key, value) in later {
-                let source = "the architecture's own file".to_owned();
+                let source = format!("sm_{}", known.architecture);
                 numbers.entry(key.to_owned()).or_insert(Number { value, source });
             }
         }

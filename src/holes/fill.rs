@@ -48,7 +48,7 @@ pub(super) fn edits<'s>(
         match filled {
             Some(own) => edits.extend(own?),
             None => {
-                let message = "this call of a hole has a form that is not understood";
+                let message = "the arguments of a hole must be registers, numbers, or parameters stored one by one";
                 return Err(source.diagnostic(call.span, message));
             }
         }

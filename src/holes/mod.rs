@@ -133,12 +133,17 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
         calls.retain(|(_, call)| !filled.contains(call));
     }
     if let Some(&(name, call)) = calls.first() {
-        let message = if pairs.iter().any(|pair| pair.kernel.name.text == name) {
-            "the first warp never comes to this hole".to_owned()
+        let (message, hint) = if pairs.iter().any(|pair| pair.kernel.name.text == name) {
+            (
+                "the first warp never comes to this hole".to_owned(),
+                "the holes of a kernel are found for its first warp: let all warps execute this call",
+            )
         } else {
-            format!("`{name}` has a hole and no specification")
+            (
+                format!("`{name}` has a hole and no specification"),
+                "name its specification by PTXASW_SPEC, and let functions with holes be inlined",
+            )
         };
-        let hint = "name its specification by PTXASW_SPEC, and let functions with holes be inlined";
         return Err(source.diagnostic(call, message).with_hint(hint));
     }
     edits.extend(module.items.iter().filter_map(|item| {
@@ -155,7 +160,8 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
     }));
     let edits = Edits::new(edits).map_err(|overlap| {
         let at = overlap.at;
-        source.diagnostic(Span::new(at, at), "two holes share an instruction")
+        let message = "two calls of holes share an instruction: give each its own arguments";
+        source.diagnostic(Span::new(at, at), message)
     })?;
     let (text, lines) = edits.apply(source.text());
     judge::judge(source, &done, &text)?;

@@ -123,8 +123,8 @@ fn empty(program: &Program, unsat: &Unsat) -> (String, Option<usize>) {
         Unsat::Crowded { hole, values, cells, goal: wanting } => {
             let name = &goal(wanting).name;
             let message = format!(
-                "{values} values have to come through this hole, one of them for {name}, and there are {cells} \
-                 registers for them"
+                "{values} values have to come through this hole, one of them for {name}: they need as many registers, \
+                 and it has {cells}"
             );
             (message, Some(hole.into()))
         }

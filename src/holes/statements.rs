@@ -235,9 +235,8 @@ impl Lowered<'_> {
             };
             let (extents, values) = (hole.extents, hole.values);
             let request = Request { extents, values, space, names: &coordinates };
-            let Some(family) = Family::named(hole.family, &request, &[]) else {
-                return refused(Some(number), "this hole has no family of expressions");
-            };
+            let family =
+                Family::named(hole.family, &request, &[]).expect("each function has a family");
             let span = hole.span;
             self.program.holes.push(program::Hole {
                 span,

@@ -281,7 +281,8 @@ fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) 
     };
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
-        Err(error) => return untried(error),
+        // (Its message names the folder, and that name is random.)
+        Err(error) => return untried(error.kind().into()),
     };
     let input = folder.path().join("neighbours.ptx");
     let output = folder.path().join("neighbours.cubin");

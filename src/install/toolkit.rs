@@ -53,7 +53,8 @@ pub fn mirror(
         Occupied::No => {}
         Occupied::Mirror => remove(&partial)?,
         Occupied::ByOthers => {
-            return Err(Refusal::new(format!("{}: this is in the way", partial.display())));
+            return Err(Refusal::new(format!("{}: this is in the way", partial.display()))
+                .with_help("remove it, then try again"));
         }
     }
     let built = build(&source, &original, &real, &partial, stand_in, disk).and_then(|()| {

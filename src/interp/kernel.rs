@@ -44,8 +44,8 @@ impl<'m, 's> Kernel<'m, 's> {
     ) -> Result<Kernel<'m, 's>, Fault> {
         let function =
             bind::find_kernel(module, launch.kernel.as_deref()).map_err(Fault::launch)?;
-        check_cluster(function)?;
         bind::check_shape(function, launch).map_err(Fault::launch)?;
+        check_cluster(function)?;
         let dynamic_shared = launch.dynamic_shared;
         let random = random || matches!(launch.meet, Meet::Random(_));
         let program = decode::decode(module, function, dynamic_shared, random)?;

@@ -36,8 +36,6 @@ pub(super) struct Collectives;
 #[derive(Debug)]
 struct Found {
     collective: Collective,
-    /// Why it stays, if no refusal of the group says so.
-    obstacle: Option<Obstacle>,
     /// The instructions that take its place.
     becomes: Option<&'static str>,
 }
@@ -126,13 +124,13 @@ fn decide(
         obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
     }
     let mut price = None;
-    let mut refusal = obstacle.as_ref().map(|_| Refusal::Collective);
+    let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
+    let mut refusal = obstacle.as_ref().map(refused);
     if refusal.is_none() {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
         } else if is_taken(finder, flow, &collective) {
-            obstacle = Some(Obstacle::Beside);
-            refusal = Some(Refusal::Collective);
+            refusal = Some(refused(&Obstacle::Beside));
         } else {
             match weigh(finder, flow, &collective) {
                 Ok(known) => price = known,
@@ -153,11 +151,7 @@ fn decide(
         blocks,
         price,
         refusal,
-        ..Group::of_loads(
-            StrategyName::Collective,
-            members,
-            Found { collective, obstacle, becomes },
-        )
+        ..Group::of_loads(StrategyName::Collective, members, Found { collective, becomes })
     }
 }
 
@@ -282,8 +276,7 @@ fn word(form: &Form) -> &'static str {
 impl Shape for Found {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let one = &self.collective;
-        let obstacle = self.obstacle.as_ref().map(|one| (one.rule(), one.to_string()));
-        let (rule, reason) = group.kept_by(obstacle).unzip();
+        let (rule, reason) = group.kept_by().unzip();
         let mut lines: Vec<u32> = one.network.iter().map(|at| places.line(*at)).collect();
         lines.sort_unstable();
         lines.dedup();

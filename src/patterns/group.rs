@@ -83,10 +83,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// The rule by which the group stays unchanged, and the reason; the pattern's obstacle comes before the refusal.
-    pub(super) fn kept_by(&self, obstacle: Option<(&str, String)>) -> Option<(String, String)> {
-        let refused = || self.refusal.as_ref().map(|one| (one.rule().to_owned(), one.to_string()));
-        obstacle.map(|(rule, reason)| (rule.to_owned(), reason)).or_else(refused)
+    /// The rule by which the group stays unchanged, and the reason.
+    pub(super) fn kept_by(&self) -> Option<(String, String)> {
+        self.refusal.as_ref().map(|one| (one.rule().to_owned(), one.to_string()))
     }
 
     /// Its costs, also where they are the reason to leave it as it is.

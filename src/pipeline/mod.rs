@@ -447,8 +447,8 @@ fn analyse<'m, 's>(
     options: &Options,
     select: &select::Options,
 ) -> Result<Decided<'m, 's>, String> {
-    if let Body::Unparsed { global_loads, .. } = function.body {
-        return Err(format!("{global_loads} global loads: nothing to exchange"));
+    if let Body::Unparsed { .. } = function.body {
+        return Err("nothing to exchange".to_owned());
     }
     // A panic in the analysis is a bug of ours; the function is left as it is and the build goes on.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {

@@ -137,7 +137,7 @@ pub fn run<R: Replacement>(
         return Ok(Checked { finished: Some(original.finished), ..Checked::default() });
     }
     if !original.finished.status.success() {
-        return Ok(Checked::unused("the original is not assembled either"));
+        return Ok(Checked::unused("the assembler refuses the original, too"));
     }
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {

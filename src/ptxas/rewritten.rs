@@ -99,8 +99,7 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
     let values = values.iter().map(|(input, value)| (*input, value.as_os_str()));
     let mut words = line.with_values(values);
     if let Some(output) = how.output {
-        let unclear = || io::Error::other("it is not clear where the output goes");
-        words = line.exchange_output(words, output).ok_or_else(unclear)?;
+        words = line.exchange_output(words, output).ok_or(io::ErrorKind::InvalidInput)?;
     }
     to_files.iter().rev().for_each(|input| text_to_file(&mut words, input));
     let output = how.output.or(line.output.as_deref());

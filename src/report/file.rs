@@ -105,7 +105,8 @@ impl Report {
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
         let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
         let collectives = self.kernels.iter().flat_map(|kernel| &kernel.collectives);
-        let sentence = with_stores(sentence::sentence(loads, cost), self.stores());
+        let all = self.kernels.iter().map(|kernel| kernel.global_loads).sum();
+        let sentence = with_stores(sentence::sentence(loads, all, cost), self.stores());
         with_collectives(with_arrays(sentence, arrays), collectives)
     }
 

@@ -148,7 +148,7 @@ impl KernelReport {
 
     /// The decisions about the kernel's loads and stores with their reasons, in one sentence.
     pub fn sentence(&self) -> String {
-        let loads = sentence(self.loads.iter(), self.cost());
+        let loads = sentence(self.loads.iter(), self.global_loads, self.cost());
         let sentence = with_arrays(with_stores(loads, self.replaced_stores()), self.arrays.iter());
         with_collectives(sentence, self.collectives.iter())
     }

@@ -44,10 +44,12 @@ fn origin(strategy: &str) -> &'static str {
     known.unwrap_or(StrategyName::Paper).facts().origin
 }
 
-/// The sentence about loads; `cost` is that of the chosen replacements. Names between backquotes are strategies and
+/// The sentence about loads, `all` in number, if those of functions that were not analysed are counted; `cost` is that of
+/// the chosen replacements. Names between backquotes are strategies and
 /// rules: those that `ptxasw explain` knows.
 pub(super) fn sentence<'r>(
     loads: impl Iterator<Item = &'r LoadReport>,
+    all: usize,
     cost: Option<Cost>,
 ) -> String {
     let (mut replaced, mut kept) = (Counts::default(), Counts::default());
@@ -90,10 +92,11 @@ pub(super) fn sentence<'r>(
         let verb = if kept.all() == 1 { "stays as it is" } else { "stay as they are" };
         parts.push(format!("{} {verb} ({})", kept.all(), kept.named()));
     }
-    let many = if total == 1 { "" } else { "s" };
-    match parts.is_empty() {
-        true => "no global load".to_owned(),
-        false => format!("{total} global load{many}: {}", parts.join("; ")),
+    let many = |count| if count == 1 { "" } else { "s" };
+    match (parts.is_empty(), all) {
+        (false, _) => format!("{total} global load{}: {}", many(total), parts.join("; ")),
+        (true, 0) => "no global load".to_owned(),
+        (true, _) => format!("{all} global load{}: nothing to exchange", many(all)),
     }
 }
 

@@ -93,8 +93,8 @@ pub enum Refusal {
     ArrayBesideOthers,
     /// A replacement takes fewer cycles by the model, but is not chosen where no machine code is compared.
     ByNameOnly(Unprofitable, InBuild),
-    /// Something of the collective itself keeps it.
-    Collective,
+    /// Something of the collective itself keeps it: the rule and the reason.
+    Collective(&'static str, String),
     /// A legal replacement by this strategy was not asked for.
     NotAskedFor(&'static str),
     /// The assembler takes the value of the load on this line itself.
@@ -269,7 +269,7 @@ impl Refusal {
             Refusal::ArrayOfModule(_) => "array-of-module",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::ByNameOnly(..) => "by-name-only",
-            Refusal::Collective => "collective",
+            Refusal::Collective(rule, _) => rule,
             Refusal::NotAskedFor(_) => "not-asked-for",
             Refusal::AssemblerDoesIt(_) => "assembler-does-it",
             Refusal::DoesNotPay(_) => "does-not-pay",
@@ -316,7 +316,7 @@ impl fmt::Display for Refusal {
                 f,
                 "no test of parameters shows that the address of a vector store is a multiple of {bytes}"
             ),
-            Refusal::Collective => write!(f, "the collective stays as it is"),
+            Refusal::Collective(_, reason) => f.write_str(reason),
             Refusal::NotAskedFor(strategy) => write!(f, "`{strategy}` was not asked for"),
             Refusal::AssemblerDoesIt(line) => write!(
                 f,
@@ -401,13 +401,13 @@ impl fmt::Display for Refusal {
                     InBuild::Tried => {
                         write!(
                             f,
-                            "a build tries `{possible}` and keeps it unless the machine code is slower"
+                            "a build that compares machine code tries `{possible}` and keeps it unless that is slower"
                         )?;
                     }
                     InBuild::TriedAgainstOthers => {
                         write!(
                             f,
-                            "a build tries `{possible}` or the other replacements, whichever are predicted to save more"
+                            "a build that compares machine code tries `{possible}` or the other replacements, whichever are predicted to save more"
                         )?;
                     }
                 }

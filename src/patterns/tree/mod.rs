@@ -44,11 +44,10 @@ const ACCESS_CYCLES: f64 = 1.0;
 #[derive(Debug)]
 pub(super) struct Trees;
 
-/// A tree, and why it stays if no refusal of the group says so.
+/// A tree.
 #[derive(Debug)]
 struct Found {
     tree: Tree,
-    obstacle: Option<Obstacle>,
 }
 
 impl Pattern for Trees {
@@ -104,15 +103,15 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
     if obstacle.is_none() && !finder.options.has_shuffles_of_parted {
         obstacle = Some(Obstacle::Target);
     }
-    let (mut price, mut refusal) = (None, obstacle.as_ref().map(|_| Refusal::Collective));
+    let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
+    let (mut price, mut refusal) = (None, obstacle.as_ref().map(refused));
     let behind = tree.plan.as_ref().ok().map(|plan| plan.behind);
     let blocks: Vec<BlockId> = tree.blocks.iter().copied().chain(behind).collect();
     if let (None, Ok(plan)) = (&obstacle, &tree.plan) {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
         } else if is_taken(finder, &blocks) {
-            obstacle = Some(Obstacle::Beside);
-            refusal = Some(Refusal::Collective);
+            refusal = Some(refused(&Obstacle::Beside));
         } else {
             match weigh(finder, plan) {
                 Ok(known) => price = Some(known),
@@ -128,7 +127,7 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
         blocks,
         price,
         refusal,
-        ..Group::of_loads(StrategyName::Collective, members, Found { tree, obstacle })
+        ..Group::of_loads(StrategyName::Collective, members, Found { tree })
     }
 }
 
@@ -178,9 +177,8 @@ fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unprofit
 
 impl Shape for Found {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
-        let Found { tree, obstacle } = self;
-        let obstacle = obstacle.as_ref().map(|one| (one.rule(), one.to_string()));
-        let (rule, reason) = group.kept_by(obstacle).unzip();
+        let tree = &self.tree;
+        let (rule, reason) = group.kept_by().unzip();
         let mut lines: Vec<u32> = tree.accesses.iter().map(|at| places.line(*at)).collect();
         lines.sort_unstable();
         lines.dedup();

@@ -7,7 +7,7 @@ use super::domain::{Domain, both, replaced};
 use super::kernel::{Kernel, Part, Read, Registers, Step, What};
 use super::rotation::{self, Rotation};
 use crate::synth::Lowered;
-use crate::synth::ast::{Folded, HoleText, Index, Reference, Statement, When};
+use crate::synth::ast::{Folded, Index, Reference, Statement, When};
 use crate::synth::expr::{Expr, Op};
 use crate::synth::family;
 use crate::synth::lower::is_lane;
@@ -210,19 +210,19 @@ impl<'s> Builder<'s> {
         let loops = self.loops([to, from]);
         let domain = self.domain(&loops);
         let scattered = to.indices.iter().enumerate().find_map(|(at, index)| match index {
-            Index::Hole(hole) => Some((at, hole)),
+            Index::Hole(_) => Some(at),
             Index::Plain(_) => None,
         });
         let before = self.hole;
         let mut lhs = self.indices(to);
         let mut rhs = self.indices(from);
         let mut rotation = None;
-        if let Some((at, hole)) = scattered {
-            let coordinate = self.own(to, at, hole)?;
+        if let Some(at) = scattered {
+            let coordinate = self.sketch.arrays[&to.array.text].axes[at].clone();
             let index = std::mem::replace(&mut lhs[at], Expr::name(&coordinate));
             rotation = self.scattered(to, at, &index, &lhs, from, &rhs, &loops);
             if rotation.is_none() {
-                let inverse = self.inverse(before, &coordinate)?;
+                let inverse = self.inverse(before, &coordinate);
                 let put = |name: &str| (name == coordinate).then(|| inverse.clone());
                 rhs = rhs.iter().map(|index| replaced(index, &put)).collect();
             }
@@ -288,26 +288,13 @@ impl<'s> Builder<'s> {
         rotation::scatter(from, &place, &registers, row, loops, lanes)
     }
 
-    /// The coordinate of a scatter that becomes the index: the axis of its place.
-    fn own(&self, to: &Reference, at: usize, hole: &HoleText) -> Result<String, String> {
-        let axis = &self.sketch.arrays[&to.array.text].axes[at];
-        let names = hole.first.iter().chain(&hole.second);
-        let found = names.into_iter().any(|name| name.expr == Expr::name(axis));
-        match found {
-            true => Ok(axis.clone()),
-            false => Err(format!("the scatter into `{}` cannot be turned round", to.array.text)),
-        }
-    }
-
-    /// The inverse of the found expression of a scatter, along one of its coordinates.
-    fn inverse(&self, number: HoleId, coordinate: &str) -> Result<Expr, String> {
+    /// The inverse of the found expression of a scatter, along one of its coordinates: the axis that the scatter is
+    /// along, which has as many places as the expression has values.
+    fn inverse(&self, number: HoleId, coordinate: &str) -> Expr {
         let hole = &self.sketch.program.holes[number];
         let table = &self.solution.tables[number].raw;
         let [first, _] = hole.extents;
         let along = usize::from(hole.coordinates[0] != *coordinate);
-        if hole.values != hole.extents[along] {
-            return Err("a scatter into another number of places cannot be turned round".to_owned());
-        }
         let mut inverse = vec![0u8; table.len()];
         for (point, &value) in table.iter().enumerate() {
             let (i, k) = (point % first, point / first);
@@ -320,7 +307,7 @@ impl<'s> Builder<'s> {
                 false => inverse[target] = own as u8,
             }
         }
-        Ok(family::fitted(hole.extents, hole.values, &hole.coordinates, &inverse))
+        family::fitted(hole.extents, hole.values, &hole.coordinates, &inverse)
     }
 
     fn fold(&mut self, to: &'s Reference, folded: &Folded) -> Result<(), String> {

@@ -118,8 +118,9 @@ fn word(rule: &Rule) -> &'static str {
         Rule::word_of => "`of`",
         Rule::word_at => "`at`",
         Rule::star => "`(*)`",
-        Rule::scan => "an array with its indices",
-        Rule::reference | Rule::product | Rule::part | Rule::folded => "an array with its indices",
+        Rule::scan | Rule::reference | Rule::product | Rule::part | Rule::folded => {
+            "an array with its indices"
+        }
         _ => "a statement",
     }
 }

@@ -83,7 +83,11 @@ impl Comparison<'_, '_> {
             let inst = self.rewritten.flow.block(block).end.before();
             let pair = (self.before.branches[partner], self.after.branches[block]);
             if pair.0 != pair.1 {
-                self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());
+                self.unknown(
+                    inst,
+                    None,
+                    "the lanes of a warp may diverge in another way".to_owned(),
+                );
             }
         }
     }

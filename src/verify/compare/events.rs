@@ -87,7 +87,7 @@ impl Comparison<'_, '_> {
                 },
                 Some(index) => {
                     if index < last {
-                        let reason = "the order of what both do differs".to_owned();
+                        let reason = "the two do this in different orders".to_owned();
                         self.unknown(event.inst, Some(self.before.events[index].inst), reason);
                     }
                     last = index;
@@ -111,7 +111,7 @@ impl Comparison<'_, '_> {
         let end = self.before.events.iter().rposition(of_group).unwrap_or(first);
         if first < last && end != last {
             let original = self.before.events[first].inst;
-            let reason = "the order of what both do differs".to_owned();
+            let reason = "the two do this in different orders".to_owned();
             self.unknown(event.inst, Some(original), reason);
         }
         if split.copies.is_empty() || first < last { end } else { first }
@@ -128,7 +128,8 @@ impl Comparison<'_, '_> {
             || root_number(self.before, &self.roots.0, before)
                 != root_number(self.after, &self.roots.1, after)
         {
-            let reason = "the two do different things here".to_owned();
+            let reason =
+                "the two differ here in the opcode, the number of operands or the loop".to_owned();
             return self.unknown(after.inst, Some(before.inst), reason);
         }
         let place = self.place(after.block);

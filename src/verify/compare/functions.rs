@@ -31,6 +31,10 @@ use crate::verify::witness::{FunctionReport, Verdict};
 /// How often registers are given values of their own.
 const MAX_REFINEMENTS: u32 = 16;
 
+/// After that many attempts.
+const UNMATCHED: &str =
+    "the loop-carried registers could not be matched: each attempt left some that differ";
+
 /// Compares two functions, whose texts differ: with the loop-carried registers paired by their names, and, where that
 /// shows nothing or names do not fit, by their values. `resized` says that arrays in shared memory are declared in
 /// other sizes.
@@ -181,14 +185,15 @@ fn attempt<'s>(
         }
         if let Some(&astray) = result.astray.first() {
             let line = rewritten.line(astray);
-            let reason = format!("line {line}: not shown to access what the array's layout says");
+            let reason =
+                format!("line {line}: the address is not shown to be that of the new layout");
             return FunctionReport::unknown(name, reason);
         }
         comparison.effects(modules);
         let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
         return FunctionReport { layouts: described, ..comparison.report(name) };
     }
-    FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+    FunctionReport::unknown(name, UNMATCHED.to_owned())
 }
 
 /// How messages name the registers and instructions of both programs.

@@ -37,15 +37,9 @@ impl Comparison<'_, '_> {
         for (id, before) in all_before.loops.iter_enumerated() {
             let header = self.rewritten.flow.loops.get(id).header;
             let inst = self.rewritten.flow.block(header).first;
-            let (before, after) = match (before, &all_after.loops[id]) {
-                (None, None) => continue,
-                (Some(before), Some(after)) => (before, after),
-                _ => {
-                    let reason = "a loop that only one of the two can reach".to_owned();
-                    self.unknown(inst, None, reason);
-                    continue;
-                }
-            };
+            // Evaluation enters and closes every loop, for a loop's header is reachable.
+            let before = before.as_ref().expect("the original's loop is closed");
+            let after = all_after.loops[id].as_ref().expect("the rewritten loop is closed");
             let outside = self.iteration(self.rewritten.flow.loops.get(id).parent);
             let inside = self.place(header);
             let both = BothLoops { id, inst, before, after, outside, inside };
@@ -143,7 +137,7 @@ impl Comparison<'_, '_> {
         let mut differ = Vec::new();
         let entry = self.rewritten.flow.block(BlockId(0)).first;
         if before.len() != after.len() {
-            self.unknown(entry, None, "ways meet at different places in the two".to_owned());
+            self.unknown(entry, None, "paths meet at different places in the two".to_owned());
             return differ;
         }
         let (olds, news) = (numbered(before), numbered(after));
@@ -155,7 +149,7 @@ impl Comparison<'_, '_> {
                     cutpoint.paths.iter().map(|path| numbers.get(&path.from).copied()).collect()
                 };
             if roots(&olds, old) != roots(&news, new) {
-                self.unknown(inst, None, "different ways lead here in the two".to_owned());
+                self.unknown(inst, None, "the two reach this place on different paths".to_owned());
                 continue;
             }
             for (a, b) in old.paths.iter().zip(&new.paths) {

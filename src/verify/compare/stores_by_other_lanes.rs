@@ -58,8 +58,8 @@ impl Comparison<'_, '_> {
         };
         let stores = of(&after.events, &exchange.stores);
         let replaced = of(&before.events, &exchange.replaced);
-        let Some(&first) = stores.first() else { return Err("no stores between barriers") };
-        let condition = after.events[first].condition;
+        // An exchange has stores.
+        let condition = after.events[stores[0]].condition;
         let place = self.place(exchange.block);
         let reconverged: Vec<Reconverged> = self
             .warp
@@ -73,10 +73,16 @@ impl Comparison<'_, '_> {
             .into_iter()
             .find(|one| self.prove(&place, one.together, always, &[condition]) == Proof::Equal);
         let Some(reconverged) = together else {
-            return Err("stores for other lanes, where not the whole warp is shown to be");
+            return Err(
+                "not the whole warp is shown to be where these stores are performed for other lanes",
+            );
         };
-        let bytes = self.word_bytes(exchange, &stores).ok_or("stores of words of several sizes")?;
-        let words = self.words(exchange, &replaced, bytes).ok_or("stores of other words")?;
+        let bytes = self
+            .word_bytes(exchange, &stores)
+            .ok_or("these stores for other lanes have words of several sizes")?;
+        let words = self
+            .words(exchange, &replaced, bytes)
+            .ok_or("these stores for other lanes have words of another size than the original's")?;
         self.are_disjoint(&words, bytes, (&place, condition))?;
         for &at in &replaced {
             self.performed_by_all(exchange, &before.events[at], (&place, reconverged, condition))?;
@@ -134,7 +140,8 @@ impl Comparison<'_, '_> {
         bytes: u32,
         (place, condition): (&Place, TermId),
     ) -> Result<(), &'static str> {
-        const NOT_SHOWN: &str = "stores of a lane whose order may matter";
+        const NOT_SHOWN: &str =
+            "the original's stores of one lane may overlap, so that their order matters";
         let first = words.first().ok_or(NOT_SHOWN)?.address;
         let mut distances = Vec::new();
         for word in words {
@@ -184,7 +191,7 @@ impl Comparison<'_, '_> {
                 for literal in literals {
                     let proof = self.prove(&there, literal, always, &[condition, reach]);
                     if proof != Proof::Equal {
-                        return Err("stores for lanes that are not shown to store");
+                        return Err("not every lane is shown to perform the original's stores");
                     }
                 }
             }
@@ -198,7 +205,7 @@ impl Comparison<'_, '_> {
         search: &mut Search<'_>,
         stores: &[usize],
     ) -> Result<(), &'static str> {
-        const NOT_FOUND: &str = "stores what no lane of the original is shown to store";
+        const NOT_FOUND: &str = "a store for another lane is not shown to be one of the original's";
         let after = self.after;
         let count = search.words.len();
         if stores.len() != count {

@@ -12,7 +12,7 @@ use super::both::Both;
 use super::granules::{granule, only_waits};
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
-use crate::cfg::{Arg, Base, EdgeCondition, Inst, InstId, RegisterId};
+use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
 use crate::isa::Opcode;
 use crate::isa::limits::MAX_STATIC_SHARED;
 use crate::ptx::{
@@ -369,14 +369,6 @@ impl Arrays {
         let made = arrays.made(program);
         for (at, inst) in program.flow.insts.iter_enumerated() {
             arrays.look_at(program, &made, at, inst);
-        }
-        for block in program.flow.block_ids() {
-            for edge in &program.flow.block(block).successors {
-                if let EdgeCondition::Predicate(register, _) = edge.condition {
-                    let what = "a branch depends on the address of a shared array".to_owned();
-                    arrays.tell(made[register], what);
-                }
-            }
         }
         Ok(arrays)
     }

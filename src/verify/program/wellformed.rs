@@ -142,10 +142,6 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
             {
                 return Some(self.says(inst, "the guard is not a predicate"));
             }
-            let lists = inst.ast.operands.iter().any(|one| matches!(one, Operand::List(..)));
-            if lists && inst.ast.form.opcode != Opcode::Call {
-                return Some(self.says(inst, "only a call has operands in parentheses"));
-            }
             let value = match inst.ast.form.opcode {
                 Opcode::Ld | Opcode::Ldu => 0,
                 Opcode::St => 1,
