@@ -25,6 +25,8 @@ struct BothLoops<'c> {
     inside: Place,
 }
 
+const DIFFERENT_PATHS: &str = "the two reach this place on different paths";
+
 impl Comparison<'_, '_> {
     /// Proves the values equal that enter loops and that the back edges bring; returns the registers for which that
     /// fails.
@@ -37,9 +39,11 @@ impl Comparison<'_, '_> {
         for (id, before) in all_before.loops.iter_enumerated() {
             let header = self.rewritten.flow.loops.get(id).header;
             let inst = self.rewritten.flow.block(header).first;
-            // Evaluation enters and closes every loop, for a loop's header is reachable.
-            let before = before.as_ref().expect("the original's loop is closed");
-            let after = all_after.loops[id].as_ref().expect("the rewritten loop is closed");
+            // (Evaluation enters and closes every loop, for a loop's header is reachable.)
+            let (Some(before), Some(after)) = (before, &all_after.loops[id]) else {
+                self.unknown(inst, None, DIFFERENT_PATHS.to_owned());
+                continue;
+            };
             let outside = self.iteration(self.rewritten.flow.loops.get(id).parent);
             let inside = self.place(header);
             let both = BothLoops { id, inst, before, after, outside, inside };
@@ -149,7 +153,7 @@ impl Comparison<'_, '_> {
                     cutpoint.paths.iter().map(|path| numbers.get(&path.from).copied()).collect()
                 };
             if roots(&olds, old) != roots(&news, new) {
-                self.unknown(inst, None, "the two reach this place on different paths".to_owned());
+                self.unknown(inst, None, DIFFERENT_PATHS.to_owned());
                 continue;
             }
             for (a, b) in old.paths.iter().zip(&new.paths) {

@@ -40,6 +40,8 @@ struct Search<'p> {
     claims: u32,
 }
 
+const NOT_FOUND: &str = "a store for another lane is not shown to be one of the original's";
+
 impl Comparison<'_, '_> {
     /// Checks that the stores of every exchange are those of the original.
     pub(super) fn warp_exchanges(&mut self) {
@@ -58,8 +60,9 @@ impl Comparison<'_, '_> {
         };
         let stores = of(&after.events, &exchange.stores);
         let replaced = of(&before.events, &exchange.replaced);
-        // An exchange has stores.
-        let condition = after.events[stores[0]].condition;
+        // (An exchange has stores.)
+        let Some(&first) = stores.first() else { return Err(NOT_FOUND) };
+        let condition = after.events[first].condition;
         let place = self.place(exchange.block);
         let reconverged: Vec<Reconverged> = self
             .warp
@@ -205,7 +208,6 @@ impl Comparison<'_, '_> {
         search: &mut Search<'_>,
         stores: &[usize],
     ) -> Result<(), &'static str> {
-        const NOT_FOUND: &str = "a store for another lane is not shown to be one of the original's";
         let after = self.after;
         let count = search.words.len();
         if stores.len() != count {
