@@ -9,9 +9,11 @@ use super::Costs;
 /// Lanes of a warp.
 const LANES: i64 = 32;
 
-/// Bytes of a line and of a sector of the caches.
+/// Bytes of a line of the caches.
 const LINE: i64 = 128;
-const SECTOR: i64 = 32;
+
+/// Bytes of a sector of the caches.
+pub const SECTOR: i64 = 32;
 
 /// Bytes of a word of the first-level cache's 32 banks.
 const WORD: i64 = 4;

@@ -12,7 +12,7 @@ use super::joined::{element_type, has_place, packed, weigh_stores};
 use super::pattern::Pattern;
 use super::text::without_type;
 use crate::cfg::InstId;
-use crate::cost::Request;
+use crate::cost::{Request, SECTOR};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::Gt;
 use crate::isa::ScalarType::U64;
@@ -144,7 +144,9 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
 }
 
 /// Whether the tests take fewer cycles than the waits. While a warp waits for memory, the others of the multiprocessor
-/// have work, so a wait costs each of them its share of the time until memory answers.
+/// have work, so a wait costs each of them its share of the time until memory answers. Where lanes are sectors apart, a load
+/// of neighbouring bytes finds its sector in the cache unless it is the first one there. (Performed together, such loads miss
+/// it one by one: `d_boxfilter_x_global` in openacc-bench/results/gpu.md.)
 ///
 /// Vectors take fewer cycles than their loads besides.
 fn weigh(
@@ -166,14 +168,19 @@ fn weigh(
         vectors.push(Request { bytes: vector.bytes as u32, ..loads[0] });
         scalars.extend(loads);
     }
+    let waits = group.waits(|one| {
+        let stride = finder.request(trace, &one.load).stride;
+        let is_spread = stride.is_none_or(|stride| stride.abs() >= SECTOR);
+        let apart = one.apart.filter(|_| is_spread).map(|apart| apart as f64 / SECTOR as f64);
+        apart.map_or(1.0, |share| share.min(1.0))
+    });
     let costs = &finder.options.costs;
     let requests = |of: &[Request]| -> f64 {
         of.iter().map(|request| costs.load(request) + costs.instructions(1)).sum()
     };
     let latency = Timing::of(costs.architecture).map_or(0, |of| of.latency(Latency::Global));
     let warps = Multiprocessor::of(costs.architecture).map_or(1, |of| of.most_warps());
-    let cost_before =
-        f64::from(group.waits) * f64::from(latency) / f64::from(warps.max(1)) + requests(&scalars);
+    let cost_before = waits * f64::from(latency) / f64::from(warps.max(1)) + requests(&scalars);
     let cost_after = requests(&vectors)
         + match group.has_versions() {
             false => 0.0,

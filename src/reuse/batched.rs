@@ -22,6 +22,7 @@ use super::sums::{Sum, Sums};
 use super::vector_group::VectorGroup;
 use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::expr::TermId;
 use crate::ptx::StateSpace;
 
 /// The most loads that are performed together.
@@ -67,8 +68,6 @@ pub struct Batched {
     pub measured: Vec<AddressStep>,
     /// The distances that are tested.
     pub tests: Vec<Distance>,
-    /// How often stores wait for loads between the places where loads of the group stand.
-    pub waits: u32,
     /// Whether some load and store have bases that the block does not derive from one value: an assembler knows the
     /// distance of those that it does.
     pub is_open: bool,
@@ -89,9 +88,23 @@ impl Batched {
             steps: Vec::new(),
             measured: Vec::new(),
             tests: Vec::new(),
-            waits: 0,
             is_open: false,
         }
+    }
+
+    /// How often stores wait for memory between the places where loads of the group stand, on average. Loads behind one wait
+    /// wait together; `fetches` gives the share of warps for which a load fetches bytes that the cache does not have.
+    pub fn waits(&self, mut fetches: impl FnMut(&MovedLoad) -> f64) -> f64 {
+        let (mut waits, mut hits) = (0.0, None);
+        for one in &self.moved {
+            if one.waited {
+                waits += hits.replace(1.0).map_or(0.0, |hits: f64| 1.0 - hits);
+            }
+            if let Some(hits) = &mut hits {
+                *hits *= 1.0 - fetches(one);
+            }
+        }
+        waits + hits.map_or(0.0, |hits| 1.0 - hits)
     }
 
     /// Whether the code gets a rewritten and an untouched version.
@@ -107,6 +120,10 @@ pub struct MovedLoad {
     pub load: Load,
     /// The step that computes the base of its address; `None` if the register holds it at the place.
     pub base: Option<usize>,
+    /// Whether a store has waited for a load between this one and the group's load before it.
+    pub waited: bool,
+    /// Bytes from the address of the nearest load in front of it to its own, of those that are a constant apart.
+    pub apart: Option<u64>,
 }
 
 /// A sum of registers that has to lie outside of an interval.
@@ -255,7 +272,7 @@ impl Legality<'_, '_, '_> {
                 Some(early) if early.0.moved.len() >= late.0.moved.len() => early,
                 _ => late,
             };
-            if !group.is_open || group.waits == 0 {
+            if !group.is_open || group.moved.iter().all(|one| !one.waited) {
                 from = stopped.unwrap_or(store).max(store.next());
                 if stopped.is_none() {
                     return;
@@ -285,6 +302,7 @@ impl Legality<'_, '_, '_> {
         let mut excluded = Excluded::new();
         let mut waiting = Waiting::default();
         let mut stores: Vec<&PlainStore> = Vec::new();
+        let mut loads = Vec::new();
         let mut others = false;
         let mut group = Batched::new(stretch, test, place);
         let mut stopped = None;
@@ -331,10 +349,12 @@ impl Legality<'_, '_, '_> {
                 }
                 group.tests = tests;
                 group.is_open |= open;
-                group.waits += waiting.ends();
-                group.moved.push(MovedLoad { load, base });
+                let apart = nearest(trace, &loads, index);
+                group.moved.push(MovedLoad { load, base, waited: waiting.ends(), apart });
                 group.end = at.next();
             }
+            let address = index.filter(|_| is_load).and_then(|index| trace.accesses[index].address);
+            loads.extend(address);
             waiting.executed(&mentions(inst), &definitions(inst), is_load);
         }
         group.steps = steps.found;
@@ -439,6 +459,14 @@ impl Legality<'_, '_, '_> {
     }
 }
 
+/// Bytes from the nearest of some addresses to that of an access, of those that are a constant apart.
+fn nearest(trace: &mut KernelTrace, addresses: &[TermId], index: usize) -> Option<u64> {
+    let own = trace.accesses[index].address?;
+    let last = addresses.iter().rev().take(MAX_MOVED);
+    let known = last.filter_map(|&other| trace.arena.constant_difference(other, own));
+    known.map(i64::unsigned_abs).min()
+}
+
 /// Adds the values of a distance, from a load's first byte to a store's, at which bytes meet; `None` if constants are too
 /// large.
 fn exclude(
@@ -513,8 +541,8 @@ impl Waiting {
         }
     }
 
-    /// How often something has waited since the last question: once or never.
-    fn ends(&mut self) -> u32 {
-        u32::from(std::mem::take(&mut self.waited))
+    /// Whether something has waited since the last question.
+    fn ends(&mut self) -> bool {
+        std::mem::take(&mut self.waited)
     }
 }

@@ -46,6 +46,7 @@ elif words[0] == "ab":
         "throttling": {"source": "times", "seen": False, "rounds_left_out": 0},
         "variants": [variant("original", 100.0), variant("no-load", 80.0, **against(1.25, "ambiguous", False)),
                      variant("no-corner", 90.0, **against(1.11, "ambiguous", False)),
-                     variant("full", 95.0, **against(1.05, "faster", "jacobi" not in words[1]))]}))
+                     variant("full", 95.0, **against(1.05, "faster", "jacobi" not in words[1])),
+                     variant("auto", 100.0, **against(1.0, "same", True))]}))
 else:
     sys.exit(subprocess.run([real, *words]).returncode)
