@@ -53,9 +53,7 @@ fn one_command_writes_dated_tables() {
         .expect("python3");
     // The stub's `full` of jacobi computes something else.
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(
-        said(&output).contains("jacobi 1002,1001,1 L2 keep: the output of `full` differs")
-    );
+    assert!(said(&output).contains("jacobi 1002,1001,1 L2 keep: the output of `full` differs"));
     let read = |name: &str| {
         std::fs::read_to_string(folder.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     };
