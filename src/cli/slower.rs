@@ -15,9 +15,10 @@ use crate::pipeline::{self, Built, Compared, Options, Rewritten};
 use crate::ptx::Depth;
 use crate::ptxas::examine::Examined;
 use crate::ptxas::losses::Loss;
-use crate::report::{KernelReport, MeasureReport};
+use crate::report::{Decision, KernelReport, LoadReport, MeasureReport};
 use crate::requests::Facts;
 use crate::source::SourceFile;
+use crate::strategies::StrategyName;
 
 /// The measures of kernels, by the names of their files and their own.
 pub(super) type Measures = BTreeMap<(String, String), MeasureReport>;
@@ -44,6 +45,35 @@ const MOST_CYCLES_ANYWHERE: f64 = 1.02;
 
 /// The same for kernels whose arrays have new layouts. The model knows less about these.
 const MOST_CYCLES_OF_LAYOUTS: f64 = 1.005;
+
+/// The same for kernels whose vector loads need a test of alignment.
+const MOST_CYCLES_OF_TESTED: f64 = 1.0;
+
+/// By how much the bytes may differ that two versions load which perform the same loads: means over warps.
+const SAME_BYTES: f64 = 0.01;
+
+/// Bytes of the longest vector (PTX ISA, "ld").
+const LONGEST_VECTOR: u32 = 32;
+
+/// The share of its cycles that a kernel takes at least in which loads are joined to vectors and nothing else is done: a
+/// vector takes as long as the shortest of its loads.
+fn least_share(kernel: &KernelReport) -> Option<f64> {
+    let joined = kernel.loads.iter().filter(|load| load.decision != Decision::Keep);
+    let is_vector = |load: &LoadReport| load.decision == Decision::By(StrategyName::Wide);
+    let is_alone = kernel.stores.iter().all(|store| store.decision == Decision::Keep)
+        && joined.clone().all(is_vector)
+        && kernel.laid_out() + kernel.replaced_collectives() == 0;
+    let narrowest = joined.map(|load| load.bytes).min().filter(|_| is_alone)?;
+    Some(f64::from(narrowest) / f64::from(LONGEST_VECTOR))
+}
+
+/// If what is done to a kernel is done only where it is known to be faster: what that is, for people, and how many times
+/// the cycles it may take with some number of resident warps.
+fn needs_measure(kernel: &KernelReport) -> Option<(&'static str, f64)> {
+    let layout = (kernel.laid_out() > 0).then_some(("the new layout", MOST_CYCLES_OF_LAYOUTS));
+    let tested = || ("vector loads behind a test of alignment", MOST_CYCLES_OF_TESTED);
+    layout.or_else(|| kernel.tests_alignment().then(tested))
+}
 
 /// The facts about the kernels of a text: in the original, and in the rewritten one.
 type Versions = [BTreeMap<String, Facts>; 2];
@@ -137,7 +167,8 @@ impl Judge {
             log::info!("{}: not measured: {reason}", source.name());
             BTreeMap::new()
         });
-        let lost = judged(source, rewritten, &open, &found);
+        let is_measurable = pipeline::is_measurable(original);
+        let lost = judged(source, rewritten, &open, (&found, is_measurable));
         let found = found.into_iter().map(|(name, measured)| (key(&name), measured.report));
         self.measures.borrow_mut().extend(found);
         lost
@@ -164,28 +195,27 @@ fn judged(
     source: &SourceFile,
     rewritten: &Rewritten,
     open: &[&str],
-    found: &BTreeMap<String, Compared>,
+    (found, is_measurable): (&BTreeMap<String, Compared>, bool),
 ) -> Vec<Loss> {
-    // An array's new layout is used only where it is known to be faster.
-    let unknown = |kernel: &&KernelReport| {
-        kernel.laid_out() > 0
-            && open.contains(&kernel.name.as_str())
-            && !found.contains_key(&kernel.name)
+    let unknown = |kernel: &KernelReport| {
+        let (what, _) = needs_measure(kernel).filter(|_| is_measurable || kernel.laid_out() > 0)?;
+        let is_unknown = open.contains(&kernel.name.as_str()) && !found.contains_key(&kernel.name);
+        is_unknown.then(|| (kernel.name.clone(), format!("the cycles of {what} are not known")))
     };
-    let mut lost: Vec<Loss> = rewritten
-        .report
-        .kernels
-        .iter()
-        .filter(unknown)
-        .map(|kernel| {
-            (kernel.name.clone(), "the cycles of the new layout are not known".to_owned())
-        })
-        .collect();
-    for (name, Compared { report: measure, most_when_full }) in found {
-        let mut kernels = rewritten.report.kernels.iter();
-        let has_layout = kernels.any(|kernel| kernel.name == *name && kernel.laid_out() > 0);
+    let mut lost: Vec<Loss> = rewritten.report.kernels.iter().filter_map(unknown).collect();
+    for (name, Compared { report: measure, most_when_full, loaded }) in found {
+        let kernel = rewritten.report.kernels.iter().find(|kernel| kernel.name == *name);
+        let has_layout = kernel.is_some_and(|kernel| kernel.laid_out() > 0);
+        let most_anywhere = kernel.and_then(needs_measure).map(|(_, most)| most);
         let (Some(ratio), Some(worst)) = (measure.ratio(), measure.worst()) else { continue };
-        let most_anywhere = if has_layout { MOST_CYCLES_OF_LAYOUTS } else { MOST_CYCLES_ANYWHERE };
+        let other_bytes = (loaded - 1.0).abs() > SAME_BYTES;
+        let too_few = kernel.and_then(least_share).is_some_and(|least| ratio < least);
+        if too_few || other_bytes && kernel.is_some_and(KernelReport::keeps_loads) {
+            let what = "its two versions cannot be followed on the same way";
+            lost.push((name.clone(), what.to_owned()));
+            continue;
+        }
+        let most_anywhere = most_anywhere.unwrap_or(MOST_CYCLES_ANYWHERE);
         let too_many_when_full = |most| measure.with_most().is_none_or(|full| full > most);
         let is_slower = ratio >= MOST_CYCLES
             || worst > most_anywhere

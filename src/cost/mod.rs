@@ -11,7 +11,7 @@ pub mod banks;
 mod request;
 mod table;
 
-pub use request::{Request, SECTOR};
+pub use request::{Pipe, Request, SECTOR};
 pub use table::Costs;
 
 /// The compute capability whose numbers are taken where a file names none.

@@ -42,6 +42,15 @@ pub struct Request {
     pub past_l1: bool,
 }
 
+/// The work of the load/store pipe for a load or store.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Pipe {
+    /// Cycles, where the first-level cache has all bytes.
+    pub cycles: f64,
+    /// Lines that it looks up, in all passes.
+    pub lines: f64,
+}
+
 impl Costs {
     /// Cycles of a load: those of the pipe, or of the way from the second-level cache if the load goes
     /// past the first. The result is the mean over all positions of the first lane's address within a
@@ -84,10 +93,10 @@ impl Costs {
         if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
     }
 
-    /// Cycles of the pipe that a load or store takes whose lanes have these addresses. Where a pass serves whole
+    /// The work of the pipe for a load or store whose lanes have these addresses. Where a pass serves whole
     /// warps, different words of one bank conflict wherever their lanes are, and a word for all lanes is read once, as in
     /// the model from which `lines_in_cycle` is taken.
-    pub fn pipe(&self, addresses: &[u64], bytes: u32) -> f64 {
+    pub fn pipe(&self, addresses: &[u64], bytes: u32) -> Pipe {
         let bytes = u64::from(bytes.max(1));
         let in_pass = match self.threads_in_pass as usize >= LANES as usize {
             true => LANES as usize,
@@ -101,12 +110,16 @@ impl Costs {
             found.dedup();
             found
         };
-        let pass = |lanes: &[u64]| {
+        let pass = |all: Pipe, lanes: &[u64]| {
             let mut banks = [0u32; LANES as usize];
             pieces(lanes, WORD).iter().for_each(|word| banks[(word % LANES as u64) as usize] += 1);
-            self.looked_up(pieces(lanes, LINE).len() as u32, banks)
+            let lines = pieces(lanes, LINE).len() as u32;
+            Pipe {
+                cycles: all.cycles + self.looked_up(lines, banks),
+                lines: all.lines + f64::from(lines),
+            }
         };
-        addresses.chunks(in_pass).map(pass).sum()
+        addresses.chunks(in_pass).fold(Pipe::default(), pass)
     }
 
     /// One pass through the first-level cache: `max(1, ceil((lines + 2) / lines_in_cycle), conflicts)`,
@@ -223,7 +236,7 @@ mod tests {
         let volta = Costs::of(70);
         let pipe = |stride: u64, bytes| {
             let addresses: Vec<u64> = (0..32).map(|lane| 4096 + lane * stride).collect();
-            volta.pipe(&addresses, bytes)
+            volta.pipe(&addresses, bytes).cycles
         };
         for stride in [0, 4, 8, 16, 128] {
             assert_eq!(pipe(stride, 4), cycles(70, stride as i64, 4), "{stride}");

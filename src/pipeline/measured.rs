@@ -30,6 +30,14 @@ pub(crate) struct Compared {
     /// If the rewritten one gives no unit less to do and gains by waiting less alone: the ratio of cycles up to which it
     /// is to come with all warps resident that fit ([`Timing::waiting`]).
     pub most_when_full: Option<f64>,
+    /// The bytes that a lane loads on the path through the text by those of the original: 1 if the strategy leaves no load out and
+    /// both paths are the same.
+    pub loaded: f64,
+}
+
+/// Whether the measure knows the architecture of a cubin.
+pub(crate) fn is_measurable(cubin: &[u8]) -> bool {
+    cubin::read(cubin).is_ok_and(|cubin| Timing::of(cubin.architecture).is_some())
 }
 
 /// The measures of the kernels that are `wanted`, by their names.
@@ -78,9 +86,12 @@ pub(crate) fn measured(
         let new = new.get(&name)?;
         // (ptxas may have made the same of both.)
         let waits_less = old != *new && !new.takes_less_than(&old);
+        let [before, after] =
+            requests.each_ref().map(|of| of.get(&name).map_or(0.0, |of| of.loaded));
+        let loaded = if before > 0.0 { after / before } else { 1.0 };
         let rewritten = new.cycles_per_warp.clone();
         let report = MeasureReport { original: old.cycles_per_warp, rewritten };
-        Some((name, Compared { report, most_when_full: waiting.filter(|_| waits_less) }))
+        Some((name, Compared { report, most_when_full: waiting.filter(|_| waits_less), loaded }))
     });
     Ok(both.collect())
 }

@@ -37,7 +37,7 @@ pub use crate::cost::Costs;
 pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
-pub(crate) use measured::{Built, Compared, measured};
+pub(crate) use measured::{Built, Compared, is_measurable, measured};
 pub use options::{Options, architecture_of};
 
 /// A finished rewrite.

@@ -112,6 +112,25 @@ impl KernelReport {
         self.arrays.iter().filter(|array| array.layout.is_some()).count()
     }
 
+    /// Whether each of its loads still gets its bytes from memory, by itself or in a vector.
+    pub fn keeps_loads(&self) -> bool {
+        let keeps = |decision: Decision| match decision {
+            Decision::Keep => true,
+            Decision::By(name) => matches!(name, StrategyName::Wide | StrategyName::Batch),
+        };
+        self.loads.iter().all(|load| keeps(load.decision))
+            && self.replaced_collectives() == 0
+            && self.stores.iter().all(|store| keeps(store.decision))
+    }
+
+    /// Whether some of its loads are performed together where a pointer is aligned, which is tested.
+    pub fn tests_alignment(&self) -> bool {
+        self.loads.iter().any(|load| {
+            load.decision == Decision::By(StrategyName::Wide)
+                && load.guards.as_ref().is_some_and(|guards| !guards.is_empty())
+        })
+    }
+
     /// Collectives that other instructions compute.
     pub fn replaced_collectives(&self) -> usize {
         self.collectives.iter().filter(|one| one.decision != Decision::Keep).count()

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sampled::{ARRAY_BITS, Sampled, Warps};
 
 use crate::cfg::{Flow, InstId};
-use crate::cost::{Costs, banks};
+use crate::cost::{Costs, Pipe, banks};
 use crate::emulate::KernelTrace;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
 use crate::ptx::{Function, Module, StateSpace};
@@ -155,6 +155,7 @@ struct Sum {
     weight: f64,
     executed: f64,
     cycles: f64,
+    lines: f64,
     from_l2: f64,
     from_memory: f64,
     misses: f64,
@@ -167,6 +168,7 @@ impl Sum {
         let weight = weight * request.executed;
         self.executed += weight;
         self.cycles += weight * request.cycles;
+        self.lines += weight * request.lines;
         self.from_l2 += weight * request.from_l2;
         self.from_memory += weight * request.from_memory;
         self.misses += weight * request.misses;
@@ -178,6 +180,7 @@ impl Sum {
         Request {
             executed: self.executed / self.weight,
             cycles: self.cycles / executed,
+            lines: self.lines / executed,
             from_l2: self.from_l2 / executed,
             from_memory: self.from_memory / executed,
             misses: self.misses / executed,
@@ -303,7 +306,7 @@ impl<'t> Caches<'t> {
             let all = (addresses.len() as u64 * SECTOR) as f64;
             return Request { from_l2: all, from_memory: all, ..Request::UNKNOWN };
         }
-        let cycles = self.costs.pipe(addresses, bytes);
+        let Pipe { cycles, lines } = self.costs.pipe(addresses, bytes);
         let mut sectors: Vec<u64> = Vec::new();
         for &address in addresses {
             let end = address.wrapping_add(u64::from(bytes) - 1);
@@ -325,6 +328,7 @@ impl<'t> Caches<'t> {
         let in_bytes = |sectors: usize| sectors as f64 * SECTOR as f64;
         Request {
             cycles,
+            lines,
             from_l2: in_bytes(new),
             from_memory: in_bytes(from_memory),
             misses: f64::from(u8::from(new > 0)),

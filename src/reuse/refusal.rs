@@ -153,7 +153,11 @@ impl fmt::Display for Limit {
             Limit::Cost => Ok(()),
             Limit::Share(percent) => write!(f, "; a vector may take {percent} % of them"),
             Limit::Tested(least) => {
-                write!(f, "; with a test of its alignment it has to save {}", cycles(least))
+                write!(
+                    f,
+                    "; with a test of its alignment it has to save {}, unless a build compares the machine code",
+                    cycles(least)
+                )
             }
             Limit::Displaced => write!(f, "; replacements that exclude this one save more"),
             Limit::Test => write!(f, "; the rows of this place do not save what their test takes"),

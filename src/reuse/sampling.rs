@@ -3,10 +3,12 @@
 //! A fingerprint of an address is its value in 32 neighbouring lanes under a few fixed assignments
 //! of the other symbols. Distances at which two fingerprints agree are worth a proof.
 
+use rustc_hash::FxHashSet;
+
 use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{Arena, Substitution, SymbolId, TermId, Valuation};
+use crate::expr::{Arena, Node, Substitution, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
 
 /// How many joins may lie behind one another on the way to an address.
@@ -58,13 +60,15 @@ impl Likely {
 pub(super) struct Fingerprint {
     address: TermId,
     place: Option<LoopId>,
+    /// The symbols of 64 bits below the address, in order: pointers for the most part.
+    pointers: Option<Vec<SymbolId>>,
     rounds: Vec<Vec<u64>>,
 }
 
 impl Fingerprint {
     /// The fingerprint of an address; `place` is the innermost loop around its load.
     pub(super) fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
-        Fingerprint { address, place, rounds: Vec::new() }
+        Fingerprint { address, place, pointers: None, rounds: Vec::new() }
     }
 
     /// The fingerprint of an address as it is most likely ([`Likely`]).
@@ -75,6 +79,28 @@ impl Fingerprint {
         place: Option<LoopId>,
     ) -> Fingerprint {
         Fingerprint::new(likely.of(trace, address), place)
+    }
+
+    /// The symbols of 64 bits below the address: at other assignments of one of them the address is another one, but for
+    /// chance.
+    fn pointers(&mut self, trace: &KernelTrace) -> &[SymbolId] {
+        self.pointers.get_or_insert_with(|| {
+            let arena = &trace.arena;
+            let mut seen: FxHashSet<TermId> = FxHashSet::default();
+            let (mut found, mut open) = (Vec::new(), vec![self.address]);
+            while let Some(term) = open.pop() {
+                if !seen.insert(term) {
+                    continue;
+                }
+                match arena.node(term) {
+                    Node::Symbol(symbol) if arena.width(term) == 64 => found.push(*symbol),
+                    _ => open.extend(arena.operands(term)),
+                }
+            }
+            arena.charge(seen.len() as u64);
+            found.sort_unstable();
+            found
+        })
     }
 
     fn round(
@@ -212,6 +238,10 @@ pub(super) fn distances(
     (a, b): (&mut Fingerprint, &mut Fingerprint),
     displacement: i64,
 ) -> Vec<i32> {
+    // Addresses in different arrays need not be evaluated.
+    if a.pointers(trace) != b.pointers(trace) {
+        return Vec::new();
+    }
     let mut found: Vec<i32> = (-REACH..=REACH).collect();
     for round in 0..ROUNDS {
         let a = a.round(trace, loops, shifter, round);

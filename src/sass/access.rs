@@ -20,8 +20,10 @@ pub struct Access {
 pub struct Request {
     /// The share of warps that execute it: those with a lane whose guard is true.
     pub executed: f64,
-    /// Cycles of the load/store unit.
+    /// Cycles of the load/store unit, where the first-level cache has all bytes.
     pub cycles: f64,
+    /// Lines that it looks up, in all passes through the unit.
+    pub lines: f64,
     /// Bytes between the multiprocessor and the second-level cache.
     pub from_l2: f64,
     /// Bytes of these that come from memory.
@@ -37,6 +39,7 @@ impl Request {
     pub const UNKNOWN: Request = Request {
         executed: 1.0,
         cycles: 1.0,
+        lines: 1.0,
         from_l2: 0.0,
         from_memory: 0.0,
         misses: 1.0,
@@ -45,12 +48,19 @@ impl Request {
 }
 
 impl Request {
+    /// Cycles of the load/store unit where bytes are missing, or still on their way: two lines, which an access has whose
+    /// lanes cross a line's end, are looked up together as where they are there, further ones at `lines_in_cycle`.
+    pub fn cycles_of_fetch(&self, lines_in_cycle: f64) -> f64 {
+        self.cycles.max(1.0 + (self.lines - 2.0) / lines_in_cycle)
+    }
+
     /// Several accesses to neighbouring bytes as one: lanes go in as many passes, and in each fewer of them conflict.
     fn joined(self, parts: u32) -> Request {
         let parts = f64::from(parts);
         Request {
             executed: self.executed,
             cycles: self.cycles.max(parts),
+            lines: self.lines.max(parts),
             from_l2: parts * self.from_l2,
             from_memory: parts * self.from_memory,
             misses: (parts * self.misses).min(1.0),

@@ -56,7 +56,7 @@ impl Measure {
         units.any(|unit| of(self, unit) < LESS_BUSY * of(other, unit))
     }
 
-    /// The measure of a kernel; `None` if its path is too long. `requests`: those of its accesses, if they are known;
+    /// The measure of a kernel; `None` if its path is too long, or not the one through the text. `requests`: those of its accesses, if they are known;
     /// `usage`: the resources of its blocks.
     pub fn new(
         schedule: &Schedule,
@@ -72,7 +72,7 @@ impl Measure {
         let most = Multiprocessor::of(architecture).map(|on| resources::resident(on, usage));
         let block = usage.threads.unwrap_or(USUAL_BLOCKS[0]).div_ceil(WARP_SIZE);
         let alone = Launch { resident: 1, warps: 1, block: 1 };
-        let scale = scale(&schedule.accesses(), requests);
+        let scale = scale(&schedule.accesses(), requests)?;
         // Registers and shared memory may hold fewer.
         let fit = |resident: u32| resident.min(most.unwrap_or(resident)).max(1);
         let mut different: Vec<u32> = occupancies(architecture).map(fit).collect();
@@ -101,7 +101,8 @@ impl Measure {
 /// The bytes of a lane that are loaded on the path through the text by those on the path through the machine code: ptxas
 /// may have unrolled a loop; equally many of its iterations are followed in both. Where nothing is loaded, the bytes that
 /// are stored. (ptxas leaves out stores that others overwrite, so loads say more.)
-fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> f64 {
+/// `None` if only the text loads: then the two paths go different ways.
+fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> Option<f64> {
     use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
     let of = |roles: [Role; 3]| -> f64 {
         let counted = accesses.iter().filter(|(access, _)| roles.contains(&access.role));
@@ -109,8 +110,11 @@ fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> f64 {
     };
     let loaded = (requests.loaded, of([LoadGeneric, LoadGlobal, LoadShared]));
     let stored = (requests.stored, of([StoreGeneric, StoreGlobal, StoreShared]));
+    if loaded.0 > 0.0 && loaded.1 == 0.0 {
+        return None;
+    }
     let known = [loaded, stored].into_iter().find(|(text, code)| *text > 0.0 && *code > 0.0);
-    known.map_or(1.0, |(text, code)| text / code)
+    Some(known.map_or(1.0, |(text, code)| text / code))
 }
 
 /// Cycles that a warp keeps each unit busy; those of caches and memory follow from requests that are known.
@@ -125,7 +129,9 @@ fn busy(
     let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
     for (access, count) in schedule.accesses() {
         let request = requests.of(access);
-        queued += count * (request.executed * request.cycles.max(1.0) - 1.0);
+        let fetch = request.cycles_of_fetch(timing.fetched_lines);
+        let cycles = request.cycles + request.misses * (fetch - request.cycles);
+        queued += count * (request.executed * cycles.max(1.0) - 1.0);
         from_l2 += count * request.executed * request.from_l2;
         from_memory += count * request.executed * request.from_memory;
     }
@@ -207,10 +213,11 @@ mod tests {
         ]);
         let text = |loaded, stored| Requests { loaded, stored, ..Requests::default() };
         // Half the iterations; ptxas has left out stores that are overwritten.
-        assert_eq!(scale(&code, &text(64.0, 16.0)), 0.5);
+        assert_eq!(scale(&code, &text(64.0, 16.0)), Some(0.5));
         // Nothing is loaded: stores tell. Nothing is known: as it stands.
-        assert_eq!(scale(&code, &text(0.0, 16.0)), 4.0);
-        assert_eq!(scale(&code, &text(0.0, 0.0)), 1.0);
-        assert_eq!(scale(&BTreeMap::new(), &text(64.0, 16.0)), 1.0);
+        assert_eq!(scale(&code, &text(0.0, 16.0)), Some(4.0));
+        assert_eq!(scale(&code, &text(0.0, 0.0)), Some(1.0));
+        assert_eq!(scale(&BTreeMap::new(), &text(64.0, 16.0)), None);
+        assert_eq!(scale(&BTreeMap::new(), &text(0.0, 16.0)), Some(1.0));
     }
 }

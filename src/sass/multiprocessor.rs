@@ -107,8 +107,9 @@ struct Kind {
     /// Those of a warp that miss the first-level cache, and that miss the second: means.
     misses: f64,
     memory_misses: f64,
-    /// How long one occupies the load/store unit; the way to the second-level cache, from it, and from memory.
+    /// How long one occupies the load/store unit, and one whose bytes are missing, or still on their way; the way to the second-level cache, from it, and from memory.
     lsu: Time,
+    lsu_of_fetch: Time,
     to_l2: Time,
     from_l2: Time,
     from_memory: Time,
@@ -159,6 +160,7 @@ impl Kind {
             misses: executed * request.misses,
             memory_misses: executed * request.memory_misses,
             lsu: time(request.cycles.max(1.0)),
+            lsu_of_fetch: time(request.cycles_of_fetch(rates.fetched_lines).max(1.0)),
             to_l2: time(request.from_l2 / rates.l2_bytes),
             from_l2: time(each(request.from_l2, missing) / rates.l2_bytes),
             from_memory: time(each(request.from_memory, missing_both) / rates.memory_bytes),
@@ -179,6 +181,8 @@ struct Rates {
     /// Bytes a cycle of the second-level cache and of memory; infinite if not known.
     l2_bytes: f64,
     memory_bytes: f64,
+    /// [`Timing::fetched_lines`].
+    fetched_lines: f64,
 }
 
 impl Rates {
@@ -192,6 +196,7 @@ impl Rates {
             l2: latency(Latency::L2),
             l2_bytes: bytes(Level::L2),
             memory_bytes: bytes(Level::Memory),
+            fetched_lines: timing.fetched_lines,
         }
     }
 }
@@ -439,7 +444,11 @@ impl Machine {
         }
         let missed = falls(1);
         let missed_both = missed && falls(2);
-        let served = self.serve(now, kind_of.lsu) + kind_of.lsu - PARTS;
+        // Loads of bytes that are still on their way are looked up like those that miss.
+        let is_fetch = kind_of.target == Target::Cached
+            && (missed || now.max(self.lsu) < self.warps[slot].arrives);
+        let lsu = if is_fetch { kind_of.lsu_of_fetch } else { kind_of.lsu };
+        let served = self.serve(now, lsu) + lsu - PARTS;
         let through = |way: &mut Time, takes: Time| {
             *way = served.max(*way) + takes;
             *way

@@ -25,6 +25,7 @@ struct File {
 struct Generation {
     architecture: u32,
     waiting: Number,
+    fetched_lines: Number,
     latency: BTreeMap<String, Number>,
     lanes: BTreeMap<String, Number>,
     bytes: BTreeMap<String, Number>,
@@ -64,6 +65,9 @@ pub struct Timing {
     /// The share of its cycles, with all warps resident that fit, up to which a version is to come that gains by waiting less
     /// alone: other warps use the time that one waits.
     pub waiting: f64,
+    /// Lines of 128 bytes that the first-level cache looks up in a cycle for a load whose bytes are missing, or still on
+    /// their way.
+    pub fetched_lines: f64,
     latencies: BTreeMap<Latency, f64>,
     lanes: BTreeMap<Pipe, f64>,
     bytes: BTreeMap<Level, f64>,
@@ -99,9 +103,10 @@ impl Timing {
 fn read(text: &str) -> Result<Vec<(u32, Timing)>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let generation = |generation: Generation| {
-        let Generation { architecture, waiting, latency, lanes, bytes } = generation;
+        let Generation { architecture, waiting, fetched_lines, latency, lanes, bytes } = generation;
         let timing = Timing {
             waiting: waiting.checked("waiting")?,
+            fetched_lines: fetched_lines.checked("fetched_lines")?,
             latencies: numbers(latency)?,
             lanes: numbers(lanes)?,
             bytes: numbers(bytes)?,

@@ -9,6 +9,7 @@ pub const TESTS: crate::Tests = &[
     ("fewer_cycles_stay", fewer_cycles_stay),
     ("as_many_cycles_are_taken_back", as_many_cycles_are_taken_back),
     ("what_waits_less_alone_is_taken_back", what_waits_less_alone_is_taken_back),
+    ("vectors_behind_a_test_are_tried", vectors_behind_a_test_are_tried),
     ("arrays_are_laid_out_where_that_takes_fewer_cycles", arrays_are_laid_out),
 ];
 
@@ -118,6 +119,36 @@ fn what_waits_less_alone_is_taken_back() {
     let measure = report.kernels[0].measure.as_ref().expect("both are measured");
     assert!(!is_original && report.kernels[0].is_rewritten(), "{measure}");
     assert!(measure.with_most() > Some(0.95) && measure.worst() < Some(1.02), "{measure}");
+}
+
+/// Each thread adds up a row of its own, four words in an iteration, whose length is a parameter: the pointers are tested for
+/// alignment, which costs alone would not take on.
+fn vectors_behind_a_test_are_tried() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let words: String = (0..4)
+        .map(|word| format!("ld.global.f32 %f1, [%rd5+{}];\nadd.f32 %f0, %f0, %f1;\n", 4 * word))
+        .collect();
+    let text = format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n\
+         .visible .entry k(.param .u64 from, .param .u64 to, .param .u32 length)\n{{\n\
+         .reg .pred %p<3>; .reg .b32 %r<8>; .reg .f32 %f<2>; .reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; ld.param.u32 %r5, [length];\n\
+         cvta.to.global.u64 %rd3, %rd1; cvta.to.global.u64 %rd4, %rd2;\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;\n\
+         mad.lo.s32 %r4, %r2, %r3, %r1; mul.lo.s32 %r6, %r4, %r5;\n\
+         mul.wide.s32 %rd7, %r6, 4; add.s64 %rd5, %rd3, %rd7;\n\
+         mul.wide.s32 %rd7, %r4, 4; add.s64 %rd6, %rd4, %rd7;\n\
+         mov.f32 %f0, 0f00000000; mov.u32 %r7, 0;\n\
+         loop:\n{words}\
+         add.s64 %rd5, %rd5, 16; add.s32 %r7, %r7, 4; setp.lt.s32 %p1, %r7, %r5; @%p1 bra loop;\n\
+         st.global.f32 [%rd6], %f0; ret;\n}}\n"
+    );
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "on");
+    let measure = report.kernels[0].measure.as_ref().expect("both are measured");
+    assert!(!is_original && measure.ratio() < Some(0.6), "{measure}");
+    assert!(measure.worst() <= Some(1.0), "{measure}");
+    let (_, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "off");
+    assert!(is_original);
 }
 
 fn arrays_are_laid_out() {

@@ -22,8 +22,8 @@ const TEST: u32 = 3;
 /// (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
-/// Cycles that a vector load must save a warp if alignment is tested for it and the first-level cache serves the loads
-/// of an architecture whose shuffles share its pipe. Groups that save 12 gain where that pipe is the bottleneck and
+/// Cycles that a vector load must save a warp if alignment is tested for it, the first-level cache serves the loads
+/// of an architecture whose shuffles share its pipe, and nobody compares the machine code afterwards. Groups that save 12 gain where that pipe is the bottleneck and
 /// lose as much where memory is: 0.94 to 1.05 times as long; groups that save 24 take 0.83 to 1.02
 /// (`openacc-bench/results/strategies.md`).
 const TESTED_SAVES: f64 = 16.0;
@@ -102,7 +102,8 @@ fn weigh(
     let test = if group.multiples.is_empty() { 0 } else { TEST };
     let unpack = packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
     let cost_after = costs.load(&vector) + costs.instructions(1 + test + unpack);
-    let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
+    let is_tested =
+        !group.multiples.is_empty() && !costs.allow_shuffles(&vector) && !finder.options.is_checked;
     let limit = match () {
         () if cost_after > cost_before * VECTOR_SHARE => {
             Some(Limit::Share((100.0 * VECTOR_SHARE) as u32))
