@@ -176,8 +176,6 @@ pub enum Bug {
     CollectiveIteration,
     /// A constant that a counted loop has left in a register is not written into it.
     CollectiveCounter,
-    /// A value that the last iteration of a counted loop has left is not asked for.
-    CollectiveTemporary,
     /// The shape of blocks is not tested in front of a tree.
     TreeUntested,
     /// The last step of a tree is left out.
@@ -651,7 +649,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 69] = [
+    pub const STRATEGIES: [Bug; 68] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -701,7 +699,6 @@ impl Bug {
         Bug::CollectiveHalves,
         Bug::CollectiveIteration,
         Bug::CollectiveCounter,
-        Bug::CollectiveTemporary,
         Bug::TreeUntested,
         Bug::TreeStepLost,
         Bug::TreeNear,

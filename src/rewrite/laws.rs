@@ -564,8 +564,7 @@
 //! for (o = 16; o; o >>= 1) v += bfly(v, o);  out = v + o                // o is 0
 //! ```
 //!
-//! Rule `counted-loop`. `tests/cases/refuse/collective_loops.ptx`; mistakes `CollectiveIteration`, `CollectiveTemporary`,
-//! `CollectiveCounter`.
+//! Rule `counted-loop`. `tests/cases/refuse/collective_loops.ptx`; mistakes `CollectiveIteration`, `CollectiveCounter`.
 //!
 //! # Trees in shared memory
 //!
