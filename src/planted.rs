@@ -166,6 +166,16 @@ pub enum Bug {
     CollectiveUnflushed,
     /// The run-time test that lanes are consecutive in `%tid.x` is left out.
     CollectiveUntested,
+    /// The lanes of a group are combined in two halves.
+    CollectiveGroupHalf,
+    /// All lanes name the first group as members.
+    CollectiveOneGroup,
+    /// The halves of a combination of 64 bits are exchanged.
+    CollectiveHalves,
+    /// The last iteration of a counted loop is not followed.
+    CollectiveIteration,
+    /// A constant that a counted loop has left in a register is not written into it.
+    CollectiveCounter,
     /// The shape of blocks is not tested in front of a tree.
     TreeUntested,
     /// The last step of a tree is left out.
@@ -639,7 +649,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 63] = [
+    pub const STRATEGIES: [Bug; 68] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -684,6 +694,11 @@ impl Bug {
         Bug::CollectiveNan,
         Bug::CollectiveUnflushed,
         Bug::CollectiveUntested,
+        Bug::CollectiveGroupHalf,
+        Bug::CollectiveOneGroup,
+        Bug::CollectiveHalves,
+        Bug::CollectiveIteration,
+        Bug::CollectiveCounter,
         Bug::TreeUntested,
         Bug::TreeStepLost,
         Bug::TreeNear,

@@ -310,10 +310,13 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let collectives = [
         "collective",
         "collective_extrema",
+        "collective_groups",
         "collective_lanes",
+        "collective_loops",
         "collective_members",
         "collective_moves",
         "collective_votes",
+        "collective_wide",
     ];
     let names = [
         &loads[..],

@@ -67,7 +67,7 @@ fn least_share(kernel: &KernelReport) -> Option<f64> {
     Some(f64::from(narrowest) / f64::from(LONGEST_VECTOR))
 }
 
-/// If what is done to a kernel is done only where it is known to be faster: what that is, for people, and how many times
+/// The rewrite that a kernel keeps only where it is known to be faster, for people, and how many times
 /// the cycles it may take with some number of resident warps.
 fn needs_measure(kernel: &KernelReport) -> Option<(&'static str, f64)> {
     let layout = (kernel.laid_out() > 0).then_some(("the new layout", MOST_CYCLES_OF_LAYOUTS));

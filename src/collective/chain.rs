@@ -11,15 +11,12 @@ use smallvec::SmallVec;
 use super::evaluate::{Operands, Results};
 use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
-use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
+use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::Opcode;
 
 /// How deep operands in front of a chain are followed.
 const MAX_DEPTH: u32 = 16;
-
-/// The most iterations of a loop that are followed: as many as a network has steps that visit each lane.
-const MAX_ITERATIONS: usize = LANES;
 
 /// The most values of one function.
 const MAX_VALUES: usize = 1 << 17;
@@ -117,7 +114,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     pub(super) fn with_exchanges(&mut self) -> Vec<Chain> {
         let mut found = Vec::new();
         for block in self.flow.block_ids() {
-            if self.continues(block) || self.values.len() > MAX_VALUES {
+            if self.continues(block) || self.is_full() {
                 continue;
             }
             let blocks = self.blocks(block);
@@ -130,71 +127,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         found
     }
 
-    /// The loops of straight code around shuffles whose number of iterations is known, each evaluated to its end, with the
-    /// table that the first shuffle of the first iteration has sent.
-    pub(super) fn counted_loops(&mut self) -> Vec<(Chain, Rc<Table>)> {
-        let headers: Vec<BlockId> = self.flow.loops.loops.iter().map(|one| one.header).collect();
-        headers.into_iter().filter_map(|header| self.counted_loop(header)).collect()
-    }
-
-    fn counted_loop(&mut self, header: BlockId) -> Option<(Chain, Rc<Table>)> {
-        let flow = self.flow;
-        let body = self.blocks(header);
-        let insts: Vec<InstId> =
-            body.iter().flat_map(|one| flow.block(*one).instructions()).collect();
-        let is_shuffle = |at: &InstId| flow.insts[*at].ast.form.opcode == Opcode::Shfl;
-        let shuffle = insts.iter().copied().find(is_shuffle)?;
-        let latch = flow.block(*body.last()?);
-        let back = latch.successors.iter().find(|edge| edge.to == header)?;
-        let EdgeCondition::Predicate(predicate, again) = back.condition else { return None };
-        let [entry] = flow
-            .block(header)
-            .predecessors
-            .iter()
-            .filter(|edge| edge.from != back.from)
-            .collect::<SmallVec<[_; 2]>>()[..]
-        else {
-            return None;
-        };
-        let mut first = entry.from;
-        while self.continues(first) {
-            first = flow.block(first).predecessors[0].from;
-        }
-        let before = self.blocks(first);
-        let before_insts = before.iter().flat_map(|one| flow.block(*one).instructions());
-        let before_insts: Vec<InstId> = before_insts.collect();
-        let mut chain = self.evaluate(before, before_insts);
-        chain.insts.clear();
-        let mut sent = None;
-        for _ in 0..MAX_ITERATIONS {
-            for &at in &insts {
-                if self.values.len() > MAX_VALUES {
-                    return None;
-                }
-                if at == shuffle && sent.is_none() {
-                    let Some(Arg::Register(register)) = flow.insts[at].args.get(1) else {
-                        return None;
-                    };
-                    sent = Some(self.of(&mut chain, *register));
-                }
-                let step = self.step(&mut chain, at);
-                for (register, table) in &step.results {
-                    chain.written.insert(*register, (at, Rc::clone(table)));
-                }
-                chain.steps.insert(at, step);
-            }
-            let taken = self.of(&mut chain, predicate);
-            let decided = self
-                .values
-                .constant_of(taken[0])
-                .filter(|_| taken.iter().all(|one| *one == taken[0]))?;
-            if (decided != 0) != again {
-                chain.blocks = body;
-                chain.insts = insts;
-                return sent.map(|sent| (chain, sent));
-            }
-        }
-        None
+    /// Whether the function has as many values as are followed.
+    pub(super) fn is_full(&self) -> bool {
+        self.values.len() > MAX_VALUES
     }
 
     /// Whether a block is always executed behind another one that leads nowhere else.
@@ -207,7 +142,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             && !self.flow.block(edge.from).leaves
     }
 
-    fn blocks(&self, first: BlockId) -> Vec<BlockId> {
+    /// The blocks that are executed one behind the other from a block on.
+    pub(super) fn blocks(&self, first: BlockId) -> Vec<BlockId> {
         let mut blocks = vec![first];
         loop {
             let last = self.flow.block(blocks[blocks.len() - 1]);
@@ -218,20 +154,26 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         }
     }
 
-    fn evaluate(&mut self, blocks: Vec<BlockId>, insts: Vec<InstId>) -> Chain {
+    /// Evaluates blocks that are executed one behind the other.
+    pub(super) fn evaluate(&mut self, blocks: Vec<BlockId>, insts: Vec<InstId>) -> Chain {
         let mut chain = Chain { blocks, ..Chain::default() };
         for &at in &insts {
-            if self.values.len() > MAX_VALUES {
+            if self.is_full() {
                 break;
             }
-            let step = self.step(&mut chain, at);
-            for (register, table) in &step.results {
-                chain.written.insert(*register, (at, Rc::clone(table)));
-            }
-            chain.steps.insert(at, step);
-            chain.insts.push(at);
+            self.push(&mut chain, at);
         }
         chain
+    }
+
+    /// Adds an instruction to the end of a chain.
+    pub(super) fn push(&mut self, chain: &mut Chain, at: InstId) {
+        let step = self.step(chain, at);
+        for (register, table) in &step.results {
+            chain.written.insert(*register, (at, Rc::clone(table)));
+        }
+        chain.steps.insert(at, step);
+        chain.insts.push(at);
     }
 
     fn step(&mut self, chain: &mut Chain, at: InstId) -> Step {

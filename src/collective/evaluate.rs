@@ -122,6 +122,9 @@ impl Operands<'_> {
         if form.opcode == Opcode::Shfl {
             return self.shuffled(inst);
         }
+        if form.types().iter().any(|ty| ty.bits() == 64) && form.opcode != Opcode::Setp {
+            return self.wide(inst);
+        }
         let Some(Arg::Register(result)) = inst.args.first() else { return None };
         let table = match form.opcode {
             Opcode::Mov => self.moved(inst)?,

@@ -3,11 +3,16 @@
 use std::rc::Rc;
 
 use super::chain::{Chain, Chains};
+use super::classify::{Classified, are_bits, classify};
 use super::evaluate;
-use super::legal::{self, Place};
-use super::network::{Collective, Computes, Repeats, network_of};
+use super::halves::wide_operator;
+use super::legal::{Around, decide};
+use super::looped::in_loop;
+use super::members::Place;
+use super::network::{Collective, Computes, Repeats, crosses, network_of, sent};
 use super::obstacle::Obstacle;
-use super::value::{LANES, Operator, Table, Value, Values};
+use super::value::LANES;
+use super::wide::recognise_wide;
 use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
@@ -33,7 +38,8 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
         let one = Collective { needs_consecutive: true, ..one };
         match found.iter_mut().find(|known| known.result == one.result) {
             Some(known)
-                if matches!(known.form, Err(Obstacle::Lanes(_))) && one.form != known.form =>
+                if matches!(known.form, Err(Obstacle::Lanes(_) | Obstacle::LoopKept(_)))
+                    && one.form != known.form =>
             {
                 *known = one
             }
@@ -41,6 +47,10 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
             None => found.push(one),
         }
     }
+    let of_loops = found.iter().filter_map(|one| one.in_loop.as_ref());
+    let others = of_loops.flat_map(|in_loop| &in_loop.others).map(|one| one.result);
+    let others: Vec<InstId> = others.collect();
+    found.retain(|one| !others.contains(&one.result));
     found.sort_by_key(|one| one.result);
     found
 }
@@ -66,67 +76,16 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Searched {
         }
         let whole = maximal(here);
         for mut one in whole {
-            legal::decide(place, &mut chains, (&mut chain, &repeats), &mut one);
+            let mut around = Around { chain: &mut chain, repeats: &repeats, counted: None };
+            decide(place, &mut chains, &mut around, &mut one);
             found.push(one);
         }
     }
-    let loops = chains.counted_loops();
-    found.extend(
-        loops.iter().flat_map(|(chain, sent)| in_loop(place.flow, &mut chains, chain, sent)),
-    );
+    for (chain, counted) in chains.counted_loops() {
+        found.extend(in_loop(place, &mut chains, chain, &counted));
+    }
     found.sort_by_key(|one| one.result);
     Searched { found, depends: chains.asked_for_thread }
-}
-
-/// The collectives that a loop has computed when it ends.
-fn in_loop(
-    flow: &Flow<'_, '_>,
-    chains: &mut Chains<'_, '_, '_>,
-    chain: &Chain,
-    sent: &Table,
-) -> Vec<Collective> {
-    let is_shuffle = |at: &&InstId| flow.insts[**at].ast.form.opcode == Opcode::Shfl;
-    let Some(&sender) = chain.insts.iter().find(is_shuffle) else { return Vec::new() };
-    let Some(Arg::Register(source)) = flow.insts[sender].args.get(1) else {
-        return Vec::new();
-    };
-    let network: Vec<InstId> =
-        chain.insts.iter().copied().filter(|at| chain.steps[at].crosses).collect();
-    let mut found = Vec::new();
-    for &at in &network {
-        let Some((register, table)) = chain.steps[&at].results.first() else { continue };
-        let is_last = chain.written.get(register).is_some_and(|(last, _)| *last == at);
-        if !is_last || evaluate::operator(&flow.insts[at].ast.form).is_none() {
-            continue;
-        }
-        let Some((computes, lanes, exact)) = classify(chains, sent, table) else { continue };
-        found.push(Collective {
-            computes,
-            lanes,
-            source: *source,
-            sender,
-            result: at,
-            register: *register,
-            network: network.clone(),
-            exact,
-            of_predicates: are_bits(chains, sent),
-            needs_consecutive: false,
-            form: Err(Obstacle::Loop),
-            removed: Vec::new(),
-        });
-    }
-    found
-}
-
-/// Whether each value of a table is 0 or 1 by a predicate.
-fn are_bits(chains: &Chains<'_, '_, '_>, table: &Table) -> bool {
-    table.iter().all(|value| match chains.values.get(*value) {
-        Value::Choice(_, a, b) => {
-            let bit = |value| chains.values.constant_of(value).filter(|value| *value < 2);
-            matches!((bit(*a), bit(*b)), (Some(a), Some(b)) if a != b)
-        }
-        _ => false,
-    })
 }
 
 /// Those that are no step of a larger one.
@@ -160,6 +119,9 @@ fn recognise(
     let form = &flow.insts[at].ast.form;
     if form.opcode == Opcode::Redux {
         return one_instruction(flow, at);
+    }
+    if wide_operator(form).is_some() {
+        return recognise_wide(flow, chains, chain, at);
     }
     let is_shuffle = form.opcode == Opcode::Shfl;
     if !is_shuffle && evaluate::operator(form).is_none() {
@@ -196,6 +158,7 @@ fn recognise(
         lanes,
         source,
         sender,
+        upper: None,
         result: at,
         register,
         network,
@@ -204,14 +167,8 @@ fn recognise(
         needs_consecutive: false,
         form: Err(Obstacle::NoInstruction("it")),
         removed: Vec::new(),
+        in_loop: None,
     })
-}
-
-/// Whether a result of an instruction may come from other lanes. Where a warp lacks lanes, the values of two lanes
-/// that have exchanged theirs may then differ, so a network behind is looked at for itself.
-fn crosses(chain: &Chain, writer: Option<InstId>) -> bool {
-    let step = writer.and_then(|writer| chain.steps.get(&writer));
-    step.is_some_and(|step| step.crosses)
 }
 
 /// The operation of a network on unrelated source values, also where the chain's are related.
@@ -245,6 +202,7 @@ fn one_instruction(flow: &Flow<'_, '_>, at: InstId) -> Option<Collective> {
         lanes,
         source: *source,
         sender: at,
+        upper: None,
         result: at,
         register: *register,
         network: vec![at],
@@ -253,83 +211,6 @@ fn one_instruction(flow: &Flow<'_, '_>, at: InstId) -> Option<Collective> {
         needs_consecutive: false,
         form: Err(Obstacle::OneInstruction),
         removed: Vec::new(),
+        in_loop: None,
     })
-}
-
-/// The register that a shuffle sends, its table, and the instruction of the chain that has written it.
-fn sent(
-    flow: &Flow<'_, '_>,
-    chain: &Chain,
-    shuffle: InstId,
-) -> Option<(RegisterId, Rc<Table>, Option<InstId>)> {
-    let Some(Arg::Register(register)) = flow.insts[shuffle].args.get(1) else {
-        return None;
-    };
-    let (_, from) = chain.steps[&shuffle].reads.iter().find(|(read, _)| read == register)?;
-    let table = Rc::clone(chain.table(*register, *from)?);
-    Some((*register, table, *from))
-}
-
-/// The operation, the number of its lanes, and the lanes that hold the result, by bits.
-type Classified = (Computes, u32, u32);
-
-/// The operation that gives the values of a table from those of another one.
-fn classify(chains: &mut Chains<'_, '_, '_>, source: &Table, table: &Table) -> Option<Classified> {
-    if let Some(lane) = (0..LANES).find(|lane| table.iter().all(|value| *value == source[*lane]))
-        && source.iter().any(|value| *value != source[lane])
-    {
-        return Some((Computes::Broadcast, 32, u32::MAX));
-    }
-    let values = &mut chains.values;
-    let is_rounded = table.iter().any(|value| matches!(values.get(*value), Value::Rounded(..)));
-    let (source, table) = match is_rounded {
-        true => (
-            &source.map(|value| values.unrounded(value)),
-            &table.map(|value| values.unrounded(value)),
-        ),
-        false => (source, table),
-    };
-    let operators: Vec<Operator> = {
-        let mut operators: Vec<Operator> = Vec::new();
-        for value in table {
-            if let Value::Fold(operator, _) = values.get(*value)
-                && !operators.contains(operator)
-            {
-                operators.push(*operator);
-            }
-        }
-        operators
-    };
-    let mut partial = None;
-    for operator in operators {
-        // (The last lane is in each group that is looked for, in some lane of the table.)
-        let last = source[LANES - 1];
-        if !table.iter().any(|value| values.may_have(operator, *value, last)) {
-            continue;
-        }
-        let all = values.reduction(operator, source, 0..LANES);
-        let exact = (0..LANES).filter(|lane| table[*lane] == all);
-        let exact = exact.fold(0, |bits, lane| bits | 1u32 << lane);
-        if exact == u32::MAX {
-            return Some((Computes::Reduction(operator), 32, exact));
-        }
-        let up_to = |values: &mut Values, lane| values.reduction(operator, source, 0..lane + 1);
-        if (1..LANES).all(|lane| table[lane] == up_to(values, lane))
-            && (table[0] == source[0] || operator.is_float())
-        {
-            return Some((Computes::Prefix(operator), 32, u32::MAX));
-        }
-        for size in [16, 8, 4, 2] {
-            let group = |lane: usize| lane / size * size..lane / size * size + size;
-            let mut of_group = |lane: usize| values.reduction(operator, source, group(lane));
-            if (0..LANES).all(|lane| table[lane] == of_group(lane)) {
-                let lanes = if planted!(Bug::CollectiveStep) { 32 } else { size as u32 };
-                return Some((Computes::Reduction(operator), lanes, u32::MAX));
-            }
-        }
-        if exact != 0 {
-            partial.get_or_insert((Computes::Reduction(operator), 32, exact));
-        }
-    }
-    partial
 }

@@ -15,10 +15,14 @@ pub struct Predicate {
 /// Instructions that compute a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// `redux.sync`, from sm_80 on; of numbers of single precision from sm_100 on (PTX ISA, "redux.sync").
+    /// `redux.sync` of each group of lanes, from sm_80 on; of numbers of single precision from sm_100 on (PTX ISA,
+    /// "redux.sync").
     Redux(Operator),
-    /// `redux.sync` of integers that are in the order of the numbers of single precision, from sm_80 on.
+    /// `redux.sync` of each group of lanes, of integers that are in the order of the numbers of single precision, from
+    /// sm_80 on.
     Ordered(Operator),
+    /// Two `redux.sync` of each group of lanes, of the halves of 64 bits.
+    Wide(Operator),
     /// `vote.sync.ballot`, and `popc` of all lanes.
     Count(Predicate),
     /// `vote.sync.ballot`, and `popc` of the lanes up to the own one.

@@ -21,13 +21,14 @@ pub(super) struct Users<'u, 'f, 'm, 's> {
 
 impl Users<'_, '_, '_, '_> {
     /// A reader of a result, or of a value computed from it, that lanes outside of `exact` may execute; `Err` if it is
-    /// not known who reads the result.
+    /// not known who reads the result. `first` are the readers of the result itself.
     pub(super) fn outside(
         &mut self,
-        inst: InstId,
-        register: RegisterId,
+        (inst, register): (InstId, RegisterId),
+        first: Option<Vec<InstId>>,
         exact: u32,
     ) -> Result<Option<InstId>, InstId> {
+        let mut first = Some(first);
         let mut seen: FxHashSet<(InstId, RegisterId)> = FxHashSet::default();
         let mut work = vec![(inst, register)];
         while let Some((inst, register)) = work.pop() {
@@ -37,7 +38,9 @@ impl Users<'_, '_, '_, '_> {
             if seen.len() > MAX_FOLLOWED {
                 return Err(inst);
             }
-            for reader in readers(self.chains.flow, inst, register).ok_or(inst)? {
+            let known = first.take();
+            let found = known.unwrap_or_else(|| readers(self.chains.flow, inst, register));
+            for reader in found.ok_or(inst)? {
                 if self.executing(reader) & !exact == 0 {
                     continue;
                 }

@@ -6,24 +6,31 @@
 //!
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
 //! compared with the reduction, the prefix, the broadcast. So any network of shuffles is found, in whatever order a
-//! compiler has put it. `find` recognises, `lanes` says which lanes use a result, `legal` what may be replaced.
+//! compiler has put it, unrolled or as a loop with a known number of iterations (`counted`). `find` and `looped`
+//! recognise, `lanes` says which lanes use a result, `members` which are together, `legal` what may be replaced.
 
 mod chain;
+mod classify;
+mod counted;
 mod evaluate;
 mod find;
 mod form;
+mod halves;
 mod lanes;
 mod legal;
+mod looped;
+mod members;
 mod network;
 mod obstacle;
 mod uses;
 mod value;
+mod wide;
 
 pub use chain::is_exchange;
 pub use find::collectives;
 pub use form::{Form, Predicate};
-pub use legal::Place;
-pub use network::{Collective, Computes};
+pub use members::Place;
+pub use network::{Collective, Computes, InLoop};
 pub use obstacle::Obstacle;
 pub use uses::{block_of, reads};
 pub use value::{Operator, Order};

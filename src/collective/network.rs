@@ -1,5 +1,6 @@
 //! Networks: joint computations of lanes, with their instructions.
 
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,7 +9,7 @@ use super::chain::Chain;
 use super::form::Form;
 use super::obstacle::Obstacle;
 use super::value::{Operator, Order, Table};
-use crate::cfg::{Flow, InstId, RegisterId};
+use crate::cfg::{Arg, BlockId, Flow, InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
 
 /// The operation of a collective.
@@ -35,6 +36,9 @@ pub struct Collective {
     pub source: RegisterId,
     /// The instruction that sends it: there the register holds the combined value.
     pub sender: InstId,
+    /// Of values of 64 bits the register with the upper half, and the instruction that sends it; the register that is
+    /// combined is that with the lower half.
+    pub upper: Option<(RegisterId, InstId)>,
     /// The instruction that writes the result.
     pub result: InstId,
     /// The register of the result.
@@ -52,6 +56,25 @@ pub struct Collective {
     pub form: Result<Form, Obstacle>,
     /// The instructions that would be left out.
     pub removed: Vec<InstId>,
+    /// The loop that it is done by, if that may be replaced as a whole.
+    pub in_loop: Option<Box<InLoop>>,
+}
+
+/// A loop of straight code whose results are collectives and constants.
+#[derive(Clone, Debug)]
+pub struct InLoop {
+    /// Its blocks.
+    pub blocks: Vec<BlockId>,
+    /// Its instructions, the branch included.
+    pub insts: InstRange,
+    /// How often it is executed.
+    pub iterations: u32,
+    /// Whether the instruction in front in the text leads to the loop by falling through.
+    pub is_behind_entry: bool,
+    /// The registers that hold a constant behind the loop and are read there.
+    pub constants: Vec<(RegisterId, u32)>,
+    /// Its other collectives.
+    pub others: Vec<Collective>,
 }
 
 /// The instructions that a result depends on and whose values may come from other lanes, in program order.
@@ -74,6 +97,27 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> V
     let mut found: Vec<InstId> = found.into_iter().collect();
     found.sort_unstable();
     found
+}
+
+/// Whether a result of an instruction may come from other lanes. Where a warp lacks lanes, the values of two lanes
+/// that have exchanged theirs may then differ, so a network behind is looked at for itself.
+pub(super) fn crosses(chain: &Chain, writer: Option<InstId>) -> bool {
+    let step = writer.and_then(|writer| chain.steps.get(&writer));
+    step.is_some_and(|step| step.crosses)
+}
+
+/// The register that a shuffle sends, its table, and the instruction of the chain that has written it.
+pub(super) fn sent(
+    flow: &Flow<'_, '_>,
+    chain: &Chain,
+    shuffle: InstId,
+) -> Option<(RegisterId, Rc<Table>, Option<InstId>)> {
+    let Some(Arg::Register(register)) = flow.insts[shuffle].args.get(1) else {
+        return None;
+    };
+    let (_, from) = chain.steps[&shuffle].reads.iter().find(|(read, _)| read == register)?;
+    let table = Rc::clone(chain.table(*register, *from)?);
+    Some((*register, table, *from))
 }
 
 /// Where a chain recomputes a value that a register holds already.
@@ -139,6 +183,8 @@ impl Operator {
                 Order::Signed => "s32",
                 Order::Unsigned => "u32",
                 Order::Float { .. } => "f32",
+                Order::Wide(true) => "s64",
+                Order::Wide(false) => "u64",
             },
             Operator::And | Operator::Or | Operator::Xor => "b32",
         }
@@ -146,6 +192,20 @@ impl Operator {
 }
 
 impl Collective {
+    /// It and the other collectives of its loop.
+    pub fn parts(&self) -> impl Iterator<Item = &Collective> {
+        let others = self.in_loop.iter().flat_map(|in_loop| &in_loop.others);
+        std::iter::once(self).chain(others)
+    }
+
+    /// The instructions from its first to its last one; those of its loop.
+    pub fn range(&self) -> RangeInclusive<InstId> {
+        match &self.in_loop {
+            Some(in_loop) => in_loop.insts.start..=in_loop.insts.end.before(),
+            None => self.network[0]..=self.result,
+        }
+    }
+
     /// Its operation, in one word.
     pub fn word(&self) -> String {
         let word = match (self.computes, self.of_predicates) {
@@ -165,6 +225,7 @@ impl Collective {
     pub fn ty(&self) -> &'static str {
         match self.computes {
             Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",
+            Computes::Reduction(operator) if self.upper.is_some() && !operator.is_wide() => "b64",
             Computes::Reduction(operator) | Computes::Prefix(operator) => operator.ty(),
             Computes::Broadcast | Computes::Duplicate => "b32",
         }

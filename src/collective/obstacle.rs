@@ -11,8 +11,12 @@ pub enum Obstacle {
     Beside,
     /// It is one instruction.
     OneInstruction,
-    /// The shuffles stand in a loop that the compiler has not unrolled.
-    Loop,
+    /// A loop does something else beside the shuffles: the line where.
+    LoopWork(u32),
+    /// A value of the last iteration of the loop is read behind it: a reader's line.
+    LoopValue(u32),
+    /// The loop stays for another collective: the line of that one's result.
+    LoopKept(u32),
     /// Sums of floating-point numbers depend on the order.
     Rounding,
     /// The target has no instruction for it: the least compute capability that has one.
@@ -42,7 +46,7 @@ impl Obstacle {
             Obstacle::NoInstruction(_) => "no-instruction",
             Obstacle::Beside => "beside-others",
             Obstacle::OneInstruction => "one-instruction",
-            Obstacle::Loop => "counted-loop",
+            Self::LoopWork(_) | Self::LoopValue(_) | Self::LoopKept(_) => "counted-loop",
             Obstacle::Rounding => "rounding",
             Obstacle::Target(_) => "needs-newer-target",
             Obstacle::Mask(_) => "member-mask",
@@ -63,7 +67,15 @@ impl fmt::Display for Obstacle {
             Obstacle::NoInstruction(what) => write!(f, "no instruction computes {what}"),
             Obstacle::Beside => write!(f, "other rewritten code stands there"),
             Obstacle::OneInstruction => write!(f, "one instruction computes it already"),
-            Obstacle::Loop => write!(f, "the shuffles stand in a loop that is not unrolled"),
+            Obstacle::LoopWork(line) => {
+                write!(f, "the loop of the shuffles does something else, too, at line {line}")
+            }
+            Obstacle::LoopValue(line) => {
+                write!(f, "line {line} reads a value that the last iteration of the loop has left")
+            }
+            Obstacle::LoopKept(line) => {
+                write!(f, "the loop stays for the result at line {line}")
+            }
             Obstacle::Rounding => {
                 write!(f, "another order of floating-point sums rounds otherwise")
             }

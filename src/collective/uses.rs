@@ -76,11 +76,28 @@ pub(super) fn readers_before(
     register: RegisterId,
     writes: Option<InstId>,
 ) -> Option<Vec<InstId>> {
-    let first = block_of(flow, inst)?;
+    readers_from(flow, (block_of(flow, inst)?, inst.next()), register, writes)
+}
+
+/// The instructions that may read a register's value at the head of a block.
+pub(super) fn readers_behind(
+    flow: &Flow<'_, '_>,
+    block: BlockId,
+    register: RegisterId,
+) -> Option<Vec<InstId>> {
+    readers_from(flow, (block, flow.block(block).first), register, None)
+}
+
+fn readers_from(
+    flow: &Flow<'_, '_>,
+    start: (BlockId, InstId),
+    register: RegisterId,
+    writes: Option<InstId>,
+) -> Option<Vec<InstId>> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-    let mut work = vec![(first, inst.next())];
+    let mut work = vec![start];
     while let Some((block, from)) = work.pop() {
         let mut is_over = false;
         for at in from.to(flow.block(block).end) {

@@ -31,6 +31,8 @@ pub enum Order {
     Signed,
     /// As unsigned integers of 32 bits.
     Unsigned,
+    /// As integers of 64 bits, signed or not.
+    Wide(bool),
     /// As numbers of single precision (PTX ISA, "Floating Point Instructions: min, max").
     Float {
         /// Whether a NaN is the result if one is among the operands (`.NaN`); otherwise it is left out.
@@ -69,6 +71,11 @@ impl Operator {
         }
     }
 
+    /// Whether operands are ordered by 64 bits.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Operator::Min(Order::Wide(_)) | Operator::Max(Order::Wide(_)))
+    }
+
     /// The factor of an operand that occurs so often, in the normal form.
     fn reduced(self, factor: u32) -> u32 {
         match self {
@@ -91,7 +98,8 @@ impl Operator {
             Operator::Min(Order::Signed) => (low as i32).min(high as i32) as u32,
             Operator::Max(Order::Signed) => (low as i32).max(high as i32) as u32,
             Operator::FloatSum => return None,
-            Operator::Min(Order::Float { .. }) | Operator::Max(Order::Float { .. }) => return None,
+            Operator::Min(Order::Float { .. } | Order::Wide(_)) => return None,
+            Operator::Max(Order::Float { .. } | Order::Wide(_)) => return None,
         };
         Some(value.into())
     }
@@ -110,6 +118,10 @@ pub(super) enum Value {
     Fold(Operator, Rc<[(ValueId, u32)]>),
     /// `if predicate then a else b`
     Choice(ValueId, ValueId, ValueId),
+    /// The lower or the upper 32 bits of a value of 64 bits that is none of the two below.
+    Half(ValueId, bool),
+    /// A value of 64 bits, by its lower and upper 32.
+    Pair(ValueId, ValueId),
 }
 
 /// The most parts of a combination: several for each lane.
@@ -203,6 +215,22 @@ impl Values {
         }
     }
 
+    /// The lower or the upper 32 bits of a value of 64 bits.
+    pub(super) fn half(&mut self, id: ValueId, upper: bool) -> ValueId {
+        match *self.get(id) {
+            Value::Pair(low, high) => [low, high][usize::from(upper)],
+            _ => self.id(Value::Half(id, upper)),
+        }
+    }
+
+    /// A value of 64 bits, by its lower and upper 32.
+    pub(super) fn pair(&mut self, low: ValueId, high: ValueId) -> ValueId {
+        match (self.get(low), self.get(high)) {
+            (Value::Half(one, false), Value::Half(other, true)) if one == other => *one,
+            _ => self.id(Value::Pair(low, high)),
+        }
+    }
+
     /// Two numbers of single precision added. (In another order or grouping a sum has other bits.)
     pub(super) fn rounded(&mut self, flushes: bool, a: ValueId, b: ValueId) -> ValueId {
         self.id(Value::Rounded(flushes, a.min(b), a.max(b)))
@@ -289,7 +317,7 @@ impl Values {
             _ => value,
         });
         let both = value.and_then(|value| match *constant {
-            None if !operator.is_float() => Some(value),
+            None if !operator.is_float() && !operator.is_wide() => Some(value),
             None => None,
             Some(known) => operator.combined(known, value),
         });

@@ -239,7 +239,8 @@ pub(super) fn distances(
     displacement: i64,
 ) -> Vec<i32> {
     // Addresses in different arrays need not be evaluated.
-    if a.pointers(trace) != b.pointers(trace) {
+    let (of_a, of_b) = (a.pointers(trace), b.pointers(trace));
+    if !of_a.is_empty() && !of_b.is_empty() && of_a.iter().all(|one| !of_b.contains(one)) {
         return Vec::new();
     }
     let mut found: Vec<i32> = (-REACH..=REACH).collect();

@@ -12,7 +12,7 @@ use super::alignment::{MAX_VECTOR, Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::legality::Legality;
 use super::refusal::Refusal;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Inst, InstId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Edge, EdgeCondition, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
@@ -115,12 +115,21 @@ impl Legality<'_, '_, '_> {
             && !inst.ast.form.modifiers().contains(&Modifier::Unknown)
     }
 
-    /// Whether a block is a version of the code that an earlier rewrite has made.
+    /// Whether a block is a version of the code that an earlier rewrite has made, or a loop in it.
     pub fn is_version(&self, block: BlockId) -> bool {
-        let flow = self.flow();
-        let [edge] = flow.block(block).predecessors[..] else { return false };
-        let EdgeCondition::Predicate(register, _) = edge.condition else { return false };
-        flow.registers[register].name.starts_with(OWN_REGISTERS)
+        let (flow, mut block) = (self.flow(), block);
+        loop {
+            let is_entry = |edge: &&Edge| !flow.dominators.dominates(block, edge.from);
+            let mut edges = flow.block(block).predecessors.iter().filter(is_entry);
+            let (Some(edge), None) = (edges.next(), edges.next()) else { return false };
+            match edge.condition {
+                EdgeCondition::Predicate(register, _) => {
+                    return flow.registers[register].name.starts_with(OWN_REGISTERS);
+                }
+                EdgeCondition::Always => block = edge.from,
+                EdgeCondition::Index => return false,
+            }
+        }
     }
 
     /// Whether a block ends with the test of an earlier rewrite.

@@ -509,9 +509,13 @@
 //! v = redux.min.u32(x)                    // for the least signed number
 //! ```
 //!
-//! Rules `no-instruction`, `one-instruction`, `counted-loop`, `rounding`, `group-of-lanes`, `needs-newer-target`.
+//! Rules `no-instruction`, `one-instruction`, `rounding`, `group-of-lanes`, `needs-newer-target`.
 //! `tests/cases/refuse/collective.ptx`, `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`,
-//! `CollectiveExclusive`, `CollectiveAny`, `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. Minima and
+//! `CollectiveExclusive`, `CollectiveAny`, `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. In groups each lane
+//! names as members the lanes of its own group, and none is missing: `tests/cases/refuse/collective_groups.ptx`,
+//! `tests/cases/refuse/collective_groups_costs.ptx`; mistakes `CollectiveGroupHalf`, `CollectiveOneGroup`. Bits of 64 are
+//! combined by halves, which an order of 64 bits is not: `tests/cases/refuse/collective_wide.ptx`; mistake
+//! `CollectiveHalves`. Minima and
 //! maxima of single precision are computed on integers in the order of the numbers, with NaNs beyond all of them:
 //! `tests/cases/refuse/collective_extrema.ptx`; mistakes `CollectiveNan`, `CollectiveUnflushed`.
 //!
@@ -549,6 +553,18 @@
 //! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. Rule
 //! `not-asked-for` lists the networks that `auto` does not replace, and rule `collective` reports one of these rules
 //! for a load.
+//!
+//! **48. A loop of shuffles goes as a whole or stays.** Its number of iterations is a constant for all lanes, it does
+//! nothing but exchange and combine values, and every register that is read behind it gets the value of the last iteration:
+//! a collective of the values at its entry, or a constant.
+//!
+//! ```text
+//! for (o = 16; o >= 0; o >>= 1) v += bfly(v, o)       // one more iteration: v + v
+//! for (o = 16; o; o >>= 1) { w = bfly(v, o); v += w } out = v + w       // w is a half of the sum
+//! for (o = 16; o; o >>= 1) v += bfly(v, o);  out = v + o                // o is 0
+//! ```
+//!
+//! Rule `counted-loop`. `tests/cases/refuse/collective_loops.ptx`; mistakes `CollectiveIteration`, `CollectiveCounter`.
 //!
 //! # Trees in shared memory
 //!

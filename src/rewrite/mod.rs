@@ -31,3 +31,4 @@ pub use mode::Mode;
 pub use names::Names;
 pub use plan::{KernelPlan, Part, Planner, Prepared, line_end};
 pub use replacement::{CheckedRegister, Replacement, Transfer};
+pub use versions::NOT_PREDICATED;

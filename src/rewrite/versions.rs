@@ -20,7 +20,7 @@ use crate::reuse::Multiple;
 
 /// Stands in front of the untouched statements and takes no time there (PTX ISA, "nanosleep": between none and twice the
 /// number of nanoseconds). Both ptxas 12.9 and 13.5 keep the branch around it.
-const NOT_PREDICATED: &str = "nanosleep.u32 0;\n\t";
+pub const NOT_PREDICATED: &str = "nanosleep.u32 0;\n\t";
 
 /// Adds the edits for all versions; returns the code of the tests that goes to the head of the body.
 pub(super) fn edits(

@@ -22,6 +22,7 @@
 //! - `program`: the two programs before evaluation: how the validator treats each instruction, and which instructions
 //!   match
 //! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
+//! - `unroll`: loops around shuffles with a constant number of iterations, unrolled in the texts of both programs
 //! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
 //! - `record`: the results of an evaluation, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
@@ -39,6 +40,7 @@ mod program;
 mod proof;
 mod record;
 mod terms;
+mod unroll;
 mod witness;
 
 use std::path::PathBuf;

@@ -138,6 +138,12 @@ fn forms() -> Vec<Form> {
     add("mov.b64 {%d, %x}, %a;".to_owned(), (64, 32), Box::new(|a, _| a));
     add("mov.b64 {%x, %d}, %a;".to_owned(), (64, 32), Box::new(|a, _| a >> 32));
     add("mov.b32 {_, %d}, %a;".to_owned(), (32, 16), Box::new(|a, _| a >> 16));
+    for (width, at, bits) in [(64, 32, 32), (64, 0, 32), (64, 8, 48), (32, 3, 7), (32, 31, 1)] {
+        let text = format!("bfi.b{width} %d, %a, %b, {at}, {bits};");
+        let field = mask(bits) << at;
+        let value = move |a: u64, b: u64| a << at & field | b & !field;
+        add(text, (width, width), Box::new(value));
+    }
     forms
 }
 

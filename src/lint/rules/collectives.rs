@@ -19,11 +19,20 @@ pub(super) fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let is_kernel = subject.function.kind == FunctionKind::Entry;
     let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
     let found = collectives(&place, Some(true));
-    found.iter().filter_map(|one| finding(subject, one)).collect()
+    let of = |whole: &Collective| -> Vec<Found> {
+        let is_loop = whole.in_loop.is_some();
+        whole.parts().filter_map(|one| finding(subject, one, is_loop)).collect()
+    };
+    found.iter().flat_map(of).collect()
 }
 
-fn finding(subject: &Subject<'_, '_, '_>, one: &Collective) -> Option<Found> {
-    if !matches!(one.form, Ok(_) | Err(Obstacle::Loop)) || one.lanes != 32 {
+fn finding(subject: &Subject<'_, '_, '_>, one: &Collective, is_loop: bool) -> Option<Found> {
+    let is_in_loop = match &one.form {
+        Ok(_) => is_loop,
+        Err(Obstacle::LoopWork(_) | Obstacle::LoopValue(_) | Obstacle::LoopKept(_)) => true,
+        Err(_) => return None,
+    };
+    if one.lanes != 32 || one.upper.is_some() {
         return None;
     }
     let (what, function) = match (one.computes, one.of_predicates) {
@@ -55,9 +64,9 @@ fn finding(subject: &Subject<'_, '_, '_>, one: &Collective) -> Option<Found> {
     };
     let is_shuffle = |at: &&InstId| subject.inst(**at).ast.form.opcode == Opcode::Shfl;
     let shuffles = one.network.iter().filter(is_shuffle).count();
-    let how = match one.form {
-        Err(_) => "a loop of shuffles computes".to_owned(),
-        Ok(_) => format!("{shuffles} shuffles compute"),
+    let how = match is_in_loop {
+        true => "a loop of shuffles computes".to_owned(),
+        false => format!("{shuffles} shuffles compute"),
     };
     let since = if function.starts_with("__reduce") { ", on sm_80 and newer" } else { "" };
     Some(Found {

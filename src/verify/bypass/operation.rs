@@ -14,7 +14,7 @@ use crate::ptx::{ScalarType, Value};
 use crate::verify::program::{Role, role};
 
 /// The state of a thread.
-pub(super) trait Thread {
+pub(in crate::verify) trait Thread {
     /// The terms of the block.
     fn values(&mut self) -> &mut Values;
     /// The value of a register.
@@ -27,7 +27,7 @@ pub(super) trait Thread {
 
 /// The registers that an instruction without effects writes, each with its new value; `None` for an instruction that
 /// is not modelled.
-pub(super) fn compute(
+pub(in crate::verify) fn compute(
     thread: &mut dyn Thread,
     inst: &Inst<'_, '_>,
 ) -> Option<Vec<(RegisterId, TermId)>> {

@@ -35,7 +35,7 @@ impl fmt::Display for Operation {
 
 /// All terms of one comparison.
 #[derive(Default)]
-pub(super) struct Values {
+pub(in crate::verify) struct Values {
     pub arena: Arena,
     functions: Functions<Operation>,
     symbols: FxHashMap<Unknown, SymbolId>,
@@ -56,7 +56,7 @@ impl Values {
     }
 
     /// The value of a term, if it is a constant.
-    pub(super) fn constant(&self, term: TermId) -> Option<u64> {
+    pub(in crate::verify) fn constant(&self, term: TermId) -> Option<u64> {
         self.arena.constant_value(term)
     }
 }

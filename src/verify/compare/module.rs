@@ -17,7 +17,8 @@ use crate::source::{Diagnostic, SourceFile};
 use crate::verify::Options;
 use crate::verify::bypass::without_bypasses;
 use crate::verify::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
-use crate::verify::witness::{FunctionReport, Verdict, Verification};
+use crate::verify::unroll::unrolled;
+use crate::verify::witness::{FunctionReport, Problem, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew.
 const WITHIN_ARRAYS: &str =
@@ -42,11 +43,56 @@ pub fn verify(
 ) -> Result<Verification, Diagnostic> {
     let simpler = without_bypasses(original, rewritten);
     let rewritten = simpler.as_ref().unwrap_or(rewritten);
+    let mut found = verify_texts(original, rewritten, options, &|_| true)?;
+    let is_unknown = |name: &str| {
+        let mut functions = found.functions.iter();
+        functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
+    };
+    let loops = [original, rewritten].map(|source| unrolled(source, &is_unknown));
+    if let [None, None] = loops {
+        return Ok(found);
+    }
+    let [before, after] = &loops;
+    let [before, after] =
+        [before.as_ref().unwrap_or(original), after.as_ref().unwrap_or(rewritten)];
+    let again = verify_texts(before, after, options, &is_unknown)?;
+    for report in again.functions.into_iter().filter(|one| one.verdict != Verdict::Unknown) {
+        let mut functions = found.functions.iter_mut();
+        if let Some(known) = functions.find(|one| one.name == report.name) {
+            *known = report;
+        }
+    }
+    found.verdict = overall(&found.functions, &found.problems, options);
+    Ok(found)
+}
+
+/// The worst verdict on the functions and on the text outside of them.
+fn overall(functions: &[FunctionReport], problems: &[Problem], options: &Options) -> Verdict {
+    let worst = functions.iter().map(|function| function.verdict).max();
+    let mut verdict = worst.unwrap_or(Verdict::Equal);
+    if !problems.is_empty() {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    let found = |name: &str| functions.iter().any(|function| function.name == name);
+    if options.kernel.as_deref().is_some_and(|name| !found(name)) {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    verdict
+}
+
+/// Validates the functions of some names.
+fn verify_texts(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+    options: &Options,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Verification, Diagnostic> {
     let before = ptx::parse(original, Depth::All)?;
     let after = ptx::parse(rewritten, Depth::All)?;
     let wanted: Vec<&Function<'_>> = before
         .functions()
         .filter(|function| !matches!(function.body, Body::Absent))
+        .filter(|function| is_wanted(function.name.text))
         .filter(|f| {
             // The effects of a kernel include those of the functions that it may call.
             let called = f.kind == FunctionKind::Func;
@@ -71,15 +117,7 @@ pub fn verify(
         }
     });
     let problems = outside(original, &before, rewritten, &after, shared);
-    let worst = functions.iter().map(|function| function.verdict).max();
-    let mut verdict = worst.unwrap_or(Verdict::Equal);
-    if !problems.is_empty() {
-        verdict = verdict.max(Verdict::Unknown);
-    }
-    let found = |name: &str| functions.iter().any(|function| function.name == name);
-    if options.kernel.as_deref().is_some_and(|name| !found(name)) {
-        verdict = verdict.max(Verdict::Unknown);
-    }
+    let verdict = overall(&functions, &problems, options);
     let mut assumptions: Vec<String> = ASSUMPTIONS.iter().map(|one| (*one).to_owned()).collect();
     if functions.iter().any(|function| !function.layouts.is_empty()) {
         assumptions.push(WITHIN_ARRAYS.to_owned());

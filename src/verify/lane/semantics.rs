@@ -92,6 +92,14 @@ impl<'s> Evaluation<'_, 's> {
                 let selector = self.terms.arena.constant_value(selector)?;
                 Some(self.permuted(a, b, selector))
             }
+            (Opcode::Bfi, 5) => {
+                let into = self.operand(&inst.args[2], width)?;
+                let [at, bits] = [3, 4].map(|index| {
+                    let number = self.operand(&inst.args[index], 32)?;
+                    self.terms.arena.constant_value(number)
+                });
+                self.inserted((a, into), (at? & 0xff, bits? & 0xff), width)
+            }
             (Opcode::Mad, 4) => {
                 let b = self.operand(&inst.args[2], width)?;
                 let product = self.product(inst, a, b, ty)?;
@@ -186,6 +194,28 @@ impl<'s> Evaluation<'_, 's> {
         let bytes = [byte(3), byte(2), byte(1), byte(0)];
         let [top, rest @ ..] = bytes;
         rest.into_iter().fold(top, |high, low| self.terms.arena.concatenate(high, low))
+    }
+
+    /// `bfi` of the low bits of a value at a constant place within another one. (Only eight bits of both numbers count: PTX
+    /// ISA, "bfi".)
+    fn inserted(
+        &mut self,
+        (value, into): (TermId, TermId),
+        (at, bits): (u64, u64),
+        width: u8,
+    ) -> Option<TermId> {
+        let end = u8::try_from(at + bits).ok().filter(|end| bits > 0 && *end <= width)?;
+        let (at, arena) = (at as u8, &mut self.terms.arena);
+        let mut whole = arena.extract(value, 0, bits as u8);
+        if at > 0 {
+            let below = arena.extract(into, 0, at);
+            whole = arena.concatenate(whole, below);
+        }
+        if end < width {
+            let above = arena.extract(into, end, width - end);
+            whole = arena.concatenate(above, whole);
+        }
+        Some(whole)
     }
 
     /// `mul.lo`, `mul.wide` of two values of the instruction's type.

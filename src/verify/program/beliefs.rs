@@ -47,8 +47,10 @@
 //! no lane can be at another warp instruction meanwhile (`proof::meeting`): all lanes execute it together, or its
 //! result is undefined. Such an exchange may be left out if its result is shown to come from others. The rewritten
 //! program may have `redux.sync` and `vote.sync` of all lanes of its own on a path that all lanes of an exchange of the
-//! original take, or none of them. The results of exchanges are compared lane by lane (`proof::exchange`), which shares
-//! no code with the analysis that finds them (`collective`).
+//! original take, or none of them; a `redux.sync` there may also name groups of lanes, each lane its own one (PTX ISA,
+//! "redux.sync": the executing thread is in its mask, and all threads of the mask execute the same with the same mask). The results of exchanges are compared lane by lane (`proof::exchange`), which shares
+//! no code with the analysis that finds them (`collective`). Loops around exchanges whose number of iterations is a constant
+//! are unrolled first, in both programs (`unroll`).
 //!
 //! A branch around code with shuffles may be left out where its two sides do the same for a whole thread block (`bypass`): all threads
 //! are evaluated on unknown registers and memory, barriers and shuffles as meeting points. That warps are the threads 0 to 31, 32 to

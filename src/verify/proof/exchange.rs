@@ -4,7 +4,7 @@
 //! In: the results of such instructions, in either program, each as a symbol. Out: whether two terms are equal in each
 //! of the 32 lanes, modulo the laws of sums and of the lattice operators (PTX ISA, "shfl.sync", "vote.sync",
 //! "redux.sync"). In one lane, the result of a shuffle is the sent value in the source lane; a reduction is the normal
-//! form of all lanes' values. Other values stay symbols of their lane.
+//! form of the values of all lanes, or in the rewritten program of those that name each other as members. Other values stay symbols of their lane.
 //!
 //! An instruction with the mask of all lanes is executed by all lanes of a warp together: the others wait for a lane
 //! that does not come, and the value it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count
@@ -17,9 +17,9 @@ use super::by_lane::{self, InLane};
 use super::extremum::{Lemma, lemmas};
 use super::meeting;
 use super::normal_form::{
-    as_bit, ballot, bit_of, combined, count, counted, exclusive, lattice_of, sum,
+    as_bit, ballot, bit_of, by_halves, combined, count, counted, exclusive, lattice_of, sum,
 };
-use super::way::{Direction, Way, is_of_all, lane_mask, source_lane, way};
+use super::way::{Direction, Way, is_of_all, is_reduction, lane_mask, source_lane, way};
 use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -27,7 +27,7 @@ use crate::isa::{Axis, Special};
 use crate::ptx::FunctionKind;
 use crate::verify::program::{Program, Role, placed_results};
 use crate::verify::record::Execution;
-use crate::verify::terms::{Function, Kind, Terms, commute, conditions, hardware};
+use crate::verify::terms::{Function, Kind, Lattice, Terms, commute, conditions, hardware};
 
 /// The bits of a lane's number.
 const LANE_BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
@@ -40,6 +40,8 @@ const MAX_TERMS: usize = 1 << 17;
 pub(in crate::verify) struct Exchanges {
     /// By the symbol of a result.
     known: FxHashMap<TermId, Way>,
+    /// By the symbol of a result, the member mask of a reduction in groups of lanes.
+    members: FxHashMap<TermId, TermId>,
     /// The instruction of the original that a symbol is a result of.
     made_by: FxHashMap<TermId, InstId>,
     /// The instructions of the original whose results were taken apart in a claim that holds.
@@ -118,26 +120,27 @@ impl Exchanges {
         };
         let extents = Axis::ALL.map(|axis| extent(terms, axis));
         found.consecutive = Some(hardware::consecutive(&mut terms.arena, extents));
-        let find = |terms: &mut Terms, kind: Kind| {
-            let symbol = terms.symbols.find(&kind)?;
-            let width = terms.symbols.info(symbol).width;
-            Some(terms.arena.symbol(symbol, width))
-        };
-        found.thread = find(terms, Kind::Tid(Axis::X));
-        found.lane = find(terms, Kind::LaneId);
+        found.thread = known_symbol(terms, &Kind::Tid(Axis::X));
+        found.lane = known_symbol(terms, &Kind::LaneId);
         found
     }
 
     /// Adds one of the rewritten program; `operands` are those behind the result. `None` if the delivered value is not known.
     pub(crate) fn add(
         &mut self,
-        terms: &Terms,
+        terms: &mut Terms,
         inst: &Inst<'_, '_>,
         operands: &[TermId],
         symbol: TermId,
     ) -> Option<()> {
         if !is_of_all(inst, operands, terms) {
-            return None;
+            // All lanes come here, and each group among them that has one mask reduces its values.
+            let &[_, mask] = operands else { return None };
+            if !is_reduction(inst) {
+                return None;
+            }
+            self.members.insert(symbol, mask);
+            self.lane = self.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
         }
         self.known.insert(symbol, way(inst, operands, false)?);
         self.without.clear();
@@ -330,6 +333,13 @@ impl Exchanges {
     }
 }
 
+/// The term of a symbol that there is.
+fn known_symbol(terms: &mut Terms, kind: &Kind) -> Option<TermId> {
+    let symbol = terms.symbols.find(kind)?;
+    let width = terms.symbols.info(symbol).width;
+    Some(terms.arena.symbol(symbol, width))
+}
+
 /// Whether a condition does not hold: numbers are equal whose low bits differ.
 fn is_false(terms: &mut Terms, condition: TermId) -> bool {
     if let &Node::Compare(Comparison::Equal, a, b) = terms.arena.node(condition)
@@ -409,8 +419,30 @@ impl Tables<'_> {
             | Way::Lattice(_, value)
             | Way::Xor(value)
             | Way::Ballot(value)
-            | Way::Vote(_, value) => by_lane::all().map(|lane| (value, lane)).collect(),
+            | Way::Vote(_, value) => {
+                let members = self.exchanges.members.get(&term);
+                let operands = [Some(&value), members].into_iter().flatten();
+                operands.flat_map(|one| by_lane::all().map(|lane| (*one, lane))).collect()
+            }
         })
+    }
+
+    /// The lanes whose values a lane gets together with its own: those of the mask, which each of them names. All lanes
+    /// where the instruction has the mask of all.
+    fn group(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<usize>> {
+        let Some(&mask) = self.exchanges.members.get(&term) else {
+            return Some((0..WARP_SIZE as usize).collect());
+        };
+        let of_lane = |lane: u32| terms.arena.constant_value(self.of(mask, lane)?);
+        let own = of_lane(lane)?;
+        let mut group = Vec::new();
+        for other in by_lane::all().filter(|other| own >> other & 1 != 0) {
+            if of_lane(other)? != own {
+                return None;
+            }
+            group.push(other as usize);
+        }
+        group.contains(&(lane as usize)).then_some(group)
     }
 
     /// A term of a lane, made of those that it needs.
@@ -444,7 +476,9 @@ impl Tables<'_> {
             | Way::Ballot(value)
             | Way::Lattice(_, value)
             | Way::Vote(_, value) => {
-                let each = each(value)?;
+                let all = each(value)?;
+                let group = self.group(terms, term, lane)?;
+                let each: Vec<TermId> = group.into_iter().map(|at| all[at]).collect();
                 let combiner = match way {
                     Way::Lattice(lattice, _) | Way::Vote(lattice, _) => Combiner::Lattice(lattice),
                     _ => Combiner::Addends,
@@ -460,7 +494,8 @@ impl Tables<'_> {
                         sum(terms, 0, width, addends)
                     }
                 };
-                let combination = (combiner, each);
+                // (Each lane has one group, so an absent one has to be neutral there.)
+                let combination = (combiner, all);
                 if !self.combined.contains(&combination) {
                     self.combined.push(combination);
                 }
@@ -495,12 +530,21 @@ impl Tables<'_> {
         }
         if let Some((lattice, [a, b])) = lattice_of(terms, term) {
             let operands = [self.of(a, lane)?, self.of(b, lane)?];
-            return Some(combined(terms, lattice, &operands));
+            return Some(match lattice {
+                Lattice::And | Lattice::Or if terms.arena.width(term) == 64 => {
+                    by_halves(terms, operands, &|terms, both| combined(terms, lattice, both))
+                }
+                _ => combined(terms, lattice, &operands),
+            });
         }
         let width = terms.arena.width(term);
         match terms.arena.node(term).clone() {
             Node::Binary(BinaryOp::Xor, a, b) => {
-                return Some(exclusive(terms, &[self.of(a, lane)?, self.of(b, lane)?]));
+                let both = [self.of(a, lane)?, self.of(b, lane)?];
+                return Some(match width {
+                    64 => by_halves(terms, both, &exclusive),
+                    _ => exclusive(terms, &both),
+                });
             }
             Node::Binary(BinaryOp::Add, a, b) => {
                 let both = vec![(self.of(a, lane)?, 1), (self.of(b, lane)?, 1)];

@@ -10,6 +10,9 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 use crate::verify::terms::{Function, Lattice, Terms};
 
+/// The bits of a half of a word of 64 bits.
+const HALF: u8 = 32;
+
 /// The least or greatest of numbers of single precision, by its modifiers.
 pub(super) fn extremum(words: &[Qualifier]) -> Option<Lattice> {
     let known = [Qualifier::Min, Qualifier::Max, Qualifier::PropagateNan, Qualifier::Ftz];
@@ -88,6 +91,12 @@ pub(super) fn combined(terms: &mut Terms, lattice: Lattice, operands: &[TermId])
         let constants: Vec<TermId> = constants;
         constant = constants.into_iter().reduce(|a, b| plain(terms, lattice, a, b));
         parts = others;
+        let neutral = match lattice {
+            Lattice::Or => Some(terms.arena.constant(0, width)),
+            Lattice::And => Some(terms.arena.constant(u64::MAX >> (64 - width), width)),
+            _ => None,
+        };
+        constant = constant.filter(|one| parts.is_empty() || Some(*one) != neutral);
     }
     parts.extend(constant);
     parts.sort_unstable();
@@ -147,6 +156,19 @@ pub(super) fn plain(terms: &mut Terms, lattice: Lattice, a: TermId, b: TermId) -
         Lattice::Or => arena.or(a, b),
         Lattice::Extremum { .. } => a,
     }
+}
+
+/// The bits of two words of 64 bits combined by their halves, as lanes exchange them.
+pub(super) fn by_halves(
+    terms: &mut Terms,
+    operands: [TermId; 2],
+    combine: &dyn Fn(&mut Terms, &[TermId]) -> TermId,
+) -> TermId {
+    let [low, high] = [0, HALF].map(|from| {
+        let halves = operands.map(|one| terms.arena.extract(one, from, HALF));
+        combine(terms, &halves)
+    });
+    terms.arena.concatenate(high, low)
 }
 
 /// Operands of an exclusive or in normal form: sorted, pairs left out.

@@ -48,6 +48,12 @@ pub(super) fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms)
             .is_some_and(|mask| mask as u32 == u32::MAX)
 }
 
+/// Whether an instruction is `redux.sync`.
+pub(super) fn is_reduction(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    form.opcode == Opcode::Redux && form.has(Qualifier::Sync)
+}
+
 /// How an instruction treats the operands behind its result; `second` asks about its second result.
 pub(super) fn way(inst: &Inst<'_, '_>, operands: &[TermId], second: bool) -> Option<Way> {
     let form = &inst.ast.form;

@@ -1,0 +1,283 @@
+//! Joint computations of lanes with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of
+//! shuffles, a move for values that a register holds already.
+//!
+//! The last instruction of a network is replaced; those whose results nobody else reads are left out. Where lanes use the
+//! result that hold it only if they are consecutive in `%tid.x`, that is tested in front of the network, with the
+//! network itself on the other side.
+
+mod cost;
+mod emit;
+mod ordered;
+
+use self::cost::weigh;
+use super::finder::Finder;
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::options::Redux;
+use super::pattern::Pattern;
+use crate::cfg::{BlockId, Flow, InstId};
+use crate::collective::{
+    Collective, Form, Obstacle, Operator, Order, Place, block_of, collectives, is_exchange,
+};
+use crate::emulate::{Effect, KernelTrace, effect};
+use crate::isa::Opcode;
+use crate::report::{CollectiveReport, Decision, KernelReport};
+use crate::reuse::Refusal;
+use crate::rewrite::{Part, Planner, Prepared};
+use crate::strategies::StrategyName;
+
+/// The pattern.
+#[derive(Debug)]
+pub(super) struct Collectives;
+
+/// A collective, and the instructions that would take its place.
+#[derive(Debug)]
+struct Found {
+    collective: Collective,
+}
+
+impl Pattern for Collectives {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Collective]
+    }
+
+    /// Lists every collective; claims those that pay, none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        let flow = finder.legality.flow();
+        let is_wanted = finder.options.lists_collectives || finder.allows(StrategyName::Collective);
+        if !is_wanted || !flow.insts.iter().any(is_exchange) {
+            return;
+        }
+        let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
+        let line = |inst: InstId| finder.legality.line(inst);
+        let is_kernel = finder.legality.is_kernel();
+        let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
+        let mut found = collectives(&place, finder.legality.lanes_are_consecutive());
+        // The largest networks come first: a step of one is not worth a group of its own.
+        found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
+        for collective in found {
+            let is_step = |group: &Group| {
+                let shape = group.shape::<Found>().filter(|_| group.is_chosen());
+                shape.is_some_and(|other| other.collective.removed.contains(&collective.result))
+            };
+            if finder.groups().iter().any(is_step) {
+                continue;
+            }
+            // Code that an earlier rewrite has kept for non-consecutive lanes stays.
+            let block = block_of(flow, collective.network[0]);
+            if block.is_some_and(|block| finder.legality.is_version(block)) {
+                continue;
+            }
+            let group = decide(finder, flow, trace, collective);
+            finder.claim(group);
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&Found> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for found in groups {
+            planner.collective(&found.collective, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether all lanes that are together at the end of a block take the same branch.
+fn is_uniform(trace: &KernelTrace, flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    let Some(condition) = trace.branches[block] else { return false };
+    let place = flow.loops.innermost(block);
+    trace.is_uniform_term(&flow.loops, condition, place)
+}
+
+/// The group of a collective: chosen, or why not.
+fn decide(
+    finder: &Finder<'_, '_, '_, '_>,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    collective: Collective,
+) -> Group {
+    let mut collective = collective;
+    choose_order(&mut collective, finder);
+    for other in collective.in_loop.iter_mut().flat_map(|in_loop| &mut in_loop.others) {
+        choose_order(other, finder);
+    }
+    let mut obstacle = collective.form.clone().err();
+    if obstacle.is_none() {
+        obstacle = collective.parts().find_map(|part| has_instruction(part, finder.options.redux));
+    }
+    let (first, last) = (*collective.range().start(), *collective.range().end());
+    if obstacle.is_none() && collective.needs_consecutive {
+        let stays = first.to(last.next()).find(|at| !may_stand_twice(flow, &collective, *at));
+        let is_entered = collective.in_loop.as_ref().is_none_or(|one| one.is_behind_entry);
+        let broken = !is_entered || !finder.legality.may_be_two_versions(first, last, trace);
+        let line = |inst: InstId| finder.legality.line(inst);
+        obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
+    }
+    let mut price = None;
+    let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
+    let mut refusal = obstacle.as_ref().map(refused);
+    if refusal.is_none() {
+        if !finder.allows(StrategyName::Collective) {
+            refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
+        } else if is_taken(finder, flow, &collective) {
+            refusal = Some(refused(&Obstacle::Beside));
+        } else {
+            match weigh(finder, flow, &collective) {
+                Ok(known) => price = known,
+                Err(unprofitable) => refusal = Some(Refusal::DoesNotPay(unprofitable)),
+            }
+        }
+    }
+    let tested = refusal.is_none() && collective.needs_consecutive;
+    let blocks = match &collective.in_loop {
+        _ if refusal.is_some() => Vec::new(),
+        Some(in_loop) => in_loop.blocks.clone(),
+        None if tested => block_of(flow, first).into_iter().collect(),
+        None => Vec::new(),
+    };
+    let members = collective.parts().map(|part| part.result).collect();
+    Group {
+        accesses: Accesses::Exchanges,
+        duplicates: tested,
+        blocks,
+        price,
+        refusal,
+        ..Group::of_loads(StrategyName::Collective, members, Found { collective })
+    }
+}
+
+/// Takes integers in the order of the numbers where the target combines no numbers.
+fn choose_order(one: &mut Collective, finder: &Finder<'_, '_, '_, '_>) {
+    if let (Ok(Form::Redux(operator)), true) = (&one.form, has_no_numbers(one, finder)) {
+        one.form = Ok(Form::Ordered(*operator));
+    }
+}
+
+/// Whether `redux.sync` is there for integers, but not for the numbers that are combined.
+fn has_no_numbers(collective: &Collective, finder: &Finder<'_, '_, '_, '_>) -> bool {
+    let Ok(Form::Redux(operator)) = collective.form else { return false };
+    let flushes = matches!(
+        operator,
+        Operator::Min(Order::Float { flushes: true, .. })
+            | Operator::Max(Order::Float { flushes: true, .. })
+    );
+    match finder.options.redux {
+        Redux::Absent => false,
+        Redux::Integers => operator.is_float(),
+        Redux::Numbers => flushes,
+    }
+}
+
+/// The obstacle if the target lacks the instruction.
+fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
+    match collective.form {
+        Ok(Form::Redux(_) | Form::Ordered(_) | Form::Wide(_)) if redux == Redux::Absent => {
+            Some(Obstacle::Target(80))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an instruction in front of the result may be executed in two versions.
+fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: InstId) -> bool {
+    let inst = &flow.insts[at];
+    collective.in_loop.is_some()
+        || collective.network.contains(&at)
+        || matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
+}
+
+/// Whether another pattern has put code into the blocks, or replaces an instruction of the network.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &Collective) -> bool {
+    let range = collective.range();
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let is_within = |block: &BlockId| {
+            let insts = flow.block(*block).instructions();
+            collective.network.iter().any(|at| insts.contains(at))
+        };
+        let members = match group.shape::<Found>() {
+            Some(Found { collective: other }) => {
+                let mut network = other.network.iter();
+                network.any(|at| collective.removed.contains(at) || *at == collective.result)
+                    || loses_source(collective, other)
+                    || loses_source(other, collective)
+            }
+            None => {
+                group.members.iter().any(|inst| range.contains(inst))
+                    && collective.needs_consecutive
+            }
+        };
+        let excludes = group.duplicates || collective.in_loop.is_some();
+        members || excludes && group.blocks.iter().any(is_within)
+    })
+}
+
+/// Whether one collective moves a register that holds other values once another one is replaced.
+fn loses_source(one: &Collective, other: &Collective) -> bool {
+    let Ok(Form::Move(_, writer)) = one.form else { return false };
+    other.removed.contains(&writer) || other.result == writer && other.exact != u32::MAX
+}
+
+/// The opcode that takes a network's place.
+fn word(form: &Form) -> &'static str {
+    match form {
+        Form::Redux(_) | Form::Ordered(_) | Form::Wide(_) => "redux.sync",
+        Form::Count(_) | Form::PrefixCount(_) => "vote.sync.ballot",
+        Form::Vote { all: false, .. } => "vote.sync.any",
+        Form::Vote { all: true, .. } => "vote.sync.all",
+        Form::Move(..) => "mov",
+    }
+}
+
+impl Shape for Found {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        for part in self.collective.parts() {
+            self.list_part(part, group, places, report);
+        }
+    }
+}
+
+impl Found {
+    /// Adds the entry of one collective.
+    fn list_part(
+        &self,
+        part: &Collective,
+        group: &Group,
+        places: &Places<'_, '_>,
+        report: &mut KernelReport,
+    ) {
+        let one = &self.collective;
+        let (rule, reason) = group.kept_by().unzip();
+        let mut lines: Vec<u32> = match &one.in_loop {
+            Some(in_loop) => in_loop.insts.clone().map(|at| places.line(at)).collect(),
+            None => part.network.iter().map(|at| places.line(*at)).collect(),
+        };
+        lines.sort_unstable();
+        lines.dedup();
+        let is_shuffle = |at: &&InstId| places.flow.insts[**at].ast.form.opcode == Opcode::Shfl;
+        let iterations = one.in_loop.as_ref().map_or(1, |in_loop| in_loop.iterations);
+        report.collectives.push(CollectiveReport {
+            line: places.line(part.result),
+            lines,
+            source: places.origin(part.result),
+            register: places.flow.registers[part.register].to_string(),
+            of: places.flow.registers[part.source].to_string(),
+            computes: part.word(),
+            ty: part.ty().to_owned(),
+            lanes: part.lanes,
+            shuffles: iterations * part.network.iter().filter(is_shuffle).count() as u32,
+            barriers: None,
+            decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
+            becomes: part.form.as_ref().ok().map(|form| word(form).to_owned()),
+            guards: (group.is_chosen() && one.needs_consecutive)
+                .then(|| vec!["linear-lanes".to_owned()]),
+            cost: group.weighed().map(Price::cost),
+            rule,
+            reason,
+        });
+    }
+}
