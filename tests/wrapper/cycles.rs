@@ -10,6 +10,7 @@ pub const TESTS: crate::Tests = &[
     ("as_many_cycles_are_taken_back", as_many_cycles_are_taken_back),
     ("what_waits_less_alone_is_taken_back", what_waits_less_alone_is_taken_back),
     ("vectors_behind_a_test_are_tried", vectors_behind_a_test_are_tried),
+    ("what_goes_another_way_is_taken_back", what_goes_another_way_is_taken_back),
     ("arrays_are_laid_out_where_that_takes_fewer_cycles", arrays_are_laid_out),
 ];
 
@@ -149,6 +150,17 @@ fn vectors_behind_a_test_are_tried() {
     assert!(measure.worst() <= Some(1.0), "{measure}");
     let (_, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "off");
     assert!(is_original);
+}
+
+/// `for (row = threadIdx.x; row < m; row += blockDim.x) for (j = 0; j < n; j++) c += a[row * n + j] >= 0;`: of the original, whose
+/// inner loop ptxas unrolls further, the tail is followed.
+fn what_goes_another_way_is_taken_back() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let (report, is_original) = by_auto(&ptxas, ("tests/wrapper/rows.ptx", "sm_90"), "on");
+    let kernel = &report.kernels[0];
+    let reason = kernel.skipped.as_deref().unwrap_or_default();
+    assert!(is_original && reason.ends_with("cannot be followed on the same way"), "{reason}");
+    assert!(kernel.measure.as_ref().is_some_and(|measure| measure.ratio() < Some(0.125)));
 }
 
 fn arrays_are_laid_out() {
