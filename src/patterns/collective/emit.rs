@@ -21,11 +21,11 @@ impl Planner<'_, '_, '_, '_> {
         let lower = (one.source, one.sender);
         match (&one.form, one.upper) {
             (Ok(Form::Wide(operator)), Some(upper)) => {
-                let sources = [lower, upper].map(|half| self.sent_to(half, one.result, prepared));
+                let sources = [lower, upper].map(|half| self.sent_to(half, one, prepared));
                 self.halves((*operator, one.lanes), &sources, &result, &mut code);
             }
             (Ok(Form::Redux(_) | Form::Ordered(_)), _) => {
-                let source = self.sent_to(lower, one.result, prepared);
+                let source = self.sent_to(lower, one, prepared);
                 self.form(one, &source, &result, &mut code);
             }
             _ => self.form(one, "", &result, &mut code),
@@ -177,12 +177,15 @@ impl Planner<'_, '_, '_, '_> {
     fn sent_to(
         &mut self,
         (source, sender): (RegisterId, InstId),
-        result: InstId,
+        one: &Collective,
         prepared: &mut Prepared,
     ) -> String {
-        let behind = &self.flow.insts[sender.next()..result];
-        let stays = !behind.iter().any(|inst| definitions(inst).contains(&source))
-            || planted!(Bug::CollectiveStale);
+        let result = one.result;
+        let is_written = |at: InstId| {
+            !one.removed.contains(&at) && definitions(&self.flow.insts[at]).contains(&source)
+        };
+        let mut behind = sender.next().to(result);
+        let stays = !behind.any(is_written) || planted!(Bug::CollectiveStale);
         if stays && self.flow.visible(source, result) {
             return self.name(source);
         }
