@@ -512,6 +512,12 @@ pub enum Bug {
     MachineRemainder,
     /// In an operator's code, a partial warp is reduced like a full one.
     AllLanesReduced,
+    /// In an operator's code, `redux` and `vote` also combine lanes that have no state.
+    OthersCombined,
+    /// In an operator's code, a scan by ballots counts the lanes behind as well.
+    BallotOfAll,
+    /// In an operator's code, `redux` takes numbers with a sign for such without.
+    ReduxUnsigned,
     /// In an operator's code, a thread's share extends beyond the end of the input.
     ShareTooLong,
     /// In an operator's code, signed elements are loaded without sign extension.
@@ -567,7 +573,7 @@ impl Bug {
 #[cfg(feature = "internals")]
 impl Bug {
     /// Mistakes in operators of loops, networks and places, and in their code.
-    pub const SCANS: [Bug; 31] = [
+    pub const SCANS: [Bug; 34] = [
         Bug::LawForgotten,
         Bug::GuessesBelieved,
         Bug::RangesForgotten,
@@ -584,6 +590,9 @@ impl Bug {
         Bug::HighHalfStays,
         Bug::MachineRemainder,
         Bug::AllLanesReduced,
+        Bug::OthersCombined,
+        Bug::BallotOfAll,
+        Bug::ReduxUnsigned,
         Bug::ShareTooLong,
         Bug::ElementSign,
         Bug::WrittenTooEarly,

@@ -10,6 +10,7 @@
               harness is outside of it"
 )]
 
+mod collectives;
 mod folder;
 mod notes;
 mod run;
@@ -80,12 +81,17 @@ const NVCC: [&str; 6] =
 
 /// What nvcc makes of a text.
 fn compiled(nvcc: &Path, text: &str) -> String {
+    compiled_for(nvcc, text, "sm_80")
+}
+
+/// The same for an architecture.
+fn compiled_for(nvcc: &Path, text: &str, architecture: &str) -> String {
     let folder = headers();
     let (input, output) = (folder.path().join("input.cu"), folder.path().join("output.ptx"));
     std::fs::write(&input, text).unwrap();
     let kernels = root().join("tests/library");
     let mut command = Command::new(nvcc);
-    command.args(NVCC).args(["-arch=sm_80", "-ptx", "-I"]).arg(folder.path());
+    command.args(NVCC).args(["-ptx", "-arch", architecture, "-I"]).arg(folder.path());
     silent(command.arg("-I").arg(kernels).arg(&input).arg("-o").arg(&output));
     std::fs::read_to_string(output).unwrap()
 }
@@ -117,7 +123,8 @@ fn compared(text: &str, act: impl Fn(&Module) + std::panic::RefUnwindSafe) {
     parsed(text, &act);
     let (front, rest) = text.split_once("shfl.sync.").expect("a shuffle");
     let (_, behind) = rest.split_once('.').expect("a mode and a type");
-    let wrong = format!("{front}shfl.sync.bfly.{behind}");
+    let other = if rest.starts_with("bfly.") { "down" } else { "bfly" };
+    let wrong = format!("{front}shfl.sync.{other}.{behind}");
     let noticed = std::panic::catch_unwind(|| parsed(&wrong, &act));
     assert!(noticed.is_err(), "another lane is not noticed");
 }
@@ -136,7 +143,7 @@ fn around_operators() -> String {
 /// A unit with every function; those over types for one type each.
 fn everything() -> String {
     let mut text = "#define ONE_WIDTH\n".to_owned();
-    for file in ["structs.cu", "windows.cu", "scans.cu"] {
+    for file in ["structs.cu", "windows.cu", "collectives.cu", "scans.cu"] {
         let _ = writeln!(text, "#include \"{file}\"");
     }
     text + &around_operators()
@@ -162,6 +169,23 @@ fn warps_and_blocks_scan_and_reduce() {
     let Some(nvcc) = nvcc() else { return };
     let text = compiled(&nvcc, "#include \"scans.cu\"\n");
     compared(&text, scans::check);
+}
+
+/// By the instructions for them and by shuffles; both are proved to be the same.
+#[test]
+fn collectives_combine_a_warp() {
+    let Some(nvcc) = nvcc() else { return };
+    let text = "#include \"collectives.cu\"\n";
+    let by_instructions = compiled(&nvcc, text);
+    let by_shuffles = compiled_for(&nvcc, &format!("#define BY_SHUFFLES\n{text}"), "sm_75");
+    for instruction in ["redux.sync.", "vote.sync.ballot", "vote.sync.all", "vote.sync.any"] {
+        assert!(by_instructions.contains(instruction), "{instruction}");
+        assert!(!by_shuffles.contains(instruction), "{instruction}");
+    }
+    assert!(!by_instructions.contains("shfl."), "{by_instructions}");
+    parsed(&by_instructions, collectives::check);
+    compared(&by_shuffles, collectives::check);
+    collectives::proved(&by_shuffles, &by_instructions);
 }
 
 /// Each operator on lists of 0 to 1,000 elements in blocks of 1 to 1,024 threads, against its loop.
@@ -210,19 +234,31 @@ fn compilers_take_everything_for_every_architecture() {
         parsed(&text, |module| {
             structs::check(module, &["b32"]);
             windows::check(module, &["f32"]);
+            collectives::check(module);
             scans::check(module);
         });
         assemble(&text);
+        // (Instructions that sm_70 does not have.)
+        let text = compiled_by_clang(&clang, &everything, "sm_80");
+        assert!(text.contains("redux.sync.min.u32"), "{text}");
+        parsed(&text, collectives::check);
     }
     if let Some(nvcc) = nvcc() {
         let input = folder.path().join("everything.cu");
         std::fs::write(&input, &everything).unwrap();
-        let oldest = architectures[0].replace("sm_", "compute_");
-        let codes = architectures.join(",");
         let mut command = Command::new(nvcc);
         command.args(NVCC).args(["-Xptxas", "-O0", "-t", "2", "-fatbin", "-I"]).arg(folder.path());
-        command.arg("-I").arg(root().join("tests/library")).arg("-gencode");
-        command.arg(format!("arch={oldest},code=[{codes}]")).arg(&input);
+        command.arg("-I").arg(root().join("tests/library"));
+        // `redux` is there from sm_80 on.
+        let (without, with): (Vec<&str>, Vec<&str>) = architectures
+            .iter()
+            .map(String::as_str)
+            .partition(|&name| name < "sm_80" && name.len() == 5);
+        for (oldest, codes) in [(without[0], without), ("sm_80", with)] {
+            let oldest = oldest.replace("sm_", "compute_");
+            command.arg("-gencode").arg(format!("arch={oldest},code=[{}]", codes.join(",")));
+        }
+        command.arg(&input);
         silent(command.arg("-o").arg(folder.path().join("everything.fatbin")));
     }
 }

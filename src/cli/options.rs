@@ -160,7 +160,7 @@ fn strategies_help() -> String {
 }
 
 /// An architecture's number: `sm_90a` is 90.
-fn architecture(text: &str) -> Result<u32, String> {
+pub(super) fn architecture(text: &str) -> Result<u32, String> {
     pipeline::architecture_of(text)
         .ok_or_else(|| "an architecture such as sm_80 is expected".to_owned())
 }

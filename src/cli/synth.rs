@@ -14,7 +14,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use super::exit::{Failure, Status};
-use super::options::Output;
+use super::options::{self, Output};
 use super::{io, library};
 use crate::holes;
 use crate::isa::ScalarType;
@@ -63,6 +63,10 @@ pub(super) struct Synth {
     /// as its operator needs
     #[arg(long, value_name = "32|64", value_parser = width)]
     width: Option<ScalarType>,
+    /// The architecture whose instructions the PTX of a loop may use, such as `sm_80`: from there on, `redux` combines
+    /// integers of 32 bits over a warp [default: sm_70]
+    #[arg(long, value_name = "sm_N", value_parser = options::architecture)]
+    arch: Option<u32>,
     /// The name of the emitted code; the sketch's own if nothing else is said
     #[arg(long, value_name = "NAME", value_parser = identifier)]
     name: Option<String>,
@@ -108,9 +112,9 @@ struct Wanted {
 const STRUCT_ALONE: [&str; 4] = ["sketch", "header", "library", "define"];
 
 /// The options that conflict with `--library`.
-const LIBRARY_ALONE: [&str; 13] = [
-    "words", "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name",
-    "check", "tables", "output",
+const LIBRARY_ALONE: [&str; 14] = [
+    "words", "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "arch",
+    "name", "check", "tables", "output",
 ];
 
 /// The output.
@@ -203,6 +207,7 @@ impl Synth {
             states: self.states,
             name: self.name.clone(),
             bits: self.width.map(|width| width.bits()),
+            architecture: self.arch,
             lists: self.lists,
             stop: &stop,
             progress: &progress,

@@ -14,6 +14,9 @@ use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 /// The head of our own modules.
 pub const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
+/// The same for modules with `redux.sync`.
+pub const HEAD_OF_REDUX: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
+
 /// Lines as a comment of C++ and PTX.
 pub fn comment(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()

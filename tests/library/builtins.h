@@ -27,3 +27,30 @@ inline __device__ void __syncwarp() { __nvvm_bar_warp_sync(~0u); }
 SHUFFLE(__shfl_sync, idx, 31)
 SHUFFLE(__shfl_up_sync, up, 0)
 SHUFFLE(__shfl_down_sync, down, 31)
+SHUFFLE(__shfl_xor_sync, bfly, 31)
+
+inline __device__ unsigned __ballot_sync(unsigned mask, bool holds)
+{
+    return __nvvm_vote_ballot_sync(mask, holds);
+}
+inline __device__ int __all_sync(unsigned mask, bool holds) { return __nvvm_vote_all_sync(mask, holds); }
+inline __device__ int __any_sync(unsigned mask, bool holds) { return __nvvm_vote_any_sync(mask, holds); }
+inline __device__ int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+#if __CUDA_ARCH__ >= 800
+#define REDUX(NAME, TYPE, KIND)                                                                    \
+    inline __device__ TYPE NAME(unsigned mask, TYPE value)                                         \
+    {                                                                                              \
+        return __nvvm_redux_sync_##KIND(value, mask);                                              \
+    }
+
+REDUX(__reduce_add_sync, unsigned, add)
+REDUX(__reduce_add_sync, int, add)
+REDUX(__reduce_min_sync, unsigned, umin)
+REDUX(__reduce_min_sync, int, min)
+REDUX(__reduce_max_sync, unsigned, umax)
+REDUX(__reduce_max_sync, int, max)
+REDUX(__reduce_and_sync, unsigned, and)
+REDUX(__reduce_or_sync, unsigned, or)
+REDUX(__reduce_xor_sync, unsigned, xor)
+#endif

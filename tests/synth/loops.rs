@@ -16,6 +16,7 @@ fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {
     let networks = Networks::solve().expect("the networks of a warp");
     let mut all = String::from(".version 7.0\n.target sm_70\n.address_size 64\n");
     let (mut operators, mut compared, mut failures) = (0, 0, Vec::new());
+    let (mut reduced, mut voted, mut balloted) = (0, 0, 0);
     for (name, _, outcome) in solved("loop") {
         let Some(found) = &outcome.found else { continue };
         let code = Code::new(found, &name, None);
@@ -26,6 +27,18 @@ fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {
             Err(why) => failures.push(format!("{name}: {why}")),
         }
         all.push_str(&text[text.find(".visible").expect("an entry")..]);
+        // What `redux` is there for.
+        let newer = code.clone().for_architecture(80);
+        let with_redux = ptx(&newer, &networks, "").unwrap_or_else(|why| panic!("{name}: {why}"));
+        if with_redux.contains("redux.sync") {
+            reduced += 1;
+            assert!(!text.contains("redux.sync"), "{name}");
+            if let Err(why) = check(&newer, &with_redux, &few()) {
+                failures.push(format!("{name} by redux: {why}"));
+            }
+        }
+        voted += usize::from(with_redux.contains("vote.sync.any"));
+        balloted += usize::from(text.contains("vote.sync.ballot"));
         // A width that is asked for.
         let wide = Code::new(found, &format!("{name}_wide"), Some(64));
         let text = ptx(&wide, &networks, "").unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -34,6 +47,7 @@ fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(reduced >= 3 && voted >= 2 && balloted >= 1, "{reduced} {voted} {balloted}");
     assert!(operators >= 26 && compared > 50_000, "{operators} operators, {compared} results");
     if let Some(assembler) = Assembler::find() {
         let folder = tempfile::tempdir().expect("a folder can be made");

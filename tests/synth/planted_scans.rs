@@ -33,9 +33,11 @@ const SEARCHES: [(&str, &[Bug]); 3] = [
 ];
 
 /// Sketches of `tests/synth` that lead through everything in which a mistake is planted.
-const FILES: [&str; 18] = [
+const FILES: [&str; 21] = [
     "loopatoi",
     "loopaverage",
+    "loopbounds",
+    "loopflags",
     "loophashmodulo",
     "loopmax",
     "loopmps",
@@ -43,6 +45,7 @@ const FILES: [&str; 18] = [
     "looplogistic",
     "loopsorted",
     "loopsquares",
+    "loopsum",
     "loopmpsposition",
     "loopzerosones",
     "brentkung",
@@ -120,7 +123,13 @@ fn judged(solved: &Solved, networks: &Networks) -> Result<String, String> {
         Solved::Loop(outcome) => {
             let found = outcome.found.as_ref().expect("an operator");
             let code = Code::new(found, "planted", None);
-            check::check(&code, &ptx(&code, networks, "")?, &check::few())?;
+            let text = ptx(&code, networks, "")?;
+            check::check(&code, &text, &check::few())?;
+            let newer = code.for_architecture(80);
+            let by_redux = ptx(&newer, networks, "")?;
+            if by_redux != text {
+                check::check(&newer, &by_redux, &check::few())?;
+            }
             Ok(report::table(outcome))
         }
         Solved::Network(source, problem, solution) => {

@@ -5,8 +5,9 @@
 //! prover, and the test that executes it. The texts do not depend on the machine.
 //!
 //! - `header`: the frame of a header. `notes`: the comments. `movement`: sketches of steps and folds, solved.
-//! - `structs`, `windows`, `scans`, `operators`: one header each.
+//! - `structs`, `windows`, `collectives`, `scans`, `operators`: one header each.
 
+mod collectives;
 mod header;
 mod movement;
 mod notes;
@@ -44,8 +45,9 @@ pub struct Library {
 /// Something has no solution, or one that is wrong: an error of this program.
 pub fn derive() -> Result<Library, String> {
     let operators = operators::solve()?;
-    let mut headers = vec![common()?, structs::header()?, windows::header()?, scans::header()?];
-    headers.push(operators::header(&operators)?);
+    let headers = [common()?, structs::header()?, windows::header()?, collectives::header()];
+    let mut headers = Vec::from(headers);
+    headers.extend([scans::header()?, operators::header(&operators)?]);
     let files: Vec<&str> = headers.iter().map(|header| header.file).collect();
     let text = bracketed(ALL, "All of the library.", &files, "");
     headers.push(Header { file: ALL, text, functions: 0 });

@@ -120,6 +120,15 @@ fn known(name: &str, of_scan: &str, of_reduce: &str) -> Option<Notes> {
             "for s = 0 to 4: t = v of lane l + 2 ** s; v = op(v, t) where l < lanes - 2 ** s",
             of_reduce.to_owned(),
         ),
+        "prefixed" => (
+            "one ballot for each accumulator of an operator of conditions alone; else warp_scan",
+            from(of_scan, "the operator is proved to be `&&` or `||`; else as warp_scan"),
+        ),
+        "reduced" => (
+            "one `redux` or `vote` for each accumulator of an operator for which there is one, with the state of no \
+             elements in lanes from `lanes` on; else warp_reduce",
+            from(of_reduce, "the operator is proved to be the instruction's; else as warp_reduce"),
+        ),
         "scanned" => (
             "warp_scan of each warp; totals[w] = warp_scan over the last values of warps 0 to w",
             from(of_scan, across),

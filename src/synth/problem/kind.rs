@@ -31,6 +31,8 @@ pub(crate) struct Request<'r> {
     pub name: Option<String>,
     /// The bits of elements, or of a loop's numbers, if they are given.
     pub bits: Option<u32>,
+    /// The architecture whose instructions the code of a loop may use, if one is given.
+    pub architecture: Option<u32>,
     /// The number of random lists of each length on which the code of a loop is also executed.
     pub lists: Option<u32>,
     /// Becomes true when the search shall end with the solutions so far.

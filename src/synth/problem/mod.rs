@@ -24,8 +24,11 @@ pub(crate) fn unfit(request: &Request<'_>) -> Option<String> {
         Mode::Count => Some("--count"),
         Mode::First | Mode::Cheapest => None,
     };
-    if request.lists.is_some() && !scan::is_loop(tree) {
-        return Some("--lists is for sketches with a loop".to_owned());
+    let of_loops = [("--lists", request.lists), ("--arch", request.architecture)];
+    if let Some((option, _)) = of_loops.iter().find(|(_, value)| value.is_some())
+        && !scan::is_loop(tree)
+    {
+        return Some(format!("{option} is for sketches with a loop"));
     }
     if network::is_network(tree) || place::is_placement(tree) {
         return several.map(|option| format!("{option} is for sketches of steps, folds and goals"));

@@ -131,7 +131,9 @@ impl Serial<'_> {
             let _ = self.networks.set(Networks::solve()?);
         }
         let networks = unsolved(self.networks.get())?;
-        Ok((Code::new(found, &name, self.request.bits), networks, comment))
+        let code = Code::new(found, &name, self.request.bits);
+        let code = code.for_architecture(self.request.architecture.unwrap_or_default());
+        Ok((code, networks, comment))
     }
 
     /// Executes the code on lists of each length; says how many there were.

@@ -6,6 +6,32 @@ namespace synth {
 SCAN
 // The product of the values of a warp's first `lanes` lanes, in lane 0.
 REDUCE
+// The same two by the operator's own `prefixed` and `reduced`, if it has them.
+template <typename T, typename Op>
+__device__ __forceinline__ auto prefixed(T value, Op op, int lane, int) -> decltype(op.prefixed(value, lane))
+{
+    return op.prefixed(value, lane);
+}
+
+template <typename T, typename Op>
+__device__ __forceinline__ T prefixed(T value, Op op, int lane, long)
+{
+    return warp_scan(value, op, lane);
+}
+
+template <typename T, typename Op>
+__device__ __forceinline__ auto reduced(T value, Op op, int lane, int lanes, int)
+    -> decltype(op.reduced(value, lane, lanes))
+{
+    return op.reduced(value, lane, lanes);
+}
+
+template <typename T, typename Op>
+__device__ __forceinline__ T reduced(T value, Op op, int lane, int lanes, long)
+{
+    return warp_reduce(value, op, lane, lanes);
+}
+
 // Functions of a block: all threads of a one-dimensional block of any size call them together, and `totals` are 32
 // elements of shared memory, which may be written again behind the next barrier.
 
@@ -15,13 +41,13 @@ __device__ __forceinline__ T scanned(T value, Op op, T *totals)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warps = (blockDim.x + 31) / 32;
-    value = warp_scan(value, op, lane);
+    value = prefixed(value, op, lane, 0);
     if (lane == 31 || threadIdx.x + 1 == blockDim.x)
         totals[warp] = value;
     __syncthreads();
     if (warp == 0) {
         T total = totals[lane < warps ? lane : 0];
-        total = warp_scan(total, op, lane);
+        total = prefixed(total, op, lane, 0);
         __syncwarp();
         if (lane < warps)
             totals[lane] = total;
@@ -55,12 +81,12 @@ __device__ __forceinline__ T block_reduce(T value, Op op, T *totals)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warps = (blockDim.x + 31) / 32, rest = blockDim.x - 32 * warp;
-    value = warp_reduce(value, op, lane, rest < 32 ? rest : 32);
+    value = reduced(value, op, lane, rest < 32 ? rest : 32, 0);
     if (lane == 0)
         totals[warp] = value;
     __syncthreads();
     if (warp == 0)
-        value = warp_reduce(totals[lane < warps ? lane : 0], op, lane, warps);
+        value = reduced(totals[lane < warps ? lane : 0], op, lane, warps, 0);
     return value;
 }
 

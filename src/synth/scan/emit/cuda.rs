@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Code;
+use super::collectives::{Collective, REDUX};
 use super::names::{Names, names};
 use super::networks::{LANES, Networks};
 use crate::ptx::write;
@@ -290,12 +291,62 @@ fn operator(code: &Code, names: &Names) -> String {
             "\n    // The state after {about}.\n    __host__ __device__ {head}\n    {{\n{body}    }}\n"
         );
     }
+    text.push_str(&prefixed(code, names));
+    text.push_str(&reduced(code, names));
     let _ = write!(
         text,
         "\n    // The result, from the final state.\n    __host__ __device__ {kind} result(const State &s) const\n    \
          {{\n        return {result};\n    }}\n}};\n"
     );
     text
+}
+
+/// The member of an operator whose scan is a ballot for each accumulator; empty for others.
+fn prefixed(code: &Code, names: &Names) -> String {
+    let Some(ballots) = code.ballots() else { return String::new() };
+    let lines = members(code).into_iter().map(|at| {
+        let name = &names.accumulators[at];
+        match ballots[at] {
+            Op::And => format!(
+                "            (__ballot_sync(0xffffffffu, !s.{name}) & up_to) == 0, // {name}\n"
+            ),
+            _ => format!(
+                "            (__ballot_sync(0xffffffffu, s.{name}) & up_to) != 0, // {name}\n"
+            ),
+        }
+    });
+    format!(
+        "\n    // The state after the lists of the lanes up to each one: all lanes call it together.\n    __device__ State \
+         prefixed(const State &s, int lane) const\n    {{\n        const unsigned up_to = (2u << lane) - 1u;\n        \
+         return State{{\n{}        }};\n    }}\n",
+        lines.collect::<String>()
+    )
+}
+
+/// The member of an operator for which a warp has an instruction; empty for others.
+fn reduced(code: &Code, names: &Names) -> String {
+    let Some(collectives) = code.collectives() else { return String::new() };
+    let lines = members(code).into_iter().map(|at| {
+        let (function, name) = (collectives[at].intrinsic(), &names.accumulators[at]);
+        // (Votes give an integer.)
+        let is_true = if matches!(collectives[at], Collective::Vote(_)) { " != 0" } else { "" };
+        format!("            {function}(0xffffffffu, own.{name}){is_true}, // {name}\n")
+    });
+    let lines: String = lines.collect();
+    let at_once = format!(
+        "        const State own = synth::chosen(lane < lanes, s, unit());\n        return State{{\n{lines}        }};\n"
+    );
+    let body = match Collective::architecture(&collectives) {
+        REDUX => format!(
+            "#if __CUDA_ARCH__ >= {}\n{at_once}#else\n        return synth::warp_reduce(s, *this, lane, lanes);\n#endif\n",
+            10 * REDUX
+        ),
+        _ => at_once,
+    };
+    format!(
+        "\n    // The state after the lists of a warp's first `lanes` lanes, in lane 0: all lanes call it together.\n    \
+         __device__ State reduced(const State &s, int lane, int lanes) const\n    {{\n{body}    }}\n"
+    )
 }
 
 /// The entries `NAME_scan_kernel` and `NAME_reduce_kernel` around a header, with the params of those in PTX.

@@ -4,10 +4,11 @@
 //! the networks of `scan.sketch` and `reduce.sketch`, and across warps in shared memory.
 //!
 //! - `numbers`: the type of accumulators. `names`: names that C takes. `networks`: the networks.
-//! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states. `check`: their execution beside the serial loop,
-//!   `sweep`: on many lists of each length.
+//! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states; `collectives`: accumulators that one instruction combines
+//!   over a warp. `check`: their execution beside the serial loop, `sweep`: on many lists of each length.
 
 pub mod check;
+mod collectives;
 mod cuda;
 mod names;
 mod networks;
@@ -36,7 +37,12 @@ pub struct Code<'f> {
     pub integers: Kind,
     /// The type of floating-point numbers that are accumulated, of 32 or 64 bits.
     pub reals: Kind,
+    /// The architecture whose instructions the PTX may use, 80 for sm_80; 70 if nothing else is said.
+    pub architecture: u32,
 }
+
+/// The oldest architecture for which code is written.
+const OLDEST: u32 = 70;
 
 impl<'f> Code<'f> {
     /// An operator whose numbers have `bits` bits, or else the width that its accumulators declare, or the one it needs.
@@ -48,7 +54,14 @@ impl<'f> Code<'f> {
             bits.or(declared).map_or(natural, |bits| with_bits(natural, bits))
         };
         let name = name.to_owned();
-        Code { found, name, integers: kind(Sort::Integer), reals: kind(Sort::Real) }
+        let (integers, reals) = (kind(Sort::Integer), kind(Sort::Real));
+        Code { found, name, integers, reals, architecture: OLDEST }
+    }
+
+    /// The same for an architecture.
+    #[must_use]
+    pub fn for_architecture(self, architecture: u32) -> Self {
+        Code { architecture: architecture.max(OLDEST), ..self }
     }
 
     /// The type of values of a sort.

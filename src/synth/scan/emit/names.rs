@@ -12,7 +12,7 @@ const WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
      typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
 
 /// The names that the code itself uses.
-const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift made n op result s step synth threadIdx totals \
+const OWN: &str = "State a b blockDim blockIdx each first gridDim i last lift made n op prefixed reduced result s step synth threadIdx totals \
      unit warpSize";
 
 /// What things are called in code.

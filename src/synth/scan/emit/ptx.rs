@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use super::Code;
+use super::collectives::{Collective, REDUX};
 use super::networks::{LANES, Networks};
 use super::writer::{State, Writer, memory};
 use crate::isa::ScalarType::{self, B32, B64, Pred};
@@ -11,7 +12,7 @@ use crate::synth::emit::index::{Scope, condition, value};
 use crate::synth::network::emit::{Shuffle, Step, machine, steps};
 use crate::synth::network::{Network, Solution};
 use crate::synth::scan::subject::Kind;
-use crate::synth::scan::term::{Shared, Sort, Values};
+use crate::synth::scan::term::{Op, Shared, Sort, Values};
 
 /// The task of a kernel on a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,13 +22,13 @@ enum Task {
 }
 
 /// Both kernels: `NAME_scan_kernel` writes the results for the elements up to each one, `NAME_reduce_kernel` those for
-/// the whole list. Their params are the addresses of the inputs, the given values, the addresses of the results, and
+/// the collectives list. Their params are the addresses of the inputs, the given values, the addresses of the results, and
 /// the number of elements, below 2^30; they run in one one-dimensional block of any size. `comment` stands in front.
 ///
 /// # Errors
 /// A network has no code.
 pub fn ptx(code: &Code, networks: &Networks, comment: &str) -> Result<String, String> {
-    let mut text = write::comment(comment) + write::HEAD;
+    let mut text = write::comment(comment) + head(code);
     for (task, name) in [(Task::Scan, "scan"), (Task::Reduce, "reduce")] {
         let mut block = Block::new(Fresh::new("%"), "    ");
         let tid = block.word(op!(Mov.U32), &[&"%tid.x"]);
@@ -48,6 +49,11 @@ pub fn ptx(code: &Code, networks: &Networks, comment: &str) -> Result<String, St
         ));
     }
     Ok(text)
+}
+
+/// The head of a module for the oldest architecture that has its instructions.
+fn head(code: &Code) -> &'static str {
+    if code.architecture < REDUX { write::HEAD } else { write::HEAD_OF_REDUX }
 }
 
 impl Writer<'_> {
@@ -156,6 +162,57 @@ impl Writer<'_> {
         Ok(state)
     }
 
+    /// The product of the states up to each lane.
+    fn scanned_by_the_warp(&mut self, state: State) -> Result<State, String> {
+        let Some(ballots) = self.code.ballots() else {
+            return self.network(&self.networks.scan, state, None);
+        };
+        let up_to = self.block.word(op!(Mov.U32), &[&"%lanemask_le"]);
+        let one = |(op, own): (Op, &Reg)| {
+            let (block, all) = (&mut self.block, op == Op::And);
+            // Whether it holds in all lanes: in none, it does not.
+            let counted = if all { block.test(op!(Not.Pred), &[own]) } else { own.clone() };
+            let ballot = block.word(op!(Vote.Sync.Ballot.B32), &[&counted, &-1]);
+            let before = match planted!(Bug::BallotOfAll) {
+                true => ballot,
+                false => block.word(op!(And.B32), &[&ballot, &up_to]),
+            };
+            let comparison = if all { op!(Setp.Eq.U32) } else { op!(Setp.Ne.U32) };
+            block.test(comparison, &[&before, &0])
+        };
+        Ok(ballots.into_iter().zip(&state).map(one).collect())
+    }
+
+    /// The product of the states of a warp's first `lanes` lanes, in lane 0.
+    fn reduced_by_the_warp(&mut self, state: State, lanes: &Reg) -> Result<State, String> {
+        let collectives = self.code.collectives();
+        match collectives
+            .filter(|collectives| Collective::architecture(collectives) <= self.code.architecture)
+        {
+            Some(collectives) => Ok(self.at_once(&collectives, &state, lanes)),
+            None => self.network(&self.networks.reduce, state, Some(lanes)),
+        }
+    }
+
+    /// The same by one instruction for each accumulator; lanes behind the first ones take part with the state of no
+    /// elements.
+    fn at_once(&mut self, collectives: &[Collective], state: &State, lanes: &Reg) -> State {
+        let inside = self.block.test(op!(Setp.Lt.U32), &[&self.lane, lanes]);
+        let unit = self.unit();
+        let own = match planted!(Bug::OthersCombined) {
+            true => state.clone(),
+            false => self.chosen(&inside, state, &unit),
+        };
+        let one = |(at, (collectives, own)): (usize, (&Collective, &Reg))| {
+            let kind = match self.code.accumulated(at) {
+                Kind::Signed(bits) if planted!(Bug::ReduxUnsigned) => Kind::Unsigned(bits),
+                kind => kind,
+            };
+            self.block.make(own.ty, collectives.instruction(memory(kind)), &[own, &-1])
+        };
+        collectives.iter().zip(&own).enumerate().map(one).collect()
+    }
+
     /// The address of each accumulator of a warp's total; that of the word of booleans last.
     fn total(&mut self, warp: &Reg) -> (Vec<String>, Option<String>) {
         let base = self.block.once(B32, op!(Mov.U32), &[&"totals"]);
@@ -220,9 +277,8 @@ impl Writer<'_> {
 
     /// The product of the values in front of each thread.
     fn prefix(&mut self, state: State) -> Result<State, String> {
-        let networks = self.networks;
-        let state = self.network(&networks.scan, state, None)?;
-        // (Nobody is behind a warp that is not whole.)
+        let state = self.scanned_by_the_warp(state)?;
+        // (Nobody is behind a warp that is not collectives.)
         let ends = self.block.test(op!(Setp.Eq.U32), &[&self.lane, &31]);
         let warp = self.warp.clone();
         self.store(&state, &warp, &ends);
@@ -231,7 +287,7 @@ impl Writer<'_> {
         self.block.put_if(&format!("@{behind} "), op!(Bra), &[&"TOTALS"]);
         let (own, inside) = self.own_warp();
         let total = self.load(&own);
-        let total = self.network(&networks.scan, total, None)?;
+        let total = self.scanned_by_the_warp(total)?;
         // Lanes of this warp have read bytes that other lanes of it overwrite, and shuffles do not order memory
         // accesses.
         self.block.put(op!(Bar.Warp.Sync), &[&-1]);
@@ -259,14 +315,14 @@ impl Writer<'_> {
 
     /// The product of all values, in thread 0; other threads are done.
     fn reduced(&mut self, state: State) -> Result<State, String> {
-        let (networks, warp) = (self.networks, self.warp.clone());
+        let warp = self.warp.clone();
         let before = self.block.word(op!(Shl.B32), &[&warp, &5]);
         let rest = self.block.word(op!(Sub.U32), &[&self.threads, &before]);
         let lanes = match planted!(Bug::AllLanesReduced) {
             true => self.block.word(op!(Mov.U32), &[&32]),
             false => self.block.word(op!(Min.U32), &[&rest, &32]),
         };
-        let state = self.network(&networks.reduce, state, Some(&lanes))?;
+        let state = self.reduced_by_the_warp(state, &lanes)?;
         let first = self.block.test(op!(Setp.Eq.U32), &[&self.lane, &0]);
         self.store(&state, &warp, &first);
         let behind = self.block.test(op!(Setp.Ne.U32), &[&warp, &0]);
@@ -275,7 +331,7 @@ impl Writer<'_> {
         let (own, _) = self.own_warp();
         let total = self.load(&own);
         let warps = self.warps.clone();
-        let total = self.network(&networks.reduce, total, Some(&warps))?;
+        let total = self.reduced_by_the_warp(total, &warps)?;
         let others = self.block.test(op!(Setp.Ne.U32), &[&self.lane, &0]);
         self.block.put_if(&format!("@{others} "), op!(Ret), &[]);
         Ok(total)
