@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::evaluate::{Operands, Results};
+use super::evaluate::{Operands, Results, Sources};
 use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
@@ -45,6 +45,8 @@ pub(super) struct Chain {
     pub written: FxHashMap<RegisterId, (InstId, Rc<Table>)>,
     /// The tables of registers that were written in front of the chain.
     pub before: FxHashMap<RegisterId, Rc<Table>>,
+    /// Its shuffles as often as they are executed, where known with the lane that each lane has its value from.
+    pub shuffles: Vec<(InstId, Sources)>,
 }
 
 impl Chain {
@@ -168,7 +170,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
 
     /// Adds an instruction to the end of a chain.
     pub(super) fn push(&mut self, chain: &mut Chain, at: InstId) {
-        let step = self.step(chain, at);
+        let (step, sources) = self.step(chain, at);
+        chain.shuffles.extend(sources.map(|sources| (at, sources)));
         for (register, table) in &step.results {
             chain.written.insert(*register, (at, Rc::clone(table)));
         }
@@ -176,7 +179,8 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         chain.insts.push(at);
     }
 
-    fn step(&mut self, chain: &mut Chain, at: InstId) -> Step {
+    /// The step of an instruction; of a shuffle, where its lanes have their values from.
+    fn step(&mut self, chain: &mut Chain, at: InstId) -> (Step, Option<Sources>) {
         let inst = &self.flow.insts[at];
         let reads = reads(inst);
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
@@ -190,7 +194,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
         let crossed = |from: &Option<InstId>| from.is_some_and(|from| chain.steps[&from].crosses);
         let is_own = !is_exchange(inst) && !reads.iter().any(|(_, from)| crossed(from));
-        let found = self.results(at, &tables, is_own);
+        let (found, sources) = self.results(at, &tables, is_own);
         let crosses = is_exchange(inst) || !found.is_empty() && !is_own;
         let mut results = Vec::new();
         for register in definitions(inst) {
@@ -202,17 +206,17 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             }
             results.push((register, Rc::new(table)));
         }
-        Step { reads, results, crosses }
+        (Step { reads, results, crosses }, sources)
     }
 
     /// The results of an instruction whose operands have given tables; `is_own` says that none has come from another
-    /// lane.
+    /// lane. Of a shuffle, where its lanes have their values from.
     fn results(
         &mut self,
         at: InstId,
         tables: &FxHashMap<RegisterId, Rc<Table>>,
         is_own: bool,
-    ) -> Results {
+    ) -> (Results, Option<Sources>) {
         let mut operands = Operands {
             values: &mut self.values,
             thread: self.thread,
@@ -223,7 +227,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
                 None => values.fresh(),
             },
         };
-        operands.results(&self.flow.insts[at]).unwrap_or_default()
+        let inst = &self.flow.insts[at];
+        let sources = operands.exchange(inst).map(|exchange| exchange.sources);
+        (operands.results(inst).unwrap_or_default(), sources)
     }
 
     /// The table of a register after some instructions of a chain, if an operand (a register as one instruction has
@@ -251,7 +257,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             }
             let guard = self.flow.insts[at].guard;
             let mut results = Vec::new();
-            for (register, mut table) in self.results(at, &tables, false) {
+            for (register, mut table) in self.results(at, &tables, false).0 {
                 if let Some((predicate, negated)) = guard {
                     let old = known(register, chain.written_before(at, register))?;
                     self.guard(&mut table, &old, (&tables[&predicate], negated));

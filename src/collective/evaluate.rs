@@ -32,11 +32,14 @@ pub(super) struct Operands<'o> {
     pub register: &'o mut dyn FnMut(&mut Values, RegisterId) -> Table,
 }
 
+/// The lane that each lane has a value from.
+pub type Sources = [u8; LANES];
+
 /// A shuffle whose source lanes are all known.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     /// The lane that each lane receives from.
-    pub sources: [u8; LANES],
+    pub sources: Sources,
     /// Whether each lane's source is in range (the predicate of `shfl`).
     pub in_range: [bool; LANES],
 }

@@ -9,7 +9,7 @@ use super::halves::wide_operator;
 use super::legal::{Around, decide};
 use super::looped::in_loop;
 use super::members::Place;
-use super::network::{Collective, Computes, Repeats, crosses, network_of, sent};
+use super::network::{Collective, Computes, Repeats, crosses, network_of, sent, shuffles_of};
 use super::obstacle::Obstacle;
 use super::value::LANES;
 use super::wide::recognise_wide;
@@ -161,6 +161,7 @@ fn recognise(
         upper: None,
         result: at,
         register,
+        shuffles: shuffles_of(chain, &network),
         network,
         exact,
         of_predicates: are_bits(chains, &combined),
@@ -206,6 +207,7 @@ fn one_instruction(flow: &Flow<'_, '_>, at: InstId) -> Option<Collective> {
         result: at,
         register: *register,
         network: vec![at],
+        shuffles: Vec::new(),
         exact: u32::MAX,
         of_predicates: false,
         needs_consecutive: false,

@@ -5,7 +5,7 @@ use super::classify::{are_bits, classify};
 use super::counted::CountedLoop;
 use super::legal::{Around, decide};
 use super::members::Place;
-use super::network::{Collective, Computes, InLoop, Repeats, network_of};
+use super::network::{Collective, Computes, InLoop, Repeats, network_of, shuffles_of};
 use super::obstacle::Obstacle;
 use super::uses::readers_behind;
 use super::value::Table;
@@ -122,6 +122,7 @@ fn recognise(
         upper: None,
         result: at,
         register,
+        shuffles: shuffles_of(chain, &network),
         network,
         exact,
         of_predicates: are_bits(chains, sent),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chain::Chain;
+use super::evaluate::Sources;
 use super::form::Form;
 use super::obstacle::Obstacle;
 use super::value::{Operator, Order, Table};
@@ -45,6 +46,8 @@ pub struct Collective {
     pub register: RegisterId,
     /// All instructions of the network in program order, the last one included.
     pub network: Vec<InstId>,
+    /// Its shuffles as often as they are executed, where known with the lane that each lane has its value from.
+    pub shuffles: Vec<(InstId, Sources)>,
     /// The lanes that hold the result, by bits.
     pub exact: u32,
     /// Whether the operand is 0 or 1 in each lane, by a predicate.
@@ -97,6 +100,11 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> V
     let mut found: Vec<InstId> = found.into_iter().collect();
     found.sort_unstable();
     found
+}
+
+/// The shuffles of a network as often as the chain executes them, with where their lanes have their values from.
+pub(super) fn shuffles_of(chain: &Chain, network: &[InstId]) -> Vec<(InstId, Sources)> {
+    chain.shuffles.iter().filter(|(at, _)| network.contains(at)).copied().collect()
 }
 
 /// Whether a result of an instruction may come from other lanes. Where a warp lacks lanes, the values of two lanes

@@ -3,7 +3,7 @@
 use super::chain::{Chain, Chains};
 use super::classify::classify;
 use super::halves::wide_operator;
-use super::network::{Collective, Computes, crosses, network_of, sent};
+use super::network::{Collective, Computes, crosses, network_of, sent, shuffles_of};
 use super::obstacle::Obstacle;
 use super::value::{Table, Value};
 use crate::cfg::{Flow, InstId, RegisterId};
@@ -47,6 +47,7 @@ pub(super) fn recognise_wide(
         upper: Some(high),
         result: at,
         register,
+        shuffles: shuffles_of(chain, &network),
         network,
         exact,
         of_predicates: false,

@@ -6,7 +6,7 @@ use super::input::{Inputs, LineProfile};
 use super::listing::{self, Mark};
 use super::model::{Kernel, last_part};
 use super::words::counted;
-use super::{bars, lanes, simulated, steps, traffic};
+use super::{bars, exchange, lanes, simulated, steps, traffic};
 use crate::ab::measurement::Measurement;
 use crate::report::{KernelReport, LoadReport, Stores};
 
@@ -344,6 +344,17 @@ fn collectives(report: &KernelReport) -> Markup {
                             td.number { (one.shuffles) }
                             td.why { (with_code(&one.outcome())) }
                         }
+                    }
+                }
+            }
+        }
+        @for one in &report.collectives {
+            @if let Some(drawing) = exchange::draw(one) {
+                details.figure {
+                    summary { "line " (one.line) ": " (one.sentence()) }
+                    figure.wide {
+                        (PreEscaped(drawing))
+                        figcaption { "Lanes from left to right, steps from top to bottom: a line leads from a lane to the one that gets its value." }
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use crate::cfg::{BlockId, Flow, InstId};
 use crate::ptx::{self, Operand};
-use crate::report::{Cost, KernelReport, LoadReport, Origin, Origins};
+use crate::report::{CollectiveStep, Cost, KernelReport, LoadReport, Origin, Origins};
 use crate::reuse::{Limit, Multiple, NoWrap, Refusal, Unprofitable};
 use crate::source::SourceFile;
 use crate::strategies::StrategyName;
@@ -205,6 +205,11 @@ impl Places<'_, '_> {
     /// The 1-based line of an instruction.
     pub fn line(&self, inst: InstId) -> u32 {
         self.source.line(self.flow.insts[inst].ast.span.start)
+    }
+
+    /// A step of a collective: its instruction, and the lane that each lane has a value from.
+    pub fn step(&self, inst: InstId, sources: &[u8]) -> CollectiveStep {
+        CollectiveStep { line: self.line(inst), sources: sources.to_vec() }
     }
 
     /// The line of the instruction from which `inst` gets its value, unless it is that itself.

@@ -28,6 +28,9 @@ pub struct CollectiveReport {
     pub lanes: u32,
     /// How many shuffles do it.
     pub shuffles: u32,
+    /// The steps by which values come from other lanes, in the order of their execution, where they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<CollectiveStep>,
     /// Of a tree in shared memory: how many barriers of the block the steps have that may be done by one warp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barriers: Option<u32>,
@@ -48,6 +51,15 @@ pub struct CollectiveReport {
     /// Why that rule holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A shuffle of a collective, or a step of a tree.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CollectiveStep {
+    /// 1-based line of the instruction.
+    pub line: u32,
+    /// The lane that each of the 32 lanes has a value from; its own number if it has none from another one.
+    pub sources: Vec<u8>,
 }
 
 impl CollectiveReport {

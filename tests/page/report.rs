@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use ptxasw::cli::keep;
 use ptxasw::cli::report::report;
 use ptxasw::pipeline::{self, Options};
+use ptxasw::report::{CollectiveReport, Report};
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -158,6 +159,55 @@ fn the_headline_counts_more_than_loads() {
     assert!(head.contains("<p>Besides: 1 kernel taken back"), "{head}");
     let head = headline("tests/cases/accept/bank.ptx", "none", false);
     assert!(!head.contains("Besides"), "{head}");
+}
+
+/// Each collective whose steps are known has a line for each value that another lane gets; the steps of a reduction
+/// bring the values of all its lanes together.
+#[test]
+fn collectives_are_drawn() {
+    let mut drawn = 0;
+    for name in ["collective", "collective_loops", "collective_groups", "collective_wide", "tree"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ptx = format!("tests/cases/accept/{name}.ptx");
+        let output = ptxasw(&["candidates", "--strategy", "collective", &ptx, "--format", "json"]);
+        write(&folder, "k.candidates.json", &output.stdout);
+        let said: Report = serde_json::from_slice(&output.stdout).expect("JSON");
+        let all: Vec<&CollectiveReport> =
+            said.kernels.iter().flat_map(|kernel| &kernel.collectives).collect();
+        let (mut lines, mut pictures) = (0, 0);
+        for one in all {
+            for step in &one.steps {
+                let others = (0..).zip(&step.sources).filter(|(lane, source)| lane != *source);
+                lines += others.count();
+                assert_eq!(step.sources.len(), 32, "{name}: {one:?}");
+                assert!(
+                    one.lines.iter().any(|line| line.abs_diff(step.line) < 8),
+                    "{name}: {one:?}"
+                );
+            }
+            pictures += usize::from(!one.steps.is_empty());
+            let is_reduction = ["sum", "min", "max", "and", "or", "xor"].contains(&&*one.computes);
+            if is_reduction && one.shuffles > 0 {
+                let most = gathered(one).iter().map(|lanes| lanes.count_ones()).max();
+                assert!(most >= Some(one.lanes), "{name}: {one:?}");
+            }
+        }
+        let html = page(&folder);
+        assert_eq!(count(&html, " to lane "), lines, "{name}");
+        assert_eq!(count(&html, "steps from top to bottom"), pictures, "{name}");
+        assert!(pictures > 0, "{name}");
+        drawn += pictures;
+    }
+    assert!(drawn >= 20, "{drawn}");
+}
+
+/// For each lane the lanes whose values have come to it, by bits.
+fn gathered(one: &CollectiveReport) -> Vec<u32> {
+    let own: Vec<u32> = (0..32).map(|lane| 1 << lane).collect();
+    one.steps.iter().fold(own, |held, step| {
+        let sources = step.sources.iter().map(|source| held[usize::from(*source)]);
+        held.iter().zip(sources).map(|(own, other)| own | other).collect()
+    })
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn collective(line: u32) -> CollectiveReport {
         ty: "s32".to_owned(),
         lanes: 32,
         shuffles: 5,
+        steps: Vec::new(),
         barriers: None,
         decision: Decision::By(StrategyName::Collective),
         becomes: Some("redux.sync.add.s32".to_owned()),

@@ -270,6 +270,7 @@ impl Found {
             ty: part.ty().to_owned(),
             lanes: part.lanes,
             shuffles: iterations * part.network.iter().filter(is_shuffle).count() as u32,
+            steps: part.shuffles.iter().map(|(at, sources)| places.step(*at, sources)).collect(),
             barriers: None,
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: part.form.as_ref().ok().map(|form| word(form).to_owned()),

@@ -23,13 +23,14 @@ use super::pattern::Pattern;
 use crate::cfg::{BlockId, InstId};
 use crate::emulate::KernelTrace;
 use crate::isa::Opcode;
-use crate::report::{CollectiveReport, Decision, KernelReport};
+use crate::isa::limits::WARP_SIZE;
+use crate::report::{CollectiveReport, CollectiveStep, Decision, KernelReport};
 use crate::reuse::{Refusal, Unprofitable};
 use crate::rewrite::{Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 use obstacle::Obstacle;
 use search::{FIRST, Plan, Search, Tree};
-use step::Traced;
+use step::{Step, Traced};
 
 /// Instructions of the test of a block's shape and of the branches around both versions.
 const TEST: u32 = 10;
@@ -175,6 +176,19 @@ fn weigh(finder: &Finder<'_, '_, '_, '_>, plan: &Plan) -> Result<Price, Unprofit
     finder.pays(StrategyName::Collective, Weighed::new(cost_after, cost_before))
 }
 
+/// The steps within a warp: each lane below the stride combines its element with that of the lane a stride behind.
+fn steps(tree: &Tree, places: &Places<'_, '_>) -> Vec<CollectiveStep> {
+    let steps = tree.plan.iter().flat_map(|plan| &plan.steps);
+    let within = steps.filter(|(_, stride)| *stride < u64::from(WARP_SIZE));
+    let one = |(step, stride): &(Step, u64)| {
+        let by = *stride as u8;
+        let source = |lane: u8| if lane < by { lane + by } else { lane };
+        let sources: Vec<u8> = (0..WARP_SIZE as u8).map(source).collect();
+        places.step(places.flow.block(step.body).first, &sources)
+    };
+    within.map(one).collect()
+}
+
 impl Shape for Found {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let tree = &self.tree;
@@ -198,6 +212,7 @@ impl Shape for Found {
             ty: ty.map_or("", |ty| ty.name()).to_owned(),
             lanes: tree.elements as u32,
             shuffles: 0,
+            steps: steps(tree, places),
             barriers: tree.plan.as_ref().ok().map(|plan| plan.barriers),
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: tree.plan.is_ok().then(|| "shfl.sync.down".to_owned()),
