@@ -33,7 +33,7 @@ pub(super) struct Operands<'o> {
 }
 
 /// The lane that each lane has a value from.
-pub type Sources = [u8; LANES];
+pub(super) type Sources = [u8; LANES];
 
 /// A shuffle whose source lanes are all known.
 #[derive(Clone, Debug)]

@@ -27,7 +27,6 @@ mod value;
 mod wide;
 
 pub use chain::is_exchange;
-pub use evaluate::Sources;
 pub use find::collectives;
 pub use form::{Form, Predicate};
 pub use members::Place;

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Modifier, Opcode, Qualifier};
@@ -57,12 +59,16 @@ pub(super) struct Sums<'f, 'm, 's> {
     start: InstId,
     /// By register and the instruction that would read it.
     known: BTreeMap<(RegisterId, InstId), Sum>,
+    /// The instructions in front of `searched` that write each register, in order.
+    writers: FxHashMap<RegisterId, Vec<InstId>>,
+    searched: InstId,
 }
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
     pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
-        Sums { flow, start, known: BTreeMap::new() }
+        let (known, writers) = (BTreeMap::new(), FxHashMap::default());
+        Sums { flow, start, known, writers, searched: start }
     }
 
     /// The value of a register of 64 bits in front of an instruction.
@@ -71,9 +77,16 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     }
 
     /// The instruction of the block that wrote a register last, in front of another one.
-    pub(super) fn writer(&self, register: RegisterId, behind: InstId) -> Option<InstId> {
-        let writes = |at: &InstId| definitions(&self.flow.insts[*at]).contains(&register);
-        self.start.to(behind).rev().find(writes)
+    pub(super) fn writer(&mut self, register: RegisterId, behind: InstId) -> Option<InstId> {
+        for at in self.searched.to(behind) {
+            for written in definitions(&self.flow.insts[at]) {
+                self.writers.entry(written).or_default().push(at);
+            }
+        }
+        self.searched = self.searched.max(behind);
+        let writers = self.writers.get(&register)?;
+        let in_front = writers.partition_point(|at| *at < behind);
+        in_front.checked_sub(1).map(|last| writers[last])
     }
 
     fn within(&mut self, register: RegisterId, behind: InstId, left: &mut usize) -> Sum {
