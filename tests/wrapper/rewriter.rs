@@ -86,6 +86,7 @@ fn collective(line: u32) -> CollectiveReport {
         lanes: 32,
         shuffles: 5,
         barriers: None,
+        exchange: None,
         decision: Decision::By(StrategyName::Collective),
         becomes: Some("redux.sync.add.s32".to_owned()),
         guards: None,

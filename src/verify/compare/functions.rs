@@ -9,6 +9,7 @@
 
 use super::carried::LoopCarriedRegisters;
 use super::comparison::Comparison;
+use super::unread::unread;
 use crate::cfg::LoopId;
 use crate::expr::within;
 use crate::isa::Opcode;
@@ -146,11 +147,11 @@ fn attempt<'s>(
             split: &split,
             carried: &carried.values,
         };
-        let lanes =
+        let mut lanes =
             Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
         let loops = &original.flow.loops;
         let mut prover = Prover::new(claims, &mut terms, loops, &execution);
-        prover.exchanges = Exchanges::of_original(original, &execution, &mut terms);
+        prover.exchanges = Exchanges::of_original(original, &execution, &mut terms, &mut lanes);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
         let result = evaluate(rewritten, &mut terms, Some(&reference), layouts, Some(&mut warp));
@@ -172,6 +173,7 @@ fn attempt<'s>(
         let mut comparison =
             Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
         comparison.doubtful = doubtful;
+        comparison.unread = unread(programs, modules);
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             claims = comparison.warp.prover.claims;
