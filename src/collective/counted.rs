@@ -41,6 +41,17 @@ pub(super) struct CountedLoop {
     pub work: Option<InstId>,
 }
 
+/// The iterations of a loop.
+#[derive(Default)]
+struct Run {
+    /// The registers that the loop reads as they are at its entry, each with its table there.
+    entered: Vec<(RegisterId, Rc<Table>)>,
+    /// The shuffles whose member mask is not the constant of all lanes in each iteration.
+    partial: Vec<InstId>,
+    /// How often the loop is executed.
+    iterations: u32,
+}
+
 /// A loop of straight code.
 struct Tested {
     /// Its blocks, in order.
@@ -86,41 +97,8 @@ impl Chains<'_, '_, '_> {
         if !chain.insts.is_sorted() || chain.insts.last().is_some_and(|last| *last > insts.start) {
             return None;
         }
-        let mut entered: Vec<(RegisterId, Rc<Table>)> = Vec::new();
-        let (mut partial, mut iterations) = (Vec::new(), 0);
-        // Up to the test and behind it.
-        let (first, second) = (insts.start.to(test.next()), test.next().to(insts.end));
-        let is_tested_first = second.start < second.end;
-        let mut shortened = None;
-        loop {
-            if planted!(Bug::CollectiveIteration) && !is_tested_first {
-                shortened = Some(chain.written.clone());
-            }
-            let part = (&insts, first.clone());
-            self.iterate(&mut chain, part, &mut entered, &mut partial)?;
-            iterations += u32::from(!is_tested_first);
-            let taken = self.of(&mut chain, predicate);
-            let decided = self.values.constant_of(taken[0])?;
-            if taken.iter().any(|one| *one != taken[0]) {
-                return None;
-            }
-            if (decided != 0) != again {
-                chain.written = shortened.unwrap_or(chain.written);
-                break;
-            }
-            if planted!(Bug::CollectiveIteration) && is_tested_first {
-                shortened = Some(chain.written.clone());
-            }
-            let part = (&insts, second.clone());
-            self.iterate(&mut chain, part, &mut entered, &mut partial)?;
-            iterations += u32::from(is_tested_first);
-            if iterations > MAX_ITERATIONS {
-                return None;
-            }
-        }
-        if iterations == 0 {
-            return None;
-        }
+        let run = self.run_to_end(&mut chain, (&insts, test), (predicate, again))?;
+        let Run { entered, partial, iterations } = run;
         if is_joined {
             chain.blocks.extend(&blocks);
         } else {
@@ -151,6 +129,45 @@ impl Chains<'_, '_, '_> {
         Some((chain, found))
     }
 
+    /// Evaluates all iterations of a loop.
+    fn run_to_end(
+        &mut self,
+        chain: &mut Chain,
+        (insts, test): (&InstRange, InstId),
+        (predicate, again): (RegisterId, bool),
+    ) -> Option<Run> {
+        // Up to the test and behind it.
+        let (first, second) = (insts.start.to(test.next()), test.next().to(insts.end));
+        let is_tested_first = second.start < second.end;
+        let ends_early = planted!(Bug::CollectiveIteration);
+        let mut run = Run::default();
+        let mut heads = Vec::new();
+        loop {
+            if ends_early {
+                heads.push(chain.written.clone());
+            }
+            self.iterate(chain, (insts, first.clone()), &mut run)?;
+            run.iterations += u32::from(!is_tested_first);
+            let taken = self.of(chain, predicate);
+            let decided = self.values.constant_of(taken[0])?;
+            if taken.iter().any(|one| *one != taken[0]) {
+                return None;
+            }
+            if (decided != 0) != again {
+                break;
+            }
+            self.iterate(chain, (insts, second.clone()), &mut run)?;
+            run.iterations += u32::from(is_tested_first);
+            if run.iterations > MAX_ITERATIONS {
+                return None;
+            }
+        }
+        if let Some(head) = heads.into_iter().rev().nth(usize::from(is_tested_first)) {
+            chain.written = head;
+        }
+        (run.iterations > 0).then_some(run)
+    }
+
     /// The blocks of a loop of straight code with one test, at its end or behind its first block.
     fn tested(&self, header: BlockId) -> Option<Tested> {
         let flow = self.flow;
@@ -173,14 +190,13 @@ impl Chains<'_, '_, '_> {
         is_only_way.then_some(Tested { blocks, again, exit: exit.to, test: branch })
     }
 
-    /// Evaluates a part of one iteration of a loop; notes the registers that are read as they are at its entry, and shuffles of some
-    /// lanes.
+    /// Evaluates a part of one iteration of a loop; notes the registers that are read as they are at its entry, and
+    /// shuffles of some lanes.
     fn iterate(
         &mut self,
         chain: &mut Chain,
         (insts, part): (&InstRange, InstRange),
-        entered: &mut Vec<(RegisterId, Rc<Table>)>,
-        partial: &mut Vec<InstId>,
+        run: &mut Run,
     ) -> Option<()> {
         for at in part {
             if self.is_full() {
@@ -190,14 +206,14 @@ impl Chains<'_, '_, '_> {
             for register in reads(inst) {
                 let writer = chain.written.get(&register);
                 let is_own = writer.is_some_and(|(from, _)| insts.contains(from));
-                if !is_own && entered.iter().all(|(known, _)| *known != register) {
+                if !is_own && run.entered.iter().all(|(known, _)| *known != register) {
                     let table = self.of(chain, register);
-                    entered.push((register, table));
+                    run.entered.push((register, table));
                 }
             }
             self.push(chain, at);
             if inst.ast.form.opcode == Opcode::Shfl && !has_all_members(self, chain, at) {
-                partial.push(at);
+                run.partial.push(at);
             }
         }
         Some(())

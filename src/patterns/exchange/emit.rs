@@ -59,8 +59,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// Whether the stored register holds its value at the load, too, and has the same name there.
     fn stays(&self, load: &Loaded) -> bool {
-        let is_written =
-            |at: InstId| definitions(&self.flow.insts[at]).contains(&load.from);
+        let is_written = |at: InstId| definitions(&self.flow.insts[at]).contains(&load.from);
         let is_overwritten = load.store.to(load.inst).any(is_written);
         (!is_overwritten || planted!(Bug::ExchangeStale)) && self.flow.visible(load.from, load.inst)
     }

@@ -160,8 +160,7 @@ impl Search<'_, '_, '_> {
         };
         let stores: Vec<InstId> =
             before.clone().filter(|at| has_key(self, *at, Effect::Store)).collect();
-        let loads: Vec<InstId> =
-            behind.filter(|at| has_key(self, *at, Effect::Load)).collect();
+        let loads: Vec<InstId> = behind.filter(|at| has_key(self, *at, Effect::Load)).collect();
         let of_array = |array: &SharedArray| {
             let mut accesses = array.accesses.iter();
             array.refusal.is_none() && accesses.any(|one| one.inst == loads[0])
@@ -287,7 +286,8 @@ impl Search<'_, '_, '_> {
                 Effect::Pure | Effect::Hint | Effect::Observe => false,
                 Effect::Load => !is_weak && inst.ast.form.space() != StateSpace::Param,
                 Effect::Store => {
-                    !is_weak || !matches!(inst.ast.form.space(), StateSpace::Global | StateSpace::Local)
+                    !is_weak
+                        || !matches!(inst.ast.form.space(), StateSpace::Global | StateSpace::Local)
                 }
                 _ => true,
             }
@@ -339,7 +339,5 @@ fn is_of_all(flow: &Flow<'_, '_>, at: InstId) -> bool {
         && inst.guard.is_none()
         && form.has(Qualifier::Sync)
         && !form.has_any(&[Qualifier::Arrive, Qualifier::Red])
-        && constant.is_some_and(|value| {
-            !form.has(Qualifier::Warp) || value as u32 == u32::MAX
-        })
+        && constant.is_some_and(|value| !form.has(Qualifier::Warp) || value as u32 == u32::MAX)
 }

@@ -148,7 +148,8 @@ fn groups(
     // (Stores of the array may stand elsewhere, where no load follows.)
     for (array, group) in &mut found {
         let all = array.iter().flat_map(|at| &arrays[*at].accesses).map(|access| access.inst);
-        let known: Vec<InstId> = group.exchanges.iter().flat_map(|one| &one.accesses).copied().collect();
+        let known: Vec<InstId> =
+            group.exchanges.iter().flat_map(|one| &one.accesses).copied().collect();
         let others: Vec<InstId> = all.filter(|at| !known.contains(at)).collect();
         if let Some(first) = group.exchanges.first_mut() {
             first.accesses.extend(others);

@@ -29,8 +29,6 @@ pub(super) enum Obstacle {
     Between(u32),
     /// Two threads store to one word: the line of the store.
     SameWord(u32),
-    /// Words that overlap in part: the line of the load.
-    Overlap(u32),
     /// A word that a thread of another warp stores: the line of the load.
     OtherWarp(u32),
     /// A word that nobody stores in front of the barrier: the line of the load.
@@ -58,7 +56,6 @@ impl Obstacle {
             Obstacle::Store(_) | Obstacle::Between(_) => "exchange-between",
             Obstacle::Address(_)
             | Obstacle::SameWord(_)
-            | Obstacle::Overlap(_)
             | Obstacle::OtherWarp(_)
             | Obstacle::Unstored(_) => "exchange-words",
             Obstacle::Lanes(_) => "exchange-lanes",
@@ -105,9 +102,6 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::SameWord(line) => {
                 write!(f, "two threads store to one word at line {line}")
-            }
-            Obstacle::Overlap(line) => {
-                write!(f, "a lane loads parts of two lanes' words at line {line}")
             }
             Obstacle::OtherWarp(line) => {
                 write!(f, "a lane loads a word of another warp at line {line}")

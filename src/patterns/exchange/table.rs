@@ -45,11 +45,8 @@ impl Source {
     fn fit(lanes: &[u32; LANES]) -> Option<Source> {
         let (first, second) = (lanes[0], lanes[1]);
         let factor = (second + WARP_SIZE - first) % WARP_SIZE;
-        let forms = [
-            Source::Lane(first),
-            Source::Xor(first),
-            Source::Affine { factor, offset: first },
-        ];
+        let forms =
+            [Source::Lane(first), Source::Xor(first), Source::Affine { factor, offset: first }];
         let fits = |form: &Source| (0..WARP_SIZE).zip(lanes).all(|(own, at)| form.of(own) == *at);
         forms.into_iter().find(fits)
     }
@@ -167,7 +164,7 @@ impl Addresses {
         let mut found: Vec<Option<usize>> = Vec::new();
         for at in &self.bytes {
             if near(*at) {
-                return Err(Obstacle::Overlap(line));
+                return Err(Obstacle::Unstored(line));
             }
             found.push(words.get(at).copied());
         }

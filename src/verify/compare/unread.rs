@@ -27,9 +27,8 @@ pub(super) fn unread(
     if !are_kernels {
         return found;
     }
-    let is_store = |program: &Program<'_, '_>, inst: InstId| {
-        role(&program.flow.insts[inst]) == Role::Store
-    };
+    let is_store =
+        |program: &Program<'_, '_>, inst: InstId| role(&program.flow.insts[inst]) == Role::Store;
     let is_unread = |name: &str| {
         let at = after.declared.iter().position(|array| array.name == name && !array.is_dynamic);
         at.is_some_and(|at| {

@@ -17,9 +17,10 @@ use super::by_lane;
 use super::extremum::{Lemma, lemmas};
 use super::lanes::Lanes;
 use super::meeting;
-use super::stored::stored_words;
+use super::stored::{are_all, has_calls, stored_words};
 use super::tables::{Tables, Ways};
 use super::way::{Way, is_of_all, is_reduction, way};
+use super::words::has_whole_rows;
 use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -47,6 +48,9 @@ pub(in crate::verify) struct Exchanges {
     waits: Vec<(InstId, TermId, Option<LoopId>)>,
     /// The barriers of the original.
     barriers: Vec<InstId>,
+    /// Whether no lane of a warp is absent at any of these: blocks are whole warps, and what leads there is the same for
+    /// all lanes.
+    is_full: bool,
     /// Terms without any such symbol.
     without: FxHashSet<TermId>,
 }
@@ -90,6 +94,12 @@ impl Exchanges {
             found.ways.stored.push(word);
         }
         found.waits = stored.waits;
+        let mut places = found.original.iter().chain(&found.waits);
+        found.is_full = program.block.is_some_and(has_whole_rows)
+            && is_kernel
+            && !program.irreducible
+            && !has_calls(program)
+            && places.all(|(_, condition, around)| are_all(terms, lanes, *condition, *around));
         if found.ways.known.is_empty() {
             return found;
         }
@@ -121,8 +131,8 @@ impl Exchanges {
                 return None;
             }
             self.ways.members.insert(symbol, mask);
-            self.ways.lane = self.ways.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
         }
+        self.ways.lane = self.ways.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
         self.ways.known.insert(symbol, way(inst, operands, second)?);
         self.without.clear();
         Some(())
@@ -156,7 +166,8 @@ impl Exchanges {
             let mut barriers = self.barriers.iter();
             barriers.any(|at| inst < *at && *at <= position || position < *at && *at < inst)
         };
-        let mut there = self.original.iter().chain(&self.waits).filter(|(_, _, around)| *around == place);
+        let mut there =
+            self.original.iter().chain(&self.waits).filter(|(_, _, around)| *around == place);
         there.any(|(inst, condition, _)| {
             !is_beyond(*inst) && self.is_under_uniform(terms, *condition, path)
         })
@@ -244,7 +255,7 @@ impl Exchanges {
             });
             let insts = tables.done.keys().filter_map(|(term, _)| self.made_by.get(term));
             looked_at.extend(insts);
-            holds && absent::may_be_absent(terms, &tables.combined)
+            holds && (self.is_full || absent::may_be_absent(terms, &tables.combined))
         });
         needed.sort_unstable();
         needed.dedup();

@@ -48,7 +48,8 @@ pub(super) fn stored_words(
 ) -> StoredWords {
     let mut found = StoredWords::default();
     let is_kernel = program.function.kind == FunctionKind::Entry && !program.irreducible;
-    let words = program.block.filter(|_| is_kernel && !execution.waits.is_empty());
+    let is_candidate = is_kernel && !execution.waits.is_empty() && !has_calls(program);
+    let words = program.block.filter(|_| is_candidate);
     let Some(mut words) = words.and_then(Words::of) else { return found };
     let mut loads: Vec<(InstId, TermId)> =
         execution.definitions.iter().map(|((inst, _), value)| (*inst, *value)).collect();
@@ -87,6 +88,11 @@ pub(super) fn stored_words(
     found
 }
 
+/// Whether a program calls functions, which some lanes might not come back from.
+pub(super) fn has_calls(program: &Program<'_, '_>) -> bool {
+    program.flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Call)
+}
+
 /// Whether all lanes of a warp wait at a barrier together. (All threads of a warp execute the same `bar.sync`: PTX ISA,
 /// "bar".)
 fn waits_for_warp(inst: &Inst<'_, '_>, at: InstId, alone: &FxHashSet<InstId>) -> bool {
@@ -101,7 +107,7 @@ fn waits_for_warp(inst: &Inst<'_, '_>, at: InstId, alone: &FxHashSet<InstId>) ->
 }
 
 /// Whether a condition holds for all lanes of a warp or for none, in iterations that all of them do.
-fn are_all(
+pub(super) fn are_all(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,
     condition: TermId,
@@ -129,8 +135,7 @@ fn stores(
         let of_all = literals.iter().all(|one| hardware::is_uniform(terms, *one, None, true));
         let &[address, value] = &event.operands[..] else { break };
         let is_word = u32::from(terms.arena.width(value)) == 8 * record.bytes;
-        let is_shared =
-            program.flow.insts[record.inst].ast.form.space() == StateSpace::Shared;
+        let is_shared = program.flow.insts[record.inst].ast.form.space() == StateSpace::Shared;
         if !of_all || !is_word || !is_shared || found.len() >= MAX_STORES {
             break;
         }

@@ -39,9 +39,9 @@ pub(super) struct Words {
 
 impl Words {
     /// In blocks of a shape; `None` if rows are not whole warps.
-    pub(super) fn of([x, ..]: [u64; 3]) -> Option<Words> {
-        let is_whole = x.is_multiple_of(u64::from(WARP_SIZE));
-        is_whole.then(|| Words { row: x, known: FxHashMap::default() })
+    pub(super) fn of(block: [u64; 3]) -> Option<Words> {
+        let [row, ..] = block;
+        has_whole_rows(block).then(|| Words { row, known: FxHashMap::default() })
     }
 
     /// For each lane the value that it loads, of `bytes` bytes, and the lane that has stored it: of the stores, the last one
@@ -86,6 +86,11 @@ impl Words {
     }
 }
 
+/// Whether the rows of a block are whole warps.
+pub(super) fn has_whole_rows([row, ..]: [u64; 3]) -> bool {
+    row.is_multiple_of(u64::from(WARP_SIZE))
+}
+
 /// The value and the lane of a warp of whose word some bytes are loaded, if there is one: an error if that is not one whole
 /// word of one lane.
 fn source(
@@ -93,7 +98,8 @@ fn source(
     store: &Store,
     stored: &[i64],
 ) -> Option<Result<(TermId, u32), ()>> {
-    let meets = |other: &i64| *other < at + i64::from(bytes) && at < *other + i64::from(store.bytes);
+    let meets =
+        |other: &i64| *other < at + i64::from(bytes) && at < *other + i64::from(store.bytes);
     let mut sources = (0..).zip(stored).filter(|(_, other)| meets(other));
     let (lane, other) = sources.next()?;
     let is_one = sources.next().is_none() && *other == at && store.bytes == bytes;

@@ -64,8 +64,8 @@ fn iterations(
     };
     let [first, second] = parts.map(copied);
     let (first, second) = (first?, second?);
-    let whole = flow.insts[insts.start].ast.span.start as usize
-        ..flow.insts[branch].ast.span.end as usize;
+    let whole =
+        flow.insts[insts.start].ast.span.start as usize..flow.insts[branch].ast.span.end as usize;
     // (A name may mean another register where the copies stand.)
     let scope = |at: InstId| flow.scopes.scope_at(flow.insts[at].ast.span.start as usize);
     let is_renamed = source.text()[whole].contains(".reg");
@@ -113,17 +113,19 @@ fn tested(flow: &Flow<'_, '_>, header: BlockId) -> Option<Tested> {
     }
     let of_header = flow.block(header);
     let [one, other] = of_header.successors[..] else { return None };
-    let (into, exit) = if one.to < other.to { (one, other) } else { (other, one) };
-    let [_] = flow.block(into.to).predecessors[..] else { return None };
-    let latch = latch(flow, (into.to, header))?;
-    let is_whole = matches!(flow.block(latch).successors[..], [edge] if edge.to == header);
+    let (into, exit, latch) =
+        [(one, other), (other, one)].into_iter().find_map(|(into, exit)| {
+            let latch = latch(flow, (into.to, header))?;
+            let is_whole = matches!(flow.block(latch).successors[..], [edge] if edge.to == header);
+            let is_only_way = flow.block(into.to).predecessors.len() == 1;
+            (is_whole && is_only_way).then_some((into, exit, latch))
+        })?;
     let is_adjacent = of_header.end == flow.block(into.to).first
         && flow.block(latch).end == flow.block(exit.to).first;
     let EdgeCondition::Predicate(predicate, again) = into.condition else { return None };
     let leaves = of_header.leaves || flow.block(latch).leaves;
     let test = of_header.end.before();
-    (is_whole && is_adjacent && !leaves)
-        .then_some(Tested { latch, test, predicate, again, is_first: true })
+    (is_adjacent && !leaves).then_some(Tested { latch, test, predicate, again, is_first: true })
 }
 
 /// The last block of straight code from a block on that leads to the header of a loop, its blocks one behind the other in
