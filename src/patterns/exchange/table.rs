@@ -145,7 +145,7 @@ impl Addresses {
     /// that is stored.
     ///
     /// # Errors
-    /// The reason why that is not known, or is no thread of the warp.
+    /// The reason why that is not known, or not a thread of the warp.
     pub(super) fn sources(
         &self,
         stored: &Addresses,

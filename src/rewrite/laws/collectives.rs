@@ -76,7 +76,7 @@
 //! where nobody reads the array.
 //!
 //! ```text
-//! if (p) a[lane] = x; __syncwarp(); y = a[lane ^ 1]            // the word of a lane without p is what it was
+//! if (p) a[lane] = x; __syncwarp(); y = a[lane ^ 1]            // the word of a lane without p has an older value
 //! a[lane] = x; a[lane] = z; __syncwarp(); y = a[lane ^ 1]      // not x
 //! y = a[lane ^ 1]; __syncwarp(); a[lane] = x; __syncwarp()     // not x either
 //! a[tid] = x; __syncthreads(); y = a[tid ^ 32]                 // another warp's word

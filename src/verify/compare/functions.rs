@@ -186,16 +186,18 @@ fn attempt<'s>(
             continue;
         }
         if let Some(&astray) = result.astray.first() {
-            let line = rewritten.line(astray);
-            let reason =
-                format!("line {line}: the address is not shown to be that of the new layout");
-            return FunctionReport::unknown(name, reason);
+            return FunctionReport::unknown(name, not_laid_out(rewritten.line(astray)));
         }
         comparison.effects(modules);
         let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
         return FunctionReport { layouts: described, ..comparison.report(name) };
     }
     FunctionReport::unknown(name, UNMATCHED.to_owned())
+}
+
+/// The reason where an access is not shown to go where the layout says.
+fn not_laid_out(line: u32) -> String {
+    format!("line {line}: the address is not shown to be that of the new layout")
 }
 
 /// How messages name the registers and instructions of both programs.

@@ -1,7 +1,7 @@
 //! Stores to arrays in shared memory that nobody reads in the rewritten program: it may leave them out.
 //!
 //! The bytes of such an array live as long as the block, and its address goes nowhere but into addresses of stores. So
-//! nobody notices what they hold.
+//! nobody notices their values.
 
 use rustc_hash::FxHashSet;
 

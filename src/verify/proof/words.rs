@@ -44,8 +44,8 @@ impl Words {
         has_whole_rows(block).then(|| Words { row, known: FxHashMap::default() })
     }
 
-    /// For each lane the value that it loads, of `bytes` bytes, and the lane that has stored it: of the stores, the last one
-    /// first, the first one of which a byte is loaded. All warps of a row have the same lanes.
+    /// For each lane the value that it loads, of `bytes` bytes, and the lane that has stored it: the last store to any
+    /// byte of the load counts. All warps of a row have the same lanes.
     pub(super) fn sources(
         &mut self,
         terms: &mut Terms,
@@ -91,7 +91,7 @@ pub(super) fn has_whole_rows([row, ..]: [u64; 3]) -> bool {
     row.is_multiple_of(u64::from(WARP_SIZE))
 }
 
-/// The value and the lane of a warp of whose word some bytes are loaded, if there is one: an error if that is not one whole
+/// The value and the lane of a warp that a load reads some bytes of, if there is one: an error if that is not one whole
 /// word of one lane.
 fn source(
     (at, bytes): (i64, u32),
