@@ -176,6 +176,8 @@ pub enum Bug {
     CollectiveIteration,
     /// A constant that a counted loop has left in a register is not written into it.
     CollectiveCounter,
+    /// A loop of shuffles is replaced although a value of its last iteration is read behind it.
+    CollectiveTemporary,
     /// The shape of blocks is not tested in front of a tree.
     TreeUntested,
     /// The last step of a tree is left out.
@@ -198,6 +200,14 @@ pub enum Bug {
     TreeParted,
     /// A tree is done by shuffles although accesses stand between it and the barrier in front.
     TreeBegins,
+    /// The source lane of an exchange through shared memory is the next one.
+    ExchangeLane,
+    /// The value of the store before the last one is exchanged.
+    ExchangeEarlier,
+    /// Loads in front of a barrier get the values that are stored behind it.
+    ExchangeBefore,
+    /// A stored register that holds something else at the load is exchanged.
+    ExchangeStale,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -658,7 +668,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 68] = [
+    pub const STRATEGIES: [Bug; 73] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -708,6 +718,7 @@ impl Bug {
         Bug::CollectiveHalves,
         Bug::CollectiveIteration,
         Bug::CollectiveCounter,
+        Bug::CollectiveTemporary,
         Bug::TreeUntested,
         Bug::TreeStepLost,
         Bug::TreeNear,
@@ -719,6 +730,10 @@ impl Bug {
         Bug::TreeOpen,
         Bug::TreeParted,
         Bug::TreeBegins,
+        Bug::ExchangeLane,
+        Bug::ExchangeEarlier,
+        Bug::ExchangeBefore,
+        Bug::ExchangeStale,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

@@ -31,6 +31,7 @@ mod random;
 mod affine;
 mod chains;
 mod differential;
+mod exchanges;
 mod fuzz;
 mod graphs;
 mod instructions;

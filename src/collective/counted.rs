@@ -41,6 +41,29 @@ pub(super) struct CountedLoop {
     pub work: Option<InstId>,
 }
 
+/// The iterations of a loop.
+#[derive(Default)]
+struct Run {
+    /// The registers that the loop reads as they are at its entry, each with its table there.
+    entered: Vec<(RegisterId, Rc<Table>)>,
+    /// The shuffles whose member mask is not the constant of all lanes in each iteration.
+    partial: Vec<InstId>,
+    /// How often the loop is executed.
+    iterations: u32,
+}
+
+/// A loop of straight code.
+struct Tested {
+    /// Its blocks, in order.
+    blocks: Vec<BlockId>,
+    /// The edge of the test that leads to a further iteration, or into the rest of one.
+    again: Edge,
+    /// The block behind the loop.
+    exit: BlockId,
+    /// The branch of the test.
+    test: InstId,
+}
+
 impl Chains<'_, '_, '_> {
     /// The loops of straight code around shuffles whose number of iterations is known, each with a chain: the code in front,
     /// if that leads nowhere else, and the loop. The steps are those of the last iteration.
@@ -51,7 +74,7 @@ impl Chains<'_, '_, '_> {
 
     fn counted_loop(&mut self, header: BlockId) -> Option<(Chain, CountedLoop)> {
         let flow = self.flow;
-        let blocks = self.blocks(header);
+        let Tested { blocks, again, exit, test } = self.tested(header)?;
         let latch = *blocks.last()?;
         let is_adjacent = |pair: &[BlockId]| flow.block(pair[0]).end == flow.block(pair[1]).first;
         if !blocks.windows(2).all(is_adjacent) {
@@ -60,8 +83,11 @@ impl Chains<'_, '_, '_> {
         let insts = flow.block(header).first.to(flow.block(latch).end);
         let is_shuffle = |at: InstId| flow.insts[at].ast.form.opcode == Opcode::Shfl;
         insts.clone().find(|at| is_shuffle(*at))?;
-        let [back, exit] = by_target(&flow.block(latch).successors, |edge| edge.to == header)?;
-        let EdgeCondition::Predicate(predicate, again) = back.condition else { return None };
+        // Behind the code that takes the loop's place comes the next instruction of the text.
+        if flow.block(exit).first != insts.end {
+            return None;
+        }
+        let EdgeCondition::Predicate(predicate, again) = again.condition else { return None };
         let [_, entry] = by_target(&flow.block(header).predecessors, |edge| edge.from == latch)?;
         if entry.from > header {
             return None;
@@ -71,25 +97,8 @@ impl Chains<'_, '_, '_> {
         if !chain.insts.is_sorted() || chain.insts.last().is_some_and(|last| *last > insts.start) {
             return None;
         }
-        let mut entered: Vec<(RegisterId, Rc<Table>)> = Vec::new();
-        let (mut partial, mut iterations) = (Vec::new(), 0);
-        loop {
-            iterations += 1;
-            let shortened = planted!(Bug::CollectiveIteration).then(|| chain.written.clone());
-            if iterations > MAX_ITERATIONS {
-                return None;
-            }
-            self.iterate(&mut chain, &insts, &mut entered, &mut partial)?;
-            let taken = self.of(&mut chain, predicate);
-            let decided = self.values.constant_of(taken[0])?;
-            if taken.iter().any(|one| *one != taken[0]) {
-                return None;
-            }
-            if (decided != 0) != again {
-                chain.written = shortened.unwrap_or(chain.written);
-                break;
-            }
-        }
+        let run = self.run_to_end(&mut chain, (&insts, test), (predicate, again))?;
+        let Run { entered, partial, iterations } = run;
         if is_joined {
             chain.blocks.extend(&blocks);
         } else {
@@ -100,7 +109,7 @@ impl Chains<'_, '_, '_> {
         let branch = insts.end.before();
         let is_work = |at: &InstId| {
             let inst = &flow.insts[*at];
-            *at != branch && !is_exchange(inst) && effect(inst) != Effect::Pure
+            *at != branch && *at != test && !is_exchange(inst) && effect(inst) != Effect::Pure
         };
         let scope = |at: InstId| flow.scopes.scope_at(flow.insts[at].ast.span.start as usize);
         let in_front = (insts.start > InstId(0)).then(|| insts.start.before());
@@ -110,7 +119,7 @@ impl Chains<'_, '_, '_> {
                     scope(at) == scope(branch) && !flow.insts[at].targets.contains(&insts.start)
                 }),
             work: insts.clone().find(is_work),
-            exit: exit.to,
+            exit,
             blocks,
             insts,
             entered,
@@ -120,16 +129,76 @@ impl Chains<'_, '_, '_> {
         Some((chain, found))
     }
 
-    /// Evaluates one iteration of a loop; notes the registers that are read as they are at its entry, and shuffles of some
-    /// lanes.
+    /// Evaluates all iterations of a loop.
+    fn run_to_end(
+        &mut self,
+        chain: &mut Chain,
+        (insts, test): (&InstRange, InstId),
+        (predicate, again): (RegisterId, bool),
+    ) -> Option<Run> {
+        // Up to the test and behind it.
+        let (first, second) = (insts.start.to(test.next()), test.next().to(insts.end));
+        let is_tested_first = second.start < second.end;
+        let ends_early = planted!(Bug::CollectiveIteration);
+        let mut run = Run::default();
+        let mut heads = Vec::new();
+        loop {
+            if ends_early {
+                heads.push(chain.written.clone());
+            }
+            self.iterate(chain, (insts, first.clone()), &mut run)?;
+            run.iterations += u32::from(!is_tested_first);
+            let taken = self.of(chain, predicate);
+            let decided = self.values.constant_of(taken[0])?;
+            if taken.iter().any(|one| *one != taken[0]) {
+                return None;
+            }
+            if (decided != 0) != again {
+                break;
+            }
+            self.iterate(chain, (insts, second.clone()), &mut run)?;
+            run.iterations += u32::from(is_tested_first);
+            if run.iterations > MAX_ITERATIONS {
+                return None;
+            }
+        }
+        if let Some(head) = heads.into_iter().rev().nth(usize::from(is_tested_first)) {
+            chain.written = head;
+        }
+        (run.iterations > 0).then_some(run)
+    }
+
+    /// The blocks of a loop of straight code with one test, at its end or behind its first block.
+    fn tested(&self, header: BlockId) -> Option<Tested> {
+        let flow = self.flow;
+        let blocks = self.blocks(header);
+        let last = *blocks.last()?;
+        let branch = flow.block(last).end.before();
+        let successors = &flow.block(last).successors;
+        if let Some([again, exit]) = by_target(successors, |edge| edge.to == header) {
+            return Some(Tested { blocks, again, exit: exit.to, test: branch });
+        }
+        let leads_back = |edge: &Edge| {
+            let body = self.blocks(edge.to);
+            let last = flow.block(body[body.len() - 1]);
+            matches!(last.successors[..], [back] if back.to == header) && !last.leaves
+        };
+        let [again, exit] = by_target(successors, leads_back)?;
+        let is_only_way = flow.block(again.to).predecessors.len() == 1;
+        let body = self.blocks(again.to);
+        let blocks = blocks.into_iter().chain(body).collect();
+        is_only_way.then_some(Tested { blocks, again, exit: exit.to, test: branch })
+    }
+
+    /// Evaluates a part of one iteration of a loop; notes the registers that are read as they are at its entry, and
+    /// shuffles of some lanes.
     fn iterate(
         &mut self,
         chain: &mut Chain,
-        insts: &InstRange,
-        entered: &mut Vec<(RegisterId, Rc<Table>)>,
-        partial: &mut Vec<InstId>,
+        (insts, part): (&InstRange, InstRange),
+        run: &mut Run,
     ) -> Option<()> {
-        for at in insts.clone() {
+        for at in part {
             if self.is_full() {
                 return None;
             }
@@ -137,14 +206,14 @@ impl Chains<'_, '_, '_> {
             for register in reads(inst) {
                 let writer = chain.written.get(&register);
                 let is_own = writer.is_some_and(|(from, _)| insts.contains(from));
-                if !is_own && entered.iter().all(|(known, _)| *known != register) {
+                if !is_own && run.entered.iter().all(|(known, _)| *known != register) {
                     let table = self.of(chain, register);
-                    entered.push((register, table));
+                    run.entered.push((register, table));
                 }
             }
             self.push(chain, at);
             if inst.ast.form.opcode == Opcode::Shfl && !has_all_members(self, chain, at) {
-                partial.push(at);
+                run.partial.push(at);
             }
         }
         Some(())

@@ -36,7 +36,7 @@ pub(super) fn in_loop(
             constants.push((register, value));
         } else if let Some(one) = recognise(place, chains, (&chain, counted), (at, register)) {
             found.push(one);
-        } else {
+        } else if !planted!(Bug::CollectiveTemporary) {
             let reader = readers.and_then(|readers| readers.first().copied());
             obstacle.get_or_insert(Obstacle::LoopValue((place.line)(reader.unwrap_or(at))));
         }

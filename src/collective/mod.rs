@@ -7,7 +7,8 @@
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
 //! compared with the reduction, the prefix, the broadcast. So any network of shuffles is found, in whatever order a
 //! compiler has put it, unrolled or as a loop with a known number of iterations (`counted`). `find` and `looped`
-//! recognise, `lanes` says which lanes use a result, `members` which are together, `legal` what may be replaced.
+//! recognise, `lanes` says which lanes use a result, `members` which are together, `legal` what may be replaced;
+//! `together` the places to which all threads of a block come.
 
 mod chain;
 mod classify;
@@ -22,6 +23,7 @@ mod looped;
 mod members;
 mod network;
 mod obstacle;
+mod together;
 mod uses;
 mod value;
 mod wide;
@@ -32,5 +34,6 @@ pub use form::{Form, Predicate};
 pub use members::Place;
 pub use network::{Collective, Computes, InLoop};
 pub use obstacle::Obstacle;
+pub use together::Together;
 pub use uses::{block_of, reads};
 pub use value::{Operator, Order};

@@ -8,6 +8,7 @@
 mod batch;
 mod carry;
 mod collective;
+mod exchange;
 mod finder;
 mod group;
 mod joined;
@@ -34,7 +35,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 13] = [
+pub const SEARCHED: [&dyn Pattern; 14] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -47,12 +48,13 @@ pub const SEARCHED: [&dyn Pattern; 13] = [
     &batch::Batch,
     &collective::Collectives,
     &tree::Trees,
+    &exchange::Exchanges,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 12] = [
+pub const WRITTEN: [&dyn Pattern; 13] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -64,6 +66,7 @@ pub const WRITTEN: [&dyn Pattern; 12] = [
     &batch::Batch,
     &collective::Collectives,
     &tree::Trees,
+    &exchange::Exchanges,
     &layout::Layout,
 ];
 

@@ -166,7 +166,14 @@ fn the_headline_counts_more_than_loads() {
 #[test]
 fn collectives_are_drawn() {
     let mut drawn = 0;
-    for name in ["collective", "collective_loops", "collective_groups", "collective_wide", "tree"] {
+    for name in [
+        "collective",
+        "collective_loops",
+        "collective_groups",
+        "collective_wide",
+        "tree",
+        "exchange",
+    ] {
         let folder = tempfile::tempdir().expect("a folder");
         let ptx = format!("tests/cases/accept/{name}.ptx");
         let output = ptxasw(&["candidates", "--strategy", "collective", &ptx, "--format", "json"]);

@@ -5,12 +5,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::alike::Together;
 use super::around::begins_at_barrier;
 use super::obstacle::Obstacle;
 use super::search::{FEWEST, Search, Steps, Tree};
 use super::step::Stride;
 use crate::cfg::{BlockId, InstId};
+use crate::collective::Together;
 use crate::emulate::{Effect, effect};
 use crate::isa::Qualifier;
 use crate::ptx::StateSpace;

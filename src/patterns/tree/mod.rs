@@ -6,7 +6,6 @@
 //! are stored. The barriers of these steps and all but the first of their accesses are not executed. The steps
 //! themselves stay for blocks of other shapes.
 
-mod alike;
 mod around;
 mod emit;
 mod find;
@@ -213,6 +212,7 @@ impl Shape for Found {
             lanes: tree.elements as u32,
             shuffles: 0,
             steps: steps(tree, places),
+            exchange: None,
             barriers: tree.plan.as_ref().ok().map(|plan| plan.barriers),
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: tree.plan.is_ok().then(|| "shfl.sync.down".to_owned()),

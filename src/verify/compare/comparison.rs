@@ -46,6 +46,8 @@ pub(super) struct Comparison<'c, 's> {
     /// Loads of the rewritten program whose bytes are all read in the original, and whose address is not shown to be
     /// aligned.
     pub misaligned: FxHashSet<InstId>,
+    /// Stores of the original whose words nobody reads in the rewritten program.
+    pub unread: FxHashSet<InstId>,
 }
 
 impl<'c, 's> Comparison<'c, 's> {
@@ -76,6 +78,7 @@ impl<'c, 's> Comparison<'c, 's> {
             exchanging: false,
             seen: Vec::new(),
             misaligned: FxHashSet::default(),
+            unread: FxHashSet::default(),
         }
     }
 

@@ -46,7 +46,9 @@ impl Comparison<'_, '_> {
         let alone = self.after.events.iter().zip(&self.partners);
         let alone = alone.filter(|(event, p)| p.is_none() && !exchanged(event.inst));
         let missing = self.before.events.iter().zip(&open);
-        let missing = missing.filter(|(event, open)| **open && !exchanges.has(event.inst));
+        let missing = missing.filter(|(event, open)| {
+            **open && !exchanges.has(event.inst) && !self.unread.contains(&event.inst)
+        });
         let unpaired = alone.map(|(event, _)| event).filter(acts).count()
             + missing.map(|(event, _)| event).filter(acts).count();
         let both = self.before.events.iter().chain(&self.after.events);
@@ -199,7 +201,9 @@ impl Comparison<'_, '_> {
             Opcode::PmEvent,
             Opcode::ApplyPriority,
         ];
-        if !in_rewritten && self.warp.prover.exchanges.is_accounted_for(event.inst) {
+        let is_accounted_for = self.unread.contains(&event.inst)
+            || self.warp.prover.exchanges.is_accounted_for(event.inst);
+        if !in_rewritten && is_accounted_for {
             return;
         }
         if event.role == Role::Observe

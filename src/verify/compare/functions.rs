@@ -9,6 +9,7 @@
 
 use super::carried::LoopCarriedRegisters;
 use super::comparison::Comparison;
+use super::unread::unread;
 use crate::cfg::LoopId;
 use crate::expr::within;
 use crate::isa::Opcode;
@@ -146,11 +147,11 @@ fn attempt<'s>(
             split: &split,
             carried: &carried.values,
         };
-        let lanes =
+        let mut lanes =
             Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
         let loops = &original.flow.loops;
         let mut prover = Prover::new(claims, &mut terms, loops, &execution);
-        prover.exchanges = Exchanges::of_original(original, &execution, &mut terms);
+        prover.exchanges = Exchanges::of_original(original, &execution, &mut terms, &mut lanes);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
         let result = evaluate(rewritten, &mut terms, Some(&reference), layouts, Some(&mut warp));
@@ -172,6 +173,7 @@ fn attempt<'s>(
         let mut comparison =
             Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
         comparison.doubtful = doubtful;
+        comparison.unread = unread(programs, modules);
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             claims = comparison.warp.prover.claims;
@@ -184,16 +186,18 @@ fn attempt<'s>(
             continue;
         }
         if let Some(&astray) = result.astray.first() {
-            let line = rewritten.line(astray);
-            let reason =
-                format!("line {line}: the address is not shown to be that of the new layout");
-            return FunctionReport::unknown(name, reason);
+            return FunctionReport::unknown(name, not_laid_out(rewritten.line(astray)));
         }
         comparison.effects(modules);
         let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
         return FunctionReport { layouts: described, ..comparison.report(name) };
     }
     FunctionReport::unknown(name, UNMATCHED.to_owned())
+}
+
+/// The reason where an access is not shown to go where the layout says.
+fn not_laid_out(line: u32) -> String {
+    format!("line {line}: the address is not shown to be that of the new layout")
 }
 
 /// How messages name the registers and instructions of both programs.

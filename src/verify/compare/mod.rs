@@ -11,6 +11,7 @@
 //! - `faults`: loads that only the rewritten program performs
 //! - `stores`: whether a vector store is equivalent to the stores of its elements
 //! - `converged`: results that depend on which lanes are together
+//! - `unread`: stores to arrays in shared memory that the rewritten program does not read
 //! - `functions`: two functions
 //! - `outside`: the text outside of functions
 //! - `renamed`: a kernel under the names of another one
@@ -30,6 +31,7 @@ mod refutation;
 mod renamed;
 mod stores;
 mod stores_by_other_lanes;
+mod unread;
 
 pub use module::verify;
 pub use renamed::under_names;

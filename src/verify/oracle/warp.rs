@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::cross_lane::CrossLane;
 use super::together::together;
@@ -103,9 +103,12 @@ impl<'s> Warp<'_, 's> {
                 self.masks.push((here.block, mask));
                 Some(smallvec![(&inst.args[0], mask)])
             }
+            Opcode::Shfl if self.prover.exchanges.has_stored_words() => {
+                self.exchange(here, inst).or_else(|| self.shuffle(here, inst))
+            }
             Opcode::Shfl => self.shuffle(here, inst),
             Opcode::Vote => self.vote(here, inst).or_else(|| self.exchange(here, inst)),
-            Opcode::Redux => self.exchange(here, inst),
+            Opcode::Redux | Opcode::Match => self.exchange(here, inst),
             // It orders memory, so that there are fewer races than without it: nothing else changes.
             Opcode::Bar if inst.ast.form.has(Qualifier::Warp) => {
                 let whole = self.whole(here, inst.args.first()?)?;
@@ -124,14 +127,18 @@ impl<'s> Warp<'_, 's> {
         }
     }
 
-    /// `redux.sync` and `vote.sync` of all lanes, where in the original all lanes of a warp exchange something: whoever
-    /// comes by comes with the whole warp.
+    /// `redux.sync`, `vote.sync`, `match.sync` and `shfl.sync` of all lanes, where in the original all lanes of a warp
+    /// exchange something: whoever comes by comes with the whole warp.
     fn exchange<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,
         inst: &'i Inst<'_, 's>,
     ) -> Option<Results<'i, 's>> {
-        let [result @ Arg::Register(register), value, mask] = &inst.args[..] else { return None };
+        let (result, sent) = inst.args.split_first()?;
+        let results: SmallVec<[(&'i Arg<'s>, u16); 2]> = match result {
+            Arg::Pair(pair) => (&**pair).iter().zip(0..).collect(),
+            single => smallvec![(single, 0)],
+        };
         let path = here.path()?;
         let reference = here.reference?;
         let position = InstId(0).to(here.at).rev().find_map(|at| reference.matched[at]);
@@ -140,12 +147,30 @@ impl<'s> Warp<'_, 's> {
             self.hints.push((here.at, "some lanes of a warp may not come here"));
             return None;
         }
-        let bits = if inst.ast.form.opcode == Opcode::Vote { 1 } else { 32 };
-        let operands = [here.operand(value, bits)?, here.operand(mask, 32)?];
-        let kind = Kind::RewrittenOnly(here.at, smallvec![0]);
-        let symbol = here.terms.symbol(kind, here.width(*register), here.here());
-        self.prover.exchanges.add(here.terms, inst, &operands, symbol)?;
-        Some(smallvec![(result, symbol)])
+        let bits = match inst.ast.form.opcode {
+            Opcode::Vote => 1,
+            _ => inst.ast.form.last_type().map_or(32, |ty| ty.bits().clamp(32, 64)) as u8,
+        };
+        let (value, others) = sent.split_first()?;
+        let mut operands = vec![here.operand(value, bits)?];
+        for arg in others {
+            operands.push(here.operand(arg, 32)?);
+        }
+        let mut delivered: Results<'i, 's> = smallvec![];
+        for (result, place) in results {
+            let register = match result {
+                Arg::Register(register) => *register,
+                Arg::Sink => continue,
+                _ => return None,
+            };
+            let kind = Kind::RewrittenOnly(here.at, smallvec![place]);
+            let symbol = here.terms.symbol(kind, here.width(register), here.here());
+            let named = (symbol, place == 1);
+            self.prover.exchanges.add(here.terms, inst, &operands, named)?;
+            delivered.push((result, symbol));
+        }
+        self.shuffles += u32::from(inst.ast.form.opcode == Opcode::Shfl);
+        Some(delivered)
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same block:

@@ -120,6 +120,7 @@ redux | sync add/min/max | u32,s32 | >1 1 u32
 redux | sync and/or/xor | b32 | >1 1 u32
 redux | sync min/max abs? NaN? | f32 | >1 1 u32
 match | ^any sync | b32,b64 | >b32 1 u32
+match | ^all sync | b32,b64 | >b32|p 1 u32
 prefetch | global/local? L1/L2 | | m
 mov | | b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64 | >1 1c
 mov | | u64,b64,s64,u32,b32,s32 | >1 s

@@ -22,6 +22,19 @@ pub(super) enum Combiner {
     Addends,
     /// Operands of a lattice operator.
     Lattice(Lattice),
+    /// Values that are compared with each other: a lane is left out that is like all others if all are, and else unlike
+    /// them.
+    Match { all: bool },
+}
+
+/// The value that an absent lane must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Demand {
+    Value(u64),
+    /// One that all other lanes have, if they have one.
+    Alike,
+    /// One that no other lane has.
+    Unlike,
 }
 
 /// A reduction or a vote: how it combines, and the value of each lane.
@@ -182,6 +195,7 @@ fn neutral(combiner: Combiner, width: u8) -> Option<u64> {
             Lattice::Max { signed: true } => Extreme::SignedLeast,
             Lattice::Extremum { .. } => return None,
         },
+        Combiner::Match { .. } => return None,
     };
     Some(extreme.value(width))
 }
@@ -206,7 +220,9 @@ pub(super) fn may_be_absent(terms: &mut Terms, combinations: &[Combination]) -> 
     choices.any(|choice| {
         combinations.iter().all(|(combiner, values)| {
             // A lattice operator combines one value twice as it does once.
-            if matches!((choice, combiner), (Choice::OfAnother, Combiner::Addends)) {
+            if matches!((choice, combiner), (Choice::OfAnother, Combiner::Addends))
+                || matches!(combiner, Combiner::Match { .. })
+            {
                 return false;
             }
             let chosen: Vec<TermId> = by_lane::all()
@@ -232,11 +248,16 @@ fn is_solvable(
     combinations: &[Combination],
     (lane, at): (u32, usize),
 ) -> bool {
-    let mut wanted: FxHashMap<TermId, u64> = FxHashMap::default();
+    let mut wanted: FxHashMap<TermId, Demand> = FxHashMap::default();
     for (combiner, values) in combinations {
         let Some(&value) = values.get(at) else { return false };
-        let Some(neutral) = neutral(*combiner, terms.arena.width(value)) else { return false };
-        if *wanted.entry(value).or_insert(neutral) != neutral {
+        let demand = match combiner {
+            Combiner::Match { all: true } => Some(Demand::Alike),
+            Combiner::Match { all: false } => Some(Demand::Unlike),
+            _ => neutral(*combiner, terms.arena.width(value)).map(Demand::Value),
+        };
+        let Some(demand) = demand else { return false };
+        if *wanted.entry(value).or_insert(demand) != demand {
             return false;
         }
     }

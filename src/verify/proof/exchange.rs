@@ -12,68 +12,47 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::absent::{self, Combination, Combiner, Opaque};
-use super::by_lane::{self, InLane};
+use super::absent::{self, Opaque};
+use super::by_lane;
 use super::extremum::{Lemma, lemmas};
+use super::lanes::Lanes;
 use super::meeting;
-use super::normal_form::{
-    as_bit, ballot, bit_of, by_halves, combined, count, counted, exclusive, lattice_of, sum,
-};
-use super::way::{Direction, Way, is_of_all, is_reduction, lane_mask, source_lane, way};
+use super::stored::{are_all, has_calls, stored_words};
+use super::tables::{Tables, Ways};
+use super::way::{Way, is_of_all, is_reduction, way};
+use super::words::has_whole_rows;
 use crate::cfg::{Inst, InstId, LoopId};
-use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId};
+use crate::expr::{Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Special};
 use crate::ptx::FunctionKind;
 use crate::verify::program::{Program, Role, placed_results};
 use crate::verify::record::Execution;
-use crate::verify::terms::{Function, Kind, Lattice, Terms, commute, conditions, hardware};
+use crate::verify::terms::{Kind, Terms, conditions, hardware};
 
 /// The bits of a lane's number.
 const LANE_BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
 
-/// The most terms of lanes that are made for one claim.
-const MAX_TERMS: usize = 1 << 17;
-
 /// The exchanges of whole warps in both programs.
 #[derive(Default)]
 pub(in crate::verify) struct Exchanges {
-    /// By the symbol of a result.
-    known: FxHashMap<TermId, Way>,
-    /// By the symbol of a result, the member mask of a reduction in groups of lanes.
-    members: FxHashMap<TermId, TermId>,
+    /// How each result comes about.
+    ways: Ways,
     /// The instruction of the original that a symbol is a result of.
     made_by: FxHashMap<TermId, InstId>,
     /// The instructions of the original whose results were taken apart in a claim that holds.
     accounted: FxHashSet<InstId>,
     /// The instructions of the original, each with its condition and the loop around it.
     original: Vec<(InstId, TermId, Option<LoopId>)>,
+    /// The same of the barriers behind which lanes load what others have stored.
+    waits: Vec<(InstId, TermId, Option<LoopId>)>,
     /// The barriers of the original.
     barriers: Vec<InstId>,
+    /// Whether no lane of a warp is absent at any of these: blocks are whole warps, and what leads there is the same for
+    /// all lanes.
+    is_full: bool,
     /// Terms without any such symbol.
     without: FxHashSet<TermId>,
-    /// Whether lanes are consecutive in `%tid.x`, as a term.
-    consecutive: Option<TermId>,
-    /// `%tid.x`
-    thread: Option<TermId>,
-    /// The lane's number.
-    lane: Option<TermId>,
-    /// Whether parameters are the same in all lanes.
-    is_kernel: bool,
-}
-
-/// Terms of lanes, under one assumption about consecutive lanes.
-struct Tables<'t> {
-    exchanges: &'t Exchanges,
-    /// Whether lanes are consecutive.
-    consecutive: bool,
-    /// Terms that are symbols of their lanes.
-    opaque: &'t Opaque,
-    /// Terms as terms of such symbols.
-    of_selections: &'t FxHashMap<TermId, TermId>,
-    done: FxHashMap<(TermId, u32), TermId>,
-    /// The reductions and votes that were followed.
-    combined: Vec<Combination>,
 }
 
 impl Exchanges {
@@ -82,11 +61,11 @@ impl Exchanges {
         program: &Program<'_, '_>,
         execution: &Execution,
         terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
     ) -> Exchanges {
-        let mut found = Exchanges {
-            is_kernel: program.function.kind == FunctionKind::Entry,
-            ..Exchanges::default()
-        };
+        let is_kernel = program.function.kind == FunctionKind::Entry;
+        let mut found =
+            Exchanges { ways: Ways { is_kernel, ..Ways::default() }, ..Exchanges::default() };
         let collectives = execution.events.iter().filter(|event| event.role == Role::Collective);
         let mut alone = None;
         for event in collectives {
@@ -105,11 +84,23 @@ impl Exchanges {
                 let width = program.flow.registers[register].ty.bits().min(64) as u8;
                 let kind = Kind::Event(event.inst, places);
                 let symbol = terms.symbol(kind, width, around);
-                found.known.insert(symbol, way);
+                found.ways.known.insert(symbol, way);
                 found.made_by.insert(symbol, event.inst);
             }
         }
-        if found.known.is_empty() {
+        let stored = stored_words(program, execution, terms, lanes);
+        for (value, word) in stored.loads {
+            found.ways.known.insert(value, Way::Stored(found.ways.stored.len()));
+            found.ways.stored.push(word);
+        }
+        found.waits = stored.waits;
+        let mut places = found.original.iter().chain(&found.waits);
+        found.is_full = program.block.is_some_and(has_whole_rows)
+            && is_kernel
+            && !program.irreducible
+            && !has_calls(program)
+            && places.all(|(_, condition, around)| are_all(terms, lanes, *condition, *around));
+        if found.ways.known.is_empty() {
             return found;
         }
         let barriers = execution.events.iter().filter(|event| event.role == Role::Barrier);
@@ -119,9 +110,9 @@ impl Exchanges {
             None => terms.symbol(Kind::Uniform(Special::Ntid(axis)), 32, None),
         };
         let extents = Axis::ALL.map(|axis| extent(terms, axis));
-        found.consecutive = Some(hardware::consecutive(&mut terms.arena, extents));
-        found.thread = known_symbol(terms, &Kind::Tid(Axis::X));
-        found.lane = known_symbol(terms, &Kind::LaneId);
+        found.ways.consecutive = Some(hardware::consecutive(&mut terms.arena, extents));
+        found.ways.thread = known_symbol(terms, &Kind::Tid(Axis::X));
+        found.ways.lane = known_symbol(terms, &Kind::LaneId);
         found
     }
 
@@ -131,7 +122,7 @@ impl Exchanges {
         terms: &mut Terms,
         inst: &Inst<'_, '_>,
         operands: &[TermId],
-        symbol: TermId,
+        (symbol, second): (TermId, bool),
     ) -> Option<()> {
         if !is_of_all(inst, operands, terms) {
             // All lanes come here, and each group among them that has one mask reduces its values.
@@ -139,10 +130,10 @@ impl Exchanges {
             if !is_reduction(inst) {
                 return None;
             }
-            self.members.insert(symbol, mask);
-            self.lane = self.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
+            self.ways.members.insert(symbol, mask);
         }
-        self.known.insert(symbol, way(inst, operands, false)?);
+        self.ways.lane = self.ways.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
+        self.ways.known.insert(symbol, way(inst, operands, second)?);
         self.without.clear();
         Some(())
     }
@@ -155,6 +146,11 @@ impl Exchanges {
     /// Whether an instruction of the original is one.
     pub(crate) fn has(&self, inst: InstId) -> bool {
         self.original.iter().any(|(known, ..)| *known == inst)
+    }
+
+    /// Whether lanes of the original load what others have stored.
+    pub(crate) fn has_stored_words(&self) -> bool {
+        !self.ways.stored.is_empty()
     }
 
     /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
@@ -170,7 +166,8 @@ impl Exchanges {
             let mut barriers = self.barriers.iter();
             barriers.any(|at| inst < *at && *at <= position || position < *at && *at < inst)
         };
-        let mut there = self.original.iter().filter(|(_, _, around)| *around == place);
+        let mut there =
+            self.original.iter().chain(&self.waits).filter(|(_, _, around)| *around == place);
         there.any(|(inst, condition, _)| {
             !is_beyond(*inst) && self.is_under_uniform(terms, *condition, path)
         })
@@ -193,7 +190,7 @@ impl Exchanges {
     }
 
     fn is_uniform(&self, terms: &Terms, term: TermId) -> bool {
-        hardware::is_uniform(terms, term, None, self.is_kernel)
+        hardware::is_uniform(terms, term, None, self.ways.is_kernel)
     }
 
     /// Whether two terms are equal in each lane that the known conditions allow, if some lemmas hold; `None` if that is not
@@ -229,7 +226,7 @@ impl Exchanges {
     ) -> Option<Vec<Lemma>> {
         let mut needed: Vec<Lemma> = Vec::new();
         let mut looked_at: FxHashSet<InstId> = FxHashSet::default();
-        let decided = self.consecutive.and_then(|term| terms.arena.constant_value(term));
+        let decided = self.ways.consecutive.and_then(|term| terms.arena.constant_value(term));
         let mut cases = [true, false]
             .into_iter()
             .filter(|case| decided.is_none_or(|known| (known != 0) == *case));
@@ -239,7 +236,7 @@ impl Exchanges {
             }
             let (done, combined) = (FxHashMap::default(), Vec::new());
             let mut tables =
-                Tables { exchanges: self, consecutive, opaque, of_selections, done, combined };
+                Tables { ways: &self.ways, consecutive, opaque, of_selections, done, combined };
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -258,7 +255,7 @@ impl Exchanges {
             });
             let insts = tables.done.keys().filter_map(|(term, _)| self.made_by.get(term));
             looked_at.extend(insts);
-            holds && absent::may_be_absent(terms, &tables.combined)
+            holds && (self.is_full || absent::may_be_absent(terms, &tables.combined))
         });
         needed.sort_unstable();
         needed.dedup();
@@ -278,17 +275,23 @@ impl Exchanges {
                 continue;
             }
             terms.arena.charge(1);
-            match self.known.get(&next).copied() {
+            match self.ways.known.get(&next).copied() {
                 None => work.extend(terms.arena.operands(next)),
                 Some(Way::Shuffle(_, operands) | Way::InRange(_, operands)) => {
                     sent.push(operands[0]);
                     work.extend(operands);
+                }
+                Some(Way::Stored(at)) => {
+                    let values = self.ways.stored[at].iter().flatten().map(|(value, _)| *value);
+                    sent.extend(values.clone());
+                    work.extend(values);
                 }
                 Some(
                     Way::Sum(value)
                     | Way::Lattice(_, value)
                     | Way::Xor(value)
                     | Way::Ballot(value)
+                    | Way::Match(_, value)
                     | Way::Vote(_, value),
                 ) => {
                     combined.push(value);
@@ -307,7 +310,7 @@ impl Exchanges {
         let mut known = Substitution::new();
         let mut assumed = |term| {
             known.transform(&mut terms.arena, term, &mut |arena, next| {
-                (Some(next) == self.consecutive).then(|| arena.boolean(consecutive))
+                (Some(next) == self.ways.consecutive).then(|| arena.boolean(consecutive))
             })
         };
         assumed(claim.0) == assumed(claim.1)
@@ -315,12 +318,12 @@ impl Exchanges {
 
     /// Whether a term has something in it that was exchanged.
     fn is_in(&mut self, terms: &Terms, term: TermId) -> bool {
-        if self.known.is_empty() {
+        if self.ways.known.is_empty() {
             return false;
         }
         let (mut work, mut seen) = (vec![term], FxHashSet::default());
         while let Some(next) = work.pop() {
-            if self.known.contains_key(&next) {
+            if self.ways.known.contains_key(&next) {
                 return true;
             }
             if !self.without.contains(&next) && seen.insert(next) {
@@ -350,245 +353,4 @@ fn is_false(terms: &mut Terms, condition: TermId) -> bool {
         return a.is_some() && b.is_some() && a != b;
     }
     terms.arena.constant_value(condition) == Some(0)
-}
-
-impl Tables<'_> {
-    /// A term as a lane has it; `None` if that is not known, or takes too many terms.
-    fn in_lane(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
-        let mut stack = vec![(term, lane)];
-        while let Some(&(next, lane)) = stack.last() {
-            if self.done.contains_key(&(next, lane)) {
-                stack.pop();
-                continue;
-            }
-            if self.done.len() > MAX_TERMS {
-                return None;
-            }
-            terms.arena.charge(2);
-            let needed = self.needed(terms, next, lane)?;
-            let depth = stack.len();
-            stack.extend(needed.into_iter().filter(|one| !self.done.contains_key(one)));
-            if stack.len() > depth {
-                continue;
-            }
-            stack.pop();
-            let value = self.value(terms, next, lane)?;
-            self.done.insert((next, lane), value);
-        }
-        self.done.get(&(term, lane)).copied()
-    }
-
-    fn of(&self, term: TermId, lane: u32) -> Option<TermId> {
-        self.done.get(&(term, lane)).copied()
-    }
-
-    /// The source lane of a shuffle, once the operands that say so are known.
-    fn source(
-        &self,
-        terms: &Terms,
-        direction: Direction,
-        [_, number, control]: [TermId; 3],
-        lane: u32,
-    ) -> Option<(u32, bool)> {
-        let constant = |term| terms.arena.constant_value(self.of(term, lane)?);
-        source_lane(direction, lane, constant(number)?, constant(control)?)
-    }
-
-    /// The terms of lanes that a term of a lane is made of.
-    fn needed(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<(TermId, u32)>> {
-        if self.opaque.contains_key(&term) {
-            return Some(Vec::new());
-        }
-        if let Some(&whole) = self.of_selections.get(&term) {
-            return Some(vec![(whole, lane)]);
-        }
-        let Some(way) = self.exchanges.known.get(&term) else {
-            return Some(terms.arena.operands(term).into_iter().map(|one| (one, lane)).collect());
-        };
-        Some(match *way {
-            Way::Shuffle(direction, operands) | Way::InRange(direction, operands) => {
-                let [value, number, control] = operands;
-                let mut needed = vec![(number, lane), (control, lane)];
-                if needed.iter().all(|one| self.done.contains_key(one)) {
-                    let (source, _) = self.source(terms, direction, operands, lane)?;
-                    needed.push((value, source));
-                }
-                needed
-            }
-            Way::Sum(value)
-            | Way::Lattice(_, value)
-            | Way::Xor(value)
-            | Way::Ballot(value)
-            | Way::Vote(_, value) => {
-                let members = self.exchanges.members.get(&term);
-                let operands = [Some(&value), members].into_iter().flatten();
-                operands.flat_map(|one| by_lane::all().map(|lane| (*one, lane))).collect()
-            }
-        })
-    }
-
-    /// The lanes whose values a lane gets together with its own: those of the mask, which each of them names. All lanes
-    /// where the instruction has the mask of all.
-    fn group(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<usize>> {
-        let Some(&mask) = self.exchanges.members.get(&term) else {
-            return Some((0..WARP_SIZE as usize).collect());
-        };
-        let of_lane = |lane: u32| terms.arena.constant_value(self.of(mask, lane)?);
-        let own = of_lane(lane)?;
-        let mut group = Vec::new();
-        for other in by_lane::all().filter(|other| own >> other & 1 != 0) {
-            if of_lane(other)? != own {
-                return None;
-            }
-            group.push(other as usize);
-        }
-        group.contains(&(lane as usize)).then_some(group)
-    }
-
-    /// A term of a lane, made of those that it needs.
-    fn value(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
-        if Some(term) == self.exchanges.consecutive {
-            return Some(terms.arena.boolean(self.consecutive));
-        }
-        if let Some(symbol) = absent::symbol(terms, self.opaque, term, lane) {
-            return Some(symbol);
-        }
-        if let Some(&whole) = self.of_selections.get(&term) {
-            return self.of(whole, lane);
-        }
-        let Some(&way) = self.exchanges.known.get(&term) else {
-            return self.of_node(terms, term, lane);
-        };
-        let width = terms.arena.width(term);
-        let each =
-            |value| by_lane::all().map(|lane| self.of(value, lane)).collect::<Option<Vec<_>>>();
-        Some(match way {
-            Way::Shuffle(direction, operands) => {
-                let (source, _) = self.source(terms, direction, operands, lane)?;
-                self.of(operands[0], source)?
-            }
-            Way::InRange(direction, operands) => {
-                let (_, in_range) = self.source(terms, direction, operands, lane)?;
-                terms.arena.boolean(in_range)
-            }
-            Way::Sum(value)
-            | Way::Xor(value)
-            | Way::Ballot(value)
-            | Way::Lattice(_, value)
-            | Way::Vote(_, value) => {
-                let all = each(value)?;
-                let group = self.group(terms, term, lane)?;
-                let each: Vec<TermId> = group.into_iter().map(|at| all[at]).collect();
-                let combiner = match way {
-                    Way::Lattice(lattice, _) | Way::Vote(lattice, _) => Combiner::Lattice(lattice),
-                    _ => Combiner::Addends,
-                };
-                let result = match way {
-                    Way::Lattice(lattice, _) | Way::Vote(lattice, _) => {
-                        combined(terms, lattice, &each)
-                    }
-                    Way::Xor(_) => exclusive(terms, &each),
-                    Way::Ballot(_) => terms.apply(Function::Ballot, &each, width),
-                    _ => {
-                        let addends = each.iter().map(|one| (*one, 1)).collect();
-                        sum(terms, 0, width, addends)
-                    }
-                };
-                // (Each lane has one group, so an absent one has to be neutral there.)
-                let combination = (combiner, all);
-                if !self.combined.contains(&combination) {
-                    self.combined.push(combination);
-                }
-                result
-            }
-        })
-    }
-
-    /// A node that is not an exchange.
-    fn of_node(&mut self, terms: &mut Terms, term: TermId, lane: u32) -> Option<TermId> {
-        if terms.arena.constant_value(term).is_some() {
-            return Some(term);
-        }
-        if terms.as_symbol(term).is_some() {
-            return Some(self.of_symbol(terms, term, lane));
-        }
-        if let Some((Function::OfLane(special), _)) = terms.applied(term) {
-            let width = terms.arena.width(term);
-            return Some(match lane_mask(*special, lane) {
-                Some(mask) => terms.arena.constant(mask, width),
-                None => terms.symbol(Kind::InLane(lane, term), width, None),
-            });
-        }
-        if let Node::IfThenElse(condition, ..) = *terms.arena.node(term)
-            && let Some(predicate) = as_bit(terms, term)
-            && terms.arena.width(term) > 1
-        {
-            let there = self.of(condition, lane)?;
-            let there = if predicate == condition { there } else { terms.arena.not(there) };
-            let width = terms.arena.width(term);
-            return Some(bit_of(terms, there, width));
-        }
-        if let Some((lattice, [a, b])) = lattice_of(terms, term) {
-            let operands = [self.of(a, lane)?, self.of(b, lane)?];
-            return Some(match lattice {
-                Lattice::And | Lattice::Or if terms.arena.width(term) == 64 => {
-                    by_halves(terms, operands, &|terms, both| combined(terms, lattice, both))
-                }
-                _ => combined(terms, lattice, &operands),
-            });
-        }
-        let width = terms.arena.width(term);
-        match terms.arena.node(term).clone() {
-            Node::Binary(BinaryOp::Xor, a, b) => {
-                let both = [self.of(a, lane)?, self.of(b, lane)?];
-                return Some(match width {
-                    64 => by_halves(terms, both, &exclusive),
-                    _ => exclusive(terms, &both),
-                });
-            }
-            Node::Binary(BinaryOp::Add, a, b) => {
-                let both = vec![(self.of(a, lane)?, 1), (self.of(b, lane)?, 1)];
-                return Some(sum(terms, 0, width, both));
-            }
-            Node::Sum { constant, addends } => {
-                let there = |&(one, factor): &(TermId, u64)| Some((self.of(one, lane)?, factor));
-                let addends = addends.iter().map(there).collect::<Option<Vec<_>>>()?;
-                return Some(sum(terms, constant, width, addends));
-            }
-            _ => {}
-        }
-        if let Some(counted) = counted(terms, term) {
-            return Some(match ballot(terms, self.of(counted, lane)?) {
-                Some(predicates) => count(terms, &predicates),
-                None => terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]),
-            });
-        }
-        // Lanes that give each other their values have them in different orders.
-        if let Some((function, operands)) = terms.applied(term)
-            && function.commutes()
-        {
-            let function = function.clone();
-            let there = operands.iter().map(|one| self.of(*one, lane));
-            let mut there = there.collect::<Option<Vec<_>>>()?;
-            commute::sort(&mut there);
-            return Some(terms.apply(function, &there, width));
-        }
-        Some(terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]))
-    }
-
-    fn of_symbol(&self, terms: &mut Terms, term: TermId, lane: u32) -> TermId {
-        let width = terms.arena.width(term);
-        if Some(term) == self.exchanges.lane {
-            return terms.arena.constant(lane.into(), width);
-        }
-        if Some(term) == self.exchanges.thread && self.consecutive {
-            return InLane::numbered(&mut terms.arena, term, lane);
-        }
-        let Some(symbol) = terms.as_symbol(term) else { return term };
-        match terms.symbols.info(symbol).kind {
-            Kind::Uniform(_) | Kind::Address(_) => term,
-            Kind::Parameter { .. } if self.exchanges.is_kernel => term,
-            _ => terms.symbol(Kind::InLane(lane, term), width, None),
-        }
-    }
 }

@@ -16,6 +16,9 @@
 //! - `absent`: whether a claim about exchanges also holds where a warp lacks lanes
 //! - `extremum`: extrema of numbers of single precision by an order of integers
 //! - `way`: the effect of an instruction on the values of a warp's lanes
+//! - `words`: the lanes that have stored the words which lanes load
+//! - `stored`: loads of words in shared memory that other lanes have stored in front of a barrier
+//! - `tables`: a term as each lane of a warp has it, with what the lanes exchange
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver
@@ -44,7 +47,10 @@ mod query;
 mod question;
 mod remainder;
 mod shifted;
+mod stored;
+mod tables;
 mod way;
+mod words;
 
 pub(in crate::verify) use claims::Claims;
 pub(in crate::verify) use exchange::Exchanges;

@@ -27,6 +27,21 @@ pub(super) enum Way {
     Ballot(TermId),
     /// `vote.sync.any`, `vote.sync.all`
     Vote(Lattice, TermId),
+    /// `match.sync`: which question about the lanes' values is answered.
+    Match(Matched, TermId),
+    /// A load of a word that a lane has stored in front of a barrier: its number among these.
+    Stored(usize),
+}
+
+/// The result of a comparison of all lanes' values (PTX ISA, "match.sync").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Matched {
+    /// `match.any`: the lanes that have the own value.
+    Any,
+    /// `match.all`: all lanes if all have one value, else none.
+    All,
+    /// The predicate of `match.all`: whether all have one value.
+    Holds,
 }
 
 /// How a shuffle finds the source lane.
@@ -41,7 +56,7 @@ pub(super) enum Direction {
 /// Whether an instruction is executed by all lanes of the warp: its last operand is the constant of all bits.
 pub(super) fn is_of_all(inst: &Inst<'_, '_>, operands: &[TermId], terms: &Terms) -> bool {
     let form = &inst.ast.form;
-    matches!(form.opcode, Opcode::Shfl | Opcode::Vote | Opcode::Redux)
+    matches!(form.opcode, Opcode::Shfl | Opcode::Vote | Opcode::Redux | Opcode::Match)
         && form.has(Qualifier::Sync)
         // (A constant of the text has 64 bits.)
         && operands.last().and_then(|mask| terms.arena.constant_value(*mask))
@@ -72,6 +87,12 @@ pub(super) fn way(inst: &Inst<'_, '_>, operands: &[TermId], second: bool) -> Opt
                 true => Way::InRange(direction, operands),
             })
         }
+        (Opcode::Match, &[value, _]) => match (form.has(Qualifier::All), second) {
+            (true, true) => Some(Way::Match(Matched::Holds, value)),
+            (true, false) => Some(Way::Match(Matched::All, value)),
+            (false, false) => Some(Way::Match(Matched::Any, value)),
+            (false, true) => None,
+        },
         (Opcode::Redux, &[value, _]) if !second => reduction(form, value),
         (Opcode::Vote, &[predicate, _]) if !second => {
             // (`.uni` is another question.)

@@ -134,6 +134,15 @@ pub(in crate::verify) struct StoreRecord {
     pub bytes: u32,
 }
 
+/// A barrier as seen from the version of shared memory behind it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Wait {
+    /// The instruction, in the program that made the version.
+    pub inst: InstId,
+    /// The version in front of it.
+    pub before: TermId,
+}
+
 /// The outcome of an evaluation.
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Execution {
@@ -152,6 +161,8 @@ pub(in crate::verify) struct Execution {
     pub definitions: FxHashMap<(InstId, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
+    /// For each version of shared memory that a barrier made, that barrier.
+    pub waits: FxHashMap<TermId, Wait>,
     /// The values of read-only loads, each with the loads that deliver it.
     pub read_only: FxHashMap<TermId, Vec<Promise>>,
     /// Facts about the addresses of accesses that name the global space.

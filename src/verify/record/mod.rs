@@ -15,7 +15,7 @@ mod versions;
 
 pub(in crate::verify) use execution::{
     Accessed, Assumed, Cutpoint, CutpointPath, Event, Execution, GlobalFact, HeaderRegister, Load,
-    LoopRecord, LoopValue, Memory, Promise, Reference, StoreRecord,
+    LoopRecord, LoopValue, Memory, Promise, Reference, StoreRecord, Wait,
 };
 pub(in crate::verify) use header_values::{at_entry, at_latch, is_of_header, values_of};
 pub(in crate::verify) use place::{Known, Place, Reach, Reconverged, Vote};

@@ -1,7 +1,7 @@
 //! The text of a file with counted loops around shuffles unrolled.
 
 use super::constants::Constants;
-use crate::cfg::{self, BlockId, EdgeCondition, Flow, InstId, InstRange};
+use crate::cfg::{self, BlockId, EdgeCondition, Flow, InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
@@ -25,7 +25,7 @@ pub(in crate::verify) fn unrolled(
     for function in bodies.filter(|one| is_wanted(one.name.text)) {
         let Ok(flow) = cfg::build(source, function) else { continue };
         let headers = flow.loops.loops.iter().map(|one| one.header);
-        edits.extend(headers.filter_map(|header| iterations(source, &flow, header)));
+        edits.extend(headers.filter_map(|header| iterations(source, &flow, header)).flatten());
     }
     if edits.is_empty() {
         return None;
@@ -37,43 +37,101 @@ pub(in crate::verify) fn unrolled(
     Some(SourceFile::new(source.name(), text))
 }
 
-/// The place of a loop's branch in the text, and the further iterations that take its place.
+/// The loop's branches by their places in the text, with what takes their places: nothing, or further iterations.
 fn iterations(
     source: &SourceFile,
     flow: &Flow<'_, '_>,
     header: BlockId,
-) -> Option<(usize, usize, String)> {
-    let latch = latch(flow, header)?;
+) -> Option<Vec<(usize, usize, String)>> {
+    let Tested { latch, test, predicate, again, is_first } = tested(flow, header)?;
     let insts = flow.block(header).first.to(flow.block(latch).end);
     let is_shuffle = |at: InstId| flow.insts[at].ast.form.opcode == Opcode::Shfl;
     insts.clone().find(|at| is_shuffle(*at))?;
-    let count = executions(flow, (header, latch), &insts)?;
+    let parts = [insts.start.to(test.next()), test.next().to(insts.end)];
+    let count = executions(flow, (header, latch), &parts, (predicate, again))?;
     let branch = insts.end.before();
-    let mut copy = String::new();
-    for at in insts.start.to(branch) {
-        let text = source.slice(flow.insts[at].ast.span);
-        if text.contains(['\n', '/']) {
-            return None;
+    let copied = |part: InstRange| {
+        let mut copy = String::new();
+        for at in part.filter(|at| *at != test && *at != branch) {
+            let text = source.slice(flow.insts[at].ast.span);
+            if text.contains(['\n', '/']) {
+                return None;
+            }
+            copy += text;
+            copy.push(' ');
         }
-        copy += text;
-        copy.push(' ');
-    }
-    let span = flow.insts[branch].ast.span;
-    let whole = flow.insts[insts.start].ast.span.start as usize..span.end as usize;
+        Some(copy)
+    };
+    let [first, second] = parts.map(copied);
+    let (first, second) = (first?, second?);
+    let whole =
+        flow.insts[insts.start].ast.span.start as usize..flow.insts[branch].ast.span.end as usize;
     // (A name may mean another register where the copies stand.)
     let scope = |at: InstId| flow.scopes.scope_at(flow.insts[at].ast.span.start as usize);
     let is_renamed = source.text()[whole].contains(".reg");
     if is_renamed || insts.clone().any(|at| scope(at) != scope(branch)) {
         return None;
     }
-    let lines = source.slice(span).matches('\n').count();
-    let code = copy.repeat(count as usize - 1) + &"\n".repeat(lines);
-    Some((span.start as usize, span.end as usize, code))
+    // Of a loop that tests first, the text has one iteration, and the first part comes once more at the end.
+    let further = match is_first {
+        true => format!("{first}{second}").repeat(count as usize - 2) + &first,
+        false => first.repeat(count as usize - 1),
+    };
+    let edit = |at: InstId, code: String| {
+        let span = flow.insts[at].ast.span;
+        let lines = source.slice(span).matches('\n').count();
+        (span.start as usize, span.end as usize, code + &"\n".repeat(lines))
+    };
+    let mut edits = vec![edit(branch, further)];
+    if is_first {
+        edits.push(edit(test, String::new()));
+    }
+    Some(edits)
 }
 
-/// The last block of a loop of straight code whose blocks stand one behind the other in the text.
-fn latch(flow: &Flow<'_, '_>, header: BlockId) -> Option<BlockId> {
-    let mut last = header;
+/// A loop of straight code whose blocks stand one behind the other in the text, with one test.
+struct Tested {
+    /// Its last block.
+    latch: BlockId,
+    /// The branch of the test.
+    test: InstId,
+    /// The predicate, and the value with which the loop goes on.
+    predicate: RegisterId,
+    again: bool,
+    /// Whether the test stands in front of other code of the loop, and not at its end.
+    is_first: bool,
+}
+
+/// The loop with a header.
+fn tested(flow: &Flow<'_, '_>, header: BlockId) -> Option<Tested> {
+    if let Some(latch) = latch(flow, (header, header)) {
+        let back = flow.block(latch).successors.iter().find(|edge| edge.to == header)?;
+        let test = flow.block(latch).end.before();
+        if let EdgeCondition::Predicate(predicate, again) = back.condition {
+            return Some(Tested { latch, test, predicate, again, is_first: false });
+        }
+    }
+    let of_header = flow.block(header);
+    let [one, other] = of_header.successors[..] else { return None };
+    let (into, exit, latch) =
+        [(one, other), (other, one)].into_iter().find_map(|(into, exit)| {
+            let latch = latch(flow, (into.to, header))?;
+            let is_whole = matches!(flow.block(latch).successors[..], [edge] if edge.to == header);
+            let is_only_way = flow.block(into.to).predecessors.len() == 1;
+            (is_whole && is_only_way).then_some((into, exit, latch))
+        })?;
+    let is_adjacent = of_header.end == flow.block(into.to).first
+        && flow.block(latch).end == flow.block(exit.to).first;
+    let EdgeCondition::Predicate(predicate, again) = into.condition else { return None };
+    let leaves = of_header.leaves || flow.block(latch).leaves;
+    let test = of_header.end.before();
+    (is_adjacent && !leaves).then_some(Tested { latch, test, predicate, again, is_first: true })
+}
+
+/// The last block of straight code from a block on that leads to the header of a loop, its blocks one behind the other in
+/// the text.
+fn latch(flow: &Flow<'_, '_>, (first, header): (BlockId, BlockId)) -> Option<BlockId> {
+    let mut last = first;
     while !flow.block(last).successors.iter().any(|edge| edge.to == header) {
         let [next] = flow.block(last).successors[..] else { return None };
         let [_] = flow.block(next.to).predecessors[..] else { return None };
@@ -86,14 +144,13 @@ fn latch(flow: &Flow<'_, '_>, header: BlockId) -> Option<BlockId> {
     Some(last)
 }
 
-/// How often a loop is executed, if that is a constant.
+/// How often the first part of a loop is executed, up to its test, if that is a constant.
 fn executions(
     flow: &Flow<'_, '_>,
     (header, latch): (BlockId, BlockId),
-    insts: &InstRange,
+    [first, second]: &[InstRange; 2],
+    (predicate, again): (RegisterId, bool),
 ) -> Option<u32> {
-    let back = flow.block(latch).successors.iter().find(|edge| edge.to == header)?;
-    let EdgeCondition::Predicate(predicate, again) = back.condition else { return None };
     let mut before = Vec::new();
     let predecessors = &flow.block(header).predecessors;
     let mut entries = predecessors.iter().filter(|edge| edge.from != latch);
@@ -110,10 +167,13 @@ fn executions(
         flow.block(block).instructions().for_each(|at| constants.pass(at));
     }
     for count in 1..=MAX_ITERATIONS {
-        insts.clone().for_each(|at| constants.pass(at));
+        first.clone().for_each(|at| constants.pass(at));
         if (constants.of(predicate)? != 0) != again {
-            return Some(count);
+            // (A loop that tests first and does nothing else stays.)
+            let is_empty = count == 1 && second.start < second.end;
+            return (!is_empty).then_some(count);
         }
+        second.clone().for_each(|at| constants.pass(at));
     }
     None
 }

@@ -6,8 +6,8 @@
 use rustc_hash::FxHashSet;
 use typed_index_collections::{TiVec, ti_vec};
 
+use super::uses::reads;
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId, reached};
-use crate::collective::reads;
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::{Opcode, Special};
 use crate::ptx::StateSpace;
@@ -17,14 +17,14 @@ const MAX_WORK: usize = 20_000_000;
 
 /// The blocks by which all threads come together, and those behind a call.
 #[derive(Debug)]
-pub(super) struct Together {
+pub struct Together {
     apart: FxHashSet<BlockId>,
     behind_calls: FxHashSet<BlockId>,
 }
 
 impl Together {
     /// Looks for them in a kernel.
-    pub(super) fn of(flow: &Flow<'_, '_>) -> Together {
+    pub fn of(flow: &Flow<'_, '_>) -> Together {
         let behind = PostDominators::of(flow);
         if flow.blocks.len() * flow.registers.len() > MAX_WORK {
             let apart = flow.block_ids().collect();
@@ -60,7 +60,7 @@ impl Together {
     }
 
     /// Whether all threads of the block come by a place, each as often as the others, and none has left the kernel before.
-    pub(super) fn come_by(&self, block: BlockId) -> bool {
+    pub fn come_by(&self, block: BlockId) -> bool {
         !self.apart.contains(&block) && !self.behind_calls.contains(&block)
     }
 }
