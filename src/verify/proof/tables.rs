@@ -101,6 +101,22 @@ impl Tables<'_> {
         source_lane(direction, lane, constant(number)?, constant(control)?)
     }
 
+    /// A sum as a constant and addends with their factors. A part of it that is a symbol of its lane, the largest one, is
+    /// one addend: what is sent may have been added to what is received.
+    fn parts(&self, terms: &Terms, term: TermId) -> Option<(u64, Vec<(TermId, u64)>)> {
+        let Node::Sum { constant, addends } = terms.arena.node(term) else { return None };
+        let of = |part: &TermId| match terms.arena.node(*part) {
+            Node::Sum { constant, addends } => Some((*part, *constant, addends)),
+            _ => None,
+        };
+        let sums = self.opaque.keys().filter_map(of);
+        let within = sums.filter(|(_, _, part)| part.iter().all(|one| addends.contains(one)));
+        let largest = within.max_by_key(|(name, _, part)| (part.len(), *name));
+        let Some((name, less, part)) = largest else { return Some((*constant, addends.to_vec())) };
+        let rest = addends.iter().filter(|one| !part.contains(one)).copied();
+        Some((constant.wrapping_sub(less), rest.chain([(name, 1)]).collect()))
+    }
+
     /// The terms of lanes that a term of a lane is made of.
     fn needed(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<(TermId, u32)>> {
         if self.opaque.contains_key(&term) {
@@ -110,7 +126,11 @@ impl Tables<'_> {
             return Some(vec![(whole, lane)]);
         }
         let Some(way) = self.ways.known.get(&term) else {
-            return Some(terms.arena.operands(term).into_iter().map(|one| (one, lane)).collect());
+            let operands = match self.parts(terms, term) {
+                Some((_, addends)) => addends.into_iter().map(|(one, _)| one).collect(),
+                None => terms.arena.operands(term),
+            };
+            return Some(operands.into_iter().map(|one| (one, lane)).collect());
         };
         Some(match *way {
             Way::Shuffle(direction, operands) | Way::InRange(direction, operands) => {
@@ -271,7 +291,8 @@ impl Tables<'_> {
                 let both = vec![(self.of(a, lane)?, 1), (self.of(b, lane)?, 1)];
                 return Some(sum(terms, 0, width, both));
             }
-            Node::Sum { constant, addends } => {
+            Node::Sum { .. } => {
+                let (constant, addends) = self.parts(terms, term)?;
                 let there = |&(one, factor): &(TermId, u64)| Some((self.of(one, lane)?, factor));
                 let addends = addends.iter().map(there).collect::<Option<Vec<_>>>()?;
                 return Some(sum(terms, constant, width, addends));
