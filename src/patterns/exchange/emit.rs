@@ -1,4 +1,5 @@
-//! The code of an exchange by shuffles: each load becomes one, or two of the halves of 64 bits.
+//! The code of an exchange by shuffles: each load becomes one, or two of the halves of 64 bits; or a move where each lane
+//! loads its own word.
 //!
 //! A stored register that holds something else at the load is copied in front of the store. Stores to an array that
 //! nobody reads any more are left out.
@@ -69,6 +70,8 @@ impl Planner<'_, '_, '_, '_> {
         let to = self.name(load.to);
         let near = u32::from(planted!(Bug::ExchangeLane));
         let (form, lane) = match load.source {
+            Source::Own if load.bytes == 8 => return code.put(op!(Mov.B64), &[&to, &sent]),
+            Source::Own => return code.put(op!(Mov.B32), &[&to, &sent]),
             Source::Xor(mask) => (op!(Shfl.Sync.Bfly.B32), (mask ^ near).to_string()),
             Source::Lane(lane) => (op!(Shfl.Sync.Idx.B32), (lane ^ near).to_string()),
             Source::Affine { factor, offset } => {

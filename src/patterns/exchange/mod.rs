@@ -217,7 +217,10 @@ fn weigh(finder: &Finder<'_, '_, '_, '_>, found: &Found) -> Result<Price, Unprof
         };
         let is_first = vector.is_none_or(|vector| vectors.insert(vector));
         cost_before += if is_first { access(load.bytes) } else { 0.0 };
-        cost_after += f64::from(words) * (costs.shuffle_cycles + costs.instructions(1));
+        cost_after += match load.source {
+            Source::Own => costs.instructions(words),
+            _ => f64::from(words) * (costs.shuffle_cycles + costs.instructions(1)),
+        };
         cost_after += costs.instructions(load.source.instructions());
     }
     let sizes = found.loads().map(|load| (load.store, load.bytes));
@@ -271,8 +274,13 @@ impl Found {
         let loads = one.loads.as_ref().map_or(&[][..], |loads| loads);
         let first = loads.first();
         let named = |register: RegisterId| places.flow.registers[register].to_string();
-        let is_xor = |load: &Loaded| matches!(load.source, Source::Xor(_));
-        let opcode = if loads.iter().all(is_xor) { "shfl.sync.bfly" } else { "shfl.sync.idx" };
+        let is_own = |load: &&Loaded| load.source == Source::Own;
+        let is_xor = |load: &Loaded| matches!(load.source, Source::Xor(_) | Source::Own);
+        let opcode = match loads {
+            _ if loads.iter().all(|load| is_own(&load)) => "mov",
+            _ if loads.iter().all(is_xor) => "shfl.sync.bfly",
+            _ => "shfl.sync.idx",
+        };
         let ty = one.accesses.first().and_then(|at| places.flow.insts[*at].ast.form.last_type());
         report.collectives.push(CollectiveReport {
             line: places.line(one.barrier),
@@ -283,7 +291,7 @@ impl Found {
             computes: "exchange".to_owned(),
             ty: ty.map_or("", |ty| ty.name()).to_owned(),
             lanes: WARP_SIZE,
-            shuffles: loads.iter().map(|load| load.bytes / 4).sum(),
+            shuffles: loads.iter().filter(|load| !is_own(load)).map(|load| load.bytes / 4).sum(),
             steps: loads.iter().map(|load| places.step(load.inst, &load.source.lanes())).collect(),
             barriers: None,
             exchange: Some(described(one, places)),

@@ -23,6 +23,8 @@ const LANES: usize = WARP_SIZE as usize;
 /// The source lane as a function of the own lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
+    /// The own lane.
+    Own,
     /// One lane for all.
     Lane(u32),
     /// `lane ^ mask`
@@ -35,6 +37,7 @@ impl Source {
     /// The source lane of a lane.
     pub(super) fn of(self, lane: u32) -> u32 {
         match self {
+            Source::Own => lane,
             Source::Lane(source) => source,
             Source::Xor(mask) => lane ^ mask,
             Source::Affine { factor, offset } => (factor * lane + offset) % WARP_SIZE,
@@ -50,8 +53,12 @@ impl Source {
     fn fit(lanes: &[u32; LANES]) -> Option<Source> {
         let (first, second) = (lanes[0], lanes[1]);
         let factor = (second + WARP_SIZE - first) % WARP_SIZE;
-        let forms =
-            [Source::Lane(first), Source::Xor(first), Source::Affine { factor, offset: first }];
+        let forms = [
+            Source::Own,
+            Source::Lane(first),
+            Source::Xor(first),
+            Source::Affine { factor, offset: first },
+        ];
         let fits = |form: &Source| (0..WARP_SIZE).zip(lanes).all(|(own, at)| form.of(own) == *at);
         forms.into_iter().find(fits)
     }
@@ -59,7 +66,7 @@ impl Source {
     /// The instructions that compute the lane.
     pub(super) fn instructions(self) -> u32 {
         match self {
-            Source::Lane(_) | Source::Xor(_) => 0,
+            Source::Own | Source::Lane(_) | Source::Xor(_) => 0,
             Source::Affine { .. } => 2,
         }
     }
@@ -68,6 +75,7 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Source::Own => write!(f, "lane"),
             Source::Lane(lane) => write!(f, "{lane}"),
             Source::Xor(31) => write!(f, "31 - lane"),
             Source::Xor(mask) => write!(f, "lane ^ {mask}"),

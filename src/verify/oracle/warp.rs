@@ -136,7 +136,7 @@ impl<'s> Warp<'_, 's> {
     ) -> Option<Results<'i, 's>> {
         let (result, sent) = inst.args.split_first()?;
         let results: SmallVec<[(&'i Arg<'s>, u16); 2]> = match result {
-            Arg::Pair(pair) => (&**pair).iter().zip(0..).collect(),
+            Arg::Pair(pair) => pair.iter().zip(0..).collect(),
             single => smallvec![(single, 0)],
         };
         let path = here.path()?;

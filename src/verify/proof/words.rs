@@ -57,7 +57,7 @@ impl Words {
         for store in stores {
             match self.row_of(terms, store.address).filter(|row| row.parts == loaded.parts) {
                 Some(row) => stored.push((*store, row.bytes)),
-                // (What is in front of it may have been overwritten.)
+                // (Stores in front of it may have been overwritten.)
                 None => break,
             }
         }
