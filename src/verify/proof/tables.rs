@@ -102,7 +102,7 @@ impl Tables<'_> {
     }
 
     /// A sum as a constant and addends with their factors. A part of it that is a symbol of its lane, the largest one, is
-    /// one addend: what is sent may have been added to what is received.
+    /// one addend: a lane may add a value that it sends to one that it receives.
     fn parts(&self, terms: &Terms, term: TermId) -> Option<(u64, Vec<(TermId, u64)>)> {
         let Node::Sum { constant, addends } = terms.arena.node(term) else { return None };
         let of = |part: &TermId| match terms.arena.node(*part) {
