@@ -34,8 +34,12 @@ fn rules() -> BTreeSet<String> {
         let names = names.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
         names.map(str::to_owned).collect()
     };
-    let files =
-        ["src/reuse/refusal.rs", "src/collective/obstacle.rs", "src/patterns/tree/obstacle.rs"];
+    let files = [
+        "src/reuse/refusal.rs",
+        "src/collective/obstacle.rs",
+        "src/patterns/tree/obstacle.rs",
+        "src/patterns/exchange/obstacle.rs",
+    ];
     let names = files.into_iter().flat_map(of_file).chain([FUNCTION_LEFT.to_owned()]);
     let of_lint = Rule::iter().map(|rule| rule.name().to_owned());
     names.chain(of_lint).collect()
