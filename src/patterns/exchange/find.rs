@@ -189,7 +189,7 @@ impl Search<'_, '_, '_> {
                 return Err(Obstacle::Strong(line(at)));
             }
             if access.guard.is_some() || self.flow.insts[at].guard.is_some() {
-                return Err(Obstacle::Predicate(line(at)));
+                return Err(Obstacle::Guarded(line(at)));
             }
         }
         if !is_of_all(self.flow, barrier) {

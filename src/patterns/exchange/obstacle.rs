@@ -18,7 +18,7 @@ pub(super) enum Obstacle {
     /// A strong access: its line.
     Strong(u32),
     /// An access under a predicate: its line.
-    Predicate(u32),
+    Guarded(u32),
     /// An access to another number of bytes, to several elements, or not between a register and memory: its line.
     Element(u32),
     /// An address that is not a sum of a value of the warp and a function of the thread's number: its line.
@@ -50,9 +50,7 @@ impl Obstacle {
             Obstacle::Elsewhere => "exchange-of-some-threads",
             Obstacle::Shape => "exchange-shape",
             Obstacle::Barrier(_) => "exchange-barrier",
-            Obstacle::Strong(_) | Obstacle::Predicate(_) | Obstacle::Element(_) => {
-                "exchange-access"
-            }
+            Obstacle::Strong(_) | Obstacle::Guarded(_) | Obstacle::Element(_) => "exchange-access",
             Obstacle::Store(_) | Obstacle::Between(_) => "exchange-between",
             Obstacle::Address(_)
             | Obstacle::SameWord(_)
@@ -83,7 +81,7 @@ impl fmt::Display for Obstacle {
             Obstacle::Strong(line) => {
                 write!(f, "the access at line {line} is volatile or otherwise strong")
             }
-            Obstacle::Predicate(line) => {
+            Obstacle::Guarded(line) => {
                 write!(f, "the access at line {line} stands under a predicate")
             }
             Obstacle::Element(line) => write!(
