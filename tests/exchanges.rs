@@ -279,7 +279,7 @@ fn random_exchanges_compute_the_same() {
     let (launches, proved) = (count(|one| one.launches), count(|one| one.proved));
     let unproved: Vec<&String> = results.iter().flat_map(|one| &one.unproved).collect();
     println!(
-        "{rewritten} texts, {dropped} without a store, {launches} launches; {proved} proved, {} not",
+        "{rewritten} texts, {dropped} without a store, {launches} launches; {proved} proved, {} not: {unproved:#?}",
         unproved.len()
     );
     let complaints: Vec<&String> = results.iter().flat_map(|one| &one.complaints).collect();
