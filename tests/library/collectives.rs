@@ -7,8 +7,11 @@ use ptxasw::verify::{FunctionReport, Options, Verdict, verify};
 
 use super::run::{Start, UNTOUCHED, Values, run};
 
+/// The values of all lanes to the result that each gets.
+type Computed = fn(&[u32]) -> u32;
+
 /// What `numbers` computes, in the order of its rows.
-const NUMBERS: [(&str, fn(&[u32]) -> u32); 9] = [
+const NUMBERS: [(&str, Computed); 9] = [
     ("warp_sum of unsigned", |x| x.iter().fold(0, |a, b| a.wrapping_add(*b))),
     ("warp_sum of int", |x| x.iter().fold(0, |a, b| a.wrapping_add(*b))),
     ("warp_min of unsigned", |x| *x.iter().min().unwrap()),
