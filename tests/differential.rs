@@ -322,7 +322,15 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &loads[..],
         &stores,
         &collectives,
-        &["batch", "batch_loop", "batch_vectors", "promote", "promote_loop", "tree"],
+        &[
+            "batch",
+            "batch_loop",
+            "batch_vectors",
+            "promote",
+            "promote_loop",
+            "promote_loops",
+            "tree",
+        ],
         &["bank", "bank_dynamic", "bank_extern", "bank_module", "bank_rows"],
     ];
     let names = names.concat();
