@@ -4,10 +4,12 @@
 //! A test in front of the loop says that no other access of the loop touches the value's bytes. It leads to the loop
 //! with copies between registers, or to the loop as it was.
 
+use std::collections::BTreeMap;
+
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::{Arg, InstId};
+use crate::cfg::{Arg, InstId, InstRange};
 use crate::cost::{Request, guessed_executions};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
@@ -15,8 +17,8 @@ use crate::isa::ScalarType::{S32, U64};
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
-    Bound, IntervalTest, LoopShape, Refusal, Relation, ScalarPromotion, TripCount, Unprofitable,
-    lane_stride,
+    Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation, ScalarPromotion,
+    TripCount, Unprofitable, lane_stride,
 };
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
@@ -63,10 +65,13 @@ impl Pattern for PromoteLoops {
                 all
             };
             let (loads, stores) = (of(|value| &value.loads), of(|value| &value.stores));
-            let block = found.block;
+            let blocks = match &found.code {
+                Some(code) if is_chosen => code.blocks.clone(),
+                _ => Vec::new(),
+            };
             finder.claim(Group {
                 accesses: Accesses::Stores,
-                blocks: if is_chosen { vec![block] } else { Vec::new() },
+                blocks,
                 duplicates: is_chosen,
                 price,
                 refusal,
@@ -96,15 +101,15 @@ impl Pattern for PromoteLoops {
 /// Whether another pattern has put code into the loop or replaces an access there, or asks which lanes are together, so
 /// that no branch may be added.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &ScalarPromotion) -> bool {
-    let block = finder.legality.flow().block(found.block).instructions();
+    let Some(code) = &found.code else { return true };
     let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
     chosen.any(|group| {
         let asks = !matches!(
             group.strategy,
             StrategyName::Promote | StrategyName::Batch | StrategyName::Wide
         );
-        asks || group.blocks.contains(&found.block)
-            || group.members.iter().any(|inst| block.contains(inst))
+        asks || group.blocks.iter().any(|block| code.blocks.contains(block))
+            || group.members.iter().any(|inst| code.range.contains(inst))
     })
 }
 
@@ -144,8 +149,7 @@ fn weigh(
 
 impl Shape for ScalarPromotion {
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
-        let flow = places.flow.block(self.block);
-        let behind = places.line(flow.end.before());
+        let last = self.code.as_ref().map(|code| places.line(code.range.end.before()));
         for value in &self.values {
             // (Of stores that stay the pattern of overwritten ones lists all but the last.)
             let listed = if group.is_chosen() { 0 } else { value.stores.len() - 1 };
@@ -157,7 +161,7 @@ impl Shape for ScalarPromotion {
                     None => {
                         let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
                         store.decision = Decision::By(group.strategy);
-                        store.source_line = Some(behind);
+                        store.source_line = last;
                         store.guards = Some(tested.into_iter().collect());
                         store.cost = group.price.map(Price::cost);
                     }
@@ -177,8 +181,8 @@ impl Shape for HeldInRegister {}
 impl Planner<'_, '_, '_, '_> {
     /// Adds the code for a loop.
     fn promote_loop(&mut self, group: &ScalarPromotion, prepared: &mut Prepared) {
-        let block = self.flow.block(group.block);
-        let (first, branch) = (block.first, block.end.before());
+        let Some(LoopCode { range, .. }) = &group.code else { return };
+        let (first, branch) = (range.start, range.end.before());
         let mut code = Code::behind();
         let holds = self.promotion_test(group, &mut code);
         let fresh = &mut self.plan.fresh;
@@ -205,31 +209,7 @@ impl Planner<'_, '_, '_, '_> {
         for ((value, register), place) in values().filter(|((value, _), _)| value.is_read_first()) {
             code.put(op!(Ld.Global.(value.ty())), &[register, place]);
         }
-        code.text += &format!("\n{new}:");
-        if planted!(Bug::PromotedStale) {
-            for ((value, register), before) in group.values.iter().zip(&registers).zip(&stale) {
-                code.put(op!(Mov.(value.ty())), &[before, register]);
-            }
-        }
-        for at in first.to(branch) {
-            let value = values()
-                .find(|((value, _), _)| value.loads.contains(&at) || value.stores.contains(&at));
-            let Some(((value, register), _)) = value else {
-                code.line(&self.plan.copied(self.span(at)));
-                continue;
-            };
-            match self.flow.insts[at].args[..] {
-                [Arg::Register(loaded), _] => {
-                    code.put(op!(Mov.(value.ty())), &[&self.name(loaded), register]);
-                }
-                [_, Arg::Register(stored)] => {
-                    code.put(op!(Mov.(value.ty())), &[register, &self.name(stored)]);
-                }
-                _ => {}
-            }
-        }
-        let guard = self.guard(self.flow.insts[branch].guard);
-        code.line(&format!("{guard}bra {new};"));
+        self.copied_loop(group, range, [&registers, &stale], (&mut code, &new));
         for ((value, place), register) in group.values.iter().zip(&places).zip(&stale) {
             if !planted!(Bug::PromotedNotStored) {
                 code.put(op!(St.Global.(value.ty())), &[place, register]);
@@ -240,6 +220,54 @@ impl Planner<'_, '_, '_, '_> {
         let behind = |at: InstId| line_end(self.source.text(), self.span(at).end);
         prepared.drafts.push(Draft::insert(behind(first.before()), code.text));
         prepared.drafts.push(Draft::insert(behind(branch), format!("\n{join}:")));
+    }
+
+    /// The instructions of a loop, with copies between registers in the place of accesses to its values.
+    fn copied_loop(
+        &mut self,
+        group: &ScalarPromotion,
+        range: &InstRange,
+        [registers, stale]: [&[Reg]; 2],
+        (code, head): (&mut Code, &str),
+    ) {
+        let targets = range.clone().flat_map(|at| self.flow.insts[at].targets.iter().copied());
+        let mut labels: BTreeMap<InstId, String> = targets.map(|at| (at, String::new())).collect();
+        for (at, label) in &mut labels {
+            *label = match *at == range.start {
+                true => head.to_owned(),
+                false => self.plan.fresh.loop_label(),
+            };
+        }
+        for at in range.clone() {
+            let inst = &self.flow.insts[at];
+            if let Some(label) = labels.get(&at) {
+                code.text += &format!("\n{label}:");
+            }
+            if let [target] = inst.targets[..] {
+                let guard = self.guard(inst.guard);
+                code.line(&format!("{guard}{} {};", inst.ast.opcode.text, labels[&target]));
+                continue;
+            }
+            let has =
+                |value: &PromotedValue| value.loads.contains(&at) || value.stores.contains(&at);
+            let mut values = group.values.iter().zip(registers.iter().zip(stale));
+            let Some((value, (register, before))) = values.find(|(value, _)| has(value)) else {
+                code.line(&self.plan.copied(self.span(at)));
+                continue;
+            };
+            match inst.args[..] {
+                [Arg::Register(loaded), _] => {
+                    code.put(op!(Mov.(value.ty())), &[&self.name(loaded), register]);
+                }
+                [_, Arg::Register(stored)] => {
+                    if planted!(Bug::PromotedStale) {
+                        code.put(op!(Mov.(value.ty())), &[before, register]);
+                    }
+                    code.put(op!(Mov.(value.ty())), &[register, &self.name(stored)]);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The test in front of a loop; `None` if there is nothing to test.

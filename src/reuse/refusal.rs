@@ -121,11 +121,15 @@ pub enum Hindrance {
 /// Why a loop keeps a value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopShape {
-    /// It has several blocks.
-    Blocks,
+    /// Several branches lead back to its head.
+    Latches,
+    /// Another loop stands in it.
+    Inner,
+    /// Its code does not stand in a row.
+    Scattered,
     /// It has several entries, or is entered by a jump.
     Entries,
-    /// It is not left behind its last instruction.
+    /// It is left elsewhere than behind its last instruction.
     Exits,
     /// It stands in several scopes.
     Scopes,
@@ -138,9 +142,11 @@ pub enum LoopShape {
 impl fmt::Display for LoopShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            LoopShape::Blocks => "the loop has several blocks",
+            LoopShape::Latches => "several branches lead back to the loop's head",
+            LoopShape::Inner => "another loop stands in the loop",
+            LoopShape::Scattered => "the loop's code does not stand in a row",
             LoopShape::Entries => "the loop is entered by a jump",
-            LoopShape::Exits => "the loop is not left by falling through behind its branch",
+            LoopShape::Exits => "the loop is left elsewhere than behind its last instruction",
             LoopShape::Scopes => "the loop stands in several scopes",
             LoopShape::Untested => "nothing else in the loop may touch the stored bytes",
             LoopShape::Taken => "other replacements in this function change the loop, or ask which lanes are together",

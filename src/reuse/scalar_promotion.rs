@@ -1,7 +1,7 @@
 //! Values that a loop keeps in memory although a register could hold them: `out[i] += a[k] * b[k]`.
 //!
-//! In: the trace of one function. Out: [`ScalarPromotion`]s, one for each loop of one block that stores at an address that
-//! does not change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
+//! In: the trace of one function. Out: [`ScalarPromotion`]s, one for each loop that stores in each iteration at an address
+//! that does not change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
 //! iterations, and be stored once behind the loop, if no other access of the loop touches its bytes in the lane. Where
 //! that is not proved, it is tested once in front of the loop, with the untouched loop on the other side: the addresses
 //! of the other access, which change by a constant in each iteration, lie in an interval that is computed from the number
@@ -13,10 +13,11 @@ use rustc_hash::FxHashMap;
 
 use super::eligible::OWN_REGISTERS;
 use super::legality::Legality;
+use super::loop_code::LoopCode;
 use super::refusal::{LoopShape, Refusal};
 use super::sums::{Sum, Sums};
 use super::trip_count::TripCount;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, InstId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Opcode};
 use crate::ptx::{ScalarType, StateSpace};
@@ -45,8 +46,8 @@ const MAX_GAP: i64 = 256;
 /// A loop and the values that it keeps in memory.
 #[derive(Clone, Debug)]
 pub struct ScalarPromotion {
-    /// The loop's only block.
-    pub block: BlockId,
+    /// The loop's code, unless its shape is the reason why they stay.
+    pub code: Option<LoopCode>,
     /// The values.
     pub values: Vec<PromotedValue>,
     /// The number of iterations, if a test needs it.
@@ -108,68 +109,100 @@ impl Legality<'_, '_, '_> {
         let at: FxHashMap<InstId, usize> =
             trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
         let mut found = Vec::new();
-        let loops = &self.flow().loops;
-        for block in self.flow().block_ids() {
-            let innermost = loops.innermost(block);
-            if innermost.is_none() || !trace.reachable[block] || self.is_version(block) {
+        for id in self.flow().loops.loops.keys() {
+            let header = self.flow().loops.get(id).header;
+            if !trace.reachable[header] || self.is_version(header) {
                 continue;
             }
             if trace.arena.is_nearly_spent() {
                 break;
             }
-            let values = self.values_in_memory(trace, block, &at);
+            let values = self.values_in_memory(trace, id, &at);
             if values.is_empty() {
                 continue;
             }
-            let mut group =
-                ScalarPromotion { block, values, count: None, tests: Vec::new(), refusal: None };
-            let others = self.loop_shape(block).and_then(|()| {
-                let members: Vec<InstId> = group.members().collect();
-                self.other_accesses(trace, block, &members, &at)
-            });
-            group.refusal = others.and_then(|others| self.separate(&mut group, others)).err();
+            let (count, tests) = (None, Vec::new());
+            let mut group = ScalarPromotion { code: None, values, count, tests, refusal: None };
+            group.refusal = self.fill(trace, id, &mut group, &at).err();
             found.push(group);
         }
         found
     }
 
-    /// The values that a block of a loop stores at addresses that the block does not change.
+    /// Finds the code of a loop and what is tested in front of it.
+    fn fill(
+        &self,
+        trace: &KernelTrace,
+        id: LoopId,
+        group: &mut ScalarPromotion,
+        at: &FxHashMap<InstId, usize>,
+    ) -> Result<(), Refusal> {
+        let code = self.loop_code(id)?;
+        let members: Vec<InstId> = group.members().collect();
+        for value in &group.values {
+            let first = members_of(value).min();
+            if let Some(first) = first.filter(|first| !code.always(*first)) {
+                return Err(self.in_loop(first));
+            }
+        }
+        let others = self.other_accesses(trace, &code, &members, at)?;
+        self.separate(group, &code, others)?;
+        group.code = Some(code);
+        Ok(())
+    }
+
+    /// The values that each iteration of a loop stores at addresses that the loop does not change.
     fn values_in_memory(
         &self,
         trace: &KernelTrace,
-        block: BlockId,
+        id: LoopId,
         at: &FxHashMap<InstId, usize>,
     ) -> Vec<PromotedValue> {
-        let insts = &self.flow().insts;
-        let range = self.flow().block(block).instructions();
-        trace.arena.charge(range.len() as u64);
-        let mut found: Vec<PromotedValue> = Vec::new();
-        for inst in range.clone() {
+        let flow = self.flow();
+        let latches = &flow.loops.get(id).latches;
+        let of_loop = || flow.block_ids().filter(|block| flow.loops.contains(id, *block));
+        let insts = |block: BlockId| flow.block(block).instructions();
+        let plain = |inst: InstId| {
             let known = at.get(&inst).map(|&index| &trace.accesses[index]);
-            let Some((place, bits)) = known.and_then(|access| self.plain(access)) else { continue };
-            if effect(&insts[inst]) == Effect::Store
-                && !found.iter().any(|one| one.place == place && one.bits == bits)
-                && found.len() < MAX_VALUES
-            {
-                let (loads, stores) = (Vec::new(), Vec::new());
-                found.push(PromotedValue { place, bits, loads, stores });
+            known.and_then(|access| self.plain(access))
+        };
+        trace.arena.charge(flow.blocks.len() as u64);
+        let mut found: Vec<PromotedValue> = Vec::new();
+        for block in of_loop().filter(|block| flow.loops.innermost(*block) == Some(id)) {
+            trace.arena.charge(insts(block).len() as u64);
+            if !latches.iter().all(|latch| flow.dominators.dominates(block, latch.from)) {
+                continue;
+            }
+            for inst in insts(block) {
+                let Some((place, bits)) = plain(inst) else { continue };
+                if effect(&flow.insts[inst]) == Effect::Store
+                    && !found.iter().any(|one| one.place == place && one.bits == bits)
+                    && found.len() < MAX_VALUES
+                {
+                    let (loads, stores) = (Vec::new(), Vec::new());
+                    found.push(PromotedValue { place, bits, loads, stores });
+                }
             }
         }
-        found.retain(|one| {
-            !range.clone().any(|inst| definitions(&insts[inst]).contains(&one.place.0))
-        });
         if found.is_empty() {
             return found;
         }
-        for inst in range {
-            let known = at.get(&inst).map(|&index| &trace.accesses[index]);
-            let Some((place, bits)) = known.and_then(|access| self.plain(access)) else { continue };
+        for inst in of_loop().flat_map(insts) {
+            let written = definitions(&flow.insts[inst]);
+            found.retain(|one| !written.contains(&one.place.0));
+        }
+        for inst in of_loop().flat_map(insts) {
+            let Some((place, bits)) = plain(inst) else { continue };
             let one = found.iter_mut().find(|one| one.place == place && one.bits == bits);
             let Some(one) = one else { continue };
-            match effect(&insts[inst]) {
+            match effect(&flow.insts[inst]) {
                 Effect::Store => one.stores.push(inst),
                 _ => one.loads.push(inst),
             }
+        }
+        for one in &mut found {
+            one.loads.sort_unstable();
+            one.stores.sort_unstable();
         }
         found
     }
@@ -204,58 +237,19 @@ impl Legality<'_, '_, '_> {
         is_plain.then_some(((*base, *offset), ty.bits()))
     }
 
-    /// Whether a loop has one block, one entry from the code in front of it and one exit to the code behind it.
-    fn loop_shape(&self, block: BlockId) -> Result<(), Refusal> {
-        let flow = self.flow();
-        let header = flow.block(block);
-        let refuse = |shape: LoopShape| Err(Refusal::LoopShape(shape));
-        if !header.successors.iter().any(|edge| edge.to == block) {
-            return refuse(LoopShape::Blocks);
-        }
-        let mut entries = header.predecessors.iter().filter(|edge| edge.from != block);
-        let (Some(entry), None) = (entries.next(), entries.next()) else {
-            return refuse(LoopShape::Entries);
-        };
-        let before = flow.block(entry.from);
-        let last = header.first.0.checked_sub(1).map(InstId);
-        let Some(last) = last.filter(|last| before.instructions().contains(last)) else {
-            return refuse(LoopShape::Entries);
-        };
-        let jumps = flow.insts[last].targets.contains(&header.first);
-        if jumps || entry.condition == EdgeCondition::Index {
-            return refuse(LoopShape::Entries);
-        }
-        let branch = &flow.insts[header.end.before()];
-        let falls = header.successors.iter().any(|edge| {
-            edge.to != block
-                && flow.block(edge.to).first == header.end
-                && edge.condition != EdgeCondition::Index
-        });
-        if !falls || branch.ast.form.opcode != Opcode::Bra || branch.targets[..] != [header.first] {
-            return refuse(LoopShape::Exits);
-        }
-        let place = |inst: InstId| flow.insts[inst].ast.span.start as usize;
-        let scope = flow.scopes.scope_at(place(last));
-        if header.instructions().any(|inst| flow.scopes.scope_at(place(inst)) != scope) {
-            return refuse(LoopShape::Scopes);
-        }
-        Ok(())
-    }
-
     /// The accesses of a loop that may touch the values' bytes, with their addresses.
     fn other_accesses(
         &self,
         trace: &KernelTrace,
-        block: BlockId,
+        code: &LoopCode,
         members: &[InstId],
         at: &FxHashMap<InstId, usize>,
     ) -> Result<Vec<Other>, Refusal> {
         let flow = self.flow();
-        let header = flow.block(block);
-        let mut sums = Sums::of_block(flow, header.first);
+        let mut sums = code.sums(flow);
         let mut others = Vec::new();
-        trace.arena.charge(4 * u64::from(header.end.since(header.first)));
-        for inst in header.first.to(header.end.before()) {
+        trace.arena.charge(4 * code.range.len() as u64);
+        for inst in code.range.clone() {
             let one = &flow.insts[inst];
             let refuse = || Err(self.in_loop(inst));
             if one.pragma || one.args.iter().any(super::adjacent_stores::is_observed) {
@@ -263,6 +257,7 @@ impl Legality<'_, '_, '_> {
             }
             match effect(one) {
                 Effect::Pure => continue,
+                Effect::Control if one.ast.form.opcode == Opcode::Bra => continue,
                 Effect::Load | Effect::Store => {}
                 Effect::Barrier if planted!(Bug::PromotedOverFence) => continue,
                 _ => return refuse(),
@@ -289,7 +284,7 @@ impl Legality<'_, '_, '_> {
             let wide = flow.registers[base].ty.bits() == 64;
             let mut address = sums.of(base, inst);
             address.constant = address.constant.wrapping_add(offset);
-            let step = step(&mut sums, &address, header.end);
+            let step = step(&mut sums, &address, code.range.end);
             let Some(step) = step.filter(|_| wide && others.len() < MAX_ACCESSES) else {
                 return refuse();
             };
@@ -303,7 +298,12 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Finds what is tested in front of a loop, so that no other access touches the values.
-    fn separate(&self, group: &mut ScalarPromotion, others: Vec<Other>) -> Result<(), Refusal> {
+    fn separate(
+        &self,
+        group: &mut ScalarPromotion,
+        code: &LoopCode,
+        others: Vec<Other>,
+    ) -> Result<(), Refusal> {
         let flow = self.flow();
         let as_other = |value: &PromotedValue| Other {
             inst: value.stores[0],
@@ -319,7 +319,7 @@ impl Legality<'_, '_, '_> {
         };
         let values: Vec<Other> = group.values.iter().map(as_other).collect();
         let moves = others.iter().any(|other| other.step != 0);
-        let count = if moves { TripCount::of(flow, group.block) } else { None };
+        let count = if moves { TripCount::of(flow, code) } else { None };
         for (number, value) in values.iter().enumerate() {
             for other in others.iter().chain(&values[number + 1..]) {
                 let ahead = value.address.minus(&other.address);
@@ -378,8 +378,13 @@ impl Legality<'_, '_, '_> {
 impl ScalarPromotion {
     /// The accesses that copies between registers stand for.
     pub fn members(&self) -> impl Iterator<Item = InstId> {
-        self.values.iter().flat_map(|value| value.loads.iter().chain(&value.stores)).copied()
+        self.values.iter().flat_map(members_of)
     }
+}
+
+/// The accesses of a value.
+fn members_of(value: &PromotedValue) -> impl Iterator<Item = InstId> {
+    value.loads.iter().chain(&value.stores).copied()
 }
 
 /// Bytes by which an address changes in each iteration, if that is a constant.
@@ -415,7 +420,6 @@ fn add(tests: &mut Vec<IntervalTest>, test: IntervalTest) {
     }
 }
 
-/// Bits of a value as a type.
 impl PromotedValue {
     /// The type of a copy of the value.
     pub fn ty(&self) -> ScalarType {

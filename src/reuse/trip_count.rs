@@ -1,7 +1,7 @@
-//! The number of iterations of a loop of one block, as far as it can be computed in front of the loop.
+//! The number of iterations of a loop, as far as it can be computed in front of the loop.
 
-use crate::cfg::{Arg, BlockId, Flow, InstId, RegisterId};
-use crate::emulate::definitions;
+use super::loop_code::LoopCode;
+use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
@@ -40,17 +40,13 @@ pub enum Relation {
 }
 
 impl TripCount {
-    /// The number of iterations of a loop of one block.
-    pub(super) fn of(flow: &Flow<'_, '_>, block: BlockId) -> Option<TripCount> {
+    /// The number of iterations of a loop.
+    pub(super) fn of(flow: &Flow<'_, '_>, code: &LoopCode) -> Option<TripCount> {
         let insts = &flow.insts;
-        let range = flow.block(block).instructions();
-        let branch = range.end.before();
+        let branch = code.range.end.before();
         let (predicate, negated) = insts[branch].guard?;
-        let writers = |register: RegisterId| -> Vec<InstId> {
-            let writes = |at: &InstId| definitions(&insts[*at]).contains(&register);
-            range.clone().filter(writes).collect()
-        };
-        let &at = writers(predicate).last()?;
+        let writers = |register: RegisterId| code.writers(flow, register);
+        let &at = writers(predicate).last().filter(|at| code.always(**at))?;
         let inst = &insts[at];
         let form = &inst.ast.form;
         let [Modifier::Qualifier(name), Modifier::Type(ty)] = form.modifiers() else { return None };
@@ -67,7 +63,8 @@ impl TripCount {
             _ => return None,
         };
         let [changed] = writers(*counter)[..] else { return None };
-        let step = changed_by(flow, changed, *counter).filter(|_| changed < at)?;
+        let step =
+            changed_by(flow, changed, *counter).filter(|_| changed < at && code.always(changed))?;
         let relation = match (name, negated) {
             (Qualifier::Lt, false) | (Qualifier::Ge, true) if step > 0 => Relation::Before(*ty),
             (Qualifier::Gt, false) | (Qualifier::Le, true) if step < 0 => Relation::Before(*ty),

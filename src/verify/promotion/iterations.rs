@@ -1,8 +1,9 @@
-//! The terms of a loop of one block: addresses in the first iteration, in any one and in the one behind that, and a bound
+//! The terms of a loop: addresses in the first iteration, in any one and in the one behind that, and a bound
 //! on the number of iterations.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::body::Body;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::expr::{Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
@@ -51,10 +52,10 @@ impl Thread for Lane<'_, '_, '_> {
 }
 
 impl Lane<'_, '_, '_> {
-    /// Goes past an instruction that is executed.
-    fn pass(&mut self, at: InstId) {
+    /// Goes past an instruction that is executed `always`, or may not be.
+    fn pass(&mut self, at: InstId, always: bool) {
         let inst = &self.flow.insts[at];
-        let plain = inst.guard.is_none() && role(inst) == Role::Pure;
+        let plain = always && inst.guard.is_none() && role(inst) == Role::Pure;
         let computed = if plain { compute(self, inst) } else { None };
         for register in results(inst) {
             match self.width(register) {
@@ -109,7 +110,7 @@ pub(super) struct Count {
     step: u64,
 }
 
-/// A loop of one block behind the block with the branch.
+/// A loop behind the block with the branch.
 pub(super) struct Iterations {
     pub values: Values,
     /// The conjuncts of the condition under which the loop is entered.
@@ -124,23 +125,22 @@ impl Iterations {
         flow: &Flow<'_, '_>,
         entry: BlockId,
         (predicate, holds): (RegisterId, bool),
-        header: BlockId,
+        body: &Body,
     ) -> Option<Iterations> {
         let mut values = Values::default();
         let registers = Registers { held: FxHashMap::default() };
         let mut lane = Lane { flow, values: &mut values, registers };
-        flow.block(entry).instructions().for_each(|at| lane.pass(at));
+        flow.block(entry).instructions().for_each(|at| lane.pass(at, true));
         let condition = lane.read(predicate)?;
-        let block = flow.block(header);
         // What the loop reads and does not write is the same in all iterations.
         let mut written: FxHashSet<RegisterId> = FxHashSet::default();
-        for at in block.instructions() {
+        for at in body.range.clone() {
             let inst = &flow.insts[at];
             written.extend(results(inst));
             let read = inst.args.iter().flat_map(named).chain(inst.guard.map(|guard| guard.0));
             read.for_each(|register| _ = lane.read(register));
         }
-        let comparison = comparison(flow, header);
+        let comparison = comparison(flow, body);
         let first = lane.registers.clone();
         let mut any = first.clone();
         for &register in &written {
@@ -152,7 +152,7 @@ impl Iterations {
         let mut iteration = |from: Registers| {
             lane.registers = from;
             let (mut addresses, mut compared) = (FxHashMap::default(), None);
-            for at in block.instructions() {
+            for at in body.range.clone() {
                 addresses.extend(lane.address(at).map(|address| (at, address)));
                 if let Some(found) = comparison.as_ref().filter(|one| one.at == at) {
                     let inst = &flow.insts[at];
@@ -160,7 +160,7 @@ impl Iterations {
                     let a = operand(&mut lane, &inst.args[1], width);
                     compared = a.zip(operand(&mut lane, &inst.args[2], width)).map(|(a, b)| [a, b]);
                 }
-                lane.pass(at);
+                lane.pass(at, body.always(at));
             }
             (Iteration { addresses, compared }, lane.registers.clone())
         };
@@ -308,13 +308,12 @@ enum Relation {
     NotEqual,
 }
 
-/// The comparison at the end of a loop of one block, of 32 bits.
-fn comparison(flow: &Flow<'_, '_>, header: BlockId) -> Option<Compared> {
-    let block = flow.block(header);
-    let branch = block.end.before();
+/// The comparison at the end of a loop, of 32 bits.
+fn comparison(flow: &Flow<'_, '_>, body: &Body) -> Option<Compared> {
+    let branch = body.range.end.before();
     let (predicate, negated) = flow.insts[branch].guard?;
     let writes = |at: &InstId| results(&flow.insts[*at]).contains(&predicate);
-    let at = block.instructions().rev().find(writes)?;
+    let at = body.range.clone().rev().find(writes)?;
     let inst = &flow.insts[at];
     let form = &inst.ast.form;
     let ([Modifier::Qualifier(name), Modifier::Type(ty)], Opcode::Setp) =
@@ -323,6 +322,7 @@ fn comparison(flow: &Flow<'_, '_>, header: BlockId) -> Option<Compared> {
         return None;
     };
     let is_plain = inst.guard.is_none()
+        && body.always(at)
         && inst.args.len() == 3
         && matches!(inst.args[0], Arg::Register(own) if own == predicate)
         && matches!(ty, ScalarType::S32 | ScalarType::U32 | ScalarType::B32);

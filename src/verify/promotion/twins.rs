@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::body::Body;
 use super::iterations::{Iterations, named, place};
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier};
@@ -13,16 +14,16 @@ pub(super) struct Promotion {
     pub insts: InstRange,
 }
 
-/// The blocks of two loops that one branch leads to.
+/// Two loops that one branch leads to.
 struct Twins {
     /// The block that ends with the branch.
     entry: BlockId,
     /// The loop with values in registers, and the code in front of it and behind.
-    fast: BlockId,
+    fast: Body,
     front: InstRange,
     behind: InstRange,
     /// The loop with values in memory.
-    slow: BlockId,
+    slow: Body,
     /// The outcome of the branch's predicate that leads to the former.
     condition: (RegisterId, bool),
 }
@@ -36,7 +37,9 @@ struct Kept {
     insts: Vec<InstId>,
     /// Whether the first access there is a load.
     is_read_first: bool,
+    /// Whether some iteration stores there, and whether each one does.
     is_written: bool,
+    is_always_written: bool,
 }
 
 /// The first loop with values in registers that is equivalent to the one beside it.
@@ -57,8 +60,8 @@ pub(super) fn promotion(flow: &Flow<'_, '_>) -> Option<Promotion> {
 }
 
 impl Twins {
-    /// The loops that the branch at the end of a block leads to: one of one block, with straight code in front of it and
-    /// behind, and then in the text the other one, of one block as well.
+    /// The loops that the branch at the end of a block leads to: one with straight code in front of it and behind, and
+    /// then in the text the other one.
     fn behind(
         flow: &Flow<'_, '_>,
         entry: BlockId,
@@ -66,94 +69,115 @@ impl Twins {
     ) -> Option<Twins> {
         let start = flow.block(entry).end;
         let branch = flow.block(entry).instructions().next_back().map(|at| &flow.insts[at])?;
-        let (predicate, negated) = branch.guard.filter(|_| is_branch(branch))?;
+        let condition = branch.guard.filter(|_| is_branch(branch))?;
         let [taken] = branch.targets[..] else { return None };
         let at = |inst: InstId| at.get(&inst).copied();
-        let slow = at(taken)?;
+        let slow = Body::of(flow, at(taken)?)?;
         let first = at(start)?;
-        let is_loop = |id: BlockId| flow.block(id).successors.iter().any(|edge| edge.to == id);
-        let fast = if is_loop(first) { first } else { at(flow.block(first).end)? };
-        let exit = at(flow.block(fast).end)?;
-        let front = match fast == first {
-            true => start.to(start),
-            false => flow.block(first).instructions(),
+        let is_loop = flow.loops.headed_by(first).is_some();
+        let fast = Body::of(flow, if is_loop { first } else { at(flow.block(first).end)? })?;
+        let exit = flow.block(fast.exit);
+        let (front, before) = match is_loop {
+            true => (start.to(start), entry),
+            false => (flow.block(first).instructions(), first),
         };
-        let behind = flow.block(exit).instructions();
-        let sources = |id: BlockId| -> FxHashSet<BlockId> {
-            flow.block(id).predecessors.iter().map(|edge| edge.from).collect()
+        // The blocks outside of a loop, or all, that lead to a block.
+        let sources = |id: BlockId, body: Option<&Body>| -> FxHashSet<BlockId> {
+            let edges = flow.block(id).predecessors.iter().map(|edge| edge.from);
+            edges
+                .filter(|from| {
+                    body.is_none_or(|body| !body.range.contains(&flow.block(*from).first))
+                })
+                .collect()
         };
-        let join = |id: BlockId| {
-            let mut leaving = flow.block(id).successors.iter().filter(|edge| edge.to != id);
-            leaving.next().map(|edge| edge.to)
-        };
-        let before = if fast == first { entry } else { first };
-        let is_straight = fast == first
-            || matches!(flow.block(first).successors[..], [edge] if edge.to == fast && edge.condition == EdgeCondition::Always)
-                && sources(first) == FxHashSet::from_iter([entry]);
+        let from = |id: BlockId| FxHashSet::from_iter([id]);
+        let is_straight = is_loop
+            || matches!(flow.block(first).successors[..], [edge] if edge.to == fast.header && edge.condition == EdgeCondition::Always)
+                && sources(first, None) == from(entry);
+        let last = flow.insts[fast.range.end.before()].targets.first();
         let is_shaped = is_straight
-            && is_loop(fast)
-            && is_loop(slow)
-            && sources(fast) == FxHashSet::from_iter([before, fast])
-            && sources(slow) == FxHashSet::from_iter([entry, slow])
-            && sources(exit) == FxHashSet::from_iter([fast])
-            && join(fast) == Some(exit)
-            && matches!(flow.block(exit).successors[..], [edge] if Some(edge.to) == join(slow))
-            && taken == flow.block(exit).end
-            && front.end == flow.block(fast).first
-            && [fast, slow, exit].iter().all(|id| !flow.block(*id).leaves);
-        let condition = (predicate, negated);
+            && last == Some(&fast.range.start)
+            && sources(fast.header, Some(&fast)) == from(before)
+            && sources(slow.header, Some(&slow)) == from(entry)
+            && exit.predecessors.len() == 1
+            && matches!(exit.successors[..], [edge] if edge.to == slow.exit)
+            && taken == exit.end
+            && front.end == fast.range.start
+            && !exit.leaves;
+        let behind = exit.instructions();
         is_shaped.then_some(Twins { entry, fast, front, behind, slow, condition })
     }
 
     /// The places that the one loop keeps in registers, if both have the same instructions otherwise.
     fn kept(&self, flow: &Flow<'_, '_>) -> Option<Vec<Kept>> {
-        let (fast, slow) = (flow.block(self.fast), flow.block(self.slow));
-        let (mine, others) = (fast.instructions(), slow.instructions());
+        let (mine, others) = (self.fast.range.clone(), self.slow.range.clone());
         if mine.len() != others.len() {
             return None;
         }
-        let last = slow.end.before();
         let mut kept: Vec<Kept> = Vec::new();
         for (new, old) in mine.zip(others) {
             let (of_new, of_old) = (&flow.insts[new], &flow.insts[old]);
             if of_new.pragma || of_old.pragma || of_new.guard != of_old.guard {
                 return None;
             }
-            if old == last {
-                // Both lead to their own loop again.
-                let is_same = is_branch(of_old)
-                    && is_branch(of_new)
-                    && of_old.targets[..] == [slow.first]
-                    && of_new.targets[..] == [fast.first];
-                return is_same.then_some(kept);
+            if is_branch(of_old) {
+                // Both lead to the same place of their own loop.
+                let ([to], [own]) = (&of_old.targets[..], &of_new.targets[..]) else { return None };
+                let (from, start) = (self.slow.range.start, self.fast.range.start);
+                let is_same = is_branch(of_new)
+                    && self.slow.range.contains(to)
+                    && self.fast.range.contains(own)
+                    && to.since(from) == own.since(start);
+                if is_same {
+                    continue;
+                }
+                return None;
             }
             if is_equal(of_new, of_old)
                 && matches!(role(of_old), Role::Pure | Role::Load | Role::Store)
             {
                 continue;
             }
-            let (register, is_load) = moved(flow, (of_new, of_old))?;
-            let (place, bits) = (place(of_old)?, of_old.ast.form.first_type()?.bits());
-            let is_own = |one: &Kept| (one.place, one.bits) == (place, bits);
-            if kept.iter().any(|one| is_own(one) != (one.register == register)) {
-                return None;
-            }
-            match kept.iter_mut().find(|one| is_own(one)) {
-                Some(one) => {
-                    one.is_written |= !is_load;
-                    one.insts.push(old);
-                }
-                None => kept.push(Kept {
-                    place,
-                    bits,
-                    register,
-                    insts: vec![old],
-                    is_read_first: is_load,
-                    is_written: !is_load,
-                }),
-            }
+            self.add(flow, (new, old), &mut kept)?;
         }
-        None
+        let is_defined = |one: &Kept| {
+            self.slow.always(one.insts[0]) && (one.is_always_written || !one.is_written)
+        };
+        kept.iter().all(is_defined).then_some(kept)
+    }
+
+    /// Adds the place of an access that a copy between registers stands for.
+    fn add(
+        &self,
+        flow: &Flow<'_, '_>,
+        (new, old): (InstId, InstId),
+        kept: &mut Vec<Kept>,
+    ) -> Option<()> {
+        let (of_new, of_old) = (&flow.insts[new], &flow.insts[old]);
+        let (register, is_load) = moved(flow, (of_new, of_old))?;
+        let (place, bits) = (place(of_old)?, of_old.ast.form.first_type()?.bits());
+        let is_own = |one: &Kept| (one.place, one.bits) == (place, bits);
+        if kept.iter().any(|one| is_own(one) != (one.register == register)) {
+            return None;
+        }
+        let is_always = !is_load && self.slow.always(old);
+        match kept.iter_mut().find(|one| is_own(one)) {
+            Some(one) => {
+                one.is_written |= !is_load;
+                one.is_always_written |= is_always;
+                one.insts.push(old);
+            }
+            None => kept.push(Kept {
+                place,
+                bits,
+                register,
+                insts: vec![old],
+                is_read_first: is_load,
+                is_written: !is_load,
+                is_always_written: is_always,
+            }),
+        }
+        Some(())
     }
 
     /// Whether the values are loaded in front of the loop and stored behind it, and their registers used nowhere else.
@@ -192,14 +216,13 @@ impl Twins {
 
     /// Whether no two of the places have a byte in common, and no other access of the loop touches one of them.
     fn are_apart(&self, flow: &Flow<'_, '_>, kept: &[Kept]) -> bool {
-        let found = Iterations::of(flow, self.entry, self.condition, self.slow);
+        let found = Iterations::of(flow, self.entry, self.condition, &self.slow);
         let Some(mut iterations) = found else { return false };
-        let block = flow.block(self.slow);
-        for at in block.first.to(block.end.before()) {
+        for at in self.slow.range.clone() {
             let inst = &flow.insts[at];
             let mut rest = kept.iter().filter(|one| !one.insts.contains(&at));
             let apart = match role(inst) {
-                Role::Pure => true,
+                Role::Pure | Role::Branch => true,
                 Role::Load | Role::Store => match inst.ast.form.space() {
                     StateSpace::Shared
                     | StateSpace::Local
@@ -224,7 +247,7 @@ impl Twins {
             }
         }
         let written: FxHashSet<RegisterId> =
-            block.instructions().flat_map(|at| results(&flow.insts[at])).collect();
+            self.slow.range.clone().flat_map(|at| results(&flow.insts[at])).collect();
         kept.iter().all(|one| !written.contains(&one.place.0))
     }
 }
