@@ -129,7 +129,7 @@ impl Legality<'_, '_, '_> {
         found
     }
 
-    /// Finds the code of a loop and what is tested in front of it.
+    /// Finds the code of a loop and the tests in front of it.
     fn fill(
         &self,
         trace: &KernelTrace,
@@ -297,7 +297,7 @@ impl Legality<'_, '_, '_> {
         Ok(others)
     }
 
-    /// Finds what is tested in front of a loop, so that no other access touches the values.
+    /// Finds the tests in front of a loop which say that no other access touches the values.
     fn separate(
         &self,
         group: &mut ScalarPromotion,
@@ -336,7 +336,7 @@ impl Legality<'_, '_, '_> {
                     ahead.parts.iter().map(|(held, factor)| (held.register, *factor)).collect();
                 if parts.is_empty() {
                     let is_apart = match other.step {
-                        // Without a sign, what is below 0 is further ahead than any loop gets.
+                        // Without a sign, a negative number is further ahead than any loop gets.
                         0.. => constant < 0 || constant >= both + most,
                         _ => constant >= both,
                     };

@@ -13,7 +13,7 @@ const MAX_STEP: i64 = 1 << 20;
 pub struct TripCount {
     /// The counter, which an iteration changes once, in front of the comparison.
     pub counter: RegisterId,
-    /// What is added to it.
+    /// The change of it in an iteration.
     pub step: i64,
     /// The value that it is compared with.
     pub bound: Bound,

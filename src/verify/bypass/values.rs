@@ -20,7 +20,7 @@ pub(super) enum Unknown {
     Address(String),
     /// What shared memory holds at the branch: from where, how many bytes on, how many bytes.
     Memory(TermId, u32, u32),
-    /// A value of which nothing is known, by its number.
+    /// An unknown value, by its number.
     Any(usize),
 }
 
@@ -51,7 +51,7 @@ impl Values {
         self.arena.symbol(id, width)
     }
 
-    /// The symbol of a value of which nothing is known, not even that it equals another one.
+    /// The symbol of an unknown value, which may differ from all others.
     pub(in crate::verify) fn any(&mut self, width: u8) -> TermId {
         self.unknown(Unknown::Any(self.symbols.len()), width)
     }

@@ -13,7 +13,7 @@ use crate::verify::program::{Role, results, role};
 /// The largest change of a counter in one iteration.
 const MAX_STEP: u64 = 1 << 20;
 
-/// Registers of one lane along straight code. A register that is read first has a value of which nothing is known.
+/// Registers of one lane along straight code. A register that is read first has an unknown value.
 #[derive(Clone)]
 struct Registers {
     held: FxHashMap<RegisterId, TermId>,
@@ -238,7 +238,7 @@ impl Iterations {
                 _ => return None,
             },
         };
-        // What is less goes up, what is greater goes down.
+        // A smaller counter grows, a larger one falls.
         let less = match comparison.relation {
             Relation::Less => counter == 0,
             Relation::Greater => counter == 1,
