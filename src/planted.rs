@@ -126,6 +126,18 @@ pub enum Bug {
     OverwrittenByteLess,
     /// A store is left out although only some of its bytes are overwritten.
     OverwrittenInPart,
+    /// A loop's value stays in a register although another access may touch its bytes in memory.
+    PromotedUntested,
+    /// The interval in which an access of such a loop moves ends one iteration early.
+    PromotedIntervalShort,
+    /// That interval is too short by one byte.
+    PromotedByteLess,
+    /// The value of such a loop is not stored behind it.
+    PromotedNotStored,
+    /// Behind such a loop the value of the iteration before is stored.
+    PromotedStale,
+    /// A barrier in such a loop is overlooked.
+    PromotedOverFence,
     /// Loads are performed in front of stores without a test that these do not write the loaded bytes.
     BatchUntested,
     /// That test is too weak by one byte.
@@ -668,7 +680,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 73] = [
+    pub const STRATEGIES: [Bug; 79] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -693,6 +705,12 @@ impl Bug {
         Bug::OverwrittenUntested,
         Bug::OverwrittenByteLess,
         Bug::OverwrittenInPart,
+        Bug::PromotedUntested,
+        Bug::PromotedIntervalShort,
+        Bug::PromotedByteLess,
+        Bug::PromotedNotStored,
+        Bug::PromotedStale,
+        Bug::PromotedOverFence,
         Bug::BatchUntested,
         Bug::BatchByteLess,
         Bug::BatchOverFence,

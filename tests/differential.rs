@@ -322,7 +322,16 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &loads[..],
         &stores,
         &collectives,
-        &["batch", "batch_loop", "batch_vectors", "promote", "promote_loop", "tree", "exchange"],
+        &[
+            "batch",
+            "batch_loop",
+            "batch_vectors",
+            "promote",
+            "promote_loop",
+            "promote_loops",
+            "tree",
+            "exchange",
+        ],
         &["bank", "bank_dynamic", "bank_extern", "bank_module", "bank_rows"],
     ];
     let names = names.concat();

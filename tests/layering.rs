@@ -70,10 +70,11 @@ const FENCED: [(&str, &[&str]); 7] = [
 
 /// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of
 /// a room use only those before them in the list in the room's `mod.rs`.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("program", &[]),
     ("bypass", &["program"]),
     ("unroll", &["program", "bypass"]),
+    ("promotion", &["program", "bypass"]),
     ("terms", &["program"]),
     ("record", &["program", "terms"]),
     ("lane", &["program", "terms", "record"]),
@@ -82,7 +83,18 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("witness", &["program", "terms", "record", "proof"]),
     (
         "compare",
-        &["program", "bypass", "unroll", "terms", "record", "lane", "proof", "oracle", "witness"],
+        &[
+            "program",
+            "bypass",
+            "unroll",
+            "promotion",
+            "terms",
+            "record",
+            "lane",
+            "proof",
+            "oracle",
+            "witness",
+        ],
     ),
 ];
 

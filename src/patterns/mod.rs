@@ -18,6 +18,7 @@ mod packed;
 mod pair;
 mod pattern;
 mod promote;
+mod promote_loops;
 mod text;
 mod transpose;
 mod tree;
@@ -35,7 +36,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 14] = [
+pub const SEARCHED: [&dyn Pattern; 15] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -44,6 +45,7 @@ pub const SEARCHED: [&dyn Pattern; 14] = [
     &window::Window { broad: false },
     &pair::Pair,
     &vector_stores::VectorStores,
+    &promote_loops::PromoteLoops,
     &promote::Promote,
     &batch::Batch,
     &collective::Collectives,
@@ -54,7 +56,7 @@ pub const SEARCHED: [&dyn Pattern; 14] = [
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 13] = [
+pub const WRITTEN: [&dyn Pattern; 14] = [
     &pair::Pair,
     &vector::Vector,
     &window::Window { broad: true },
@@ -62,6 +64,7 @@ pub const WRITTEN: [&dyn Pattern; 13] = [
     &transpose::Stores,
     &carry::Carry,
     &vector_stores::VectorStores,
+    &promote_loops::PromoteLoops,
     &promote::Promote,
     &batch::Batch,
     &collective::Collectives,

@@ -220,6 +220,13 @@ impl Fresh {
         [format!("${word}old{number}"), format!("${word}join{number}")]
     }
 
+    /// The label of a loop.
+    pub fn loop_label(&mut self) -> String {
+        let (number, word) = (self.labels, self.stem.trim_start_matches('%'));
+        self.labels += 1;
+        format!("${word}loop{number}")
+    }
+
     /// The declarations of all registers that have been handed out.
     pub fn declarations(&self) -> Vec<String> {
         let declared = self.kinds.iter().zip(self.counts).filter(|(_, count)| *count > 0);

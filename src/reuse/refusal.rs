@@ -21,6 +21,12 @@ pub enum Refusal {
     LoadsParted(String, u32),
     /// This instruction, on this line, separates stores of consecutive bytes: it may notice their order.
     StoresParted(String, u32),
+    /// The shape of a loop keeps a value that it stores at one address in memory.
+    LoopShape(LoopShape),
+    /// This instruction of a loop, on this line, may touch, observe or order what the loop stores at one address.
+    LoopAccess(String, u32),
+    /// The addresses of the access on this line change in a loop whose number of iterations is not known in front of it.
+    LoopCount(u32),
     /// No test of parameters shows that the address of a vector store of that size in bytes is aligned.
     NotAligned(u32),
     /// The load is volatile, relaxed, acquire or mmio.
@@ -110,6 +116,42 @@ pub enum Hindrance {
     Order,
     /// It would stand in both versions of the code, and only loads and arithmetic are duplicated.
     Duplication,
+}
+
+/// Why a loop keeps a value in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopShape {
+    /// Several branches lead back to its head.
+    Latches,
+    /// Another loop stands in it.
+    Inner,
+    /// Its code does not stand in a row.
+    Scattered,
+    /// It has several entries, or is entered by a jump.
+    Entries,
+    /// It is left elsewhere than behind its last instruction.
+    Exits,
+    /// It stands in several scopes.
+    Scopes,
+    /// No other access in it may touch the value.
+    Untested,
+    /// Other replacements change it or other code of the function.
+    Taken,
+}
+
+impl fmt::Display for LoopShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LoopShape::Latches => "several branches lead back to the loop's head",
+            LoopShape::Inner => "another loop stands in the loop",
+            LoopShape::Scattered => "the loop's code does not stand in a row",
+            LoopShape::Entries => "the loop is entered by a jump",
+            LoopShape::Exits => "the loop is left elsewhere than behind its last instruction",
+            LoopShape::Scopes => "the loop stands in several scopes",
+            LoopShape::Untested => "nothing else in the loop may touch the stored bytes",
+            LoopShape::Taken => "other replacements in this function change the loop, or ask which lanes are together",
+        })
+    }
 }
 
 /// The treatment in a build, which compares machine code, of a replacement that is chosen by name only elsewhere.
@@ -239,6 +281,9 @@ impl Refusal {
             Refusal::StructApart(..) => "struct-apart",
             Refusal::LoadsParted(..) => "loads-parted",
             Refusal::StoresParted(..) => "stores-parted",
+            Refusal::LoopShape(_) => "loop-shape",
+            Refusal::LoopAccess(..) => "loop-access",
+            Refusal::LoopCount(_) => "loop-count",
             Refusal::NotAligned(_) => "not-aligned",
             Refusal::Strong(_) => "strong-load",
             Refusal::BlockShape => "block-shape",
@@ -315,6 +360,15 @@ impl fmt::Display for Refusal {
             Refusal::StoresParted(opcode, line) => write!(
                 f,
                 "`{opcode}` at line {line} stands between these stores and may observe or order them"
+            ),
+            Refusal::LoopShape(shape) => write!(f, "{shape}, so the value stays in memory"),
+            Refusal::LoopAccess(opcode, line) => write!(
+                f,
+                "`{opcode}` at line {line} stands in the loop and may touch, observe or order the stored bytes"
+            ),
+            Refusal::LoopCount(line) => write!(
+                f,
+                "the access at line {line} moves in the loop, whose number of iterations is not known in front of it"
             ),
             Refusal::NotAligned(bytes) => write!(
                 f,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
+use crate::cfg::{Arg, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
@@ -62,13 +62,24 @@ pub(super) struct Sums<'f, 'm, 's> {
     /// The instructions in front of `searched` that write each register, in order.
     writers: FxHashMap<RegisterId, Vec<InstId>>,
     searched: InstId,
+    /// Code whose instructions may not be executed: their results are values of their own.
+    sometimes: Vec<InstRange>,
 }
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
     pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
         let (known, writers) = (BTreeMap::new(), FxHashMap::default());
-        Sums { flow, start, known, writers, searched: start }
+        Sums { flow, start, known, writers, searched: start, sometimes: Vec::new() }
+    }
+
+    /// Those of code that begins with an instruction and has branches forwards only, over some parts of it.
+    pub(super) fn of_code(
+        flow: &'f Flow<'m, 's>,
+        start: InstId,
+        sometimes: Vec<InstRange>,
+    ) -> Sums<'f, 'm, 's> {
+        Sums { sometimes, ..Sums::of_block(flow, start) }
     }
 
     /// The value of a register of 64 bits in front of an instruction.
@@ -115,7 +126,12 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
             matches!(modifier, Modifier::Type(ty) if is_wide(*ty))
                 || *modifier == Modifier::Qualifier(Qualifier::Lo)
         };
-        if inst.guard.is_some() || inst.pragma || !inst.ast.form.modifiers().iter().all(is_plain) {
+        let is_sure = !self.sometimes.iter().any(|range| range.contains(&at));
+        if !is_sure
+            || inst.guard.is_some()
+            || inst.pragma
+            || !inst.ast.form.modifiers().iter().all(is_plain)
+        {
             return None;
         }
         match (inst.ast.form.opcode, &inst.args[1..]) {

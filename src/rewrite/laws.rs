@@ -497,6 +497,31 @@
 //! `tests/cases/refuse/promote_call.ptx`, `tests/cases/refuse/promote_activemask.ptx`; mistakes `OverwrittenFirst`,
 //! `OverwrittenRead`, `OverwrittenUntested`, `OverwrittenByteLess`, `OverwrittenInPart`.
 //!
+//! # Values of loops
+//!
+//! **48. A value that a loop loads and stores at one address may stay in a register only if nothing else in the loop touches
+//! its bytes in the lane, and nothing there publishes or orders accesses.** The loop is entered at its head and left at its
+//! end, so at least one iteration runs, and each is completed. Each stores the value, and comes to its first access on every
+//! path. In the loop are arithmetic, branches forwards, weak loads and weak stores without a generic address. The value is loaded
+//! in front only if the first iteration loads it before it stores there. It is stored behind the loop.
+//!
+//! Another access is proved to be apart, or its addresses are tested in front of the loop, with the untouched loop on
+//! the other side. They change by a constant in each iteration, so they lie in an interval: its length is the step times
+//! the iterations but one. These come from a counter of 32 bits and its bound. The interval is computed in 64 bits, in which it
+//! cannot wrap around. A counter that reaches its bound only under a condition (`<` from below it, `!=` in whole steps) is tested, too.
+//! Weak accesses of other threads to the value's bytes would be a data race.
+//!
+//! ```text
+//! for k < n: out[0] += in[k]                   // in is out - 2: the third iteration reads a sum
+//! for k < n: ld [p]; add; st [p]; bar.sync 0   // another thread reads p behind the barrier
+//! for k < n: ld [p]; @q bra E; add; st [p]     // left before the store
+//! for k < n: ld [p]; add; @q st [p]            // some iterations do not store
+//! for k < n: ld [p]; add; st [p]; ld.u16 [p+2] // reads a part of it
+//! ```
+//!
+//! Rules `loop-shape`, `loop-access`, `loop-count`, guard `stores-apart`. `tests/cases/refuse/promote_loops.ptx`; mistakes
+//! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`.
+//!
 //! # Collectives
 //!
 //! They have a file of their own: [`collectives`].

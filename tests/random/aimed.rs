@@ -11,7 +11,7 @@ use fastrand::Rng;
 use super::generate::{BLOCKS, Generator, Place, uniform};
 use super::kernel::{
     Access, Array, Barrier, Condition, Destination, Fence, Field, Kernel, Load, Loop, MAX_BEYOND,
-    MAX_TRIPS, Moving, Spelling, Stmt, Test, Trips, Var,
+    MAX_TRIPS, Moving, Spelling, Stmt, Sum, Test, Trips, Var,
 };
 
 /// The most iterations between two loads of one address.
@@ -57,7 +57,29 @@ pub fn aimed(seed: u64) -> Kernel {
     if seed % 4 == 1 {
         add_sums(&mut kernel);
     }
+    if seed % 4 == 3 && kernel.threads() <= MAX_COLUMN_THREADS {
+        add_sum_of_loop(&mut kernel);
+    }
     kernel
+}
+
+/// Adds a loop that sums up in memory, with a generator of its own, so that the rest of the kernel does not change.
+fn add_sum_of_loop(kernel: &mut Kernel) {
+    let mut rng = Rng::with_seed(kernel.seed ^ 0x1009_5d3a);
+    let bytes = rng.u8(..4) == 0;
+    let unit = if bytes { 1 } else { 4 };
+    let sum = Sum {
+        trips: if rng.bool() { Trips::N } else { Trips::Constant(rng.u32(1..=MAX_TRIPS)) },
+        from: unit * rng.i32(-5..=5),
+        step: unit * rng.i32(-2..=2),
+        bytes,
+        read: rng.bool(),
+        second: if rng.u8(..4) == 0 { Some(rng.i32(1..=3)) } else { None },
+        guarded: rng.u8(..12) == 0,
+        fenced: rng.u8(..12) == 0,
+    };
+    let at = rng.usize(0..=kernel.body.len());
+    kernel.body.insert(at, Stmt::Sum(sum));
 }
 
 /// Adds stores to one word somewhere, each overwriting the one before, with loads between them. They use a generator of

@@ -151,7 +151,7 @@ impl Writer<'_> {
     }
 
     /// The middle of the thread's own column.
-    fn column(&mut self) -> String {
+    pub fn column(&mut self) -> String {
         let column = self.own("col", "column start", COLUMN);
         self.at_entry("column", Kind::Double, |w, r| {
             w.first(&format!("add.s64 {r}, {column}, {}", COLUMN / 2));

@@ -74,6 +74,27 @@ pub enum Stmt {
     Output(u32),
     /// Accesses to words of the thread's own struct.
     Fields(Vec<Field>),
+    /// A loop that sums up in memory.
+    Sum(Sum),
+}
+
+/// A loop that stores at the middle of the thread's own column in each iteration, and loads along the column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sum {
+    /// The number of iterations: at least 1.
+    pub trips: Trips,
+    /// Bytes from the stored word to what the first iteration loads, and from one iteration to the next.
+    pub from: i32,
+    pub step: i32,
+    /// Whether bytes are loaded, not words.
+    pub bytes: bool,
+    /// Whether the sum is loaded in each iteration.
+    pub read: bool,
+    /// Words from the stored word to another one that is stored, too.
+    pub second: Option<i32>,
+    /// Whether the store comes under a predicate, and whether a fence stands behind it.
+    pub guarded: bool,
+    pub fenced: bool,
 }
 
 /// Something that is a small number in each thread.

@@ -2,7 +2,7 @@
 
 use super::kernel::{
     Array, Change, Condition, Definition, Fence, Field, Load, Loop, MAX_BEYOND, MAX_TRIPS, Moving,
-    OUTPUT, Own, SLOT, Stmt, Trips, Var,
+    OUTPUT, Own, SLOT, Stmt, Sum, Test, Trips, Var,
 };
 use super::writer::{Kind, Round, Surroundings, Writer};
 
@@ -93,6 +93,7 @@ impl Writer<'_> {
             Stmt::Call => self.bump(),
             Stmt::CallStencil => self.stencil(),
             Stmt::Fields(fields) => self.fields(fields),
+            Stmt::Sum(sum) => self.sum(sum),
             Stmt::Output(place) => {
                 let (result, output) = (self.result(), self.own("out", "output", OUTPUT));
                 self.line(&format!("st.global.u32 [{output}+{}], {result}", 4 * (place % 8)));
@@ -207,6 +208,46 @@ impl Writer<'_> {
         let (address, offset) = self.address(load);
         let result = self.result();
         self.line(&format!("{guard}st.global.u32 [{address}+{offset}], {result}"));
+    }
+
+    /// A loop that sums up in memory.
+    fn sum(&mut self, sum: &Sum) {
+        let column = self.column();
+        let (at, counter) = (self.lasting(Kind::Double), self.lasting(Kind::Word));
+        let total = self.lasting(Kind::Word);
+        let n = match sum.trips {
+            Trips::Constant(trips) => trips.to_string(),
+            _ => self.value(Var::N),
+        };
+        let fill = self.condition(Condition { var: Var::N, test: Test::Less(2), negated: false });
+        self.line(&format!("add.s64 {at}, {column}, {}", sum.from));
+        self.line(&format!("mov.u32 {counter}, 0"));
+        self.line(&format!("mov.u32 {total}, 5"));
+        let head = self.label();
+        self.place(&head);
+        let loaded = self.temporary(Kind::Word);
+        let ty = if sum.bytes { "u8" } else { "u32" };
+        self.line(&format!("ld.global.{ty} {loaded}, [{at}]"));
+        if sum.read {
+            self.line(&format!("ld.global.u32 {total}, [{column}]"));
+        }
+        self.line(&format!("mad.lo.u32 {total}, {total}, 3, {loaded}"));
+        let guard = if sum.guarded { format!("@{fill} ") } else { String::new() };
+        self.line(&format!("{guard}st.global.u32 [{column}], {total}"));
+        if let Some(second) = sum.second {
+            let other = self.temporary(Kind::Word);
+            self.line(&format!("ld.global.u32 {other}, [{column}+{}]", 4 * second));
+            self.line(&format!("add.u32 {other}, {other}, {total}"));
+            self.line(&format!("st.global.u32 [{column}+{}], {other}", 4 * second));
+        }
+        if sum.fenced {
+            self.line("membar.gl");
+        }
+        self.line(&format!("add.s64 {at}, {at}, {}", sum.step));
+        self.line(&format!("add.s32 {counter}, {counter}, 1"));
+        let again = self.make(Kind::Predicate, "setp.lt.s32", &[&counter, &n]);
+        self.line(&format!("@{again} bra {head}"));
+        self.fold(Kind::Word, &total);
     }
 
     /// Stores to and loads from the thread's own struct.

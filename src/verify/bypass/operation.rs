@@ -56,7 +56,11 @@ pub(in crate::verify) fn compute(
 }
 
 /// The value of an operand in a width of 1 to 64 bits.
-pub(super) fn operand(thread: &mut dyn Thread, arg: &Arg<'_>, width: u8) -> Option<TermId> {
+pub(in crate::verify) fn operand(
+    thread: &mut dyn Thread,
+    arg: &Arg<'_>,
+    width: u8,
+) -> Option<TermId> {
     let term = match arg {
         Arg::Register(register) => thread.read(*register)?,
         Arg::Not(register) => {

@@ -20,6 +20,8 @@ pub(super) enum Unknown {
     Address(String),
     /// What shared memory holds at the branch: from where, how many bytes on, how many bytes.
     Memory(TermId, u32, u32),
+    /// An unknown value, by its number.
+    Any(usize),
 }
 
 /// A function of operands that is not looked into: the instruction as written, with constants and the number of the
@@ -47,6 +49,11 @@ impl Values {
         let next = SymbolId(self.symbols.len() as u32);
         let id = *self.symbols.entry(unknown).or_insert(next);
         self.arena.symbol(id, width)
+    }
+
+    /// The symbol of an unknown value, which may differ from all others.
+    pub(in crate::verify) fn any(&mut self, width: u8) -> TermId {
+        self.unknown(Unknown::Any(self.symbols.len()), width)
     }
 
     /// The result of a function that is not looked into.

@@ -17,6 +17,7 @@ use crate::source::{Diagnostic, SourceFile};
 use crate::verify::Options;
 use crate::verify::bypass::without_bypasses;
 use crate::verify::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
+use crate::verify::promotion::without_promotions;
 use crate::verify::unroll::unrolled;
 use crate::verify::witness::{FunctionReport, Problem, Verdict, Verification};
 
@@ -43,6 +44,8 @@ pub fn verify(
 ) -> Result<Verification, Diagnostic> {
     let simpler = without_bypasses(original, rewritten);
     let rewritten = simpler.as_ref().unwrap_or(rewritten);
+    let in_memory = without_promotions(original, rewritten);
+    let rewritten = in_memory.as_ref().unwrap_or(rewritten);
     let mut found = verify_texts(original, rewritten, options, &|_| true)?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();

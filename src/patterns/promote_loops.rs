@@ -1,0 +1,362 @@
+//! A loop's value in a register instead of memory (strategy `promote`): it is loaded in front of the loop and stored
+//! behind it.
+//!
+//! A test in front of the loop says that no other access of the loop touches the value's bytes. It leads to the loop
+//! with copies between registers, or to the loop as it was.
+
+use std::collections::BTreeMap;
+
+use super::finder::{Finder, Weighed};
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
+use crate::cfg::{Arg, InstId, InstRange};
+use crate::cost::{Request, guessed_executions};
+use crate::emulate::KernelTrace;
+use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
+use crate::isa::ScalarType::{S32, U64};
+use crate::ptx::write::{Code, Reg, memory, op};
+use crate::report::{Decision, KernelReport};
+use crate::reuse::{
+    Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation, ScalarPromotion,
+    TripCount, Unprofitable, lane_stride,
+};
+use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
+use crate::strategies::StrategyName;
+
+/// Instructions of the branch on the test and of the one behind the rewritten loop.
+const BRANCHES: u32 = 2;
+
+/// Instructions of an addition or comparison of 64 bits.
+const HALVES: u32 = 2;
+
+/// The pattern.
+#[derive(Debug)]
+pub(super) struct PromoteLoops;
+
+impl Pattern for PromoteLoops {
+    fn strategies(&self) -> &'static [StrategyName] {
+        &[StrategyName::Promote]
+    }
+
+    /// Claims the loops that pay, and lists the stores that stay; none in code that other patterns have changed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Promote) {
+            return;
+        }
+        for found in finder.legality.scalar_promotions(trace) {
+            let members: Vec<InstId> = found.members().collect();
+            let (price, refusal) = match &found.refusal {
+                Some(refusal) => (None, Some(refusal.clone())),
+                None if is_taken(finder, &found) => {
+                    (None, Some(Refusal::LoopShape(LoopShape::Taken)))
+                }
+                None if !finder.has_room(members.len()) => {
+                    (None, Some(Refusal::Crowded(finder.options.most)))
+                }
+                None => match weigh(finder, trace, &found) {
+                    Ok(price) => (price, None),
+                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
+                },
+            };
+            let is_chosen = refusal.is_none();
+            let of = |all: fn(&crate::reuse::PromotedValue) -> &Vec<InstId>| -> Vec<InstId> {
+                let mut all: Vec<InstId> = found.values.iter().flat_map(all).copied().collect();
+                all.sort_unstable();
+                all
+            };
+            let (loads, stores) = (of(|value| &value.loads), of(|value| &value.stores));
+            let blocks = match &found.code {
+                Some(code) if is_chosen => code.blocks.clone(),
+                _ => Vec::new(),
+            };
+            finder.claim(Group {
+                accesses: Accesses::Stores,
+                blocks,
+                duplicates: is_chosen,
+                price,
+                refusal,
+                ..Group::of_loads(StrategyName::Promote, stores, found)
+            });
+            let is_chosen = finder.groups().last().is_some_and(Group::is_chosen);
+            if is_chosen && !loads.is_empty() {
+                finder.claim(Group::of_loads(StrategyName::Promote, loads, HeldInRegister));
+            }
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let groups: Vec<&ScalarPromotion> = shapes(chosen);
+        let mut prepared = Prepared::default();
+        for group in groups {
+            planner.promote_loop(group, &mut prepared);
+        }
+        prepared.part()
+    }
+}
+
+/// Whether another pattern has put code into the loop or replaces an access there, or asks which lanes are together, so
+/// that no branch may be added.
+fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &ScalarPromotion) -> bool {
+    let Some(code) = &found.code else { return true };
+    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
+    chosen.any(|group| {
+        let asks = !matches!(
+            group.strategy,
+            StrategyName::Promote | StrategyName::Batch | StrategyName::Wide
+        );
+        asks || group.blocks.iter().any(|block| code.blocks.contains(block))
+            || group.members.iter().any(|inst| code.range.contains(inst))
+    })
+}
+
+/// Whether the accesses of an iteration take more cycles than its share of the test and of the accesses outside.
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &ScalarPromotion,
+) -> Result<Option<Price>, Unprofitable> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let (mut inside, mut outside, mut any) = (0.0, 0.0, None);
+    for value in &group.values {
+        let inst = value.stores[0];
+        let access = trace.accesses.iter().position(|access| access.inst == inst);
+        let loops = &finder.legality.flow().loops;
+        let stride = access.and_then(|access| lane_stride(loops, trace, access));
+        let costs = &finder.options.costs;
+        let request = Request { stride, bytes: value.bits / 8, lanes: 32, past_l1: true };
+        let stored = costs.load(&request) + costs.instructions(1);
+        let loaded = costs.load(&Request { past_l1: false, ..request }) + costs.instructions(1);
+        inside += stored * value.stores.len() as f64 + loaded * value.loads.len() as f64;
+        outside += stored + if value.is_read_first() { loaded } else { 0.0 };
+        any = any.or(Some(request));
+    }
+    let costs = &finder.options.costs;
+    let parts: usize = group.tests.iter().map(|test| test.parts.len() + 2).sum();
+    let tested = HALVES * parts as u32 + BRANCHES + if group.count.is_some() { 4 } else { 0 };
+    outside += costs.instructions(tested) + costs.version_cycles;
+    let weighed = Weighed::new(outside / guessed_executions(1), inside);
+    let weighed = any.map_or(weighed, |request| weighed.of(&request));
+    let loads = group.members().count() as u32;
+    let paid = finder.pays(StrategyName::Promote, weighed);
+    paid.map(Some).map_err(|unprofitable| Unprofitable { loads, ..unprofitable })
+}
+
+impl Shape for ScalarPromotion {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let last = self.code.as_ref().map(|code| places.line(code.range.end.before()));
+        for value in &self.values {
+            // (Of stores that stay the pattern of overwritten ones lists all but the last.)
+            let listed = if group.is_chosen() { 0 } else { value.stores.len() - 1 };
+            for &inst in &value.stores[listed..] {
+                let mut store = places.report_of(inst);
+                store.bytes = value.bits / 8;
+                match &group.refusal {
+                    Some(refusal) => places.keep(&mut store, refusal),
+                    None => {
+                        let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
+                        store.decision = Decision::By(group.strategy);
+                        store.source_line = last;
+                        store.guards = Some(tested.into_iter().collect());
+                        store.cost = group.price.map(Price::cost);
+                    }
+                }
+                report.stores.push(store);
+            }
+        }
+    }
+}
+
+/// Loads of values that a loop holds in registers.
+#[derive(Debug)]
+struct HeldInRegister;
+
+impl Shape for HeldInRegister {}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Adds the code for a loop.
+    fn promote_loop(&mut self, group: &ScalarPromotion, prepared: &mut Prepared) {
+        let Some(LoopCode { range, .. }) = &group.code else { return };
+        let (first, branch) = (range.start, range.end.before());
+        let mut code = Code::behind();
+        let holds = self.promotion_test(group, &mut code);
+        let fresh = &mut self.plan.fresh;
+        let [old, join] = fresh.labels();
+        let new = fresh.loop_label();
+        if let Some(holds) = holds {
+            code.line(&format!("@!{holds} bra {old};"));
+        }
+        let registers: Vec<Reg> =
+            group.values.iter().map(|value| self.plan.fresh.bits(value.bits)).collect();
+        let stale: Vec<Reg> = match planted!(Bug::PromotedStale) {
+            true => group.values.iter().map(|value| self.plan.fresh.bits(value.bits)).collect(),
+            false => registers.clone(),
+        };
+        let places: Vec<String> = group
+            .values
+            .iter()
+            .map(|value| {
+                let (base, offset) = self.address(value.stores[0]);
+                memory(&base, offset)
+            })
+            .collect();
+        let values = || group.values.iter().zip(&registers).zip(&places);
+        for ((value, register), place) in values().filter(|((value, _), _)| value.is_read_first()) {
+            code.put(op!(Ld.Global.(value.ty())), &[register, place]);
+        }
+        self.copied_loop(group, range, [&registers, &stale], (&mut code, &new));
+        for ((value, place), register) in group.values.iter().zip(&places).zip(&stale) {
+            if !planted!(Bug::PromotedNotStored) {
+                code.put(op!(St.Global.(value.ty())), &[place, register]);
+            }
+        }
+        code.line(&format!("bra.uni {join};"));
+        code.text += &format!("\n{old}:");
+        let behind = |at: InstId| line_end(self.source.text(), self.span(at).end);
+        prepared.drafts.push(Draft::insert(behind(first.before()), code.text));
+        prepared.drafts.push(Draft::insert(behind(branch), format!("\n{join}:")));
+    }
+
+    /// The instructions of a loop, with copies between registers in the place of accesses to its values.
+    fn copied_loop(
+        &mut self,
+        group: &ScalarPromotion,
+        range: &InstRange,
+        [registers, stale]: [&[Reg]; 2],
+        (code, head): (&mut Code, &str),
+    ) {
+        let targets = range.clone().flat_map(|at| self.flow.insts[at].targets.iter().copied());
+        let mut labels: BTreeMap<InstId, String> = targets.map(|at| (at, String::new())).collect();
+        for (at, label) in &mut labels {
+            *label = match *at == range.start {
+                true => head.to_owned(),
+                false => self.plan.fresh.loop_label(),
+            };
+        }
+        for at in range.clone() {
+            let inst = &self.flow.insts[at];
+            if let Some(label) = labels.get(&at) {
+                code.text += &format!("\n{label}:");
+            }
+            if let [target] = inst.targets[..] {
+                let guard = self.guard(inst.guard);
+                code.line(&format!("{guard}{} {};", inst.ast.opcode.text, labels[&target]));
+                continue;
+            }
+            let has =
+                |value: &PromotedValue| value.loads.contains(&at) || value.stores.contains(&at);
+            let mut values = group.values.iter().zip(registers.iter().zip(stale));
+            let Some((value, (register, before))) = values.find(|(value, _)| has(value)) else {
+                code.line(&self.plan.copied(self.span(at)));
+                continue;
+            };
+            match inst.args[..] {
+                [Arg::Register(loaded), _] => {
+                    code.put(op!(Mov.(value.ty())), &[&self.name(loaded), register]);
+                }
+                [_, Arg::Register(stored)] => {
+                    if planted!(Bug::PromotedStale) {
+                        code.put(op!(Mov.(value.ty())), &[before, register]);
+                    }
+                    code.put(op!(Mov.(value.ty())), &[register, &self.name(stored)]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The test in front of a loop; `None` if there is nothing to test.
+    fn promotion_test(&mut self, group: &ScalarPromotion, code: &mut Code) -> Option<Reg> {
+        let mut known = None;
+        let bound = group.count.as_ref().map(|count| self.bounded(count, &mut known, code));
+        for test in &group.tests {
+            let ahead = self.ahead(test, code);
+            let fresh = &mut self.plan.fresh;
+            let length = test.length - i64::from(planted!(Bug::PromotedByteLess));
+            let before = known.as_deref();
+            let span = bound.as_ref().filter(|_| test.step != 0).map(|bound| {
+                let factor = group.count.as_ref().map_or(0, |count| count.factor(test.step));
+                code.set(fresh.bits(64), op!(Mul.Wide.U32), &[bound, &factor])
+            });
+            let Some(span) = span else {
+                known = Some(code.compare(fresh, (Ge, U64), [&ahead, &length], before));
+                continue;
+            };
+            if test.step < 0 {
+                code.put(op!(Add.S64), &[&ahead, &ahead, &span]);
+            }
+            let short = if planted!(Bug::PromotedIntervalShort) { test.step.abs() } else { 0 };
+            code.put(op!(Add.S64), &[&span, &span, &(length - short)]);
+            known = Some(code.compare(fresh, (Ge, U64), [&ahead, &span], before));
+        }
+        known
+    }
+
+    /// The distance of a test in the first iteration.
+    fn ahead(&mut self, test: &IntervalTest, code: &mut Code) -> Reg {
+        let ahead = self.plan.fresh.bits(64);
+        let mut parts = test.parts.clone();
+        parts.sort_by_key(|(_, factor)| *factor != 1);
+        for (number, (register, factor)) in parts.into_iter().enumerate() {
+            let name = self.name(register);
+            match (number, factor) {
+                (0, 1) => code.put(op!(Add.S64), &[&ahead, &name, &test.constant]),
+                (0, _) => {
+                    code.put(op!(Mul.Lo.S64), &[&ahead, &name, &factor]);
+                    code.put(op!(Add.S64), &[&ahead, &ahead, &test.constant]);
+                }
+                (_, 1) => code.put(op!(Add.S64), &[&ahead, &ahead, &name]),
+                (_, -1) => code.put(op!(Sub.S64), &[&ahead, &ahead, &name]),
+                _ => code.put(op!(Mad.Lo.S64), &[&ahead, &name, &factor, &ahead]),
+            }
+        }
+        ahead
+    }
+
+    /// At least the counter's way from the end of the first iteration to that of the last one. It is right under
+    /// conditions that are added to those before.
+    fn bounded(&mut self, count: &TripCount, known: &mut Option<Reg>, code: &mut Code) -> Reg {
+        let counter = self.name(count.counter);
+        let bound = match count.bound {
+            Bound::Register(bound) => self.name(bound),
+            Bound::Constant(bound) => bound.to_string(),
+        };
+        let fresh = &mut self.plan.fresh;
+        let (each, up) = (count.step.abs(), count.step > 0);
+        let way = fresh.word();
+        match up {
+            true => code.put(op!(Sub.S32), &[&way, &bound, &counter]),
+            false => code.put(op!(Sub.S32), &[&way, &counter, &bound]),
+        }
+        let is_tested = count.is_tested();
+        match count.relation {
+            Relation::Other => {
+                if is_tested {
+                    let rest = code.set(fresh.word(), op!(And.B32), &[&way, &(each - 1)]);
+                    *known = Some(code.compare(fresh, (Eq, S32), [&rest, &0], None));
+                }
+                code.put(op!(Add.S32), &[&way, &way, &-each]);
+            }
+            Relation::Before(ty) => {
+                if is_tested {
+                    let before = if up { Lt } else { Gt };
+                    let enters = code.compare(fresh, (before, ty), [&counter, &bound], None);
+                    *known = Some(enters);
+                    if let (Some(edge), Bound::Register(_)) = (count.edge(), count.bound) {
+                        let within = if up { Le } else { Ge };
+                        let fits =
+                            code.compare(fresh, (within, ty), [&bound, &edge], known.as_deref());
+                        *known = Some(fits);
+                    }
+                }
+                code.put(op!(Add.S32), &[&way, &way, &-1]);
+            }
+        }
+        way
+    }
+}

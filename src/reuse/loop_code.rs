@@ -1,0 +1,121 @@
+//! Loops that stand in a row in the text, without another loop in them, with one entry and one exit.
+
+use super::legality::Legality;
+use super::refusal::{LoopShape, Refusal};
+use super::sums::Sums;
+use crate::cfg::{BlockId, EdgeCondition, Flow, InstId, InstRange, LoopId, RegisterId};
+use crate::emulate::definitions;
+use crate::isa::Opcode;
+
+/// The code of a loop.
+#[derive(Clone, Debug)]
+pub struct LoopCode {
+    /// Its header.
+    pub header: BlockId,
+    /// The blocks.
+    pub blocks: Vec<BlockId>,
+    /// The instructions; the last one is the branch back.
+    pub range: InstRange,
+    /// Those that not each iteration executes.
+    sometimes: Vec<InstRange>,
+}
+
+impl LoopCode {
+    /// Whether each iteration executes an instruction.
+    pub fn always(&self, at: InstId) -> bool {
+        !self.sometimes.iter().any(|range| range.contains(&at))
+    }
+
+    /// The sums of its registers.
+    pub(super) fn sums<'f, 'm, 's>(&self, flow: &'f Flow<'m, 's>) -> Sums<'f, 'm, 's> {
+        Sums::of_code(flow, self.range.start, self.sometimes.clone())
+    }
+
+    /// The instructions that write a register.
+    pub(super) fn writers(&self, flow: &Flow<'_, '_>, register: RegisterId) -> Vec<InstId> {
+        let writes = |at: &InstId| definitions(&flow.insts[*at]).contains(&register);
+        self.range.clone().filter(writes).collect()
+    }
+}
+
+impl Legality<'_, '_, '_> {
+    /// The code of a loop.
+    ///
+    /// # Errors
+    /// Its shape keeps values in memory.
+    pub(super) fn loop_code(&self, id: LoopId) -> Result<LoopCode, Refusal> {
+        let flow = self.flow();
+        let refuse = |shape: LoopShape| Err(Refusal::LoopShape(shape));
+        let one = flow.loops.get(id);
+        let [back] = one.latches[..] else { return refuse(LoopShape::Latches) };
+        let (header, latch) = (flow.block(one.header), flow.block(back.from));
+        let range = header.first.to(latch.end);
+        let mut code =
+            LoopCode { header: one.header, blocks: Vec::new(), range, sometimes: Vec::new() };
+        let mut length = 0;
+        for block in flow.block_ids().filter(|block| flow.loops.contains(id, *block)) {
+            let own = flow.block(block);
+            if flow.loops.innermost(block) != Some(id) {
+                return refuse(LoopShape::Inner);
+            }
+            let leaves = |edge: &crate::cfg::Edge| !flow.loops.contains(id, edge.to);
+            if block != back.from && (own.leaves || own.successors.iter().any(leaves)) {
+                return refuse(LoopShape::Exits);
+            }
+            let is_back = |to: BlockId| block == back.from && to == one.header;
+            let forward =
+                |edge: &crate::cfg::Edge| is_back(edge.to) || flow.block(edge.to).first >= own.end;
+            let is_within = own.instructions().all(|at| code.range.contains(&at));
+            if !is_within || !own.successors.iter().all(forward) {
+                return refuse(LoopShape::Scattered);
+            }
+            length += own.instructions().len();
+            if !flow.dominators.dominates(block, back.from) {
+                code.sometimes.push(own.instructions());
+            }
+            code.blocks.push(block);
+        }
+        if length != code.range.len() {
+            return refuse(LoopShape::Scattered);
+        }
+        self.has_ends(&code, back.from)?;
+        Ok(code)
+    }
+
+    /// Whether a loop is entered from the code in front of it, and left to the code behind it.
+    fn has_ends(&self, code: &LoopCode, latch: BlockId) -> Result<(), Refusal> {
+        let flow = self.flow();
+        let refuse = |shape: LoopShape| Err(Refusal::LoopShape(shape));
+        let header = flow.block(code.header);
+        let mut entries = header.predecessors.iter().filter(|edge| edge.from != latch);
+        let (Some(entry), None) = (entries.next(), entries.next()) else {
+            return refuse(LoopShape::Entries);
+        };
+        let before = flow.block(entry.from);
+        let last = header.first.0.checked_sub(1).map(InstId);
+        let Some(last) = last.filter(|last| before.instructions().contains(last)) else {
+            return refuse(LoopShape::Entries);
+        };
+        let jumps = flow.insts[last].targets.contains(&header.first);
+        if jumps || entry.condition == EdgeCondition::Index {
+            return refuse(LoopShape::Entries);
+        }
+        let branch = &flow.insts[code.range.end.before()];
+        let is_behind = |edge: &crate::cfg::Edge| flow.block(edge.to).first == code.range.end;
+        let falls = flow.block(latch).successors.iter().any(is_behind);
+        let has_code = code.range.end < flow.insts.next_key();
+        if !falls
+            || !has_code
+            || branch.ast.form.opcode != Opcode::Bra
+            || branch.targets[..] != [header.first]
+        {
+            return refuse(LoopShape::Exits);
+        }
+        let place = |inst: InstId| flow.insts[inst].ast.span.start as usize;
+        let scope = flow.scopes.scope_at(place(last));
+        if code.range.clone().any(|inst| flow.scopes.scope_at(place(inst)) != scope) {
+            return refuse(LoopShape::Scopes);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,428 @@
+//! Values that a loop keeps in memory although a register could hold them: `out[i] += a[k] * b[k]`.
+//!
+//! In: the trace of one function. Out: [`ScalarPromotion`]s, one for each loop that stores in each iteration at an address
+//! that does not change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
+//! iterations, and be stored once behind the loop, if no other access of the loop touches its bytes in the lane. Where
+//! that is not proved, it is tested once in front of the loop, with the untouched loop on the other side: the addresses
+//! of the other access, which change by a constant in each iteration, lie in an interval that is computed from the number
+//! of iterations.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::eligible::OWN_REGISTERS;
+use super::legality::Legality;
+use super::loop_code::LoopCode;
+use super::refusal::{LoopShape, Refusal};
+use super::sums::{Sum, Sums};
+use super::trip_count::TripCount;
+use crate::cfg::{Arg, Base, BlockId, InstId, LoopId, RegisterId};
+use crate::emulate::{Access, Effect, KernelTrace, definitions, effect};
+use crate::isa::{Modifier, Opcode};
+use crate::ptx::{ScalarType, StateSpace};
+
+/// The most values of one loop.
+const MAX_VALUES: usize = 32;
+
+/// The most accesses of a loop that are looked at.
+const MAX_ACCESSES: usize = 256;
+
+/// The most intervals that are tested in front of one loop.
+const MAX_TESTS: usize = 8;
+
+/// The most registers that an interval's end is made of.
+const MAX_PARTS: usize = 6;
+
+/// The largest step of an address, and the largest factor of a register in it.
+const MAX_STEP: i64 = 1 << 20;
+
+/// The largest constant of an address.
+const MAX_CONSTANT: i64 = 1 << 30;
+
+/// The most bytes between addresses that one test covers together.
+const MAX_GAP: i64 = 256;
+
+/// A loop and the values that it keeps in memory.
+#[derive(Clone, Debug)]
+pub struct ScalarPromotion {
+    /// The loop's code, unless its shape is the reason why they stay.
+    pub code: Option<LoopCode>,
+    /// The values.
+    pub values: Vec<PromotedValue>,
+    /// The number of iterations, if a test needs it.
+    pub count: Option<TripCount>,
+    /// The intervals that must not meet the values.
+    pub tests: Vec<IntervalTest>,
+    /// Why the values stay in memory, if they have to.
+    pub refusal: Option<Refusal>,
+}
+
+/// A value at an address that does not change in the loop.
+#[derive(Clone, Debug)]
+pub struct PromotedValue {
+    /// The base of the address, and the bytes added to it.
+    pub place: (RegisterId, i64),
+    /// Bits of the value.
+    pub bits: u32,
+    /// The loads and stores in program order.
+    pub loads: Vec<InstId>,
+    /// The stores in program order; at least one.
+    pub stores: Vec<InstId>,
+}
+
+impl PromotedValue {
+    /// Whether each iteration loads the value before it stores one.
+    pub fn is_read_first(&self) -> bool {
+        self.loads.first().is_some_and(|load| *load < self.stores[0])
+    }
+}
+
+/// A condition on the distance from another access to a value: it must be at least `length` bytes and, if the access
+/// moves, as many more as it moves over all iterations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntervalTest {
+    /// The distance in the first iteration: registers with their factors.
+    pub parts: Vec<(RegisterId, i64)>,
+    /// The constant of the distance.
+    pub constant: i64,
+    /// Bytes by which the access moves in each iteration.
+    pub step: i64,
+    /// The number of distances at which bytes meet.
+    pub length: i64,
+}
+
+/// An access to global memory other than those to the values.
+struct Other {
+    inst: InstId,
+    address: Sum,
+    step: i64,
+    bytes: i64,
+}
+
+impl Legality<'_, '_, '_> {
+    /// The loops that keep values in memory, in program order, refused ones as well.
+    pub fn scalar_promotions(&mut self, trace: &mut KernelTrace) -> Vec<ScalarPromotion> {
+        if self.options.strict || self.observes_lanes || self.is_irreducible() {
+            return Vec::new();
+        }
+        let at: FxHashMap<InstId, usize> =
+            trace.accesses.iter().enumerate().map(|(index, one)| (one.inst, index)).collect();
+        let mut found = Vec::new();
+        for id in self.flow().loops.loops.keys() {
+            let header = self.flow().loops.get(id).header;
+            if !trace.reachable[header] || self.is_version(header) {
+                continue;
+            }
+            if trace.arena.is_nearly_spent() {
+                break;
+            }
+            let values = self.values_in_memory(trace, id, &at);
+            if values.is_empty() {
+                continue;
+            }
+            let (count, tests) = (None, Vec::new());
+            let mut group = ScalarPromotion { code: None, values, count, tests, refusal: None };
+            group.refusal = self.fill(trace, id, &mut group, &at).err();
+            found.push(group);
+        }
+        found
+    }
+
+    /// Finds the code of a loop and the tests in front of it.
+    fn fill(
+        &self,
+        trace: &KernelTrace,
+        id: LoopId,
+        group: &mut ScalarPromotion,
+        at: &FxHashMap<InstId, usize>,
+    ) -> Result<(), Refusal> {
+        let code = self.loop_code(id)?;
+        let members: Vec<InstId> = group.members().collect();
+        for value in &group.values {
+            let first = members_of(value).min();
+            if let Some(first) = first.filter(|first| !code.always(*first)) {
+                return Err(self.in_loop(first));
+            }
+        }
+        let others = self.other_accesses(trace, &code, &members, at)?;
+        self.separate(group, &code, others)?;
+        group.code = Some(code);
+        Ok(())
+    }
+
+    /// The values that each iteration of a loop stores at addresses that the loop does not change.
+    fn values_in_memory(
+        &self,
+        trace: &KernelTrace,
+        id: LoopId,
+        at: &FxHashMap<InstId, usize>,
+    ) -> Vec<PromotedValue> {
+        let flow = self.flow();
+        let latches = &flow.loops.get(id).latches;
+        let of_loop = || flow.block_ids().filter(|block| flow.loops.contains(id, *block));
+        let insts = |block: BlockId| flow.block(block).instructions();
+        let plain = |inst: InstId| {
+            let known = at.get(&inst).map(|&index| &trace.accesses[index]);
+            known.and_then(|access| self.plain(access))
+        };
+        trace.arena.charge(flow.blocks.len() as u64);
+        let mut found: Vec<PromotedValue> = Vec::new();
+        for block in of_loop().filter(|block| flow.loops.innermost(*block) == Some(id)) {
+            trace.arena.charge(insts(block).len() as u64);
+            if !latches.iter().all(|latch| flow.dominators.dominates(block, latch.from)) {
+                continue;
+            }
+            for inst in insts(block) {
+                let Some((place, bits)) = plain(inst) else { continue };
+                if effect(&flow.insts[inst]) == Effect::Store
+                    && !found.iter().any(|one| one.place == place && one.bits == bits)
+                    && found.len() < MAX_VALUES
+                {
+                    let (loads, stores) = (Vec::new(), Vec::new());
+                    found.push(PromotedValue { place, bits, loads, stores });
+                }
+            }
+        }
+        if found.is_empty() {
+            return found;
+        }
+        for inst in of_loop().flat_map(insts) {
+            let written = definitions(&flow.insts[inst]);
+            found.retain(|one| !written.contains(&one.place.0));
+        }
+        for inst in of_loop().flat_map(insts) {
+            let Some((place, bits)) = plain(inst) else { continue };
+            let one = found.iter_mut().find(|one| one.place == place && one.bits == bits);
+            let Some(one) = one else { continue };
+            match effect(&flow.insts[inst]) {
+                Effect::Store => one.stores.push(inst),
+                _ => one.loads.push(inst),
+            }
+        }
+        for one in &mut found {
+            one.loads.sort_unstable();
+            one.stores.sort_unstable();
+        }
+        found
+    }
+
+    /// The place and width of a weak access of one value to global memory that runs in each iteration, if a copy between
+    /// registers can stand for it.
+    fn plain(&self, access: &Access) -> Option<((RegisterId, i64), u32)> {
+        let inst = &self.flow().insts[access.inst];
+        let form = &inst.ast.form;
+        let [Modifier::Space(StateSpace::Global), Modifier::Type(ty)] = form.modifiers() else {
+            return None;
+        };
+        let (memory, value) = match (form.opcode, &inst.args[..]) {
+            (Opcode::Ld, [value, memory]) | (Opcode::St, [memory, value]) => (memory, value),
+            _ => return None,
+        };
+        let (Arg::Register(value), Arg::Memory { base: Base::Register(base), offset, rest }) =
+            (value, memory)
+        else {
+            return None;
+        };
+        let registers = &self.flow().registers;
+        let is_plain = inst.guard.is_none()
+            && !inst.pragma
+            && rest.is_empty()
+            && access.strong.is_none()
+            && matches!(ty.bits(), 32 | 64)
+            && registers[*value].ty.bits() == ty.bits()
+            && registers[*base].ty.bits() == 64
+            && offset.abs() < MAX_CONSTANT
+            && ![value, base].iter().any(|one| registers[**one].name.starts_with(OWN_REGISTERS));
+        is_plain.then_some(((*base, *offset), ty.bits()))
+    }
+
+    /// The accesses of a loop that may touch the values' bytes, with their addresses.
+    fn other_accesses(
+        &self,
+        trace: &KernelTrace,
+        code: &LoopCode,
+        members: &[InstId],
+        at: &FxHashMap<InstId, usize>,
+    ) -> Result<Vec<Other>, Refusal> {
+        let flow = self.flow();
+        let mut sums = code.sums(flow);
+        let mut others = Vec::new();
+        trace.arena.charge(4 * code.range.len() as u64);
+        for inst in code.range.clone() {
+            let one = &flow.insts[inst];
+            let refuse = || Err(self.in_loop(inst));
+            if one.pragma || one.args.iter().any(super::adjacent_stores::is_observed) {
+                return refuse();
+            }
+            match effect(one) {
+                Effect::Pure => continue,
+                Effect::Control if one.ast.form.opcode == Opcode::Bra => continue,
+                Effect::Load | Effect::Store => {}
+                Effect::Barrier if planted!(Bug::PromotedOverFence) => continue,
+                _ => return refuse(),
+            }
+            let access = at.get(&inst).map(|&index| &trace.accesses[index]);
+            let Some(access) = access.filter(|access| access.strong.is_none()) else {
+                return refuse();
+            };
+            match one.ast.form.space() {
+                StateSpace::Shared | StateSpace::Local | StateSpace::Const | StateSpace::Param => {
+                    continue;
+                }
+                StateSpace::Global if members.contains(&inst) || access.read_only => continue,
+                StateSpace::Global => {}
+                _ => return refuse(),
+            }
+            let memory = one.args.iter().find_map(|arg| match arg {
+                Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
+                    Some((*base, *offset))
+                }
+                _ => None,
+            });
+            let Some((base, offset)) = memory else { return refuse() };
+            let wide = flow.registers[base].ty.bits() == 64;
+            let mut address = sums.of(base, inst);
+            address.constant = address.constant.wrapping_add(offset);
+            let step = step(&mut sums, &address, code.range.end);
+            let Some(step) = step.filter(|_| wide && others.len() < MAX_ACCESSES) else {
+                return refuse();
+            };
+            let bytes = i64::from(access.bytes());
+            if bytes == 0 {
+                return refuse();
+            }
+            others.push(Other { inst, address, step, bytes });
+        }
+        Ok(others)
+    }
+
+    /// Finds the tests in front of a loop which say that no other access touches the values.
+    fn separate(
+        &self,
+        group: &mut ScalarPromotion,
+        code: &LoopCode,
+        others: Vec<Other>,
+    ) -> Result<(), Refusal> {
+        let flow = self.flow();
+        let as_other = |value: &PromotedValue| Other {
+            inst: value.stores[0],
+            address: Sum {
+                parts: BTreeMap::from([(
+                    super::sums::Held { register: value.place.0, by: None },
+                    1,
+                )]),
+                constant: value.place.1,
+            },
+            step: 0,
+            bytes: i64::from(value.bits / 8),
+        };
+        let values: Vec<Other> = group.values.iter().map(as_other).collect();
+        let moves = others.iter().any(|other| other.step != 0);
+        let count = if moves { TripCount::of(flow, code) } else { None };
+        for (number, value) in values.iter().enumerate() {
+            for other in others.iter().chain(&values[number + 1..]) {
+                let ahead = value.address.minus(&other.address);
+                let constant = ahead.constant.wrapping_add(value.bytes - 1);
+                let both = value.bytes + other.bytes - 1;
+                let factor = count.as_ref().map(|count| count.factor(other.step));
+                if other.step != 0 && factor.is_none() {
+                    return Err(Refusal::LoopCount(
+                        self.source.line(flow.insts[other.inst].ast.span.start),
+                    ));
+                }
+                let most = factor.map_or(0, |factor| factor * i64::from(u32::MAX));
+                let parts: Vec<(RegisterId, i64)> =
+                    ahead.parts.iter().map(|(held, factor)| (held.register, *factor)).collect();
+                if parts.is_empty() {
+                    let is_apart = match other.step {
+                        // Without a sign, a negative number is further ahead than any loop gets.
+                        0.. => constant < 0 || constant >= both + most,
+                        _ => constant >= both,
+                    };
+                    match is_apart {
+                        true => continue,
+                        false => return Err(self.in_loop(other.inst)),
+                    }
+                }
+                let far = |factor: i64| factor.unsigned_abs() > MAX_STEP as u64;
+                if parts.len() > MAX_PARTS
+                    || constant.unsigned_abs() > MAX_CONSTANT as u64
+                    || parts.iter().any(|(_, factor)| far(*factor))
+                {
+                    return Err(self.in_loop(other.inst));
+                }
+                let test = IntervalTest { parts, constant, step: other.step, length: both };
+                if !planted!(Bug::PromotedUntested) {
+                    add(&mut group.tests, test);
+                }
+                if group.tests.len() > MAX_TESTS {
+                    return Err(self.in_loop(other.inst));
+                }
+            }
+        }
+        group.count = count;
+        if group.tests.is_empty() && group.count.as_ref().is_none_or(|count| !count.is_tested()) {
+            return Err(Refusal::LoopShape(LoopShape::Untested));
+        }
+        Ok(())
+    }
+
+    fn in_loop(&self, inst: InstId) -> Refusal {
+        let ast = self.flow().insts[inst].ast;
+        let line = self.source.line(ast.span.start);
+        Refusal::LoopAccess(ast.opcode.text.to_owned(), line)
+    }
+}
+
+impl ScalarPromotion {
+    /// The accesses that copies between registers stand for.
+    pub fn members(&self) -> impl Iterator<Item = InstId> {
+        self.values.iter().flat_map(members_of)
+    }
+}
+
+/// The accesses of a value.
+fn members_of(value: &PromotedValue) -> impl Iterator<Item = InstId> {
+    value.loads.iter().chain(&value.stores).copied()
+}
+
+/// Bytes by which an address changes in each iteration, if that is a constant.
+fn step(sums: &mut Sums<'_, '_, '_>, address: &Sum, end: InstId) -> Option<i64> {
+    let mut found = 0_i64;
+    for (held, factor) in &address.parts {
+        if held.by.is_some() {
+            return None;
+        }
+        let mut later = sums.of(held.register, end);
+        if later.parts.remove(held) != Some(1) || !later.parts.is_empty() {
+            return None;
+        }
+        found = found.checked_add(later.constant.checked_mul(*factor)?)?;
+    }
+    (found.abs() <= MAX_STEP).then_some(found)
+}
+
+/// Adds a test, or makes one stronger that is about the same registers and a constant nearby.
+fn add(tests: &mut Vec<IntervalTest>, test: IntervalTest) {
+    let alike = |one: &&mut IntervalTest| {
+        (&one.parts, one.step) == (&test.parts, test.step)
+            && (one.constant - test.constant).abs() <= MAX_GAP
+    };
+    match tests.iter_mut().find(alike) {
+        None => tests.push(test),
+        Some(one) => {
+            let constant = one.constant.max(test.constant);
+            let own = one.length + (constant - one.constant);
+            one.length = own.max(test.length + (constant - test.constant));
+            one.constant = constant;
+        }
+    }
+}
+
+impl PromotedValue {
+    /// The type of a copy of the value.
+    pub fn ty(&self) -> ScalarType {
+        ScalarType::b(self.bits)
+    }
+}

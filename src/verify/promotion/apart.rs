@@ -1,0 +1,89 @@
+//! Proves that accesses of a loop touch different bytes in one lane, in whatever iterations.
+
+use super::iterations::{Address, Iterations};
+use crate::cfg::InstId;
+use crate::expr::{Comparison, Node, TermId, UnaryOp};
+use crate::verify::bypass::Values;
+
+/// The most bytes by which a test may ask for more than is needed.
+const MAX_MORE: i64 = 1 << 32;
+
+impl Iterations {
+    /// Whether an access to `bytes` bytes whose address does not change in the loop touches none of the bytes of another
+    /// one in any iteration.
+    ///
+    /// With `ahead` from the position of the other access at which it just does not reach the bytes yet, they are apart
+    /// if `ahead >= both` without a sign, where `both` is the number of positions that overlap. That position moves by
+    /// `step` in each iteration, so `ahead` falls by that, and must not fall below `both`.
+    pub(super) fn are_apart(
+        &mut self,
+        (kept, bytes): (InstId, u32),
+        (other, other_bytes): (InstId, u32),
+    ) -> bool {
+        let (Some(of_kept), Some(of_other)) = (self.address(kept), self.address(other)) else {
+            return false;
+        };
+        let (kept, other) = ((of_kept, bytes), (of_other, other_bytes));
+        // Of two that do not change either may be taken for the other one.
+        of_kept.step == 0
+            && bytes > 0
+            && other_bytes > 0
+            && (self.keeps_away(kept, other) || of_other.step == 0 && self.keeps_away(other, kept))
+    }
+
+    /// The same for an address and another one, each with the bytes of the access.
+    fn keeps_away(
+        &mut self,
+        (kept, bytes): (Address, u32),
+        (other, others): (Address, u32),
+    ) -> bool {
+        let Address { first, step } = other;
+        let (span, most) = match step {
+            0 => (self.values.arena.constant(0, 64), 0),
+            _ => match self.span(step.unsigned_abs()) {
+                Some(span) => span,
+                None => return false,
+            },
+        };
+        let both = u64::from(bytes) + u64::from(others) - 1;
+        let arena = &mut self.values.arena;
+        let ahead = arena.sub(kept.first, first);
+        let ahead = arena.add_constant(ahead, u64::from(bytes) - 1);
+        if let Some(known) = arena.constant_value(ahead) {
+            let is_certain = match step < 0 {
+                // It grows, and does not come around to 0.
+                true => known >= both && known.checked_add(most).is_some(),
+                false => known >= both + most,
+            };
+            if is_certain {
+                return true;
+            }
+        }
+        let ahead = if step < 0 { arena.add(ahead, span) } else { ahead };
+        let needed = arena.add_constant(span, both);
+        let conditions = self.conditions.clone();
+        conditions.into_iter().any(|condition| {
+            let Some((least, value)) = at_least(&self.values, condition) else { return false };
+            let arena = &mut self.values.arena;
+            // `value` is further ahead than needed by as much as `least` is larger, or by less.
+            let further = arena.constant_difference(value, ahead);
+            let more = arena.constant_difference(least, needed);
+            let (Some(further), Some(more)) = (further, more) else { return false };
+            (0..MAX_MORE).contains(&more) && (0..=more).contains(&further)
+        })
+    }
+}
+
+/// The operands of a condition that is `least <= value` without a sign.
+fn at_least(values: &Values, condition: TermId) -> Option<(TermId, TermId)> {
+    let arena = &values.arena;
+    match *arena.node(condition) {
+        Node::Compare(Comparison::UnsignedLessEqual, least, value) => Some((least, value)),
+        Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
+            Node::Compare(Comparison::UnsignedLess, value, least) => Some((least, value)),
+            _ => None,
+        },
+        _ => None,
+    }
+    .filter(|(least, _)| arena.width(*least) == 64)
+}

@@ -1,0 +1,369 @@
+//! The terms of a loop: addresses in the first iteration, in any one and in the one behind that, and a bound
+//! on the number of iterations.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::body::Body;
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
+use crate::expr::{Comparison, TermId};
+use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
+use crate::verify::bypass::{Thread, Values, compute, operand};
+use crate::verify::program::{Role, results, role};
+
+/// The largest change of a counter in one iteration.
+const MAX_STEP: u64 = 1 << 20;
+
+/// Registers of one lane along straight code. A register that is read first has an unknown value.
+#[derive(Clone)]
+struct Registers {
+    held: FxHashMap<RegisterId, TermId>,
+}
+
+/// A place in straight code.
+struct Lane<'t, 'm, 's> {
+    flow: &'t Flow<'m, 's>,
+    values: &'t mut Values,
+    registers: Registers,
+}
+
+impl Thread for Lane<'_, '_, '_> {
+    fn values(&mut self) -> &mut Values {
+        self.values
+    }
+
+    fn read(&mut self, register: RegisterId) -> Option<TermId> {
+        if let Some(&known) = self.registers.held.get(&register) {
+            return Some(known);
+        }
+        let width = self.width(register)?;
+        let term = self.values.any(width);
+        self.registers.held.insert(register, term);
+        Some(term)
+    }
+
+    fn special(&mut self, _register: Special) -> Option<TermId> {
+        None
+    }
+
+    fn width(&self, register: RegisterId) -> Option<u8> {
+        let bits = self.flow.registers[register].ty.bits();
+        u8::try_from(bits).ok().filter(|bits| (1..=64).contains(bits))
+    }
+}
+
+impl Lane<'_, '_, '_> {
+    /// Goes past an instruction that is executed `always`, or may not be.
+    fn pass(&mut self, at: InstId, always: bool) {
+        let inst = &self.flow.insts[at];
+        let plain = always && inst.guard.is_none() && role(inst) == Role::Pure;
+        let computed = if plain { compute(self, inst) } else { None };
+        for register in results(inst) {
+            match self.width(register) {
+                Some(width) => {
+                    let term = self.values.any(width);
+                    self.registers.held.insert(register, term);
+                }
+                None => _ = self.registers.held.remove(&register),
+            }
+        }
+        self.registers.held.extend(computed.unwrap_or_default());
+    }
+
+    /// The address of an access to a register's address, of 64 bits.
+    fn address(&mut self, at: InstId) -> Option<TermId> {
+        let (base, offset) = place(&self.flow.insts[at])?;
+        let base = self.read(base).filter(|_| self.width(base) == Some(64))?;
+        Some(self.values.arena.add_constant(base, offset as u64))
+    }
+}
+
+/// The register and the bytes added to it that make an access' address.
+pub(super) fn place(inst: &Inst<'_, '_>) -> Option<(RegisterId, i64)> {
+    inst.args.iter().find_map(|arg| match arg {
+        Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
+            Some((*base, *offset))
+        }
+        _ => None,
+    })
+}
+
+/// One iteration: the addresses, by instruction, and the operands of the comparison at its end.
+struct Iteration {
+    addresses: FxHashMap<InstId, TermId>,
+    compared: Option<[TermId; 2]>,
+}
+
+/// An address over the iterations.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    /// In the first iteration.
+    pub first: TermId,
+    /// Bytes from one iteration to the next, modulo 2 to the 64.
+    pub step: i64,
+}
+
+/// A bound on the number of iterations.
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    /// A term of 32 bits without a sign: at least `step` times the number of iterations but one.
+    bound: TermId,
+    step: u64,
+}
+
+/// A loop behind the block with the branch.
+pub(super) struct Iterations {
+    pub values: Values,
+    /// The conjuncts of the condition under which the loop is entered.
+    pub conditions: Vec<TermId>,
+    iterations: [Iteration; 3],
+    pub count: Option<Count>,
+}
+
+impl Iterations {
+    /// Evaluates `entry`, and the loop that its predicate leads to if it holds (or does not).
+    pub(super) fn of(
+        flow: &Flow<'_, '_>,
+        entry: BlockId,
+        (predicate, holds): (RegisterId, bool),
+        body: &Body,
+    ) -> Option<Iterations> {
+        let mut values = Values::default();
+        let registers = Registers { held: FxHashMap::default() };
+        let mut lane = Lane { flow, values: &mut values, registers };
+        flow.block(entry).instructions().for_each(|at| lane.pass(at, true));
+        let condition = lane.read(predicate)?;
+        // What the loop reads and does not write is the same in all iterations.
+        let mut written: FxHashSet<RegisterId> = FxHashSet::default();
+        for at in body.range.clone() {
+            let inst = &flow.insts[at];
+            written.extend(results(inst));
+            let read = inst.args.iter().flat_map(named).chain(inst.guard.map(|guard| guard.0));
+            read.for_each(|register| _ = lane.read(register));
+        }
+        let comparison = comparison(flow, body);
+        let first = lane.registers.clone();
+        let mut any = first.clone();
+        for &register in &written {
+            match lane.width(register) {
+                Some(width) => _ = any.held.insert(register, lane.values.any(width)),
+                None => _ = any.held.remove(&register),
+            }
+        }
+        let mut iteration = |from: Registers| {
+            lane.registers = from;
+            let (mut addresses, mut compared) = (FxHashMap::default(), None);
+            for at in body.range.clone() {
+                addresses.extend(lane.address(at).map(|address| (at, address)));
+                if let Some(found) = comparison.as_ref().filter(|one| one.at == at) {
+                    let inst = &flow.insts[at];
+                    let width = found.ty.bits() as u8;
+                    let a = operand(&mut lane, &inst.args[1], width);
+                    compared = a.zip(operand(&mut lane, &inst.args[2], width)).map(|(a, b)| [a, b]);
+                }
+                lane.pass(at, body.always(at));
+            }
+            (Iteration { addresses, compared }, lane.registers.clone())
+        };
+        let (first, _) = iteration(first);
+        let (any, end) = iteration(any);
+        let (next, _) = iteration(end);
+        let condition = match holds {
+            true => condition,
+            false => values.arena.not(condition),
+        };
+        let conditions = conjuncts(&values, condition);
+        let mut found =
+            Iterations { values, conditions, iterations: [first, any, next], count: None };
+        found.count = comparison.and_then(|comparison| found.counted(&comparison));
+        Some(found)
+    }
+
+    /// An access' address, if it changes by a constant in each iteration.
+    pub(super) fn address(&mut self, at: InstId) -> Option<Address> {
+        let [first, any, next] = self.iterations.each_ref().map(|one| one.addresses.get(&at));
+        let (first, any, next) = (*first?, *any?, *next?);
+        let step = self.values.arena.constant_difference(next, any)?;
+        Some(Address { first, step })
+    }
+
+    /// A term of 64 bits that is at least `step` bytes times the number of iterations but one, and the most that it is.
+    pub(super) fn span(&mut self, step: u64) -> Option<(TermId, u64)> {
+        let Count { bound, step: each } = self.count?;
+        let factor = step.div_ceil(each);
+        if factor > MAX_STEP {
+            return None;
+        }
+        let arena = &mut self.values.arena;
+        let wide = arena.zero_extend(bound, 64);
+        let factor_term = arena.constant(factor, 64);
+        Some((arena.mul(wide, factor_term), factor * u64::from(u32::MAX)))
+    }
+
+    /// Whether a condition is one of those under which the loop is entered.
+    fn holds(&self, condition: TermId) -> bool {
+        self.values.constant(condition) == Some(1) || self.conditions.contains(&condition)
+    }
+
+    /// The bound that the comparison at the loop's end gives, with the operands that it has in the first iteration.
+    ///
+    /// The loop goes on as long as `counter < bound`, or `counter != bound`, and the counter grows by `step`; or
+    /// everything the other way round, with a counter that falls.
+    fn counted(&mut self, comparison: &Compared) -> Option<Count> {
+        let swaps: &[bool] = match comparison.relation {
+            Relation::Less => &[false],
+            Relation::Greater => &[true],
+            Relation::NotEqual => &[false, true],
+        };
+        swaps.iter().find_map(|&swapped| self.counted_by(comparison, swapped))
+    }
+
+    /// With the second operand as the counter if `swapped`, and written as less than otherwise.
+    fn counted_by(&mut self, comparison: &Compared, swapped: bool) -> Option<Count> {
+        let [first, any, next] = self.iterations.each_ref().map(|one| one.compared);
+        let (first, any, next) = (first?, any?, next?);
+        let signed = comparison.ty.is_signed();
+        let arena = &mut self.values.arena;
+        let mut moved = |at: usize| arena.constant_difference(next[at], any[at]);
+        let (of_0, of_1) = (moved(0)?, moved(1)?);
+        let (counter, bound, step) = match comparison.relation {
+            // `a < b` with a counter that is `a`, or that is `b` and falls.
+            Relation::Less | Relation::Greater => match (of_0, of_1) {
+                (step, 0) if step != 0 => (0, 1, step),
+                (0, step) if step != 0 => (1, 0, step),
+                _ => return None,
+            },
+            Relation::NotEqual => match (swapped, of_0, of_1) {
+                (false, step, 0) if step != 0 => (0, 1, step),
+                (true, 0, step) if step != 0 => (1, 0, step),
+                _ => return None,
+            },
+        };
+        // A smaller counter grows, a larger one falls.
+        let less = match comparison.relation {
+            Relation::Less => counter == 0,
+            Relation::Greater => counter == 1,
+            Relation::NotEqual => step > 0,
+        };
+        let each = step.unsigned_abs();
+        if (step > 0) != less || each > MAX_STEP {
+            return None;
+        }
+        let (counter, bound) = (first[counter], first[bound]);
+        let start = arena.add_constant(counter, (step as u64).wrapping_neg());
+        let distance = match less {
+            true => arena.sub(bound, start),
+            false => arena.sub(start, bound),
+        };
+        if comparison.relation == Relation::NotEqual {
+            let exact = each == 1
+                || each.is_power_of_two() && {
+                    let rest = arena.and_constant(distance, each - 1);
+                    let zero = arena.constant(0, 32);
+                    let whole = arena.equal(rest, zero);
+                    self.holds(whole)
+                };
+            let bound = self.values.arena.add_constant(distance, each.wrapping_neg());
+            return exact.then_some(Count { bound, step: each });
+        }
+        let (least, strict) = match signed {
+            true => (Comparison::SignedLessEqual, Comparison::SignedLess),
+            false => (Comparison::UnsignedLessEqual, Comparison::UnsignedLess),
+        };
+        let enters = match less {
+            true => arena.compare(strict, start, bound),
+            false => arena.compare(strict, bound, start),
+        };
+        // The counter does not wrap around before it gets there.
+        let edge = match (signed, less) {
+            (true, true) => i32::MAX as u32,
+            (true, false) => i32::MIN as u32,
+            (false, true) => u32::MAX,
+            (false, false) => 0,
+        };
+        let room = (each - 1) as u32;
+        let edge = if less { edge.wrapping_sub(room) } else { edge.wrapping_add(room) };
+        let edge = arena.constant(u64::from(edge), 32);
+        let fits = match less {
+            true => arena.compare(least, bound, edge),
+            false => arena.compare(least, edge, bound),
+        };
+        let bound = arena.add_constant(distance, 1_u64.wrapping_neg());
+        let known = self.holds(enters) && (each == 1 || self.holds(fits));
+        known.then_some(Count { bound, step: each })
+    }
+}
+
+/// The comparison of integers whose outcome decides whether a loop goes on.
+struct Compared {
+    at: InstId,
+    /// The relation of the operands where it goes on.
+    relation: Relation,
+    ty: ScalarType,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Less,
+    Greater,
+    NotEqual,
+}
+
+/// The comparison at the end of a loop, of 32 bits.
+fn comparison(flow: &Flow<'_, '_>, body: &Body) -> Option<Compared> {
+    let branch = body.range.end.before();
+    let (predicate, negated) = flow.insts[branch].guard?;
+    let writes = |at: &InstId| results(&flow.insts[*at]).contains(&predicate);
+    let at = body.range.clone().rev().find(writes)?;
+    let inst = &flow.insts[at];
+    let form = &inst.ast.form;
+    let ([Modifier::Qualifier(name), Modifier::Type(ty)], Opcode::Setp) =
+        (form.modifiers(), form.opcode)
+    else {
+        return None;
+    };
+    let is_plain = inst.guard.is_none()
+        && body.always(at)
+        && inst.args.len() == 3
+        && matches!(inst.args[0], Arg::Register(own) if own == predicate)
+        && matches!(ty, ScalarType::S32 | ScalarType::U32 | ScalarType::B32);
+    let relation = match (name, negated) {
+        (Qualifier::Lt, false) | (Qualifier::Ge, true) => Relation::Less,
+        (Qualifier::Gt, false) | (Qualifier::Le, true) => Relation::Greater,
+        (Qualifier::Ne, false) | (Qualifier::Eq, true) => Relation::NotEqual,
+        _ => return None,
+    };
+    is_plain.then_some(Compared { at, relation, ty: *ty })
+}
+
+/// The registers that an operand names, bases of addresses as well.
+pub(super) fn named(arg: &Arg<'_>) -> Vec<RegisterId> {
+    match arg {
+        Arg::Register(register)
+        | Arg::Not(register)
+        | Arg::Modified(register)
+        | Arg::Sum(register, _) => vec![*register],
+        Arg::Vector(elements) => elements.iter().flat_map(named).collect(),
+        Arg::Pair(pair) => pair.iter().flat_map(named).collect(),
+        Arg::Memory { base, rest, .. } => {
+            let base = match base {
+                Base::Register(base) => Some(*base),
+                Base::Symbol { .. } | Base::Absolute => None,
+            };
+            base.into_iter().chain(rest.iter().flat_map(named)).collect()
+        }
+        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => Vec::new(),
+    }
+}
+
+/// The conjuncts of a condition.
+fn conjuncts(values: &Values, condition: TermId) -> Vec<TermId> {
+    use crate::expr::{BinaryOp, Node};
+    let (mut found, mut work) = (Vec::new(), vec![condition]);
+    while let Some(term) = work.pop() {
+        match *values.arena.node(term) {
+            Node::Binary(BinaryOp::And, a, b) => work.extend([a, b]),
+            _ => found.push(term),
+        }
+    }
+    found
+}

@@ -1,0 +1,25 @@
+//! Loops of the rewritten program that keep values in registers, beside the same loop that keeps them in memory: proves
+//! that the former may be left out.
+//!
+//! In: the rewritten function. Out: its text without such loops, for the comparison with the original. A branch leads
+//! either to a loop with `ld [p]` and `st [p]` or to one that has copies between registers in their place, loads `[p]` in
+//! front and stores it behind. Both have the same instructions otherwise, in the same order, and are entered at their
+//! heads and left at their ends alike. Each iteration stores to the place, and loads or stores there before any branch. Then registers are equal in each iteration, and memory is equal but for the bytes at `[p]`, whose
+//! value is in the register. It is proved from the branch's condition that no other access of the loop touches these
+//! bytes in the lane. Nothing in the loop publishes or orders accesses, so another thread that looks at them would be a
+//! data race. A load in front is one that the first iteration performs, before it stores there.
+//!
+//! Uses `program` and, for the results of instructions, `bypass`. Each file uses only those before it:
+//! - `body`: the code of a loop
+//! - `iterations`: the terms of a loop in its first iteration, in any one and in the next one, and how often it runs
+//! - `apart`: proves that accesses of a loop touch different bytes
+//! - `twins`: compares a loop with values in registers with one that has them in memory
+//! - `text`: the text of the rewritten file without the former
+
+mod apart;
+mod body;
+mod iterations;
+mod text;
+mod twins;
+
+pub(in crate::verify) use text::without_promotions;
