@@ -36,7 +36,8 @@ impl Depth<'_> {
             Depth::Rewritable => {
                 global_loads >= LOADS_OF_A_PAIR
                     || declares_shared(body)
-                    || stores_twice(body)
+                    || stores(body, STORES_OF_A_VECTOR)
+                    || global_loads > 0 && sums_up(body)
                     || has_shuffles(body)
                     || has_steps(body)
             }
@@ -108,9 +109,14 @@ fn declares_shared(body: &str) -> bool {
     })
 }
 
-/// Whether a body seems to have two stores outside of shared, local and parameter memory, which a vector may stand for.
+/// Whether a body seems to have a branch, as a loop has, and a store that the loop may repeat.
+fn sums_up(body: &str) -> bool {
+    memchr::memmem::find(body.as_bytes(), b"bra").is_some() && stores(body, 1)
+}
+
+/// Whether a body seems to have some number of stores outside of shared, local and parameter memory.
 /// (In a comment they may stand as well, but then the body is parsed for nothing.)
-fn stores_twice(body: &str) -> bool {
+fn stores(body: &str, least: usize) -> bool {
     let spaces: [&[u8]; 3] = [b"shared", b"local", b"param"];
     let stores = memchr::memmem::find_iter(body.as_bytes(), "st.").filter(|at| {
         let (before, behind) = body.as_bytes().split_at(*at);
@@ -119,7 +125,7 @@ fn stores_twice(body: &str) -> bool {
         });
         begins && !spaces.iter().any(|space| behind[3..].starts_with(space))
     });
-    stores.take(STORES_OF_A_VECTOR).count() == STORES_OF_A_VECTOR
+    stores.take(least).count() == least
 }
 
 /// Whether a body seems to have a shuffle for all lanes that it names.

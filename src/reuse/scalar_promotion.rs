@@ -353,9 +353,7 @@ impl Legality<'_, '_, '_> {
                     return Err(self.in_loop(other.inst));
                 }
                 let test = IntervalTest { parts, constant, step: other.step, length: both };
-                if !planted!(Bug::PromotedUntested) {
-                    add(&mut group.tests, test);
-                }
+                add(&mut group.tests, test);
                 if group.tests.len() > MAX_TESTS {
                     return Err(self.in_loop(other.inst));
                 }
