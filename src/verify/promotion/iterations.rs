@@ -1,7 +1,9 @@
 //! The terms of a loop: addresses in the first iteration, in any one and in the one behind that, and a bound
 //! on the number of iterations.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use super::body::Body;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
@@ -133,7 +135,7 @@ impl Iterations {
         flow.block(entry).instructions().for_each(|at| lane.pass(at, true));
         let condition = lane.read(predicate)?;
         // What the loop reads and does not write is the same in all iterations.
-        let mut written: FxHashSet<RegisterId> = FxHashSet::default();
+        let mut written: BTreeSet<RegisterId> = BTreeSet::new();
         for at in body.range.clone() {
             let inst = &flow.insts[at];
             written.extend(results(inst));
