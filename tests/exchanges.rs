@@ -18,6 +18,8 @@ use crate::common::share;
 
 /// Kernels of a full run.
 const KERNELS: u64 = 900;
+/// Kernels whose lanes wait at different barriers of their warp, in front of an exchange.
+const DIVERGENT: [u64; 2] = [7006, 11053];
 /// The period of the kernels that are proved and assembled.
 const PROVED: u64 = 2;
 /// Blocks of whole warps, and one that is not.
@@ -272,8 +274,12 @@ fn judge(seed: u64, assembler: Option<&Assembler>) -> Found {
 #[test]
 fn random_exchanges_compute_the_same() {
     let assembler = Assembler::find();
-    let results: Vec<Found> =
-        (0..share(KERNELS)).into_par_iter().map(|seed| judge(seed, assembler.as_ref())).collect();
+    let results: Vec<Found> = (0..share(KERNELS))
+        .chain(DIVERGENT)
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|seed| judge(seed, assembler.as_ref()))
+        .collect();
     let count = |of: fn(&Found) -> usize| results.iter().map(of).sum::<usize>();
     let (rewritten, dropped) = (count(|one| one.rewritten), count(|one| one.dropped));
     let (launches, proved) = (count(|one| one.launches), count(|one| one.proved));

@@ -96,7 +96,9 @@ impl Search<'_, '_, '_> {
                     };
                     one.blocks = blocks.iter().copied().filter(is_within).collect();
                     let together = together.get_or_insert_with(|| Together::of(flow));
-                    if one.loads.is_ok() && !one.blocks.iter().all(|block| together.come_by(*block))
+                    if one.loads.is_ok()
+                        && !(one.blocks.iter().all(|block| together.come_by(*block))
+                            && all_wait(flow, together))
                     {
                         one.loads = Err(Obstacle::Elsewhere);
                     }
@@ -340,4 +342,15 @@ fn is_of_all(flow: &Flow<'_, '_>, at: InstId) -> bool {
         && form.has(Qualifier::Sync)
         && !form.has_any(&[Qualifier::Arrive, Qualifier::Red])
         && constant.is_some_and(|value| !form.has(Qualifier::Warp) || value as u32 == u32::MAX)
+}
+
+/// Whether all threads come to each barrier of warps: lanes at one of them may wait for others at another one, so that not
+/// all of a warp are at the exchange (PTX ISA, "bar.warp.sync").
+fn all_wait(flow: &Flow<'_, '_>, together: &Together) -> bool {
+    let waits = |at: InstId| {
+        let form = &flow.insts[at].ast.form;
+        form.opcode == Opcode::Bar && form.has(Qualifier::Warp)
+    };
+    let mut blocks = flow.block_ids();
+    blocks.all(|block| together.come_by(block) || !flow.block(block).instructions().any(waits))
 }
