@@ -3,6 +3,7 @@
 use svg::Document;
 use svg::node::element::{Group as Node, Line, Rectangle, Text, Title};
 
+use super::drawing::round;
 use crate::ab::measurement::{Measurement, Variant};
 
 /// Units of a drawing; one is a pixel where the page is wide enough.
@@ -162,9 +163,4 @@ pub(super) fn class(name: &str) -> &'static str {
         "auto" => "bar auto",
         _ => "bar other",
     }
-}
-
-/// Tenths of a unit are enough.
-pub(super) fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }

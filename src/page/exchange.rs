@@ -2,8 +2,9 @@
 //! value goes.
 
 use svg::Document;
-use svg::node::element::{Group, Path, Rectangle, Text, Title};
+use svg::node::element::{Group, Path, Rectangle, Title};
 
+use super::drawing::{colour, round, text};
 use crate::isa::limits::WARP_SIZE;
 use crate::report::{CollectiveReport, CollectiveStep};
 
@@ -37,12 +38,12 @@ pub(super) fn draw(one: &CollectiveReport) -> Option<String> {
     for (row, step) in one.steps.iter().enumerate() {
         drawing = drawing.add(moves(row, step));
         let label = format!("line {}", step.line);
-        drawing = drawing.add(text(top(row) + CELL + GAP / 2.0 + 4.0, label));
+        drawing = drawing.add(text(0.0, top(row) + CELL + GAP / 2.0 + 4.0, label, "axis"));
     }
     // (Some have no register of their own.)
     if !one.of.is_empty() {
-        drawing = drawing.add(text(top(0) + CELL - 1.0, one.of.clone()));
-        drawing = drawing.add(text(top(rows - 1) + CELL - 1.0, one.register.clone()));
+        drawing = drawing.add(text(0.0, top(0) + CELL - 1.0, &*one.of, "axis"));
+        drawing = drawing.add(text(0.0, top(rows - 1) + CELL - 1.0, &*one.register, "axis"));
     }
     Some(drawing.to_string())
 }
@@ -64,7 +65,7 @@ fn lanes(row: usize) -> Group {
             .set("y", round(top(row)))
             .set("width", round(LANE - 1.0))
             .set("height", CELL)
-            .set("fill", colour(lane))
+            .set("fill", colour(lane as u32, WARP_SIZE))
             .set("class", "held")
             .add(Title::new(format!("lane {lane}")));
         group.add(cell)
@@ -85,20 +86,8 @@ fn moves(row: usize, step: &CollectiveStep) -> Group {
             round(top(row + 1))
         );
         let title = Title::new(format!("lane {source} to lane {lane}"));
-        group.add(Path::new().set("d", way).set("stroke", colour(source)).add(title))
+        group.add(
+            Path::new().set("d", way).set("stroke", colour(source as u32, WARP_SIZE)).add(title),
+        )
     })
-}
-
-/// The colour of a lane and of the value that it gives away.
-fn colour(lane: usize) -> String {
-    format!("hsl({} 65% {}%)", lane * 330 / LANES, 45 + lane % 3 * 7)
-}
-
-fn text(y: f64, content: String) -> Text {
-    Text::new(content).set("x", 0.0).set("y", round(y)).set("class", "axis")
-}
-
-/// Tenths of a unit are enough.
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }

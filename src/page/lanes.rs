@@ -1,8 +1,9 @@
 //! A row of loads as a drawing: lanes against addresses, with the 128-byte lines under them.
 
 use svg::Document;
-use svg::node::element::{Group, Path, Rectangle, Text, Title};
+use svg::node::element::{Group, Path, Rectangle, Title};
 
+use super::drawing::{round, text};
 use super::rows::{LANES, LINE, Row, RowLoad};
 use super::words::counted;
 use crate::report::Decision;
@@ -166,13 +167,4 @@ fn shortened(text: &str, length: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(length - 1).chain(['…']).collect()
-}
-
-fn text(x: f64, y: f64, content: impl Into<String>, class: &str) -> Text {
-    Text::new(content).set("x", round(x)).set("y", y).set("class", class)
-}
-
-/// Tenths of a unit are enough.
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }

@@ -5,7 +5,8 @@ use maud::{Markup, PreEscaped, html};
 use svg::Document;
 use svg::node::element::{Group, Line, Rectangle, Title};
 
-use super::bars::{class, label, round};
+use super::bars::{class, label};
+use super::drawing::round;
 use super::input::{Simulated, SimulatedVersion, Simulation};
 
 /// Units of a drawing; one is a pixel where the page is wide enough.

@@ -3,8 +3,9 @@
 
 use maud::{Markup, PreEscaped, html};
 use svg::Document;
-use svg::node::element::{Definitions, Group, Marker, Path, Rectangle, Text, Title};
+use svg::node::element::{Definitions, Group, Marker, Path, Rectangle, Title};
 
+use super::drawing::{colour, round, text};
 use super::input::{Solved, SolvedState};
 
 const WIDTH: f64 = 1000.0;
@@ -74,11 +75,6 @@ fn picture(solved: &Solved) -> String {
         drawing = drawing.add(text(0.0, top - 6.0, title(solved, state), "title"));
     }
     drawing.to_string()
-}
-
-/// The colour of an element among `count` elements.
-fn colour(element: u32, count: u32) -> String {
-    format!("hsl({} 65% {}%)", element * 330 / count, 45 + element % 3 * 7)
 }
 
 /// The title above a grid.
@@ -161,13 +157,4 @@ fn arrows(
         }
     }
     group
-}
-
-fn text(x: f64, y: f64, content: String, class: &str) -> Text {
-    Text::new(content).set("x", x).set("y", round(y)).set("class", class)
-}
-
-/// Tenths of a unit are enough.
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
