@@ -51,10 +51,13 @@ fn is_of_warp(inst: &Inst<'_, '_>) -> bool {
     form.has(Qualifier::Sync) && !is_block || form.opcode == Opcode::Call
 }
 
-/// Whether all threads of the block wait for each other at an instruction: the barrier names no number of threads.
+/// Whether all threads of the block wait for each other at an instruction: the barrier names no number of threads, and all
+/// lanes of a warp execute the same one (PTX ISA, "barrier.sync": `.aligned`, as `bar.sync` is).
 fn is_of_block(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
-    matches!(form.opcode, Opcode::Bar | Opcode::Barrier)
+    let is_aligned = form.opcode == Opcode::Bar
+        || form.opcode == Opcode::Barrier && form.has(Qualifier::Aligned);
+    is_aligned
         && !form.has_any(&[Qualifier::Warp, Qualifier::Arrive, Qualifier::Red])
         && inst.args.len() <= 1
 }

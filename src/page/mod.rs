@@ -8,7 +8,7 @@
 //! - [`input`]: the kinds of files; [`model`]: the data of one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
 //! - `lanes`, `exchange`, `bars`, `simulated`, `steps`: drawings of rows, of collectives, of times, of a simulator's
-//!   results and of the steps of a solved sketch; `drawing`: what they share; `listing`: the source; `traffic`: the costs of its accesses.
+//!   results and of the steps of a solved sketch; `drawing`: shared parts; `listing`: the source; `traffic`: the costs of its accesses.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;

@@ -72,7 +72,8 @@ fn is_uniform(
         .collect();
     let kernel = here.program.function.kind == FunctionKind::Entry;
     literals.iter().all(|literal| {
-        voted.contains(literal) || hardware::is_uniform(terms, *literal, Some(mask), kernel)
+        voted.contains(literal)
+            || hardware::is_uniform(terms, *literal, &|next| next == mask, kernel)
     })
 }
 

@@ -6,6 +6,7 @@
 //! unpredictable value otherwise.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -19,8 +20,8 @@ use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::FunctionKind;
 use crate::verify::lane::{Evaluation, Results};
-use crate::verify::proof::{Lanes, Prover, by_lane};
-use crate::verify::record::{Reach, Reconverged, Vote};
+use crate::verify::proof::{Lanes, Position, Prover, by_lane};
+use crate::verify::record::{Reach, Reconverged, Reference, Vote};
 use crate::verify::terms::{Kind, Terms, conditions, hardware};
 
 /// The state of the evaluation that belongs to the rewritten program's own warp instructions.
@@ -141,8 +142,7 @@ impl<'s> Warp<'_, 's> {
         };
         let path = here.path()?;
         let reference = here.reference?;
-        let position = InstId(0).to(here.at).rev().find_map(|at| reference.matched[at]);
-        let place = (here.here(), position.unwrap_or_default());
+        let place = (here.here(), positions(here, reference));
         if !self.prover.exchanges.all_come(here.terms, path, place) {
             self.hints.push((here.at, "some lanes of a warp may not come here"));
             return None;
@@ -483,4 +483,32 @@ fn is_row_of_warps(here: &Evaluation<'_, '_>) -> bool {
 fn consecutive(here: &mut Evaluation<'_, '_>) -> TermId {
     let [x, y, z] = Axis::ALL.map(|axis| here.block_extent(axis));
     hardware::consecutive(&mut here.terms.arena, [x, y, z])
+}
+
+/// Where the original is when an instruction of the rewritten program is executed: behind the nearest matched
+/// instruction that is surely executed before, and not behind the nearest one that surely follows.
+fn positions(here: &Evaluation<'_, '_>, reference: &Reference<'_, '_>) -> Range<Position> {
+    let flow = &here.program.flow;
+    let insts = |block: BlockId| flow.block(block).instructions();
+    let matched = |at: InstId| {
+        let original = reference.matched[at]?;
+        let blocks = &reference.program.flow.blocks;
+        let block = blocks.iter_enumerated().find(|(_, of)| of.instructions().contains(&original));
+        block.map(|(block, _)| (block, original))
+    };
+    let (own, at) = (insts(here.block), here.at);
+    let before = flow.dominators.chain(here.block);
+    let mut before = before.flat_map(|block| insts(block).rev());
+    let last = before.find_map(|one| matched(one).filter(|_| !own.contains(&one) || one < at));
+    // The only successor of a block, within the same iteration.
+    let behind =
+        std::iter::successors(Some(here.block), |&at| match &flow.block(at).successors[..] {
+            [edge] => Some(edge.to).filter(|to| at < *to),
+            _ => None,
+        });
+    let mut behind = behind.flat_map(insts);
+    let next = behind.find_map(|one| matched(one).filter(|_| !own.contains(&one) || at < one));
+    let end = (reference.program.flow.blocks.next_key(), InstId::default());
+    let start = last.map_or((BlockId(0), InstId(0)), |(block, inst)| (block, inst.next()));
+    start..next.unwrap_or(end)
 }

@@ -10,15 +10,18 @@
 //! that does not come, and the value it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count
 //! at which no lane of the warp may be at another warp instruction meanwhile (`meeting`).
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::absent::{self, Opaque};
 use super::by_lane;
 use super::extremum::{Lemma, lemmas};
 use super::lanes::Lanes;
-use super::meeting;
+use super::meeting::{self, Meeting, Position};
 use super::stored::{are_all, has_calls, stored_words};
 use super::tables::{Tables, Ways};
+use super::uniform::Uniform;
 use super::way::{Way, is_of_all, is_reduction, way};
 use super::words::has_whole_rows;
 use crate::cfg::{Inst, InstId, LoopId};
@@ -42,12 +45,12 @@ pub(in crate::verify) struct Exchanges {
     made_by: FxHashMap<TermId, InstId>,
     /// The instructions of the original whose results were taken apart in a claim that holds.
     accounted: FxHashSet<InstId>,
-    /// The instructions of the original, each with its condition and the loop around it.
-    original: Vec<(InstId, TermId, Option<LoopId>)>,
+    /// The instructions of the original.
+    original: Vec<Meeting>,
     /// The same of the barriers behind which lanes load what others have stored.
-    waits: Vec<(InstId, TermId, Option<LoopId>)>,
-    /// The barriers of the original.
-    barriers: Vec<InstId>,
+    waits: Vec<Meeting>,
+    /// The barriers of the original, each at its place in the order of execution.
+    barriers: Vec<Position>,
     /// Whether no lane of a warp is absent at any of these: blocks are whole warps, and what leads there is the same for
     /// all lanes.
     is_full: bool,
@@ -67,18 +70,25 @@ impl Exchanges {
         let mut found =
             Exchanges { ways: Ways { is_kernel, ..Ways::default() }, ..Exchanges::default() };
         let collectives = execution.events.iter().filter(|event| event.role == Role::Collective);
+        let uniform = Uniform::of(program, execution, terms);
         let mut alone = None;
         for event in collectives {
             let inst = &program.flow.insts[event.inst];
             if inst.guard.is_some() || !is_of_all(inst, &event.operands, terms) {
                 continue;
             }
-            let alone = alone.get_or_insert_with(|| meeting::alone(program, execution, terms));
+            let alone = alone.get_or_insert_with(|| {
+                meeting::alone(program, execution, terms, (&uniform, lanes))
+            });
             if !alone.contains(&event.inst) {
                 continue;
             }
             let around = program.loop_of(event.block);
-            found.original.push((event.inst, event.condition, around));
+            found.original.push(Meeting {
+                at: (event.block, event.inst),
+                condition: event.condition,
+                around,
+            });
             for (register, places) in placed_results(inst) {
                 let Some(way) = way(inst, &event.operands, places[..] == [1]) else { continue };
                 let width = program.flow.registers[register].ty.bits().min(64) as u8;
@@ -88,7 +98,7 @@ impl Exchanges {
                 found.made_by.insert(symbol, event.inst);
             }
         }
-        let stored = stored_words(program, execution, terms, lanes);
+        let stored = stored_words(program, execution, terms, (&uniform, lanes));
         for (value, word) in stored.loads {
             found.ways.known.insert(value, Way::Stored(found.ways.stored.len()));
             found.ways.stored.push(word);
@@ -99,12 +109,12 @@ impl Exchanges {
             && is_kernel
             && !program.irreducible
             && !has_calls(program)
-            && places.all(|(_, condition, around)| are_all(terms, lanes, *condition, *around));
+            && places.all(|one| are_all(terms, (&uniform, lanes), one.condition, one.around));
         if found.ways.known.is_empty() {
             return found;
         }
         let barriers = execution.events.iter().filter(|event| event.role == Role::Barrier);
-        found.barriers = barriers.map(|event| event.inst).collect();
+        found.barriers = barriers.map(|event| (event.block, event.inst)).collect();
         let extent = |terms: &mut Terms, axis: Axis| match program.block {
             Some(block) => terms.arena.constant(block[axis.index()], 32),
             None => terms.symbol(Kind::Uniform(Special::Ntid(axis)), 32, None),
@@ -145,7 +155,7 @@ impl Exchanges {
 
     /// Whether an instruction of the original is one.
     pub(crate) fn has(&self, inst: InstId) -> bool {
-        self.original.iter().any(|(known, ..)| *known == inst)
+        self.original.iter().any(|known| known.at.1 == inst)
     }
 
     /// Whether lanes of the original load what others have stored.
@@ -155,22 +165,21 @@ impl Exchanges {
 
     /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
     /// something in the original, with no barrier in between, and the other conditions of the path have one value for the
-    /// warp. `position` is the last instruction of the original that is matched with one in front.
+    /// warp. The original is somewhere between two places then.
     pub(crate) fn all_come(
         &self,
         terms: &Terms,
         path: TermId,
-        (place, position): (Option<LoopId>, InstId),
+        (place, between): (Option<LoopId>, Range<Position>),
     ) -> bool {
-        let is_beyond = |inst: InstId| {
+        let is_beyond = |exchange: Position| {
             let mut barriers = self.barriers.iter();
-            barriers.any(|at| inst < *at && *at <= position || position < *at && *at < inst)
+            barriers.any(|at| {
+                exchange < *at && *at < between.end || between.start <= *at && *at < exchange
+            })
         };
-        let mut there =
-            self.original.iter().chain(&self.waits).filter(|(_, _, around)| *around == place);
-        there.any(|(inst, condition, _)| {
-            !is_beyond(*inst) && self.is_under_uniform(terms, *condition, path)
-        })
+        let mut there = self.original.iter().chain(&self.waits).filter(|one| one.around == place);
+        there.any(|one| !is_beyond(one.at) && self.is_under_uniform(terms, one.condition, path))
     }
 
     /// Whether literals are those of a condition, and others that have one value for the warp.
@@ -190,7 +199,7 @@ impl Exchanges {
     }
 
     fn is_uniform(&self, terms: &Terms, term: TermId) -> bool {
-        hardware::is_uniform(terms, term, None, self.ways.is_kernel)
+        hardware::is_uniform(terms, term, &|_| false, self.ways.is_kernel)
     }
 
     /// Whether two terms are equal in each lane that the known conditions allow, if some lemmas hold; `None` if that is not

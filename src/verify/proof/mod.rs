@@ -11,12 +11,13 @@
 //! - `remainder`: the low bits of loop-carried values
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and the results of shuffles lane by lane
-//! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
 //! - `normal_form`: normal forms of sums, lattice operators, exclusive ors and ballots
 //! - `absent`: whether a claim about exchanges also holds where a warp lacks lanes
 //! - `extremum`: extrema of numbers of single precision by an order of integers
 //! - `way`: the effect of an instruction on the values of a warp's lanes
 //! - `words`: the lanes that have stored the words which lanes load
+//! - `uniform`: terms that have one value for a warp, and loops that all its lanes leave together
+//! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
 //! - `stored`: loads of words in shared memory that other lanes have stored in front of a barrier
 //! - `tables`: a term as each lane of a warp has it, with what the lanes exchange
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
@@ -49,6 +50,7 @@ mod remainder;
 mod shifted;
 mod stored;
 mod tables;
+mod uniform;
 mod way;
 mod words;
 
@@ -57,6 +59,7 @@ pub(in crate::verify) use exchange::Exchanges;
 pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
 pub(in crate::verify) use flags::Flags;
 pub(in crate::verify) use lanes::Lanes;
+pub(in crate::verify) use meeting::Position;
 pub(in crate::verify) use outcome::{Difference, Proof};
 pub(in crate::verify) use query::{Effort, Prover};
 pub(in crate::verify) use question::{Claim, Question};

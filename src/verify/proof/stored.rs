@@ -11,7 +11,8 @@
 use rustc_hash::FxHashSet;
 
 use super::lanes::Lanes;
-use super::meeting;
+use super::meeting::{self, Meeting};
+use super::uniform::Uniform;
 use super::words::{Store, Words};
 use crate::cfg::{Arg, Inst, InstId, LoopId};
 use crate::expr::TermId;
@@ -19,7 +20,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{FunctionKind, StateSpace};
 use crate::verify::program::Program;
 use crate::verify::record::{Event, Execution};
-use crate::verify::terms::{Terms, conditions, hardware};
+use crate::verify::terms::{Terms, conditions};
 
 /// The most stores in front of a barrier that are looked at for one load.
 const MAX_STORES: usize = 16;
@@ -35,8 +36,8 @@ pub(super) type Word = Vec<Option<(TermId, u32)>>;
 pub(super) struct StoredWords {
     /// Each with the term of its value.
     pub loads: Vec<(TermId, Word)>,
-    /// The barriers, each with its condition and the loop around it.
-    pub waits: Vec<(InstId, TermId, Option<LoopId>)>,
+    /// The barriers.
+    pub waits: Vec<Meeting>,
 }
 
 /// The loads in blocks that are known to be of whole warps with consecutive lanes.
@@ -44,7 +45,7 @@ pub(super) fn stored_words(
     program: &Program<'_, '_>,
     execution: &Execution,
     terms: &mut Terms,
-    lanes: &mut Lanes<'_, '_>,
+    (uniform, lanes): (&Uniform<'_>, &mut Lanes<'_, '_>),
 ) -> StoredWords {
     let mut found = StoredWords::default();
     let is_kernel = program.function.kind == FunctionKind::Entry && !program.irreducible;
@@ -69,17 +70,19 @@ pub(super) fn stored_words(
         if found.loads.len() >= MAX_LOADS || !is_beside || !seen.insert(value) {
             continue;
         }
-        let alone = alone.get_or_insert_with(|| meeting::alone(program, execution, terms));
+        let alone = alone
+            .get_or_insert_with(|| meeting::alone(program, execution, terms, (uniform, lanes)));
         let waits = waits_for_warp(&program.flow.insts[wait.inst], wait.inst, alone);
-        if !waits || !are_all(terms, lanes, barrier.condition, around) {
+        if !waits || !are_all(terms, (uniform, lanes), barrier.condition, around) {
             continue;
         }
-        let stores = stores(program, execution, terms, (wait.before, around));
+        let stores = stores(program, execution, (terms, uniform, lanes), (wait.before, around));
         let sources = words.sources(terms, (address, bits / 8), &stores);
         if sources.iter().all(Option::is_none) {
             continue;
         }
-        let place = (wait.inst, barrier.condition, around);
+        let at = (barrier.block, barrier.inst);
+        let place = Meeting { at, condition: barrier.condition, around };
         if !found.waits.contains(&place) {
             found.waits.push(place);
         }
@@ -109,12 +112,12 @@ fn waits_for_warp(inst: &Inst<'_, '_>, at: InstId, alone: &FxHashSet<InstId>) ->
 /// Whether a condition holds for all lanes of a warp or for none, in iterations that all of them do.
 pub(super) fn are_all(
     terms: &mut Terms,
-    lanes: &mut Lanes<'_, '_>,
+    (uniform, lanes): (&Uniform<'_>, &mut Lanes<'_, '_>),
     condition: TermId,
     around: Option<LoopId>,
 ) -> bool {
     let literals = conditions::conjuncts(&terms.arena, condition);
-    literals.iter().all(|one| hardware::is_uniform(terms, *one, None, true))
+    literals.iter().all(|one| uniform.holds(terms, lanes, *one, around))
         && lanes.go_together(terms, around)
 }
 
@@ -122,7 +125,7 @@ pub(super) fn are_all(
 fn stores(
     program: &Program<'_, '_>,
     execution: &Execution,
-    terms: &Terms,
+    (terms, uniform, lanes): (&mut Terms, &Uniform<'_>, &mut Lanes<'_, '_>),
     (version, around): (TermId, Option<LoopId>),
 ) -> Vec<Store> {
     let (mut found, mut version) = (Vec::new(), version);
@@ -132,7 +135,7 @@ fn stores(
             break;
         };
         let literals = conditions::conjuncts(&terms.arena, event.condition);
-        let of_all = literals.iter().all(|one| hardware::is_uniform(terms, *one, None, true));
+        let of_all = literals.iter().all(|one| uniform.holds(terms, lanes, *one, around));
         let &[address, value] = &event.operands[..] else { break };
         let is_word = u32::from(terms.arena.width(value)) == 8 * record.bytes;
         let is_shared = program.flow.insts[record.inst].ast.form.space() == StateSpace::Shared;

@@ -18,16 +18,16 @@ pub(in crate::verify) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) 
 }
 
 /// Whether a term has one value for the warp: it is made of numbers, parameters of a kernel, addresses of variables,
-/// extents and numbers of blocks, and `mask`, the lanes in question.
+/// extents and numbers of blocks, and terms that are known to have one.
 pub(in crate::verify) fn is_uniform(
     terms: &Terms,
     term: TermId,
-    mask: Option<TermId>,
+    is_known: &dyn Fn(TermId) -> bool,
     is_kernel: bool,
 ) -> bool {
     let (mut work, mut seen) = (vec![term], FxHashSet::default());
     while let Some(next) = work.pop() {
-        if Some(next) == mask || !seen.insert(next) {
+        if !seen.insert(next) || is_known(next) {
             continue;
         }
         terms.arena.charge(2);
