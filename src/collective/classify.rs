@@ -19,11 +19,11 @@ pub(super) fn classify(
         return Some((Computes::Broadcast, 32, u32::MAX));
     }
     let values = &mut chains.values;
-    let is_rounded = table.iter().any(|value| matches!(values.get(*value), Value::Rounded(..)));
-    let (source, table) = match is_rounded {
+    let is_ordered = table.iter().any(|value| values.of_ordered(*value).is_some());
+    let (source, table) = match is_ordered {
         true => (
-            &source.map(|value| values.unrounded(value)),
-            &table.map(|value| values.unrounded(value)),
+            &source.map(|value| values.unordered(value)),
+            &table.map(|value| values.unordered(value)),
         ),
         false => (source, table),
     };

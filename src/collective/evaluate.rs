@@ -158,6 +158,9 @@ impl Operands<'_> {
         let [_, a, b] = &inst.args[..] else { return None };
         let form = &inst.ast.form;
         let ty = form.last_type()?;
+        if ty == ScalarType::F32 {
+            return self.less(inst);
+        }
         if ty.bits() != 32 || ty.is_float() {
             return None;
         }
@@ -188,6 +191,28 @@ impl Operands<'_> {
             }
         }
         Some(out)
+    }
+
+    /// A comparison of numbers.
+    fn less(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
+        let [_, a, b] = &inst.args[..] else { return None };
+        let (mut comparison, mut flushes) = (None, false);
+        for word in inst.ast.form.qualifiers() {
+            match word {
+                Qualifier::Lt | Qualifier::Le | Qualifier::Gt | Qualifier::Ge => {
+                    comparison = Some(word)
+                }
+                Qualifier::Ftz => flushes = true,
+                _ => return None,
+            }
+        }
+        let comparison = comparison?;
+        let (mut a, mut b) = self.both(a, b)?;
+        if matches!(comparison, Qualifier::Gt | Qualifier::Ge) {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let of = (matches!(comparison, Qualifier::Le | Qualifier::Ge), flushes);
+        Some(std::array::from_fn(|lane| self.values.less(of, [a[lane], b[lane]])))
     }
 
     /// The tables of two operands that are to be combined. Values that a lane combines for itself are a leaf, unless

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::branches::with_branches;
 use super::chain::{Chain, Chains};
 use super::classify::{Classified, are_bits, classify};
 use super::evaluate;
@@ -84,6 +85,10 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Searched {
     for (chain, counted) in chains.counted_loops() {
         found.extend(in_loop(place, &mut chains, chain, &counted));
     }
+    let branching = with_branches(place, &mut chains, |chains, chain, repeats, at| {
+        recognise(place.flow, chains, (chain, repeats), at)
+    });
+    found.extend(maximal(branching));
     found.sort_by_key(|one| one.result);
     Searched { found, depends: chains.asked_for_thread }
 }
@@ -124,10 +129,12 @@ fn recognise(
         return recognise_wide(flow, chains, chain, at);
     }
     let is_shuffle = form.opcode == Opcode::Shfl;
-    if !is_shuffle && evaluate::operator(form).is_none() {
+    let (register, table) = step.results.first().cloned()?;
+    let is_selected = || table.iter().any(|value| chains.values.of_ordered(*value).is_some());
+    let combines = evaluate::operator(form).is_some();
+    if !is_shuffle && !combines && !(form.opcode == Opcode::Selp && is_selected()) {
         return None;
     }
-    let (register, table) = step.results.first().cloned()?;
     let repeated = repeats.of(at).filter(|_| is_shuffle);
     let whole = network_of(chain, at, None);
     let shuffles = whole.iter().filter(|inst| flow.insts[**inst].ast.form.opcode == Opcode::Shfl);

@@ -135,6 +135,7 @@ fn instruction(
         Computes::Broadcast => none("a broadcast faster than a shuffle"),
         Computes::Reduction(operator) if one.lanes < LANES as u32 => match one.lanes {
             _ if operator == Operator::FloatSum => Err(Obstacle::Rounding),
+            _ if operator.is_compared() => Err(Obstacle::Compared),
             _ if operator.is_wide() => none("minima and maxima of 64 bits"),
             8 | 16 if one.upper.is_some() => Ok(Form::Wide(operator)),
             8 | 16 => Ok(Form::Redux(operator)),
@@ -151,6 +152,7 @@ fn instruction(
         Computes::Reduction(Operator::FloatSum) | Computes::Prefix(Operator::FloatSum) => {
             Err(Obstacle::Rounding)
         }
+        Computes::Reduction(operator) if operator.is_compared() => Err(Obstacle::Compared),
         Computes::Reduction(operator) if operator.is_wide() => none("minima and maxima of 64 bits"),
         Computes::Reduction(operator) if one.upper.is_some() => Ok(Form::Wide(operator)),
         Computes::Reduction(operator) => Ok(Form::Redux(operator)),

@@ -6,10 +6,12 @@
 //!
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
 //! compared with the reduction, the prefix, the broadcast. So any network of shuffles is found, in whatever order a
-//! compiler has put it, unrolled or as a loop with a known number of iterations (`counted`). `find` and `looped`
+//! compiler has put it, unrolled or as a loop with a known number of iterations (`counted`), also where branches lead some
+//! lanes past a part of it (`branches`). `find` and `looped`
 //! recognise, `lanes` says which lanes use a result, `members` which are together, `legal` what may be replaced;
 //! `together` the places to which all threads of a block come.
 
+mod branches;
 mod chain;
 mod classify;
 mod counted;

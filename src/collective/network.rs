@@ -190,7 +190,7 @@ impl Operator {
             Operator::Min(order) | Operator::Max(order) => match order {
                 Order::Signed => "s32",
                 Order::Unsigned => "u32",
-                Order::Float { .. } => "f32",
+                Order::Float { .. } | Order::Compared => "f32",
                 Order::Wide(true) => "s64",
                 Order::Wide(false) => "u64",
             },

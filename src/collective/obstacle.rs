@@ -19,6 +19,10 @@ pub enum Obstacle {
     LoopKept(u32),
     /// Sums of floating-point numbers depend on the order.
     Rounding,
+    /// Numbers are compared and selected: a NaN and the sign of zero depend on the order.
+    Compared,
+    /// A part of the network is executed by the lanes alone that take a branch: the line of the branch.
+    Branch(u32),
     /// The target has no instruction for it: the least compute capability that has one.
     Target(u32),
     /// The member mask of the shuffle on this line is not the constant of all lanes.
@@ -48,6 +52,8 @@ impl Obstacle {
             Obstacle::OneInstruction => "one-instruction",
             Self::LoopWork(_) | Self::LoopValue(_) | Self::LoopKept(_) => "counted-loop",
             Obstacle::Rounding => "rounding",
+            Obstacle::Compared => "compared-numbers",
+            Obstacle::Branch(_) => "branch-in-network",
             Obstacle::Target(_) => "needs-newer-target",
             Obstacle::Mask(_) => "member-mask",
             Obstacle::Guarded(_) => "predicated-shuffle",
@@ -78,6 +84,12 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::Rounding => {
                 write!(f, "another order of floating-point sums rounds otherwise")
+            }
+            Obstacle::Compared => {
+                write!(f, "comparisons keep or lose a NaN by the order of the lanes")
+            }
+            Obstacle::Branch(line) => {
+                write!(f, "the branch at line {line} leads some lanes past a part of it")
             }
             Obstacle::Target(least) => write!(f, "an instruction for it needs sm_{least}"),
             Obstacle::Mask(line) => {

@@ -40,6 +40,9 @@ pub enum Order {
         /// Whether subnormal operands count as zero of their sign (`.ftz`).
         flushes: bool,
     },
+    /// As numbers of single precision that are compared, and one of them selected, modulo the order of operands: that
+    /// decides which result there is if one is a NaN, and which of two zeros it is.
+    Compared,
 }
 
 /// An operator that is associative and commutative.
@@ -66,7 +69,9 @@ impl Operator {
     pub fn is_float(self) -> bool {
         match self {
             Operator::FloatSum => true,
-            Operator::Min(order) | Operator::Max(order) => matches!(order, Order::Float { .. }),
+            Operator::Min(order) | Operator::Max(order) => {
+                matches!(order, Order::Float { .. } | Order::Compared)
+            }
             _ => false,
         }
     }
@@ -74,6 +79,11 @@ impl Operator {
     /// Whether operands are ordered by 64 bits.
     pub fn is_wide(self) -> bool {
         matches!(self, Operator::Min(Order::Wide(_)) | Operator::Max(Order::Wide(_)))
+    }
+
+    /// Whether operands are compared, and one of them selected.
+    pub fn is_compared(self) -> bool {
+        matches!(self, Operator::Min(Order::Compared) | Operator::Max(Order::Compared))
     }
 
     /// The factor of an operand that occurs so often, in the normal form.
@@ -98,8 +108,7 @@ impl Operator {
             Operator::Min(Order::Signed) => (low as i32).min(high as i32) as u32,
             Operator::Max(Order::Signed) => (low as i32).max(high as i32) as u32,
             Operator::FloatSum => return None,
-            Operator::Min(Order::Float { .. } | Order::Wide(_)) => return None,
-            Operator::Max(Order::Float { .. } | Order::Wide(_)) => return None,
+            Operator::Min(_) | Operator::Max(_) => return None,
         };
         Some(value.into())
     }
@@ -114,6 +123,9 @@ pub(super) enum Value {
     Leaf(u32, u8),
     /// Two numbers of single precision added and rounded, the smaller id first; whether subnormal numbers count as zero.
     Rounded(bool, ValueId, ValueId),
+    /// Whether one number of single precision is less than another, or less or equal; whether subnormal numbers count as
+    /// zero.
+    Less { or_equal: bool, flushes: bool, numbers: [ValueId; 2] },
     /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
     Fold(Operator, Rc<[(ValueId, u32)]>),
     /// `if predicate then a else b`
@@ -133,8 +145,8 @@ pub(super) struct Values {
     values: TiVec<ValueId, Value>,
     ids: FxHashMap<Value, ValueId>,
     leaves: u32,
-    /// Values modulo rounding.
-    unrounded: FxHashMap<ValueId, ValueId>,
+    /// Values modulo the order of operands.
+    unordered: FxHashMap<ValueId, ValueId>,
 }
 
 impl Values {
@@ -236,26 +248,52 @@ impl Values {
         self.id(Value::Rounded(flushes, a.min(b), a.max(b)))
     }
 
-    /// A value modulo rounding: the same for all sums of the same numbers.
-    pub(super) fn unrounded(&mut self, id: ValueId) -> ValueId {
+    /// Whether one number of single precision is less than another, or less or equal.
+    pub(super) fn less(
+        &mut self,
+        (or_equal, flushes): (bool, bool),
+        numbers: [ValueId; 2],
+    ) -> ValueId {
+        self.id(Value::Less { or_equal, flushes, numbers })
+    }
+
+    /// The operator of numbers whose result depends on the order of operands, and these.
+    pub(super) fn of_ordered(&self, id: ValueId) -> Option<(Operator, [ValueId; 2])> {
+        match *self.get(id) {
+            Value::Rounded(_, a, b) => Some((Operator::FloatSum, [a, b])),
+            Value::Choice(predicate, a, b) => match *self.get(predicate) {
+                Value::Less { numbers, .. } if numbers == [a, b] => {
+                    Some((Operator::Min(Order::Compared), numbers))
+                }
+                Value::Less { numbers, .. } if numbers == [b, a] => {
+                    Some((Operator::Max(Order::Compared), numbers))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A value modulo the order of operands: the same for all sums of the same numbers, and for all extrema.
+    pub(super) fn unordered(&mut self, id: ValueId) -> ValueId {
         let mut work = vec![id];
         while let Some(&next) = work.last() {
-            let known = match *self.get(next) {
-                _ if self.unrounded.contains_key(&next) => None,
-                Value::Rounded(_, a, b) => {
-                    let both = [a, b].map(|one| self.unrounded.get(&one).copied());
+            let known = match self.of_ordered(next) {
+                _ if self.unordered.contains_key(&next) => None,
+                Some((operator, [a, b])) => {
+                    let both = [a, b].map(|one| self.unordered.get(&one).copied());
                     let [Some(a), Some(b)] = both else {
                         work.extend([a, b]);
                         continue;
                     };
-                    Some(self.fold(Operator::FloatSum, &[(a, 1), (b, 1)]))
+                    Some(self.fold(operator, &[(a, 1), (b, 1)]))
                 }
-                _ => Some(next),
+                None => Some(next),
             };
-            self.unrounded.extend(known.map(|known| (next, known)));
+            self.unordered.extend(known.map(|known| (next, known)));
             work.pop();
         }
-        self.unrounded[&id]
+        self.unordered[&id]
     }
 
     /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
@@ -416,8 +454,8 @@ mod tests {
         let other = values.rounded(false, x[1], x[2]);
         let last = values.rounded(false, x[0], other);
         assert_ne!(first, last);
-        assert_eq!(values.unrounded(first), values.unrounded(last));
-        assert_ne!(values.unrounded(first), values.unrounded(other));
-        assert_eq!(values.unrounded(x[3]), x[3]);
+        assert_eq!(values.unordered(first), values.unordered(last));
+        assert_ne!(values.unordered(first), values.unordered(other));
+        assert_eq!(values.unordered(x[3]), x[3]);
     }
 }
