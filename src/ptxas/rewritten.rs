@@ -53,7 +53,11 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
     let mut into_folder = |name: String, bytes: &[u8]| {
         let folder = match &mut *folder {
             Some(folder) => folder,
-            none => none.insert(watch.folder()?),
+            none => {
+                let folder = watch.folder()?;
+                folder.sweep();
+                none.insert(folder)
+            }
         };
         folder.write(&name, bytes)
     };
