@@ -25,7 +25,6 @@ use crate::ptxas::nvptx_as;
 use crate::ptxas::rewritten::Call;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::ptxas::underway::Underway;
 use crate::report::KernelReport;
 use crate::rewrite::Mode;
 use crate::select;
@@ -33,14 +32,13 @@ use crate::source::{LineMap, SourceFile};
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
-use std::thread::Scope;
 
 pub use super::holes::Rewriter;
 
@@ -184,36 +182,9 @@ fn call(
     line: &CommandLine,
     rewriter: &Rewriter,
 ) -> ExitCode {
-    let watch = Watch::start();
-    let reports = settings.report.is_some();
-    let call = Call { tool, arguments, line, watch: &watch, reports };
-    std::thread::scope(|scope| rewritten_call(settings, call, rewriter, scope))
-}
-
-/// A call whose originals are assembled beside.
-fn rewritten_call<'s, 'e>(
-    settings: &Settings,
-    call: Call<'e>,
-    rewriter: &Rewriter,
-    scope: &'s Scope<'s, 'e>,
-) -> ExitCode {
-    let Call { tool, arguments, line, watch, .. } = call;
-    watch.set_busy(true);
     let mut warnings = env::warnings(settings);
     let outcomes = Outcomes::default();
-    // A text that is compared is assembled anyway: begin with it.
-    let early = OnceCell::new();
-    let begin = |source: &SourceFile, options: &Options| {
-        let has_holes = crate::holes::may_have(source.text());
-        let is_compared = is_checked(settings, options)
-            && !has_holes
-            && !line.foreign_lines
-            && !matches!(settings.linting(), Ok(Some(Linting::Error)));
-        early.get_or_init(|| is_compared.then(|| Underway::early(scope, call)).flatten());
-    };
-    let (options, mut examined) =
-        examine(settings, line, (rewriter, &outcomes, &begin), &mut warnings);
-    let early = early.into_inner().flatten();
+    let (options, mut examined) = examine(settings, line, (rewriter, &outcomes), &mut warnings);
     let reports =
         || examined.iter().filter_map(|one| Some(&one.outcome.as_ref()?.1.as_ref().ok()?.report));
     let errors: Vec<&String> = reports().flat_map(|report| &report.errors).collect();
@@ -226,15 +197,15 @@ fn rewritten_call<'s, 'e>(
     }
     let has_holes = reports().any(|report| !report.holes.is_empty());
     keep_texts(settings, &examined, &mut warnings);
-    if early.is_none() && assemble::is_untouched(&examined) && warnings.is_empty() && !call.reports
-    {
+    let reports = settings.report.is_some();
+    if assemble::is_untouched(&examined) && warnings.is_empty() && !reports {
         keep_reports(settings, &examined, (None, &Cubins::default()), &mut warnings);
         if warnings.is_empty() {
             log_outcomes(&outcomes, &examined, None);
             return exec(tool, arguments);
         }
     }
-    watch.set_busy(false);
+    let watch = Watch::start();
     let taken_back = Cell::new(false);
     let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
         taken_back.set(true);
@@ -242,13 +213,14 @@ fn rewritten_call<'s, 'e>(
     };
     // A text with holes is nothing that ptxas could assemble for a comparison.
     let checked = is_checked(settings, &options) && !has_holes;
+    let call = Call { tool, arguments, line, watch: &watch, reports };
     let is_weighed = checked && options.select.strategies.are_weighed();
     let judge = is_weighed.then(|| Judge::new(&examined, &options));
     let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2], lost: &[Loss]| {
         judge.as_ref().map_or_else(Vec::new, |judge| judge.slower(source, rewritten, cubins, lost))
     };
     let judges = checked.then_some(Judges { again: &again, slower: &slower });
-    let mut assembled = match assemble::assemble(call, &mut examined, (judges, early), warnings) {
+    let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
         Ok(assembled) => assembled,
         // There may be no process, pipe or descriptor to be had; becoming ptxas takes none.
         Err(message) if assemble::unread(&examined).is_ok() => {
@@ -285,12 +257,12 @@ fn is_checked(settings: &Settings, options: &Options) -> bool {
     !settings.unchecked && options.mode == Mode::Full
 }
 
-/// Shows the inputs of a call to the rewriter, after each was announced; none of them if the settings cannot be used, which is a
+/// Shows the inputs of a call to the rewriter; none of them if the settings cannot be used, which is a
 /// warning.
 fn examine(
     settings: &Settings,
     line: &CommandLine,
-    (rewriter, outcomes, begin): (&Rewriter, &Outcomes, &dyn Fn(&SourceFile, &Options)),
+    (rewriter, outcomes): (&Rewriter, &Outcomes),
     warnings: &mut Vec<String>,
 ) -> (Options, Vec<Examined<Rewritten>>) {
     let chosen = match env::options(settings) {
@@ -306,7 +278,6 @@ fn examine(
     let options = Options { architecture, select, ..chosen };
     let stdin = io::stdin().lock();
     let examined = examine::examine(line, stdin, &|source| {
-        begin(source, &options);
         log_unused_rules(source, &options.kernels);
         outcomes.timed(source, || rewrite(source, &options, rewriter))
     });

@@ -8,7 +8,6 @@ use crate::ptxas::check::{self, Checked, Cubins, Judges};
 use crate::ptxas::examine::{Examined, Replacement, stdin};
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, in_memory};
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
-use crate::ptxas::underway::Underway;
 use crate::source::Diagnostic;
 use rustix::stdio::dup2_stdin;
 use std::io;
@@ -48,14 +47,14 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
 
 /// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it, on the
 /// originals. With `judges` the result is checked, and the rewrites of kernels that lost by them are undone; `examined`
-/// then has the assembled texts. The user's own call may have begun `early`. Warnings are appended to `warnings`.
+/// then has the assembled texts. Warnings are appended to `warnings`.
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
 pub fn assemble<R: Replacement>(
     call: Call<'_>,
     examined: &mut [Examined<R>],
-    (judges, mut early): (Option<Judges<'_, R>>, Option<Underway<'_>>),
+    judges: Option<Judges<'_, R>>,
     mut warnings: Vec<String>,
 ) -> io::Result<Assembled> {
     for one in &*examined {
@@ -67,7 +66,7 @@ pub fn assemble<R: Replacement>(
     if examined.iter().any(|one| one.changed().is_some()) {
         // (GCC's assembler writes no machine code that could be compared.)
         let checked = match judges.filter(|_| !call.line.foreign_lines) {
-            Some(judges) => check::run(&call, examined, judges, early.take()),
+            Some(judges) => check::run(&call, examined, judges),
             None => run_rewritten(&call, examined, &mut None, How::default()).map(Checked::alone),
         };
         match checked {
@@ -88,13 +87,6 @@ pub fn assemble<R: Replacement>(
             )),
         }
         unused.get_or_insert_with(|| "the original is assembled".to_owned());
-    }
-    if let Some((finished, original)) = early.and_then(check::own) {
-        if !finished.status.success() {
-            warnings.clear();
-        }
-        let cubins = Cubins { original, ..Cubins::default() };
-        return Ok(Assembled { finished, warnings, unused, cubins });
     }
     let Call { tool, arguments, watch, .. } = call;
     let run = Run::new(arguments, Stream::Inherit, Stream::Inherit);

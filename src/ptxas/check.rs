@@ -1,9 +1,8 @@
 //! The check after assembling: a kernel whose rewrite made it worse is assembled as it was.
 //!
 //! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
-//! again. The rewritten texts are assembled into a temporary folder, and the originals at the same time: where that is
-//! possible by the user's own call, which begins before it is known whether anything is rewritten ([`Underway`]), and
-//! otherwise into the folder, too. The chosen result is then put into the user's output file, if it is not there.
+//! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
+//! folder; the chosen result is then put into the user's output file, which is not written before.
 //! Where a kernel is worse by [`losses`], takes more cycles by its machine code ([`Slower`]), or
 //! ptxas has more [`complaints`], the text without its rewrite is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
@@ -17,19 +16,18 @@
 use crate::ptxas::command_line::OutputPlace;
 use crate::ptxas::complaints::{Complaint, complaints};
 use crate::ptxas::examine::{Examined, Replacement, is_too_long, stdin, writes_to_stdout};
-use crate::ptxas::invoke::Finished;
+use crate::ptxas::invoke::{Finished, Run, Stream};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
 use crate::ptxas::messages::agree;
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
 use crate::ptxas::signals::Folder;
-use crate::ptxas::underway::{Ended, Underway};
+use crate::ptxas::temporary::Temporary;
 use crate::sass::cubin::{self, Cubin};
 use crate::source::SourceFile;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Rewrites a text once more, without the kernels named. The arguments are the text, its rewriting so
 /// far, and the kernels with what each lost.
@@ -125,13 +123,13 @@ pub fn run<R: Replacement>(
     call: &Call<'_>,
     examined: &mut [Examined<R>],
     judges: Judges<'_, R>,
-    early: Option<Underway<'_>>,
 ) -> io::Result<Checked> {
     if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(call))) {
         return Ok(Checked::unused("the output cannot be looked at before it is used"));
     }
     let mut folder = Some(call.watch.folder()?);
-    let (original, mut finished) = run_both(call, examined, &mut folder, early)?;
+    let leash = Leash::default();
+    let (original, mut finished) = run_both(call, examined, &mut folder, &leash)?;
     let Some(original) = original else {
         return Ok(Checked::unused("the original cannot be assembled beside the rewritten text"));
     };
@@ -139,11 +137,7 @@ pub fn run<R: Replacement>(
         return Ok(Checked { finished: Some(original.finished), ..Checked::default() });
     }
     if !original.finished.status.success() {
-        let unused = Checked::unused("the assembler refuses the original, too");
-        // (The user's own call is made once only, unless there was no room for both.)
-        let finished = Some(original.finished)
-            .filter(|finished| original.is_own && finished.ended_by_limit().is_none());
-        return Ok(Checked { finished, ..unused });
+        return Ok(Checked::unused("the assembler refuses the original, too"));
     }
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {
@@ -158,8 +152,8 @@ pub fn run<R: Replacement>(
                 return Ok(Checked { cubins, ..delivered });
             }
             Fate::Bad { unused, refused } => {
-                let delivered = original.deliver(call, Some(unused));
-                return Ok(Checked { refused, ..delivered });
+                let delivered = deliver(call, original.finished, &original.bytes, Some(unused));
+                return Ok(Checked { refused, ..delivered }.of(original.bytes));
             }
             Fate::Interrupted(finished) => {
                 return Ok(Checked { finished: Some(*finished), ..Checked::default() });
@@ -175,17 +169,17 @@ pub fn run<R: Replacement>(
         {
             break;
         }
-        let how = How { output: Some(original.beside.as_os_str()), leash: Some(&original.bound) };
+        let how = How { output: Some(original.beside.as_os_str()), leash: Some(&leash) };
         finished = run_rewritten(call, examined, &mut folder, how)?;
     }
     let unused = examined.iter().any(|one| one.changed().is_some()).then(|| {
         let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
         format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
     });
-    Ok(original.deliver(call, unused))
+    Ok(deliver(call, original.finished, &original.bytes, unused).of(original.bytes))
 }
 
-pub(super) fn output<'c>(call: &Call<'c>) -> &'c OsStr {
+fn output<'c>(call: &Call<'c>) -> &'c OsStr {
     call.line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT))
 }
 
@@ -234,77 +228,59 @@ struct Original {
     finished: Finished,
     /// The bytes of its output file.
     bytes: Vec<u8>,
-    /// Whether that is the user's.
-    is_own: bool,
     /// Its kernels; `None` if the file cannot be read as a cubin.
     cubin: Option<Cubin>,
     /// The output file of the rewritten text.
     beside: PathBuf,
-    /// The bound of a run on the rewritten text.
-    bound: Arc<Leash>,
 }
 
-impl Original {
-    /// Its result becomes the user's, for a reason.
-    fn deliver(self, call: &Call<'_>, unused: Option<String>) -> Checked {
-        let delivered = match self.is_own {
-            true => Checked { finished: Some(self.finished), unused, ..Checked::default() },
-            false => deliver(call, self.finished, &self.bytes, unused),
-        };
-        delivered.of(self.bytes)
-    }
-}
-
-/// Assembles both at the same time; the run on the originals may have begun.
+/// Assembles both at the same time.
 fn run_both<'c, R: Replacement>(
     call: &Call<'c>,
     examined: &[Examined<R>],
     folder: &mut Option<Folder<'c>>,
-    early: Option<Underway<'_>>,
+    leash: &Leash,
 ) -> io::Result<(Option<Original>, Finished)> {
-    if let Some(early) = early {
-        return beside(call, examined, folder, early);
-    }
+    let place = |name| folder.as_ref().map(|folder| folder.place(name)).transpose();
+    let (of_original, beside) = (place("original.cubin")?, place("rewritten.cubin")?);
+    let place = of_original.zip(beside).ok_or(io::ErrorKind::NotFound)?;
+    let (of_original, beside) = place;
+    let words = call.line.with_output(of_original.as_os_str());
+    let Call { tool, watch, .. } = *call;
     if is_too_long(examined) {
         // Two cannot read it.
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     let stdin = stdin(examined);
-    let output = place(folder.as_ref(), "original.cubin")?;
     std::thread::scope(|scope| {
-        let own = Underway::beside(scope, *call, stdin, output);
-        beside(call, examined, folder, own.ok_or(io::ErrorKind::Unsupported)?)
+        let of_original = of_original.as_path();
+        let start = |words: Vec<OsString>| {
+            let work = move || {
+                let run = Run::new(&words, Stream::Capture, Stream::Capture);
+                // (Where the usual folder cannot be written to, ptxas is to say so.)
+                let usual = Temporary::usual();
+                let temporary =
+                    of_original.parent().filter(|own| own.parent() == Some(usual.as_path()));
+                let finished = tool.run(Run { stdin, temporary, ..run }, watch);
+                match &finished {
+                    Ok(finished) if finished.status.success() => leash.set(finished.work),
+                    _ => leash.end(),
+                }
+                finished
+            };
+            std::thread::Builder::new().spawn_scoped(scope, work).ok()
+        };
+        let original = words.and_then(start);
+        let how = How { output: Some(beside.as_os_str()), leash: Some(leash) };
+        let finished = run_rewritten(call, examined, folder, how);
+        let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
+        let original = original.map(|finished| {
+            let bytes = if finished.status.success() { read(of_original) } else { Vec::new() };
+            let cubin = parse(of_original, &bytes);
+            Original { finished, bytes, cubin, beside: beside.clone() }
+        });
+        Ok((original, finished?))
     })
-}
-
-fn place(folder: Option<&Folder<'_>>, name: &str) -> io::Result<PathBuf> {
-    folder.ok_or(io::ErrorKind::NotFound)?.place(name)
-}
-
-/// Assembles the rewritten text beside the original.
-fn beside<'c, R: Replacement>(
-    call: &Call<'c>,
-    examined: &[Examined<R>],
-    folder: &mut Option<Folder<'c>>,
-    mut underway: Underway<'_>,
-) -> io::Result<(Option<Original>, Finished)> {
-    let beside = place(folder.as_ref(), "rewritten.cubin")?;
-    let bound = Arc::clone(&underway.bound);
-    let how = How { output: Some(beside.as_os_str()), leash: Some(&bound) };
-    let finished = run_rewritten(call, examined, folder, how);
-    let original = underway.end().map(|Ended { finished, output, bytes, is_own }| {
-        let cubin = parse(&output, &bytes);
-        let (beside, bound) = (beside.clone(), Arc::clone(&bound));
-        Original { finished, bytes, is_own, cubin, beside, bound }
-    });
-    Ok((original, finished?))
-}
-
-/// The result of the user's own call, which nothing is compared with. `None` if it could not be started, or had too little
-/// room beside this process.
-pub(super) fn own(mut underway: Underway<'_>) -> Option<(Finished, Vec<u8>)> {
-    let Ended { finished, bytes, .. } = underway.end()?;
-    finished.ended_by_limit().is_none().then_some((finished, bytes))
 }
 
 /// The fate of a run on the rewritten text.
@@ -410,7 +386,7 @@ pub(super) fn written(call: &Call<'_>) -> Vec<u8> {
 }
 
 /// The bytes of a file; nothing if it cannot be read or is too large.
-pub(super) fn read(path: &Path) -> Vec<u8> {
+fn read(path: &Path) -> Vec<u8> {
     let read = || {
         let mut bytes = Vec::new();
         std::fs::File::open(path)?.take(LARGEST_CUBIN + 1).read_to_end(&mut bytes)?;

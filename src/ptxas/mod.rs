@@ -11,7 +11,6 @@
 //! - [`assemble`]: a whole call, which falls back to the originals.
 //! - [`check`]: assemble both texts, and undo the rewrite of a kernel that lost by it: [`losses`] compares its
 //!   resources, [`complaints`] finds messages about one text alone.
-//! - [`underway`]: the run on the originals, which begins first.
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.
@@ -49,4 +48,3 @@ pub mod search;
 pub mod signals;
 pub mod temporary;
 pub mod trial;
-pub mod underway;

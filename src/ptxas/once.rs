@@ -30,7 +30,6 @@ pub fn assemble(
 ) -> Result<Assembled, String> {
     let started = |error: std::io::Error| format!("cannot run {}: {error}", tool.path.display());
     let folder = watch.folder().map_err(started)?;
-    folder.sweep();
     let input = folder.write("variant.ptx", text.as_bytes()).map_err(started)?;
     let output = input.with_file_name("variant.cubin");
     let mut words = options.to_vec();

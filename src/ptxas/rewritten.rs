@@ -53,11 +53,7 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
     let mut into_folder = |name: String, bytes: &[u8]| {
         let folder = match &mut *folder {
             Some(folder) => folder,
-            none => {
-                let folder = watch.folder()?;
-                folder.sweep();
-                none.insert(folder)
-            }
+            none => none.insert(watch.folder()?),
         };
         folder.write(&name, bytes)
     };

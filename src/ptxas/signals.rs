@@ -1,8 +1,7 @@
 //! Interrupted calls: the real ptxas ends with ptxasw, and temporary files are removed.
 //!
 //! While a [`Watch`] exists, SIGINT, SIGTERM and all others that end a process are passed on to the running
-//! children, whose end the caller then reports; with no child running, or where it does something else than wait for
-//! them, they remove the temporary folder and
+//! children, whose end the caller then reports; with no child running they remove the temporary folder and
 //! end this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
 //! stay ignored, for the child too.
 //!
@@ -36,8 +35,6 @@ struct State {
     /// The signal that was passed on last.
     passed_on: Option<i32>,
     folder: Option<PathBuf>,
-    /// Whether this process has something else to do than to wait for its children.
-    is_busy: bool,
 }
 
 /// Signals are being watched for, from [`Watch::start`] to the end of the process.
@@ -65,13 +62,9 @@ impl Watch {
         let mut state = lock(&self.state);
         let folder = Temporary::new()?;
         state.folder = Some(folder.path().to_owned());
+        drop(state);
+        folder.sweep();
         Ok(Folder { folder: Some(folder), watch: self })
-    }
-
-    /// Says whether this process has something else to do than to wait for its children: then it does not outlive a
-    /// signal.
-    pub fn set_busy(&self, is_busy: bool) {
-        lock(&self.state).is_busy = is_busy;
     }
 
     /// The signal that was passed on to a child, if one was.
@@ -133,11 +126,6 @@ impl Folder<'_> {
         Ok(path)
     }
 
-    /// Begins to remove the folders that killed calls have left beside it.
-    pub fn sweep(&self) {
-        self.folder.iter().for_each(Temporary::sweep);
-    }
-
     /// The path of a file in the folder, for other programs to write.
     ///
     /// # Errors
@@ -176,16 +164,16 @@ fn on_signal(state: &mut State, signal: i32) {
     if signal == SIGXFSZ {
         return;
     }
-    if let Some(known) = Signal::from_named_raw(signal) {
-        for &child in &state.children {
-            if let Err(error) = kill_process(child, known) {
-                log::debug!("cannot pass a signal on: {error}");
+    match (state.children.as_slice(), Signal::from_named_raw(signal)) {
+        (children @ [_, ..], Some(signal)) => {
+            state.passed_on = Some(signal.as_raw());
+            for &child in children {
+                if let Err(error) = kill_process(child, signal) {
+                    log::debug!("cannot pass a signal on: {error}");
+                }
             }
         }
-    }
-    match state.children.is_empty() || state.is_busy {
-        false => state.passed_on = Some(signal),
-        true => {
+        _ => {
             if let Some(folder) = &state.folder
                 && let Err(error) = std::fs::remove_dir_all(folder)
             {

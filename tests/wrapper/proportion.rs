@@ -50,9 +50,10 @@ fn work_beyond_the_leash_takes_the_original() {
 fn a_refused_original_ends_the_other_run() {
     let bench = Bench::new();
     // (And what the one that is ended has put into its temporary folder goes.)
-    let lines = "if [ -n \"$original\" ]; then echo plain > $out; exit 3; fi\n\
-                 echo x > $TMPDIR/tmpxft_1; exec sleep 60";
-    assert_eq!(run(scripted(&bench, lines)).status.code(), Some(3));
+    let lines = "if [ -n \"$original\" ]; then exit 3; fi\n\
+                 if [ -n \"$rewritten\" ]; then echo x > $TMPDIR/tmpxft_1; exec sleep 60; fi\n\
+                 echo plain > $out; exit 4";
+    assert_eq!(run(scripted(&bench, lines)).status.code(), Some(4));
     assert_eq!(bench.names("tmp"), [""; 0]);
     assert_eq!(std::fs::read_to_string(bench.path("work/out")).unwrap(), "plain\n");
 }
