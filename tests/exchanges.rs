@@ -160,7 +160,7 @@ impl Writer {
 }
 
 /// A kernel by its number, and the shape of its blocks.
-fn kernel(seed: u64, target: &str) -> (String, [u32; 3]) {
+pub fn kernel(seed: u64, target: &str) -> (String, [u32; 3]) {
     let rng = Rng::with_seed(seed);
     let mut writer = Writer { rng, text: String::new(), words: 0, stored: 0, labels: 0 };
     let shape = BLOCKS[writer.rng.usize(0..BLOCKS.len())];
@@ -203,7 +203,8 @@ struct Found {
     complaints: Vec<String>,
 }
 
-fn launch(seed: u64, block: [u32; 3]) -> Launch {
+/// A launch of it.
+pub fn launch(seed: u64, block: [u32; 3]) -> Launch {
     let text = format!(
         r#"{{"kernel": "k", "grid": [1, 1, 1], "block": {block:?}, "buffers": {{"a": {{"type": "u32", "len": 128}},
             "b": {{"type": "u32", "len": 8192}}}}, "args": [{{"buffer": "a"}}, {{"buffer": "b"}}]}}"#

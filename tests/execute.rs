@@ -36,5 +36,6 @@ mod fuzz;
 mod graphs;
 mod instructions;
 mod interp;
+mod mistakes;
 mod mutation;
 mod networks;

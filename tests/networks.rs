@@ -20,7 +20,7 @@ const KERNELS: u64 = 1200;
 /// The period of the kernels that are proved and assembled.
 const PROVED: u64 = 4;
 /// Blocks: whole warps, an incomplete one, lanes that are not consecutive in `%tid.x`.
-const BLOCKS: [[u32; 3]; 5] = [[32, 1, 1], [64, 1, 1], [40, 1, 1], [8, 4, 1], [24, 2, 1]];
+pub const BLOCKS: [[u32; 3]; 5] = [[32, 1, 1], [64, 1, 1], [40, 1, 1], [8, 4, 1], [24, 2, 1]];
 /// Operators with their types; the numbers of single precision among them have orders of their own.
 const OPERATORS: [&str; 14] = [
     "add.s32",
@@ -232,12 +232,55 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Lanes of a warp that part: a shuffle for some, in a branch or in a loop that is left one by one, with a barrier
+    /// behind it or none.
+    fn parted(&mut self) {
+        self.labels += 1;
+        let (label, source, word) = (self.labels, self.loaded(), self.word());
+        let (part, held) = (self.one_of(&["1", "3", "16"]), self.word());
+        self.line(&format!("and.b32 {held}, %r4, {part};"));
+        if self.chance(50) {
+            self.line(&format!("setp.eq.u32 %p5, {held}, 0;"));
+            self.line(&format!("@%p5 bra $PARTED{label};"));
+            self.line(&format!("shfl.sync.bfly.b32 {word}, {source}, 1, 31, -1;"));
+            self.store(&word);
+            self.line(&format!("$PARTED{label}:"));
+        } else {
+            let own = self.chance(70);
+            self.line("mov.u32 %r8, 0;");
+            self.line(&format!("$PARTED{label}:"));
+            self.line(&format!("shfl.sync.bfly.b32 {word}, {source}, 1, 31, -1;"));
+            self.line("add.u32 %r8, %r8, 1;");
+            self.line(&format!("setp.le.u32 %p5, %r8, {};", if own { &held } else { part }));
+            self.line(&format!("@%p5 bra $PARTED{label};"));
+            self.store(&word);
+        }
+        if self.chance(40) {
+            // (A launch of several blocks would leave it out in some.)
+            let (guard, barrier) = (self.chance(30), self.one_of(&["bar.sync", "barrier.sync"]));
+            if guard {
+                self.line("mov.u32 %r8, %ctaid.x;");
+                self.line("setp.gt.u32 %p5, %r8, 0;");
+                self.line(&format!("@%p5 bra $WAITED{label};"));
+            }
+            self.line(&format!("{barrier} 0;"));
+            if guard {
+                self.line(&format!("$WAITED{label}:"));
+            }
+        }
+    }
+}
+
 /// A kernel by its number.
-fn kernel(seed: u64, target: &str) -> String {
+pub fn kernel(seed: u64, target: &str) -> String {
     let rng = Rng::with_seed(seed);
     let text = String::new();
     let mut writer = Writer { rng, text, registers: 0, predicates: 0, stored: 0, labels: 0 };
     for _ in 0..writer.rng.u32(1..4) {
+        if writer.chance(15) {
+            writer.parted();
+        }
         match writer.chance(15) {
             true => writer.loaded_before(),
             false => writer.network(),
@@ -266,7 +309,8 @@ struct Found {
     complaints: Vec<String>,
 }
 
-fn launch(seed: u64, block: [u32; 3]) -> Launch {
+/// A launch of it.
+pub fn launch(seed: u64, block: [u32; 3]) -> Launch {
     let text = format!(
         r#"{{"kernel": "k", "grid": [1, 1, 1], "block": {block:?}, "buffers": {{"a": {{"type": "u32", "len": 128}},
             "b": {{"type": "u32", "len": 4096}}}}, "args": [{{"buffer": "a"}}, {{"buffer": "b"}}]}}"#

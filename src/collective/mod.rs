@@ -25,6 +25,7 @@ mod looped;
 mod members;
 mod network;
 mod obstacle;
+mod senders;
 mod together;
 mod uses;
 mod value;

@@ -9,6 +9,7 @@ use super::chain::Chain;
 use super::evaluate::Sources;
 use super::form::Form;
 use super::obstacle::Obstacle;
+use super::senders::Origins;
 use super::value::{Operator, Order, Table};
 use crate::cfg::{Arg, BlockId, Flow, InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
@@ -141,14 +142,20 @@ impl Repeats {
         // The last instruction that has written a register, and the words that came from other lanes, by their table.
         let mut holds: FxHashMap<RegisterId, InstId> = FxHashMap::default();
         let mut words: FxHashMap<Rc<Table>, Vec<(InstId, RegisterId)>> = FxHashMap::default();
+        let mut origins: Option<Origins> = None;
         for &at in &chain.insts {
             let (step, inst) = (&chain.steps[&at], &flow.insts[at]);
             if inst.ast.form.opcode == Opcode::Shfl
-                && let Some((_, table)) = step.results.first()
+                && let Some((result, table)) = step.results.first()
                 && let Some(same) = words.get(table)
             {
                 let held = |one: &&(InstId, RegisterId)| holds.get(&one.1) == Some(&one.0);
-                found.extend(same.iter().filter(held).max().map(|one| (at, *one)));
+                let origins = origins.get_or_insert_with(|| Origins::new(flow, chain));
+                let is_defined = |one: &&(InstId, RegisterId)| {
+                    origins.are_defined_alike((*result, at), (one.1, one.0))
+                };
+                let same = same.iter().filter(held).filter(is_defined).max();
+                found.extend(same.map(|one| (at, *one)));
             }
             for (register, table) in &step.results {
                 holds.insert(*register, at);
@@ -162,8 +169,8 @@ impl Repeats {
         Repeats { found }
     }
 
-    /// The last earlier instruction of the chain that has computed the values of a shuffle, if its register still holds
-    /// them.
+    /// The last earlier instruction of the chain that has computed the values of a shuffle, also where lanes are absent, if
+    /// its register still holds them.
     pub(super) fn of(&self, at: InstId) -> Option<(InstId, RegisterId)> {
         self.found.get(&at).copied()
     }

@@ -19,6 +19,7 @@ use super::by_lane;
 use super::extremum::{Lemma, lemmas};
 use super::lanes::Lanes;
 use super::meeting::{self, Meeting, Position};
+use super::senders::Origins;
 use super::stored::{are_all, has_calls, stored_words};
 use super::tables::{Tables, Ways};
 use super::uniform::Uniform;
@@ -217,8 +218,17 @@ impl Exchanges {
         // Where a part of a term that is sent shows in a claim, loads are symbols, and the term is made of them.
         let mut own = absent::opaque(terms, &sent, &combined);
         let of_selections = absent::of_selections(terms, (&sent, &combined), &mut own);
-        let choices =
-            [(own, of_selections), (absent::loads(terms, &combined), FxHashMap::default())];
+        let mut choices =
+            vec![(own, of_selections), (absent::loads(terms, &combined), FxHashMap::default())];
+        // The result of an instruction that stays is the same in both programs, also where an absent lane has sent it.
+        let kept = if self.is_full { Vec::new() } else { self.kept(terms, rewritten) };
+        if !kept.is_empty() {
+            let mut with_kept = choices.clone();
+            for (opaque, _) in &mut with_kept {
+                opaque.extend(kept.iter().map(|symbol| (*symbol, (*symbol, false))));
+            }
+            choices = [with_kept, choices].concat();
+        }
         choices.into_iter().find_map(|(opaque, of_selections)| {
             let opaque = (&opaque, &of_selections);
             self.equal_with(terms, (original, rewritten), known, opaque)
@@ -246,6 +256,7 @@ impl Exchanges {
             let (done, combined) = (FxHashMap::default(), Vec::new());
             let mut tables =
                 Tables { ways: &self.ways, consecutive, opaque, of_selections, done, combined };
+            let mut origins = Origins::default();
             let holds = by_lane::all().all(|lane| {
                 let mut is_impossible = |fact: &TermId| {
                     let fact = tables.in_lane(terms, *fact, lane);
@@ -259,7 +270,8 @@ impl Exchanges {
                         let Some(found) = lemmas(terms, a, b) else { return false };
                         needed.extend(found);
                     }
-                    true
+                    let claim = (original, rewritten);
+                    self.is_full || origins.are_defined_alike(&tables, terms, claim, lane)
                 }
             });
             let insts = tables.done.keys().filter_map(|(term, _)| self.made_by.get(term));
@@ -273,6 +285,26 @@ impl Exchanges {
         }
         self.accounted.extend(looked_at);
         Some(needed)
+    }
+
+    /// The results of instructions of the original that a term of the rewritten program has in it.
+    fn kept(&self, terms: &Terms, rewritten: TermId) -> Vec<TermId> {
+        let mut found = Vec::new();
+        let (mut work, mut seen) = (vec![rewritten], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            terms.arena.charge(1);
+            if self.made_by.contains_key(&next) {
+                found.push(next);
+                continue;
+            }
+            work.extend(terms.arena.operands(next));
+            let way = self.ways.known.get(&next);
+            work.extend(way.into_iter().flat_map(|way| way.operands()));
+        }
+        found
     }
 
     /// The terms that are sent, or combined by the original, and those that are combined, in a claim about two terms.

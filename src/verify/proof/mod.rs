@@ -20,6 +20,7 @@
 //! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
 //! - `stored`: loads of words in shared memory that other lanes have stored in front of a barrier
 //! - `tables`: a term as each lane of a warp has it, with what the lanes exchange
+//! - `senders`: the lanes that a lane has a value from
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
 //! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: decides a claim: rules, search, solver
@@ -47,6 +48,7 @@ mod prove;
 mod query;
 mod question;
 mod remainder;
+mod senders;
 mod shifted;
 mod stored;
 mod tables;

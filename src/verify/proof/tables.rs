@@ -118,7 +118,12 @@ impl Tables<'_> {
     }
 
     /// The terms of lanes that a term of a lane is made of.
-    fn needed(&self, terms: &Terms, term: TermId, lane: u32) -> Option<Vec<(TermId, u32)>> {
+    pub(super) fn needed(
+        &self,
+        terms: &Terms,
+        term: TermId,
+        lane: u32,
+    ) -> Option<Vec<(TermId, u32)>> {
         if self.opaque.contains_key(&term) {
             return Some(Vec::new());
         }

@@ -2,6 +2,8 @@
 //!
 //! In: an instruction with the terms of its operands. Out: a [`Way`], and for shuffles the source lane of each lane.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::normal_form::extremum;
 use crate::cfg::Inst;
 use crate::expr::TermId;
@@ -31,6 +33,22 @@ pub(super) enum Way {
     Match(Matched, TermId),
     /// A load of a word that a lane has stored in front of a barrier: its number among these.
     Stored(usize),
+}
+
+impl Way {
+    /// The terms of the instruction's operands. (Those of stored words are not among them.)
+    pub(super) fn operands(&self) -> SmallVec<[TermId; 3]> {
+        match *self {
+            Way::Shuffle(_, operands) | Way::InRange(_, operands) => operands.into(),
+            Way::Sum(value)
+            | Way::Lattice(_, value)
+            | Way::Xor(value)
+            | Way::Ballot(value)
+            | Way::Vote(_, value)
+            | Way::Match(_, value) => smallvec![value],
+            Way::Stored(_) => SmallVec::new(),
+        }
+    }
 }
 
 /// The result of a comparison of all lanes' values (PTX ISA, "match.sync").
