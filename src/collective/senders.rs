@@ -15,7 +15,7 @@ use crate::isa::Opcode;
 struct Senders {
     /// All that it may come from.
     any: u32,
-    /// Those without each of which it is undefined.
+    /// Those that must all be there for it to be defined.
     needed: u32,
 }
 

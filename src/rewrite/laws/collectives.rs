@@ -47,10 +47,14 @@
 //! `CollectiveForAll`, `CollectiveUntested`.
 //!
 //! **43. The combined, counted or moved value is still in its register at the place of the result**, or in a copy made
-//! in front of the network. A shuffle whose predicate is read stays.
+//! in front of the network. A shuffle whose predicate is read stays. A shuffle from an absent lane delivers any value, so
+//! a register may stand for a shuffle only if it is defined wherever the shuffle's result was: sums are undefined with each
+//! of their operands, the greatest of two values perhaps only with both.
 //!
 //! ```text
 //! v = down(x, 1);  v = 7;  w = down(x, 1)        // w is not v
+//! v = bfly(bfly(x, 1), 2);  w = bfly(x, 3)       // lane 1 may be absent, and lane 3 not
+//! x = lane ? -1 : 1; v = max(x, bfly(x, 16)); w = bfly(v, 1)     // all are -1, but lane 0's with lane 16 alone
 //! ```
 //!
 //! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. Rule

@@ -4,7 +4,8 @@
 //! In: the results of such instructions, in either program, each as a symbol. Out: whether two terms are equal in each
 //! of the 32 lanes, modulo the laws of sums and of the lattice operators (PTX ISA, "shfl.sync", "vote.sync",
 //! "redux.sync"). In one lane, the result of a shuffle is the sent value in the source lane; a reduction is the normal
-//! form of the values of all lanes, or in the rewritten program of those that name each other as members. Other values stay symbols of their lane.
+//! form of the values of all lanes, or in the rewritten program of those that name each other as members. Other values stay
+//! symbols of their lane. Where a warp may lack lanes, a claim also holds without them (`absent`, `senders`).
 //!
 //! An instruction with the mask of all lanes is executed by all lanes of a warp together: the others wait for a lane
 //! that does not come, and the value it would send is undefined (PTX ISA, "shfl.sync"). Only those instructions count
@@ -141,12 +142,39 @@ impl Exchanges {
             if !is_reduction(inst) {
                 return None;
             }
+            self.ways.lane = self.ways.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
+            if !self.name_each_other(terms, mask) {
+                return None;
+            }
             self.ways.members.insert(symbol, mask);
         }
         self.ways.lane = self.ways.lane.or_else(|| known_symbol(terms, &Kind::LaneId));
         self.ways.known.insert(symbol, way(inst, operands, second)?);
         self.without.clear();
         Some(())
+    }
+
+    /// Whether each lane is in its own member mask, and the lanes named by it name the same ones (PTX ISA,
+    /// "redux.sync").
+    fn name_each_other(&self, terms: &mut Terms, mask: TermId) -> bool {
+        let (opaque, of_selections) = (Opaque::default(), FxHashMap::default());
+        [true, false].into_iter().all(|consecutive| {
+            let (done, combined) = (FxHashMap::default(), Vec::new());
+            let (ways, opaque, of_selections) = (&self.ways, &opaque, &of_selections);
+            let mut tables = Tables { ways, consecutive, opaque, of_selections, done, combined };
+            let mut of_lane = |lane| {
+                let there = tables.in_lane(terms, mask, lane)?;
+                terms.arena.constant_value(there)
+            };
+            let masks: Option<Vec<u64>> = by_lane::all().map(&mut of_lane).collect();
+            masks.is_some_and(|masks| {
+                by_lane::all().zip(&masks).all(|(lane, own)| {
+                    let others = by_lane::all().filter(|other| own >> other & 1 != 0);
+                    own >> lane & 1 != 0
+                        && others.into_iter().all(|one| masks[one as usize] == *own)
+                })
+            })
+        })
     }
 
     /// Whether an instruction of the original is one whose result others deliver: a claim that holds has it.
@@ -258,9 +286,11 @@ impl Exchanges {
                 Tables { ways: &self.ways, consecutive, opaque, of_selections, done, combined };
             let mut origins = Origins::default();
             let holds = by_lane::all().all(|lane| {
+                // (A value that an absent lane sends may fulfil any condition.)
                 let mut is_impossible = |fact: &TermId| {
-                    let fact = tables.in_lane(terms, *fact, lane);
-                    fact.is_some_and(|fact| is_false(terms, fact))
+                    let there = tables.in_lane(terms, *fact, lane);
+                    there.is_some_and(|there| is_false(terms, there))
+                        && (self.is_full || origins.is_own(&tables, terms, *fact, lane))
                 };
                 known.iter().any(&mut is_impossible) || {
                     let a = tables.in_lane(terms, original, lane);

@@ -19,7 +19,7 @@ use crate::verify::terms::{Function, Terms};
 struct Senders {
     /// All lanes that the value may come from.
     any: u32,
-    /// Those without each of which it is undefined.
+    /// Those that must all be there for it to be defined.
     needed: u32,
 }
 
@@ -40,6 +40,17 @@ impl Origins {
     ) -> bool {
         let [before, after] = [original, rewritten].map(|term| self.of(tables, terms, term, lane));
         before.zip(after).is_some_and(|(before, after)| after.any & !before.needed == 0)
+    }
+
+    /// Whether a term has nothing from other lanes in a lane. It has been evaluated there.
+    pub(super) fn is_own(
+        &mut self,
+        tables: &Tables<'_>,
+        terms: &Terms,
+        term: TermId,
+        lane: u32,
+    ) -> bool {
+        self.of(tables, terms, term, lane).is_some_and(|senders| senders.any == 0)
     }
 
     fn of(
