@@ -170,6 +170,8 @@ pub enum Bug {
     CollectiveNegated,
     /// The operand is read after its register was written again.
     CollectiveStale,
+    /// A register stands for a shuffle although it is undefined where other lanes are absent.
+    CollectiveAbsent,
     /// The least or greatest is that of signed numbers for unsigned ones, or the other way about.
     CollectiveUnsigned,
     /// A NaN is taken for a number in an order of integers.
@@ -680,7 +682,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 79] = [
+    pub const STRATEGIES: [Bug; 80] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -727,6 +729,7 @@ impl Bug {
         Bug::CollectiveAny,
         Bug::CollectiveNegated,
         Bug::CollectiveStale,
+        Bug::CollectiveAbsent,
         Bug::CollectiveUnsigned,
         Bug::CollectiveNan,
         Bug::CollectiveUnflushed,

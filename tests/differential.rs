@@ -315,6 +315,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         "collective_loops",
         "collective_members",
         "collective_moves",
+        "collective_selected",
         "collective_votes",
         "collective_wide",
     ];

@@ -6,7 +6,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::value::{LANES, Operator, Order, Table, ValueId, Values};
+use super::value::{Compared, LANES, Operator, Order, Table, ValueId, Values};
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::isa::{Axis, Form, Opcode, Qualifier, Special};
 use crate::ptx::{ScalarType, Value as Literal};
@@ -133,6 +133,9 @@ impl Operands<'_> {
             Opcode::Mov => self.moved(inst)?,
             Opcode::Selp => self.selected(inst)?,
             Opcode::Setp => self.compared(inst)?,
+            Opcode::And | Opcode::Or if form.last_type() == Some(ScalarType::Pred) => {
+                self.both_predicates(inst)?
+            }
             _ => self.combined(inst)?,
         };
         Some(smallvec![(*result, table)])
@@ -173,8 +176,8 @@ impl Operands<'_> {
             Qualifier::Ge,
         ])?;
         let (a, b) = (self.table(a)?, self.table(b)?);
-        let unknown = self.values.fresh();
-        let mut out = unknown;
+        let less = if self.is_own { None } else { self.less(inst) };
+        let mut out = less.unwrap_or_else(|| self.values.fresh());
         for lane in 0..LANES {
             let decided = match (self.values.constant_of(a[lane]), self.values.constant_of(b[lane]))
             {
@@ -193,7 +196,7 @@ impl Operands<'_> {
         Some(out)
     }
 
-    /// A comparison of numbers.
+    /// A comparison of numbers, some of which came from other lanes.
     fn less(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
         let [_, a, b] = &inst.args[..] else { return None };
         let (mut comparison, mut flushes) = (None, false);
@@ -207,12 +210,35 @@ impl Operands<'_> {
             }
         }
         let comparison = comparison?;
+        let order = match inst.ast.form.last_type()? {
+            ScalarType::F32 => Order::Compared,
+            ScalarType::S32 => Order::Signed,
+            ScalarType::U32 => Order::Unsigned,
+            _ => return None,
+        };
         let (mut a, mut b) = self.both(a, b)?;
         if matches!(comparison, Qualifier::Gt | Qualifier::Ge) {
             std::mem::swap(&mut a, &mut b);
         }
-        let of = (matches!(comparison, Qualifier::Le | Qualifier::Ge), flushes);
-        Some(std::array::from_fn(|lane| self.values.less(of, [a[lane], b[lane]])))
+        let or_equal = matches!(comparison, Qualifier::Le | Qualifier::Ge);
+        let compared = Compared { or_equal, order, flushes };
+        Some(std::array::from_fn(|lane| self.values.less(compared, [a[lane], b[lane]])))
+    }
+
+    /// Two predicates combined, one of which is known in each lane.
+    fn both_predicates(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
+        let [_, a, b] = &inst.args[..] else { return None };
+        let is_and = inst.ast.form.opcode == Opcode::And;
+        let (a, b) = (self.table(a)?, self.table(b)?);
+        let mut out = self.values.fresh();
+        for lane in 0..LANES {
+            let known = [(a, b), (b, a)].into_iter().find_map(|(one, other)| {
+                let known = self.values.constant_of(one[lane])?;
+                Some(if (known != 0) == is_and { other[lane] } else { one[lane] })
+            });
+            out[lane] = known.unwrap_or(out[lane]);
+        }
+        Some(out)
     }
 
     /// The tables of two operands that are to be combined. Values that a lane combines for itself are a leaf, unless

@@ -130,9 +130,9 @@ fn recognise(
     }
     let is_shuffle = form.opcode == Opcode::Shfl;
     let (register, table) = step.results.first().cloned()?;
-    let is_selected = || table.iter().any(|value| chains.values.of_ordered(*value).is_some());
+    let is_selected = || table.iter().any(|value| chains.values.is_extremum(*value));
     let combines = evaluate::operator(form).is_some();
-    if !is_shuffle && !combines && !(form.opcode == Opcode::Selp && is_selected()) {
+    if !(is_shuffle || combines || form.opcode == Opcode::Selp && is_selected()) {
         return None;
     }
     let repeated = repeats.of(at).filter(|_| is_shuffle);

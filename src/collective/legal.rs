@@ -99,7 +99,7 @@ fn form(
         return Err(Obstacle::Function);
     }
     let begins = counted.map_or(one.network[0], |counted| counted.insts.start);
-    if let Some(at) = elsewhere(place, chains, chain, (begins, counted.is_some()))
+    if let Some(at) = elsewhere(place, chain, (begins, counted.is_some()))
         .filter(|_| !planted!(Bug::CollectiveElsewhere))
     {
         return Err(Obstacle::Divergent((place.line)(at)));

@@ -63,20 +63,20 @@ fn is_of_block(inst: &Inst<'_, '_>) -> bool {
 }
 
 /// A warp instruction that lanes may execute while others of their warp execute the chain: lanes that have been together
-/// since the last warp instruction part at a branch, and those that do not come to the chain come to that instruction
+/// since the last barrier of the block part at a branch, and those that do not come to the chain come to that instruction
 /// first. (A shuffle with the mask of all lanes waits for all: PTX ISA, "shfl.sync".) The last branch of a counted loop is
 /// the same for all lanes.
 pub(super) fn elsewhere(
     place: &Place<'_, '_, '_>,
-    chains: &Chains<'_, '_, '_>,
     chain: &Chain,
     (first_of_network, is_counted): (InstId, bool),
 ) -> Option<InstId> {
     let flow = place.flow;
+    // (At a warp instruction lanes may have met others at another one: PTX ISA, "shfl.sync", asks for the same qualifiers
+    // and mask.)
     let waits_at = |at: InstId| {
         let inst = &flow.insts[at];
-        let by_warp = is_of_warp(inst) && has_all_members(chains, chain, at);
-        inst.guard.is_none() && (by_warp || is_of_block(inst))
+        inst.guard.is_none() && is_of_block(inst)
     };
     // Lanes that have waited for each other in the chain itself are together behind.
     if chain.insts.iter().take_while(|at| **at < first_of_network).any(|at| waits_at(*at)) {
@@ -96,7 +96,8 @@ pub(super) fn elsewhere(
     let mut work: Vec<BlockId> =
         flow.block(first).predecessors.iter().map(|edge| edge.from).collect();
     while let Some(block) = work.pop() {
-        if above.insert(block) && !own.contains(&block) && waits(block).is_none() {
+        let has_barrier = || flow.block(block).instructions().any(waits_at);
+        if above.insert(block) && !own.contains(&block) && !has_barrier() {
             work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
         }
     }

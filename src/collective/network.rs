@@ -153,6 +153,7 @@ impl Repeats {
                 let origins = origins.get_or_insert_with(|| Origins::new(flow, chain));
                 let is_defined = |one: &&(InstId, RegisterId)| {
                     origins.are_defined_alike((*result, at), (one.1, one.0))
+                        || planted!(Bug::CollectiveAbsent)
                 };
                 let same = same.iter().filter(held).filter(is_defined).max();
                 found.extend(same.map(|one| (at, *one)));

@@ -45,6 +45,17 @@ pub enum Order {
     Compared,
 }
 
+/// How two numbers are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Compared {
+    /// Whether equal ones count.
+    pub or_equal: bool,
+    /// Their order: [`Order::Compared`] for numbers of single precision.
+    pub order: Order,
+    /// Whether subnormal numbers count as zero.
+    pub flushes: bool,
+}
+
 /// An operator that is associative and commutative.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Operator {
@@ -123,9 +134,8 @@ pub(super) enum Value {
     Leaf(u32, u8),
     /// Two numbers of single precision added and rounded, the smaller id first; whether subnormal numbers count as zero.
     Rounded(bool, ValueId, ValueId),
-    /// Whether one number of single precision is less than another, or less or equal; whether subnormal numbers count as
-    /// zero.
-    Less { or_equal: bool, flushes: bool, numbers: [ValueId; 2] },
+    /// Whether one number is less than another, or less or equal.
+    Less(Compared, [ValueId; 2]),
     /// Operands combined: ascending, each with its factor; a constant among them comes last, with factor 1.
     Fold(Operator, Rc<[(ValueId, u32)]>),
     /// `if predicate then a else b`
@@ -223,7 +233,11 @@ impl Values {
             Some(0) => b,
             Some(_) => a,
             None if a == b => a,
-            None => self.id(Value::Choice(predicate, a, b)),
+            None => match self.selected(predicate, [a, b]) {
+                // Of two integers neither is lost.
+                Some(operator) if !operator.is_float() => self.fold(operator, &[(a, 1), (b, 1)]),
+                _ => self.id(Value::Choice(predicate, a, b)),
+            },
         }
     }
 
@@ -248,30 +262,42 @@ impl Values {
         self.id(Value::Rounded(flushes, a.min(b), a.max(b)))
     }
 
-    /// Whether one number of single precision is less than another, or less or equal.
-    pub(super) fn less(
-        &mut self,
-        (or_equal, flushes): (bool, bool),
-        numbers: [ValueId; 2],
-    ) -> ValueId {
-        self.id(Value::Less { or_equal, flushes, numbers })
+    /// Whether one number is less than another, or less or equal.
+    pub(super) fn less(&mut self, compared: Compared, numbers: [ValueId; 2]) -> ValueId {
+        self.id(Value::Less(compared, numbers))
+    }
+
+    /// The extremum that a selection by a comparison of the same two numbers is.
+    fn selected(&self, predicate: ValueId, [a, b]: [ValueId; 2]) -> Option<Operator> {
+        match *self.get(predicate) {
+            Value::Less(Compared { order, .. }, numbers) if numbers == [a, b] => {
+                Some(Operator::Min(order))
+            }
+            Value::Less(Compared { order, .. }, numbers) if numbers == [b, a] => {
+                Some(Operator::Max(order))
+            }
+            _ => None,
+        }
     }
 
     /// The operator of numbers whose result depends on the order of operands, and these.
     pub(super) fn of_ordered(&self, id: ValueId) -> Option<(Operator, [ValueId; 2])> {
         match *self.get(id) {
             Value::Rounded(_, a, b) => Some((Operator::FloatSum, [a, b])),
-            Value::Choice(predicate, a, b) => match *self.get(predicate) {
-                Value::Less { numbers, .. } if numbers == [a, b] => {
-                    Some((Operator::Min(Order::Compared), numbers))
-                }
-                Value::Less { numbers, .. } if numbers == [b, a] => {
-                    Some((Operator::Max(Order::Compared), numbers))
-                }
-                _ => None,
-            },
+            Value::Choice(predicate, a, b) => {
+                self.selected(predicate, [a, b]).map(|operator| (operator, [a, b]))
+            }
             _ => None,
         }
+    }
+
+    /// Whether a value is the least or the greatest of others.
+    pub(super) fn is_extremum(&self, id: ValueId) -> bool {
+        let operator = match self.get(id) {
+            Value::Fold(operator, _) => Some(*operator),
+            _ => self.of_ordered(id).map(|(operator, _)| operator),
+        };
+        matches!(operator, Some(Operator::Min(_) | Operator::Max(_)))
     }
 
     /// A value modulo the order of operands: the same for all sums of the same numbers, and for all extrema.

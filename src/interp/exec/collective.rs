@@ -381,7 +381,8 @@ pub(super) fn shuffle_source(mode: Shuffle, lane: usize, b: u32, c: u32) -> (usi
     if inside { (source as usize, true) } else { (lane as usize, false) }
 }
 
-fn reduce(operation: Reduction, values: impl Iterator<Item = u32>) -> u32 {
+/// The values of lanes combined.
+pub(super) fn reduce(operation: Reduction, values: impl Iterator<Item = u32>) -> u32 {
     let signed = |a: u32, b: u32, max: bool| {
         let (a, b) = (a as i32, b as i32);
         (if max { a.max(b) } else { a.min(b) }) as u32

@@ -1,11 +1,11 @@
 //! Poison in instructions that lanes of a warp execute together: values move with it, and a result to which many lanes
 //! contribute depends on all of them.
 
-use super::collective::{Gathered, Outcome, shuffle_source};
+use super::collective::{Gathered, Outcome, reduce, shuffle_source};
 use super::machine::Machine;
 use super::warp::Warp;
 use crate::interp::poison::{Poison, Source, contributed, whole};
-use crate::interp::program::CollectiveKind;
+use crate::interp::program::{CollectiveKind, Reduction};
 use crate::interp::registers::{File, LANES, Mask, lanes};
 
 /// The poisoned bits of each lane, and where they come from.
@@ -38,10 +38,34 @@ fn results(kind: CollectiveKind, all: &Gathered, outcome: &Outcome, given: &Row,
     let bits = match kind {
         _ if decided => 0,
         CollectiveKind::Ballot => u64::from(poisoned),
+        CollectiveKind::Redux(operation) => of_reduction(operation, all, given),
         _ => u64::MAX,
     };
     lanes(all.lanes).for_each(|lane| row[lane] = (bits, given[first].1));
     row
+}
+
+/// The bits of a reduction that may depend on poison. An extremum, or a bit of an `and` or `or`, never falls where an
+/// operand grows, so it is determined if it is the same for the least and the greatest values.
+fn of_reduction(operation: Reduction, all: &Gathered, given: &Row) -> u64 {
+    use Reduction::{And, MaxS, MaxU, MinS, MinU, Or};
+    if !matches!(operation, And | MaxS | MaxU | MinS | MinU | Or) {
+        return u64::MAX;
+    }
+    let sign = if matches!(operation, MaxS | MinS) { 1 << 31 } else { 0 };
+    let end = |set: u32| {
+        let values = lanes(all.lanes).map(|lane| {
+            let (value, bits) = (all.a[lane] as u32, given[lane].0 as u32);
+            value & !bits | bits & set
+        });
+        reduce(operation, values)
+    };
+    let differing = u64::from(end(sign) ^ end(!sign));
+    match operation {
+        And | Or => differing,
+        _ if differing == 0 => 0,
+        _ => u64::MAX,
+    }
 }
 
 impl Warp {

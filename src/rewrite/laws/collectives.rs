@@ -57,7 +57,8 @@
 //! x = lane ? -1 : 1; v = max(x, bfly(x, 16)); w = bfly(v, 1)     // all are -1, but lane 0's with lane 16 alone
 //! ```
 //!
-//! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistake `CollectiveStale`. Rule
+//! Rule `source-overwritten`. `tests/cases/refuse/collective_moves.ptx`; mistakes `CollectiveStale`,
+//! `CollectiveAbsent`. Rule
 //! `not-asked-for` lists the networks that `auto` does not replace, and rule `collective` reports one of these rules
 //! for a load.
 //!

@@ -320,7 +320,14 @@ impl Tables<'_> {
             commute::sort(&mut there);
             return Some(terms.apply(function, &there, width));
         }
-        Some(terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]))
+        let there = terms.arena.rebuilt(term, &|one| self.done[&(one, lane)]);
+        // A condition beside the comparison may be known in this lane.
+        Some(match lattice_of(terms, there) {
+            Some((lattice, both)) if matches!(terms.arena.node(there), Node::IfThenElse(..)) => {
+                combined(terms, lattice, &both)
+            }
+            _ => there,
+        })
     }
 
     fn of_symbol(&self, terms: &mut Terms, term: TermId, lane: u32) -> TermId {
