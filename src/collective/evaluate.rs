@@ -196,7 +196,7 @@ impl Operands<'_> {
         Some(out)
     }
 
-    /// A comparison of numbers, some of which came from other lanes.
+    /// A comparison of numbers that may have come from other lanes.
     fn less(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
         let [_, a, b] = &inst.args[..] else { return None };
         let (mut comparison, mut flushes) = (None, false);
@@ -225,7 +225,7 @@ impl Operands<'_> {
         Some(std::array::from_fn(|lane| self.values.less(compared, [a[lane], b[lane]])))
     }
 
-    /// Two predicates combined, one of which is known in each lane.
+    /// Two predicates combined where one is known.
     fn both_predicates(&mut self, inst: &Inst<'_, '_>) -> Option<Table> {
         let [_, a, b] = &inst.args[..] else { return None };
         let is_and = inst.ast.form.opcode == Opcode::And;
