@@ -86,7 +86,8 @@ impl Origins {
         let is_sum = matches!(inst.ast.form.opcode, Opcode::Add | Opcode::Sub | Opcode::Xor);
         let constants = inst.args.iter().skip(1).any(|arg| !matches!(arg, Arg::Register(_)));
         let needed = match is_sum {
-            true => each().fold(0, |all, one| all | one.needed),
+            // (One that both operands depend on may cancel.)
+            true => each().fold(0, |all, one| all ^ one.needed),
             false if constants => 0,
             false => each().map(|one| one.needed).reduce(|a, b| a & b).unwrap_or(0),
         };
