@@ -6,13 +6,11 @@
 //! serve all claims about the terms above it.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::bits::mask;
-use super::eval::evaluate_node;
 use super::found::Search;
 use super::node::{Node, TermId};
+use super::table::{Table, value_at};
 
 /// A symbol of more values has no columns.
 const MAX_VALUES: u64 = 1024;
@@ -34,7 +32,7 @@ enum Basis {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Columns {
     bases: FxHashMap<TermId, Basis>,
-    columns: FxHashMap<TermId, Box<[u64]>>,
+    columns: Table,
     kept: u64,
 }
 
@@ -57,18 +55,21 @@ impl Columns {
         let range = arena.range(symbol);
         let size = (range.umax - range.umin + 1) as usize;
         for root in roots() {
-            self.evaluate(arena, (symbol, size), root, left)?;
+            self.evaluate(arena, symbol, root, left)?;
         }
         arena.charge(((predicates.len() + 2) * size) as u64 / 8);
         let mut possible = vec![true; size];
-        for predicate in predicates {
-            let column = &self.columns[predicate];
-            possible.iter_mut().zip(column).for_each(|(possible, &value)| *possible &= value != 0);
+        for &predicate in predicates {
+            let column = self.columns.get(predicate)?;
+            possible
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, possible)| *possible &= value_at(column, i) != 0);
         }
-        let (x, y) = (&self.columns[&a], &self.columns[&b]);
+        let (x, y) = (self.columns.get(a)?, self.columns.get(b)?);
         let mut found = Search::Contradiction;
         for (index, _) in possible.iter().enumerate().filter(|(_, possible)| **possible) {
-            if x[index] != y[index] {
+            if value_at(x, index) != value_at(y, index) {
                 return Some(Search::Counterexample);
             }
             found = Search::Proof;
@@ -113,75 +114,20 @@ impl Columns {
     fn evaluate(
         &mut self,
         arena: &Arena,
-        (symbol, size): (TermId, usize),
+        symbol: TermId,
         root: TermId,
         left: &mut u64,
     ) -> Option<()> {
-        let mut open = vec![root];
-        while let Some(&term) = open.last() {
-            if self.has(term, size) {
-                open.pop();
-                continue;
-            }
-            let missing =
-                arena.operands(term).into_iter().find(|&operand| !self.has(operand, size));
-            if let Some(operand) = missing {
-                open.push(operand);
-                continue;
-            }
-            let work = size as u64;
-            *left = left.checked_sub(work)?;
-            self.kept += work;
-            if self.kept > MAX_KEPT {
-                return None;
-            }
-            arena.charge(work / 2);
-            let column = match arena.node(term) {
-                Node::Symbol(_) => {
-                    let range = arena.range(symbol);
-                    (range.umin..=range.umax).collect()
-                }
-                Node::Sum { constant, addends } => {
-                    self.sum(size, *constant, addends, mask(arena.width(term)))
-                }
-                _ => self.computed(arena, size, term),
-            };
-            self.columns.insert(term, column);
-            open.pop();
-        }
-        Some(())
-    }
-
-    /// The column of a sum, addend by addend: sums may be long.
-    fn sum(&self, size: usize, constant: u64, addends: &[(TermId, u64)], mask: u64) -> Box<[u64]> {
-        let mut sums = vec![constant; size];
-        for (addend, coefficient) in addends {
-            let column = &self.columns[addend];
-            sums.iter_mut().zip(column).for_each(|(sum, &value)| {
-                *sum = sum.wrapping_add(value.wrapping_mul(*coefficient));
-            });
-        }
-        sums.iter_mut().for_each(|sum| *sum &= mask);
-        sums.into()
-    }
-
-    /// The column of any other term, from those of its operands.
-    fn computed(&self, arena: &Arena, size: usize, term: TermId) -> Box<[u64]> {
-        let operands: SmallVec<[(TermId, &[u64]); 4]> = arena
-            .operands(term)
-            .into_iter()
-            .map(|operand| (operand, &*self.columns[&operand]))
-            .collect();
-        let at = |index: usize, wanted: TermId| {
-            operands.iter().find(|(term, _)| *term == wanted).map_or(0, |(_, column)| column[index])
+        let range = arena.range(symbol);
+        let mut values = |_, _| (range.umin..=range.umax).collect();
+        let kept = &mut self.kept;
+        let mut pay = |work: usize| {
+            *left = left.checked_sub(work as u64)?;
+            *kept += work as u64;
+            arena.charge(work as u64 / 2);
+            (*kept <= MAX_KEPT).then_some(())
         };
-        let value = |index| evaluate_node(arena, term, &|wanted| at(index, wanted), &[]);
-        (0..size).map(value).collect()
-    }
-
-    /// Whether a term has a column; one of a term without symbols may be of another length.
-    fn has(&self, term: TermId, size: usize) -> bool {
-        self.columns.get(&term).is_some_and(|column| column.len() == size)
+        self.columns.fill(arena, root, &mut values, &mut pay).map(|_| ())
     }
 }
 
@@ -263,7 +209,7 @@ mod tests {
             let known = columns.decided(&arena, &[], (symbol, one), &mut 1_000_000);
             assert_eq!(known, Some(expected));
         }
-        let (mut few, mut none) = (64, 63);
+        let (mut few, mut none) = (33, 32);
         assert!(columns.clone().decided(&arena, &[], (x, one), &mut few).is_some());
         let mut fresh = Columns::default();
         assert_eq!(fresh.decided(&arena, &[], (x, one), &mut none), None);

@@ -37,6 +37,7 @@ mod refute;
 mod rewrite;
 mod search;
 mod shape;
+mod table;
 mod valuation;
 mod walk;
 
@@ -54,4 +55,5 @@ pub use range::Range;
 pub use refute::{are_contradictory, follows};
 pub use rewrite::Substitution;
 pub use search::Searcher;
+pub use table::{Column, Table, value_at};
 pub use valuation::Valuation;

@@ -2,7 +2,7 @@
 //!
 //! This is the only place of the wrapper that starts it. Arguments are passed as they are given, and
 //! so is everything that a process inherits (environment, descriptors such as make's job server,
-//! limits).
+//! limits). Two variables are added: [`DEPTH`] and [`child::TUNABLES`].
 
 use crate::ptxas::child::{self, Work};
 use crate::ptxas::leash::Leash;
@@ -123,6 +123,7 @@ impl Tool {
         let mut command = Command::new(program);
         command.args(arguments).env(DEPTH, self.depth.to_string());
         child::keep_sigpipe(&mut command);
+        child::ask_for_huge_pages(&mut command);
         command
     }
 

@@ -5,7 +5,7 @@ use super::distance::{BaseAddress, base_address};
 use super::eligible::Load;
 use super::legality::Legality;
 use super::pieces::displacements;
-use super::sampling::{Fingerprint, distances};
+use super::sampling::distances;
 use super::sources::{Candidate, Source};
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
@@ -115,23 +115,26 @@ impl Legality<'_, '_, '_> {
         }
         let place = self.place(trace, load);
         let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
-        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
-        let likely = &mut self.likely;
+        let fingerprints = &mut self.fingerprints;
+        let own = fingerprints.number(trace, load.address, place);
         let mut found = Vec::new();
         for (index, source) in self.sources.iter_mut().enumerate() {
             let address = source.load.address;
-            let other = source
+            let other = *source
                 .fingerprint
-                .get_or_insert_with(|| Fingerprint::likely(trace, likely, address, place));
-            for displacement in displacements(&source.load, load) {
-                let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
-                found.extend(agree.first().map(|&delta| Candidate {
-                    index,
-                    delta,
-                    displacement,
-                    in_rows: false,
-                }));
-            }
+                .get_or_insert_with(|| fingerprints.number(trace, address, place));
+            fingerprints.compare([other, own], |other, own| {
+                for displacement in displacements(&source.load, load) {
+                    let both = (&mut *other, &mut *own);
+                    let agree = distances(trace, loops, shifter, both, displacement);
+                    found.extend(agree.first().map(|&delta| Candidate {
+                        index,
+                        delta,
+                        displacement,
+                        in_rows: false,
+                    }));
+                }
+            });
         }
         found
     }

@@ -17,7 +17,7 @@ use super::legal_reuse::{Guards, LegalReuse, Options};
 use super::pieces::pieces;
 use super::prove::{Proof, Prover};
 use super::refusal::Refusal;
-use super::sampling::{Fingerprint, Likely, agree_mostly};
+use super::sampling::{Fingerprints, agree_mostly};
 use super::shift::Shifter;
 use super::side_effect_free::SideEffectFree;
 use super::sources::{Candidate, Group, Source};
@@ -61,7 +61,7 @@ pub struct Legality<'a, 'm, 's> {
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
     pub(super) sources: Vec<Source>,
-    pub(super) likely: Likely,
+    pub(super) fingerprints: Fingerprints,
     /// Bits of the narrowest element of a source.
     pub(super) narrowest: u32,
     /// Sources by base address.
@@ -113,7 +113,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
                 .map(|(name, align)| (name.to_owned(), align))
                 .collect(),
             sources: Vec::new(),
-            likely: Likely::default(),
+            fingerprints: Fingerprints::default(),
             narrowest: u32::MAX,
             groups: FxHashMap::default(),
             sent: sent(flow),
@@ -462,14 +462,17 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
             return None;
         }
         let place = self.place(trace, load);
-        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
-        let likely = &mut self.likely;
-        let other = self.sources[index]
+        let fingerprints = &mut self.fingerprints;
+        let own = fingerprints.number(trace, load.address, place);
+        let other = *self.sources[index]
             .fingerprint
-            .get_or_insert_with(|| Fingerprint::likely(trace, likely, source.address, place));
+            .get_or_insert_with(|| fingerprints.number(trace, source.address, place));
         let (loops, shifter) = (&flow.loops, &self.prover.shifter);
         let distance = (delta, displacement);
-        if !agree_mostly(trace, loops, shifter, (other, &mut own), distance) {
+        let agree = fingerprints.compare([other, own], |other, own| {
+            agree_mostly(trace, loops, shifter, (other, own), distance)
+        });
+        if !agree {
             return None;
         }
         if delta == 0 {

@@ -3,12 +3,12 @@
 //! A fingerprint of an address is its value in 32 neighbouring lanes under a few fixed assignments
 //! of the other symbols. Distances at which two fingerprints agree are worth a proof.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{Arena, Node, Substitution, SymbolId, TermId, Valuation};
+use crate::expr::{Arena, Column, Node, Substitution, SymbolId, Table, TermId, value_at};
 use crate::isa::{Axis, Special};
 
 /// How many joins may lie behind one another on the way to an address.
@@ -19,18 +19,20 @@ const ROUNDS: usize = 3;
 const START: u64 = 64;
 /// The largest lane distance within a warp.
 const REACH: i32 = 31;
+/// The lanes of a fingerprint.
+const LANES: std::ops::RangeInclusive<u64> = 0..=REACH as u64;
 
 /// Terms with their most likely values: at joins that of the first path, and in loops that of the first iteration.
 /// Caches rewritten terms.
 #[derive(Default)]
-pub(super) struct Likely {
+struct Likely {
     /// One substitution for each join that lies behind another.
     passes: [Substitution; MAX_JOINS],
 }
 
 impl Likely {
     /// A term as it is most likely.
-    pub(super) fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> TermId {
+    fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> TermId {
         let mut likely = term;
         for pass in &mut self.passes {
             let KernelTrace { arena, symbols, .. } = &mut *trace;
@@ -54,6 +56,43 @@ impl Likely {
     }
 }
 
+/// Fingerprints of addresses as they are most likely ([`Likely`]), each made once.
+#[derive(Default)]
+pub(super) struct Fingerprints {
+    likely: Likely,
+    numbers: FxHashMap<(TermId, Option<LoopId>), usize>,
+    made: Vec<Fingerprint>,
+}
+
+impl Fingerprints {
+    /// The number of an address's fingerprint; `place` is the innermost loop around the load.
+    pub(super) fn number(
+        &mut self,
+        trace: &mut KernelTrace,
+        address: TermId,
+        place: Option<LoopId>,
+    ) -> usize {
+        let likely = self.likely.of(trace, address);
+        *self.numbers.entry((likely, place)).or_insert_with(|| {
+            self.made.push(Fingerprint::new(likely, place));
+            self.made.len() - 1
+        })
+    }
+
+    /// Compares two fingerprints, by their numbers.
+    pub(super) fn compare<R>(
+        &mut self,
+        [a, b]: [usize; 2],
+        compare: impl FnOnce(&mut Fingerprint, &mut Fingerprint) -> R,
+    ) -> R {
+        if let Ok([a, b]) = self.made.get_disjoint_mut([a, b]) {
+            return compare(a, b);
+        }
+        let mut same = self.made[a].clone();
+        compare(&mut self.made[a], &mut same)
+    }
+}
+
 /// The values of an address in lanes 0 to 31 further up; a round is computed when it is first asked
 /// for.
 #[derive(Clone, Debug)]
@@ -69,16 +108,6 @@ impl Fingerprint {
     /// The fingerprint of an address; `place` is the innermost loop around its load.
     pub(super) fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
         Fingerprint { address, place, pointers: None, rounds: Vec::new() }
-    }
-
-    /// The fingerprint of an address as it is most likely ([`Likely`]).
-    pub(super) fn likely(
-        trace: &mut KernelTrace,
-        likely: &mut Likely,
-        address: TermId,
-        place: Option<LoopId>,
-    ) -> Fingerprint {
-        Fingerprint::new(likely.of(trace, address), place)
     }
 
     /// The symbols of 64 bits below the address: at other assignments of one of them the address is another one, but for
@@ -124,26 +153,24 @@ impl Fingerprint {
         shifter: &Shifter,
         round: u64,
     ) -> Vec<u64> {
-        let mut valuation = Valuation::new(&trace.arena, [self.address].into_iter());
-        let symbols: Vec<(TermId, SymbolId, Motion)> = valuation
-            .symbols()
-            .map(|(term, id)| (term, id, shifter.motion(trace, loops, id, self.place)))
-            .collect();
-        (0..=REACH as u64)
-            .map(|lane| {
-                for &(term, id, motion) in &symbols {
-                    let info = trace.symbols.info(id);
-                    let value = match motion {
-                        Motion::Consecutive => (START + lane) & crate::expr::mask(info.width),
-                        Motion::Same => sample(round, id, 0, info),
-                        Motion::Other => sample(round, id, lane, info),
-                    };
-                    valuation.set(term, value);
+        let arena = &trace.arena;
+        let mut column = |_, id| -> Column {
+            let info = trace.symbols.info(id);
+            match shifter.motion(trace, loops, id, self.place) {
+                Motion::Same => [sample(round, id, 0, info)].into(),
+                Motion::Consecutive => {
+                    LANES.map(|lane| (START + lane) & crate::expr::mask(info.width)).collect()
                 }
-                valuation.evaluate();
-                valuation.value(self.address)
-            })
-            .collect()
+                Motion::Other => LANES.map(|lane| sample(round, id, lane, info)).collect(),
+            }
+        };
+        let mut pay = |work: usize| {
+            arena.charge(2 + work as u64 / 2);
+            Some(())
+        };
+        let mut table = Table::default();
+        let values = table.fill(arena, self.address, &mut column, &mut pay);
+        LANES.map(|lane| values.map_or(0, |values| value_at(values, lane as usize))).collect()
     }
 }
 

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use super::alike::Alike;
 use super::distance::BaseAddress;
 use super::eligible::Load;
-use super::sampling::Fingerprint;
 
 /// A load whose registers may be read.
 pub(super) struct Source {
@@ -16,7 +15,7 @@ pub(super) struct Source {
     pub(super) stride: Option<i64>,
     /// The registers that lanes are asked about if it does not, and the bytes from lane to lane then.
     pub(super) rows: Option<Option<(Rc<Alike>, i64)>>,
-    pub(super) fingerprint: Option<Fingerprint>,
+    pub(super) fingerprint: Option<usize>,
 }
 
 /// Sources of one base address.

@@ -11,6 +11,7 @@ pub const TESTS: crate::Tests = &[
     ("signals_about_resources_take_the_original", signals_about_resources_take_the_original),
     ("what_is_cut_off_is_not_used", what_is_cut_off_is_not_used),
     ("small_limits_change_nothing", small_limits_change_nothing),
+    ("huge_pages_are_asked_for", huge_pages_are_asked_for),
 ];
 
 fn temporary_files_are_named_as_without_us() {
@@ -109,4 +110,35 @@ fn small_limits_change_nothing() {
         good += u32::from(done.0.success() && done.2 > plain.2);
     }
     assert!(good > 5, "a rewritten text is used {good} times");
+}
+
+/// The variable that sets up glibc's allocator, as ptxas gets it.
+fn huge_pages_are_asked_for() {
+    let chosen = "glibc.malloc.arena_max=1";
+    let cases = [
+        ("", None, "hugetlb=1"),
+        ("", Some(chosen), chosen),
+        ("", Some(""), "[]"),
+        ("ulimit -v 64000000; ", None, "[]"),
+        ("ulimit -d 64000000; ", None, "[]"),
+    ];
+    for (limit, set, expected) in cases {
+        let bench = Bench::new();
+        let call = scripted(&bench, "echo \"[$GLIBC_TUNABLES]\" > $out");
+        let mut limited =
+            bench.call(Path::new("/bin/sh"), &["-c", &format!("{limit}exec \"$0\" \"$@\"")]);
+        limited.arg(call.get_program()).args(call.get_args());
+        for (variable, value) in call.get_envs() {
+            if let Some(value) = value {
+                limited.env(variable, value);
+            }
+        }
+        if let Some(set) = set {
+            limited.env("GLIBC_TUNABLES", set);
+        }
+        let done = run(limited);
+        assert!(done.status.success(), "{done:?}");
+        let got = std::fs::read_to_string(bench.path("work/out")).unwrap();
+        assert!(got.contains(expected), "{limit}{set:?}: {got}");
+    }
 }

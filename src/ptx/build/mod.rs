@@ -9,6 +9,8 @@ pub(super) mod constant;
 pub(super) mod function;
 pub(super) mod module;
 pub(super) mod operand;
+mod plain;
+pub(super) mod run;
 mod signature;
 pub(super) mod statement;
 pub(super) mod variable;

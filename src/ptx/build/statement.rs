@@ -3,32 +3,13 @@
 use smallvec::SmallVec;
 
 use super::operand::Operands;
+use super::plain::Reader;
+use super::run::{Brace, Run};
 use super::{Built, constant, missing, name, signature, unforeseen, unquoted, variable, word};
 use crate::isa::Form;
 use crate::ptx::ast::{Directive, Guard, Instruction, Location, Name, Statement};
 use crate::ptx::grammar::{Fragment, Node, Rule};
 use crate::source::Span;
-
-/// A run of statements. Scopes may begin in one run and end in another, so their braces stand
-/// beside the statements.
-#[derive(Debug, Default)]
-pub(in crate::ptx) struct Run<'s> {
-    /// The statements of all scopes in order, without blocks.
-    pub statements: Vec<Statement<'s>>,
-    /// The braces in order.
-    pub braces: Vec<Brace>,
-}
-
-/// A brace between two statements.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::ptx) struct Brace {
-    /// How many statements of the run stand before it.
-    pub before: usize,
-    /// Whether it opens a scope.
-    pub opens: bool,
-    /// Where it stands.
-    pub span: Span,
-}
 
 /// Parses a run of whole statements.
 ///
@@ -36,6 +17,23 @@ pub(in crate::ptx) struct Brace {
 /// The first syntax error.
 pub(in crate::ptx) fn run<'s>(fragment: Fragment<'s>) -> Built<Run<'s>> {
     let mut run = Run::default();
+    let mut reader = Reader::new(fragment.file, fragment.span);
+    loop {
+        reader.statements(&mut run);
+        if reader.is_at_end() {
+            return Ok(run);
+        }
+        let other = Fragment::new(fragment.file, reader.skip());
+        if by_grammar(other, &mut run).is_err() {
+            // (The message says what stands around the mistake.)
+            run = Run::default();
+            return by_grammar(fragment, &mut run).map(|()| run);
+        }
+    }
+}
+
+/// Appends the statements of a piece, as the grammar matches them.
+pub(super) fn by_grammar<'s>(fragment: Fragment<'s>, run: &mut Run<'s>) -> Built<()> {
     for node in fragment.parse(Rule::statements)? {
         let statement = match node.as_rule() {
             Rule::instruction => Statement::Instruction(instruction(fragment, node)?),
@@ -52,7 +50,7 @@ pub(in crate::ptx) fn run<'s>(fragment: Fragment<'s>) -> Built<Run<'s>> {
         };
         run.statements.push(statement);
     }
-    Ok(run)
+    Ok(())
 }
 
 fn instruction<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Instruction<'s>> {
@@ -154,5 +152,104 @@ pub(super) fn directive<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Dir
             _ => Err(missing(span, "a file name")),
         },
         _ => Err(unforeseen(fragment, &node)),
+    }
+}
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(the_grammar_reads_the_same, most_statements_are_plain);
+
+    /// The texts of the samples and of the test cases.
+    fn texts() -> Vec<String> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut open = vec![root.join("ptx-samples"), root.join("tests")];
+        let mut texts = Vec::new();
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "ptx") {
+                    texts.extend(std::fs::read_to_string(path));
+                }
+            }
+        }
+        texts.sort_unstable();
+        assert!(texts.len() > 100, "{} texts", texts.len());
+        texts
+    }
+
+    /// The pieces of a text's bodies.
+    fn pieces(text: &str) -> Vec<Span> {
+        let (pieces, _) = crate::ptx::scan::pieces(text);
+        pieces
+            .iter()
+            .filter_map(|piece| piece.body.as_ref())
+            .flat_map(|body| body.chunks())
+            .collect()
+    }
+
+    fn compare(text: &str, piece: Span) {
+        let fragment = Fragment::new(text, piece);
+        let mut expected = Run::default();
+        let expected = by_grammar(fragment, &mut expected).map(|()| expected);
+        let read = run(fragment);
+        let (expected, read) = (format!("{expected:?}"), format!("{read:?}"));
+        assert!(expected == read, "{}\n{expected}\n{read}", fragment.slice(piece));
+    }
+
+    fn the_grammar_reads_the_same() {
+        // These are put into a text, or take the place of something in it.
+        let bytes = b";,.:{}[]()@!%_$|+-#/\"\n\t 0179xfUaz";
+        let words =
+            ["//", "/*", "*/", "WARP_SZ", "call", ".loc 1 2 3", "0f3F800000", "[2]", ".x", "_"];
+        let mut state = 1u64;
+        let mut number = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        for text in texts() {
+            for piece in pieces(&text) {
+                compare(&text, piece);
+                let inside = &text[piece.range()];
+                for _ in 0..if inside.is_ascii() { 12 } else { 0 } {
+                    // (A short part, so that not all texts end at a mistake far in front.)
+                    let statements: Vec<&str> = inside.split_inclusive(';').collect();
+                    let first = number(statements.len());
+                    let mut changed =
+                        statements[first..].iter().take(1 + number(4)).copied().collect::<String>();
+                    for _ in 0..=number(2) {
+                        let at = number(changed.len() + 1);
+                        let until = (at + number(3)).min(changed.len());
+                        let byte = char::from(bytes[number(bytes.len())]).to_string();
+                        let word = if number(3) > 0 { &byte } else { words[number(words.len())] };
+                        changed.replace_range(at..until, word);
+                    }
+                    compare(&changed, Span::new(0, changed.len()));
+                }
+            }
+        }
+    }
+
+    fn most_statements_are_plain() {
+        let (mut plain, mut all) = (0, 0);
+        for text in texts() {
+            for piece in pieces(&text) {
+                let mut expected = Run::default();
+                if by_grammar(Fragment::new(&text, piece), &mut expected).is_err() {
+                    continue;
+                }
+                all += expected.statements.len();
+                let (mut read, mut reader) = (Run::default(), Reader::new(&text, piece));
+                while !reader.is_at_end() {
+                    reader.statements(&mut read);
+                    reader.skip();
+                }
+                plain += read.statements.len();
+            }
+        }
+        assert!(plain * 10 > all * 8, "{plain} of {all}");
     }
 }
