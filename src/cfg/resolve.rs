@@ -140,6 +140,8 @@ pub(super) fn flatten<'m, 's>(
         pragma: false,
         jumps: Vec::new(),
     };
+    let statements = function.statements().unwrap_or_default();
+    resolver.flat.insts.reserve(statements.len());
     // Parameters of old device functions may be registers.
     resolver.scopes.push(Scope::default());
     for variable in function.returns.iter().chain(&function.params) {
@@ -147,7 +149,7 @@ pub(super) fn flatten<'m, 's>(
             resolver.declare(0, variable);
         }
     }
-    resolver.scope(function.statements().unwrap_or_default(), Some(0), None)?;
+    resolver.scope(statements, Some(0), None)?;
     resolver.link()?;
     resolver.flat.scopes = Scopes::new(resolver.scopes);
     Ok(resolver.flat)

@@ -10,6 +10,7 @@ use crate::cost::Costs;
 use crate::lint;
 use crate::pipeline::Options;
 use crate::profile::{Consulted, Profile};
+use crate::ptxas::child::TUNABLES;
 use crate::ptxas::invoke::DEPTH;
 use crate::select::{Selection, Strategies};
 use crate::traffic::Assumed;
@@ -132,6 +133,8 @@ pub struct Settings {
     pub path: Option<OsString>,
     /// [`DEPTH`]: how many stand-ins have called each other before this one.
     pub depth: u32,
+    /// Whether [`TUNABLES`] is set, to nothing perhaps.
+    pub tunables: bool,
 }
 
 /// How findings of `lint` are treated in a build.
@@ -212,6 +215,7 @@ impl Settings {
             log: text(LOG),
             path: get(PATH),
             depth: text(DEPTH).and_then(|value| value.trim().parse().ok()).unwrap_or(0),
+            tunables: lookup(TUNABLES).is_some(),
         }
     }
 }

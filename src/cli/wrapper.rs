@@ -145,7 +145,7 @@ fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, 
     }
     let path = locate::find(search, role)?;
     log::info!("the real {} is {}", role.name.display(), path.display());
-    Ok(Tool { path, depth: settings.depth + 1 })
+    Ok(Tool { path, depth: settings.depth + 1, huge_pages: !settings.tunables })
 }
 
 /// Why no call of this process is looked at, if none is.

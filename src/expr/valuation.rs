@@ -18,13 +18,15 @@ pub struct Valuation<'a> {
     arena: &'a Arena,
     /// Operands before the terms that use them.
     terms: Vec<TermId>,
-    /// The value of each term, by its index; only the terms listed above have one.
-    values: TiVec<TermId, u64>,
+    /// The place of each term's value in `values`; that of the others is 0.
+    places: TiVec<TermId, u32>,
+    /// Nothing, and the values of the terms in their order.
+    values: Vec<u64>,
     chosen: FxHashMap<Call, u64>,
     near: Vec<u64>,
-    /// The symbols and functions that each term depends on, by its index: a bit for each, which others may share. Empty
-    /// up to the first evaluation.
-    leaves: TiVec<TermId, u64>,
+    /// The symbols and functions that each term depends on, by the place of its value: a bit for each, which others may
+    /// share. Empty up to the first evaluation.
+    leaves: Vec<u64>,
     /// The symbols and functions whose values have changed since the last evaluation.
     changed: u64,
 }
@@ -38,19 +40,20 @@ impl<'a> Valuation<'a> {
     pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
         // Cleared memory is given out by the page, so it costs little.
         arena.charge(1 + arena.len() as u64 / 64);
-        let mut seen = ti_vec![false; arena.len()];
+        let mut places = ti_vec![0; arena.len()];
         let (mut terms, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
         while let Some(term) = open.pop() {
-            if !std::mem::replace(&mut seen[term], true) {
+            if std::mem::replace(&mut places[term], 1) == 0 {
                 terms.push(term);
                 open.extend(arena.operands(term));
             }
         }
         arena.charge(2 * terms.len() as u64);
         terms.sort_unstable();
-        let (values, near) = (ti_vec![0; arena.len()], Vec::new());
+        terms.iter().zip(1..).for_each(|(term, place)| places[*term] = place);
+        let (values, near) = (vec![0; terms.len() + 1], Vec::new());
         let (chosen, changed) = (FxHashMap::default(), EVERYTHING);
-        Valuation { arena, terms, values, chosen, near, leaves: TiVec::new(), changed }
+        Valuation { arena, terms, places, values, chosen, near, leaves: Vec::new(), changed }
     }
 
     /// All terms, operands before the terms that use them.
@@ -78,10 +81,10 @@ impl<'a> Valuation<'a> {
     /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
     pub fn set(&mut self, symbol: TermId, value: u64) {
         debug_assert!(value <= mask(self.arena.width(symbol)));
-        let known = &mut self.values[symbol];
-        if *known != value {
-            *known = value;
-            self.changed |= self.leaves.get(symbol).copied().unwrap_or(EVERYTHING);
+        let place = self.places[symbol] as usize;
+        if place != 0 && self.values[place] != value {
+            self.values[place] = value;
+            self.changed |= self.leaves.get(place).copied().unwrap_or(EVERYTHING);
         }
     }
 
@@ -96,19 +99,19 @@ impl<'a> Valuation<'a> {
 
     /// The value that a term had when it was evaluated last.
     pub fn value(&self, term: TermId) -> u64 {
-        self.values[term]
+        self.values[self.places[term] as usize]
     }
 
     /// Computes the values of all terms from those of the symbols; what depends on none that has changed is up to date.
     pub fn evaluate(&mut self) {
         self.arena.charge(1 + self.terms.len() as u64 / 2);
         if self.leaves.is_empty() {
-            self.leaves = leaves(self.arena, &self.terms);
+            self.leaves = self.found_leaves();
         }
         let changed = std::mem::take(&mut self.changed);
         for index in 0..self.terms.len() {
             let term = self.terms[index];
-            if self.leaves[term] & changed == 0 && changed != EVERYTHING {
+            if self.leaves[index + 1] & changed == 0 && changed != EVERYTHING {
                 continue;
             }
             let value = match self.arena.node(term) {
@@ -119,37 +122,38 @@ impl<'a> Valuation<'a> {
                 }
                 _ => self.computed(term),
             };
-            self.values[term] = value;
+            self.values[index + 1] = value;
         }
     }
 
     fn computed(&self, term: TermId) -> u64 {
-        evaluate_node(self.arena, term, &|t| self.values[t], &self.near)
+        evaluate_node(self.arena, term, &|t| self.value(t), &self.near)
     }
 
     fn call(&self, term: TermId, function: FunctionId, arguments: &[TermId]) -> Call {
         (function, self.arena.width(term), arguments.iter().map(|&t| self.value(t)).collect())
     }
-}
 
-/// The symbols and functions that each term depends on, by its index. Terms stand behind their operands.
-fn leaves(arena: &Arena, terms: &[TermId]) -> TiVec<TermId, u64> {
-    let mut leaves = ti_vec![0u64; arena.len()];
-    let mut symbols = 0;
-    for &term in terms {
-        let own = match arena.node(term) {
-            Node::Symbol(_) => {
-                symbols += 1;
-                1 << (symbols % u64::BITS)
-            }
-            // Equal calls have equal results.
-            Node::Apply(function, _) => 1 << (function.0 % u64::BITS),
-            _ => 0,
-        };
-        let below = arena.operands(term).into_iter();
-        leaves[term] = below.fold(own, |all, term| all | leaves[term]);
+    /// The symbols and functions that each term depends on, by the place of its value. Terms stand behind their operands.
+    fn found_leaves(&self) -> Vec<u64> {
+        let mut leaves = vec![0; self.values.len()];
+        let mut symbols = 0;
+        for (index, &term) in self.terms.iter().enumerate() {
+            let own = match self.arena.node(term) {
+                Node::Symbol(_) => {
+                    symbols += 1;
+                    1 << (symbols % u64::BITS)
+                }
+                // Equal calls have equal results.
+                Node::Apply(function, _) => 1 << (function.0 % u64::BITS),
+                _ => 0,
+            };
+            let below = self.arena.operands(term).into_iter();
+            leaves[index + 1] =
+                below.fold(own, |all, term| all | leaves[self.places[term] as usize]);
+        }
+        leaves
     }
-    leaves
 }
 
 #[cfg(feature = "internals")]

@@ -26,6 +26,12 @@ impl<'s> Scopes<'s> {
 
     /// Takes the statements and braces of the next run.
     pub(super) fn take(&mut self, run: Run<'s>) {
+        // The run may be nearly all that is expected.
+        let is_most = 2 * run.statements.len() > self.statements.capacity();
+        if is_most && self.statements.is_empty() && run.braces.is_empty() {
+            self.statements = run.statements;
+            return;
+        }
         let mut statements = run.statements.into_iter();
         let mut taken = 0;
         for brace in run.braces {

@@ -31,6 +31,8 @@ pub struct Tool {
     /// How many stand-ins stand before it, this one included; handed down as [`DEPTH`], so that
     /// another stand-in that was taken for the real one neither rewrites again nor calls in a circle.
     pub depth: u32,
+    /// Whether its allocator is to take huge pages: nobody else has set it up.
+    pub huge_pages: bool,
 }
 
 /// Where a stream goes that the real ptxas writes.
@@ -123,7 +125,9 @@ impl Tool {
         let mut command = Command::new(program);
         command.args(arguments).env(DEPTH, self.depth.to_string());
         child::keep_sigpipe(&mut command);
-        child::ask_for_huge_pages(&mut command);
+        if self.huge_pages {
+            child::ask_for_huge_pages(&mut command);
+        }
         command
     }
 

@@ -33,6 +33,7 @@ pub mod measure;
 pub mod multiprocessor;
 pub mod opcodes;
 pub mod paths;
+mod regions;
 pub mod report;
 pub mod resources;
 pub mod schedule;

@@ -17,7 +17,7 @@ use super::timing::{Level, Timing};
 /// Warps that are started on a multiprocessor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Launch {
-    /// Warps that are resident at once.
+    /// Warps that are resident at once: at most 128.
     pub resident: u32,
     /// All warps.
     pub warps: u32,
@@ -204,19 +204,26 @@ impl Rates {
 /// When each warp goes on, as a tournament: every match is won by the earlier warp, and of two at the same time by the one
 /// with the smaller number.
 struct Turns {
-    /// The final, its two semifinals, and so on. The last half are the warps. Each entry is a time and behind it the warp.
-    entries: Vec<u64>,
+    /// The final, its two semifinals, and so on, then the warps, from the place `warps` on. Each entry is a
+    /// time and behind it the warp.
+    entries: Box<[u64; Turns::ENTRIES]>,
+    warps: usize,
 }
 
 impl Turns {
     /// Bits of a warp's number.
     const BITS: u32 = 12;
 
+    /// Matches and warps: a power of two, so that a place is within bounds without a check.
+    const ENTRIES: usize = 256;
+
     /// A warp that has no turn.
     const NEVER: u64 = u64::MAX;
 
+    /// The turns of at most [`MOST_RESIDENT`] warps.
     fn new(warps: usize) -> Turns {
-        Turns { entries: vec![Turns::NEVER; 2 * warps.next_power_of_two()] }
+        let entries = Box::new([Turns::NEVER; Turns::ENTRIES]);
+        Turns { entries, warps: warps.next_power_of_two() }
     }
 
     /// The next turn and the warp whose it is.
@@ -228,7 +235,7 @@ impl Turns {
 
     fn set(&mut self, warp: usize, turn: Option<Time>) {
         let mut earlier = turn.map_or(Turns::NEVER, |time| time << Turns::BITS | warp as u64);
-        let mut at = self.entries.len() / 2 + warp;
+        let mut at = (self.warps + warp) % Turns::ENTRIES;
         self.entries[at] = earlier;
         while at > 1 {
             earlier = earlier.min(self.entries[at ^ 1]);
@@ -237,6 +244,9 @@ impl Turns {
         }
     }
 }
+
+/// The most warps that are resident.
+const MOST_RESIDENT: u32 = Turns::ENTRIES as u32 / 2;
 
 struct Machine {
     rates: Rates,
@@ -300,8 +310,8 @@ impl Machine {
             Kind::new(access.role, requests.of(access), count, &rates)
         };
         let kinds = known.into_iter().map(kind).collect();
-        let block = launch.block.max(1);
-        let resident = launch.resident.next_multiple_of(block);
+        let block = launch.block.clamp(1, MOST_RESIDENT);
+        let resident = launch.resident.min(MOST_RESIDENT + 1 - block).next_multiple_of(block);
         let warps = launch.warps.next_multiple_of(block).max(resident);
         let machine = Machine {
             rates,

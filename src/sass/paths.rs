@@ -16,28 +16,21 @@
 //!   two versions before. Otherwise, or if both differ alike, the shorter one is followed.
 //!
 //! If the kernel is a rewriting of another one that has no shuffles, a side with shuffles is followed. Where a loop is left
-//! towards such a side only by another way than the usual one, the shuffles do its last [`SHUFFLED_ITERATIONS`].
+//! towards such a side only by another way than the usual one, the shuffles do its last `SHUFFLED_ITERATIONS`.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use petgraph::algo::tarjan_scc;
-use petgraph::graphmap::DiGraphMap;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use super::regions::{Blocks, Histogram, SHUFFLES, Work};
+use super::regions::{Component, Inside, Region, Regions};
 
 /// Iterations of a loop whose trip count is not known.
 pub const LOOP_ITERATIONS: u32 = 8;
 
 /// The same of a loop around other loops: so that nested loops do not make a path of millions of instructions.
 pub const OUTER_ITERATIONS: u32 = 2;
-
-/// Iterations of a loop that shuffles do in its place: of a tree in shared memory, those with strides of 32 to 1.
-pub const SHUFFLED_ITERATIONS: u32 = 6;
-
-/// The fewest shuffles that do iterations of a loop.
-const SHUFFLES_OF_A_LOOP: f64 = 5.0;
-
-/// The kind under which shuffles are counted once more: no instruction has it.
-pub const SHUFFLES: u32 = u32::MAX - 1;
 
 /// Kinds of instructions from here on are accesses to memory, and waits for their results.
 pub const ACCESSES: u32 = 1 << 9;
@@ -78,49 +71,6 @@ impl Followed {
     }
 }
 
-/// The cost of an execution of a block, or of a path through several.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Work {
-    /// Cycles of a warp alone.
-    pub cycles: f64,
-    /// Accesses to memory.
-    pub accesses: f64,
-    /// Floating-point operations.
-    pub arithmetic: f64,
-    /// Calls, and instructions that are as rare.
-    pub calls: f64,
-    /// Shuffles that the original does not have.
-    pub shuffles: f64,
-}
-
-impl Work {
-    fn plus(self, other: Work, times: f64) -> Work {
-        Work {
-            cycles: self.cycles + times * other.cycles,
-            accesses: self.accesses + times * other.accesses,
-            arithmetic: self.arithmetic + times * other.arithmetic,
-            calls: self.calls + times * other.calls,
-            shuffles: self.shuffles + times * other.shuffles,
-        }
-    }
-}
-
-/// The blocks of a kernel and of its callees.
-#[derive(Clone, Debug, Default)]
-pub struct Blocks {
-    /// The blocks that may be executed next, without those that are called.
-    pub next: Vec<Vec<usize>>,
-    /// The blocks that end with a call, each with the first block of its callee.
-    pub calls: Vec<(usize, usize)>,
-    /// The cost of an execution of each.
-    pub work: Vec<Work>,
-    /// The instructions of each, by kind.
-    pub kinds: Vec<Histogram>,
-}
-
-/// Numbers of instructions, by kind.
-pub type Histogram = BTreeMap<u32, f64>;
-
 /// The instructions that the other version of a kernel executes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Counterpart<'h> {
@@ -142,7 +92,9 @@ const MAX_FORKS: usize = 16;
 pub fn follow(blocks: &Blocks, counterpart: Counterpart<'_>) -> Followed {
     let shuffles_are_new =
         matches!(counterpart, Counterpart::Original(kinds) if !kinds.contains_key(&SHUFFLES));
-    let mut paths = Paths { blocks, shuffles_are_new, turned: FxHashSet::default() };
+    let (turned, functions) = (FxHashSet::default(), RefCell::default());
+    let regions = Regions { blocks, shuffles_are_new };
+    let mut paths = Paths { regions, turned, functions };
     let (mut found, mut forks) = paths.all();
     let (other, is_rewritten) = match counterpart {
         Counterpart::None => return found,
@@ -197,15 +149,18 @@ fn distance(a: &Histogram, b: &Histogram) -> (f64, f64) {
 
 /// The paths through the blocks.
 struct Paths<'w> {
-    blocks: &'w Blocks,
-    /// Whether the kernel is a rewriting of one without shuffles.
-    shuffles_are_new: bool,
+    regions: Regions<'w>,
     /// The forks at which the longer one of two versions is followed.
     turned: FxHashSet<usize>,
+    /// The functions that were met, by their first block.
+    functions: RefCell<FxHashMap<usize, Rc<Region<Known>>>>,
 }
 
+/// A path through a region, and the turned forks among its members: nothing else changes it.
+type Known = (Vec<usize>, Path);
+
 /// The path that is followed through a part of the code.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Path {
     /// The blocks on it behind which two versions of one piece of code stand.
     forks: Vec<usize>,
@@ -243,11 +198,20 @@ impl Paths<'_> {
 
     /// The path through a function and its callees.
     fn function(&self, entry: usize, around: &mut Vec<usize>, forks: &mut Vec<usize>) -> Vec<Part> {
-        if entry >= self.blocks.next.len() || around.contains(&entry) || around.len() > MAX_CALLS {
+        if entry >= self.regions.blocks.next.len()
+            || around.contains(&entry)
+            || around.len() > MAX_CALLS
+        {
             return Vec::new();
         }
         around.push(entry);
-        let path = self.through(self.reached(entry), entry, false);
+        let known = self.functions.borrow().get(&entry).cloned();
+        let region = known.unwrap_or_else(|| {
+            let region = Rc::new(self.regions.of_function(entry));
+            self.functions.borrow_mut().insert(entry, Rc::clone(&region));
+            region
+        });
+        let path = self.through(&region);
         let parts = self.with_calls(path.parts, around, forks);
         around.pop();
         forks.extend(path.forks);
@@ -265,7 +229,8 @@ impl Paths<'_> {
             match part {
                 Part::Block(at) => {
                     found.push(Part::Block(at));
-                    for &(_, to) in self.blocks.calls.iter().filter(|(from, _)| *from == at) {
+                    for &(_, to) in self.regions.blocks.calls.iter().filter(|(from, _)| *from == at)
+                    {
                         found.extend(self.function(to, around, forks));
                     }
                 }
@@ -277,93 +242,28 @@ impl Paths<'_> {
         found
     }
 
-    /// The shuffles of a block that the original does not have.
-    fn shuffles(&self, at: usize) -> f64 {
-        let kinds = self.blocks.kinds.get(at).filter(|_| self.shuffles_are_new);
-        kinds.and_then(|kinds| kinds.get(&SHUFFLES)).copied().unwrap_or(0.0)
-    }
-
-    /// Whether a way out of a loop leads to shuffles to which the others do not lead.
-    fn is_left_to_shuffles(&self, members: &FxHashSet<usize>) -> bool {
-        let next = |at: usize| self.blocks.next[at].iter().copied();
-        let behind = |exit: usize| {
-            let (mut found, mut open) = (FxHashSet::default(), vec![exit]);
-            while let Some(at) = open.pop() {
-                if !members.contains(&at) && found.insert(at) {
-                    open.extend(next(at));
-                }
-            }
-            found
-        };
-        let exits: FxHashSet<usize> =
-            members.iter().flat_map(|at| next(*at)).filter(|at| !members.contains(at)).collect();
-        self.shuffles_are_new
-            && exits.iter().any(|exit| {
-                let others: FxHashSet<usize> = exits
-                    .iter()
-                    .filter(|other| *other != exit)
-                    .flat_map(|one| behind(*one))
-                    .collect();
-                let own = behind(*exit);
-                let own = own.difference(&others).map(|at| self.shuffles(*at));
-                !others.is_empty() && own.sum::<f64>() >= SHUFFLES_OF_A_LOOP
-            })
-    }
-
-    /// The blocks that can be reached from one.
-    fn reached(&self, entry: usize) -> FxHashSet<usize> {
-        let (mut found, mut open) = (FxHashSet::default(), vec![entry]);
-        while let Some(at) = open.pop() {
-            if found.insert(at) {
-                open.extend(&self.blocks.next[at]);
-            }
+    /// The path through a region from its entry.
+    fn through(&self, region: &Region<Known>) -> Path {
+        let mut turned: Vec<usize> = self.turned.intersection(&region.members).copied().collect();
+        turned.sort_unstable();
+        if let Some((of, path)) = &*region.known.borrow()
+            && *of == turned
+        {
+            return path.clone();
         }
-        found
-    }
-
-    /// The path through some blocks from `entry`: to the end of the function or, in a loop, back to `entry`.
-    fn through(&self, members: FxHashSet<usize>, entry: usize, is_loop: bool) -> Path {
-        let mut graph = DiGraphMap::<usize, ()>::new();
-        let mut ordered: Vec<usize> = members.iter().copied().collect();
-        ordered.sort_unstable();
-        for &at in &ordered {
-            graph.add_node(at);
-            for &to in &self.blocks.next[at] {
-                if members.contains(&to) && !(is_loop && to == entry) {
-                    graph.add_edge(at, to, ());
-                }
-            }
-        }
-        // Each component comes behind those that it leads to.
-        let mut step_of: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut steps: Vec<Option<Step>> = Vec::new();
-        for component in tarjan_scc(&graph) {
-            component.iter().for_each(|&at| _ = step_of.insert(at, steps.len()));
-            let number = steps.len();
-            let mut next: Vec<Option<usize>> = Vec::new();
-            for &to in component.iter().flat_map(|&at| &self.blocks.next[at]) {
-                if is_loop && to == entry {
-                    next.push(None);
-                } else if let Some(&step) = step_of.get(&to)
-                    && step != number
-                    && steps[step].is_some()
-                {
-                    next.push(Some(step));
-                }
-            }
-            if !is_loop && next.is_empty() {
-                next.push(None);
-            }
-            next.sort_unstable();
-            next.dedup();
-            let turned = component.iter().any(|at| self.turned.contains(at));
-            let last = component.iter().copied().max().unwrap_or_default();
-            let own = self.own(&graph, component);
-            let step = || Step { last, ..Step::new(own, &next, &steps, turned) };
-            steps.push((!next.is_empty()).then(step));
+        let mut steps: Vec<Option<Step>> = Vec::with_capacity(region.components.len());
+        for Component { part, next, last } in &region.components {
+            let is_turned = match part {
+                Inside::Block(at) => turned.contains(at),
+                Inside::Loop(region, _) => turned.iter().any(|at| region.members.contains(at)),
+            };
+            let step =
+                || Step { last: *last, ..Step::new(self.own(part), next, &steps, is_turned) };
+            let step = (!next.is_empty()).then(step);
+            steps.push(step);
         }
         let mut path = Path::default();
-        let mut at = step_of.get(&entry).copied();
+        let mut at = region.entry;
         while let Some(step) = at.and_then(|at| steps[at].as_mut()) {
             let own = std::mem::take(&mut step.own);
             path.work = path.work.plus(own.work, 1.0);
@@ -374,24 +274,21 @@ impl Paths<'_> {
             path.parts.extend(own.parts);
             at = step.next;
         }
+        *region.known.borrow_mut() = Some((turned, path.clone()));
         path
     }
 
     /// The path through a block, or through all iterations of a loop.
-    fn own(&self, graph: &DiGraphMap<usize, ()>, component: Vec<usize>) -> Path {
-        let first = component.iter().copied().min().unwrap_or_default();
-        if component.len() == 1 && !graph.contains_edge(first, first) {
-            let work = Work { shuffles: self.shuffles(first), ..self.blocks.work[first] };
-            return Path { work, parts: vec![Part::Block(first)], forks: Vec::new() };
-        }
-        let members: FxHashSet<usize> = component.iter().copied().collect();
-        let enters = |at: &usize| {
-            let mut from = graph.neighbors_directed(*at, petgraph::Direction::Incoming);
-            from.any(|from| !members.contains(&from))
+    fn own(&self, part: &Inside<Known>) -> Path {
+        let (region, shuffled) = match part {
+            Inside::Block(at) => {
+                let shuffles = self.regions.shuffles(*at);
+                let work = Work { shuffles, ..self.regions.blocks.work[*at] };
+                return Path { work, parts: vec![Part::Block(*at)], forks: Vec::new() };
+            }
+            Inside::Loop(region, shuffled) => (region, shuffled),
         };
-        let entry = component.iter().copied().filter(enters).min().unwrap_or(first);
-        let shuffled = if self.is_left_to_shuffles(&members) { SHUFFLED_ITERATIONS } else { 0 };
-        let Path { forks, work, parts } = self.through(members, entry, true);
+        let Path { forks, work, parts } = self.through(region);
         let has_loops = parts.iter().any(|part| matches!(part, Part::Loop(..)));
         let times = if has_loops { OUTER_ITERATIONS } else { LOOP_ITERATIONS - shuffled };
         let work = Work::default().plus(work, f64::from(times));
@@ -452,6 +349,7 @@ impl Step {
 #[cfg(feature = "internals")]
 mod tests {
     use super::*;
+    use crate::sass::regions::SHUFFLED_ITERATIONS;
 
     crate::unit_tests!(
         loops_count_and_early_exits_do_not,

@@ -91,7 +91,7 @@ impl Bed {
         let tool = || {
             let ptxas = Assembler::find().filter(|_| !self.without_ptxas);
             let path = ptxas.ok_or_else(|| Failure::unusable("cannot find the real ptxas"))?.ptxas;
-            Ok(Tool { path, depth: 1 })
+            Ok(Tool { path, depth: 1, huge_pages: false })
         };
         let request = Request {
             original: &self.original,

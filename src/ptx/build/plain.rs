@@ -24,12 +24,6 @@ pub(super) struct Reader<'s> {
     at: usize,
 }
 
-/// A plain statement.
-enum Plain<'s> {
-    Statement(Statement<'s>),
-    Brace { opens: bool },
-}
-
 impl<'s> Reader<'s> {
     /// The beginning of a piece of a file's text.
     pub(super) fn new(file: &'s str, piece: Span) -> Reader<'s> {
@@ -41,13 +35,13 @@ impl<'s> Reader<'s> {
         loop {
             self.gap();
             let mut behind = *self;
-            let Some(plain) = behind.statement() else { return };
-            match plain {
-                Plain::Statement(statement) => run.statements.push(statement),
-                Plain::Brace { opens } => {
-                    let (before, span) = (run.statements.len(), self.to(&behind));
-                    run.braces.push(Brace { before, opens, span });
-                }
+            if let Some(opens) = behind.brace() {
+                let (before, span) = (run.statements.len(), self.to(&behind));
+                run.braces.push(Brace { before, opens, span });
+            } else if let Some(statement) = behind.statement() {
+                run.statements.push(statement);
+            } else {
+                return;
             }
             *self = behind;
         }
@@ -63,18 +57,34 @@ impl<'s> Reader<'s> {
     pub(super) fn skip(&mut self) -> Span {
         let from = *self;
         loop {
-            let rest = self.rest();
-            let length = memchr::memchr(b';', rest).map_or(rest.len(), |at| at + 1);
-            // (A semicolon in a string or comment ends nothing.)
-            if rest[..length].iter().any(|byte| matches!(byte, b'"' | b'/' | b'#')) {
+            if self.semicolon().is_none() {
                 self.at = self.text.len();
                 return from.to(self);
             }
-            self.at += length;
             let mut next = *self;
             next.gap();
-            if next.is_at_end() || next.statement().is_some() {
+            if next.is_at_end() || next.brace().is_some() || next.statement().is_some() {
                 return from.to(self);
+            }
+        }
+    }
+
+    /// Goes behind the next semicolon that stands in no string or comment, or to the end.
+    fn semicolon(&mut self) -> Option<()> {
+        loop {
+            self.take_while(|byte| !matches!(byte, b';' | b'"' | b'/' | b'#'));
+            match self.peek() {
+                None => return Some(()),
+                Some(b';') => return self.take(b';'),
+                Some(b'"') => {
+                    self.at += 1;
+                    self.take_while(|byte| byte != b'"');
+                    self.take(b'"')?;
+                }
+                Some(_) => {
+                    self.word("//")?;
+                    self.take_while(|byte| byte != b'\n');
+                }
             }
         }
     }
@@ -119,25 +129,86 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn statement(&mut self) -> Option<Plain<'s>> {
+    /// A brace of a scope, and whether it opens one.
+    fn brace(&mut self) -> Option<bool> {
+        let opens = self.take(b'{').is_some();
+        (opens || self.take(b'}').is_some()).then_some(opens)
+    }
+
+    fn statement(&mut self) -> Option<Statement<'s>> {
         let start = *self;
-        let brace = |opens| Some(Plain::Brace { opens });
-        match self.peek()? {
-            b'{' => self.take(b'{').and_then(|()| brace(true)),
-            b'}' => self.take(b'}').and_then(|()| brace(false)),
-            b'.' => self.location().map(Plain::Statement),
-            _ => match self.label() {
-                Some(label) => Some(Plain::Statement(Statement::Label(label))),
-                None => {
-                    *self = start;
-                    self.instruction().map(|i| Plain::Statement(Statement::Instruction(i)))
-                }
-            },
+        if self.rest().starts_with(b".pragma") {
+            return self.pragma().map(Statement::Directive);
         }
+        if self.peek() == Some(b'.') {
+            return self.location().map(Statement::Directive);
+        }
+        if let Some(label) = self.label() {
+            return Some(Statement::Label(label));
+        }
+        *self = start;
+        self.instruction().map(Statement::Instruction)
     }
 
     /// `$L__BB0_1:`
     fn label(&mut self) -> Option<Name<'s>> {
+        let label = self.identifier()?;
+        self.take(b':')?;
+        // (A directive behind it may belong to it.)
+        let mut behind = *self;
+        behind.gap();
+        let belongs = [".branchtargets", ".call", "/", "#"];
+        let goes_on = belongs.iter().any(|word| behind.rest().starts_with(word.as_bytes()));
+        (!goes_on).then_some(label)
+    }
+
+    /// `.loc 1 12 3`, perhaps with `, function_name $L__info_string0, inlined_at 1 20 5`.
+    fn location(&mut self) -> Option<Directive<'s>> {
+        let start = *self;
+        self.word(".loc")?;
+        let [file, line, column] = self.numbers()?;
+        let mut inlined = *self;
+        if inlined.inlined().is_some() {
+            *self = inlined;
+        }
+        let span = start.to(self);
+        let mut behind = *self;
+        behind.gap();
+        let goes_on = behind.at == self.at || matches!(behind.peek(), Some(b',' | b'/' | b'#'));
+        (!goes_on).then_some(Directive::Loc(Location { file, line, column, span }))
+    }
+
+    fn inlined(&mut self) -> Option<()> {
+        self.word(",")?;
+        self.blanks();
+        self.word("function_name")?;
+        matches!(self.peek()?, b' ' | b'\t').then_some(())?;
+        self.blanks();
+        self.identifier()?;
+        self.word(",")?;
+        self.blanks();
+        self.word("inlined_at")?;
+        self.numbers().map(|_| ())
+    }
+
+    /// Three numbers, each with blanks in front.
+    fn numbers(&mut self) -> Option<[u32; 3]> {
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            matches!(self.peek()?, b' ' | b'\t').then_some(())?;
+            self.blanks();
+            let start = *self;
+            self.take_while(|byte| byte.is_ascii_digit());
+            *number = start.decimal(self)?.parse().ok()?;
+        }
+        Some(numbers)
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        self.rest().starts_with(word.as_bytes()).then(|| self.at += word.len())
+    }
+
+    fn identifier(&mut self) -> Option<Name<'s>> {
         let start = *self;
         match self.peek()? {
             b'%' | b'$' | b'_' => {
@@ -148,37 +219,21 @@ impl<'s> Reader<'s> {
             _ => return None,
         }
         self.take_while(is_in_identifier);
-        let label = start.name_to(self);
-        self.take(b':')?;
-        // (A directive behind it may belong to it.)
-        let mut behind = *self;
-        behind.gap();
-        (!matches!(behind.peek(), Some(b'.' | b'/' | b'#'))).then_some(label)
+        Some(start.name_to(self))
     }
 
-    /// `.loc 1 12 3`
-    fn location(&mut self) -> Option<Statement<'s>> {
+    /// `.pragma "nounroll";`
+    fn pragma(&mut self) -> Option<Directive<'s>> {
         let start = *self;
-        self.rest().starts_with(b".loc").then(|| self.at += 4)?;
-        let mut numbers = [0; 3];
-        for number in &mut numbers {
-            matches!(self.peek()?, b' ' | b'\t').then_some(())?;
-            self.blanks();
-            let start = *self;
-            self.take_while(|byte| byte.is_ascii_digit());
-            *number = start.decimal(self)?.parse().ok()?;
-        }
-        let [file, line, column] = numbers;
-        let span = start.to(self);
-        let mut behind = *self;
-        behind.gap();
-        let goes_on = behind.at == self.at || matches!(behind.peek(), Some(b',' | b'/' | b'#'));
-        (!goes_on).then_some(Statement::Directive(Directive::Loc(Location {
-            file,
-            line,
-            column,
-            span,
-        })))
+        self.at += ".pragma".len();
+        self.blanks();
+        self.take(b'"')?;
+        let inside = *self;
+        self.take_while(|byte| byte != b'"');
+        let string = inside.name_to(self).text;
+        self.take(b'"')?;
+        self.take(b';')?;
+        Some(Directive::Pragma { strings: [string].into_iter().collect(), span: start.to(self) })
     }
 
     /// `@%p1 ld.global.f32 %f1, [%rd1+4];`

@@ -17,6 +17,8 @@ use crate::source::Span;
 /// The first syntax error.
 pub(in crate::ptx) fn run<'s>(fragment: Fragment<'s>) -> Built<Run<'s>> {
     let mut run = Run::default();
+    let text = fragment.slice(fragment.span);
+    run.statements.reserve(memchr::memchr_iter(b';', text.as_bytes()).count());
     let mut reader = Reader::new(fragment.file, fragment.span);
     loop {
         reader.statements(&mut run);
