@@ -1,9 +1,9 @@
 //! Statements as compilers write them, read byte by byte.
 //!
 //! The grammar files define the syntax. Nearly all statements of a module have one of a few plain shapes, and matching
-//! the grammar's rules takes a quarter of the analysis. This file reads those shapes; the grammar
-//! reads everything else, and every statement with a mistake. Nothing is accepted here that the grammar refuses, and the
-//! tree is the same (a test of [`super::statement`] compares both on all samples, and on samples with mistakes).
+//! the grammar's rules takes a quarter of the analysis. This file reads those shapes; the grammar reads everything else,
+//! and every statement with a mistake. Nothing is accepted here that the grammar refuses, and the tree is the same (a test
+//! of [`super::statement`] compares both on all samples, and on samples with mistakes).
 
 use smallvec::{SmallVec, smallvec};
 
