@@ -138,6 +138,10 @@ pub enum Bug {
     PromotedStale,
     /// A barrier in such a loop is overlooked.
     PromotedOverFence,
+    /// The value of such a loop is not stored where a branch leaves it.
+    PromotedExitForgotten,
+    /// It is stored there whether the loop has stored it or not.
+    PromotedUnasked,
     /// Loads are performed in front of stores without a test that these do not write the loaded bytes.
     BatchUntested,
     /// That test is too weak by one byte.
@@ -152,6 +156,10 @@ pub enum Bug {
     BatchVectorSwapped,
     /// A store is performed behind loads that are performed early, but not in front of it.
     BatchStoreSunk,
+    /// A vector of loads stands in front of a store that may write bytes of it.
+    TurnsNotApart,
+    /// Vectors of loads and stores in turns stand without the test of their alignment.
+    TurnsUntested,
     /// A reduction over half of the warp's lanes counts as one over all.
     CollectiveStep,
     /// The member mask of the shuffles of a collective is not asked for.
@@ -682,7 +690,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 80] = [
+    pub const STRATEGIES: [Bug; 84] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -713,6 +721,8 @@ impl Bug {
         Bug::PromotedNotStored,
         Bug::PromotedStale,
         Bug::PromotedOverFence,
+        Bug::PromotedExitForgotten,
+        Bug::PromotedUnasked,
         Bug::BatchUntested,
         Bug::BatchByteLess,
         Bug::BatchOverFence,
@@ -720,6 +730,8 @@ impl Bug {
         Bug::BatchGuardLate,
         Bug::BatchVectorSwapped,
         Bug::BatchStoreSunk,
+        Bug::TurnsNotApart,
+        Bug::TurnsUntested,
         Bug::CollectiveStep,
         Bug::CollectiveOfSome,
         Bug::CollectiveForAll,

@@ -12,6 +12,7 @@
 #![expect(clippy::disallowed_methods, reason = "seeds and time limits come from outside")]
 
 mod bytes;
+mod exits;
 mod layouts;
 mod names;
 mod planted;

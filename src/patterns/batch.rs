@@ -76,9 +76,9 @@ impl Pattern for Batch {
                 refusal,
                 ..Group::of_loads(StrategyName::Batch, members, found)
             });
-            let is_chosen = finder.groups().last().is_some_and(Group::is_chosen);
-            for (_, group) in stores.extract_if(.., |(of, _)| *of == at).filter(|_| is_chosen) {
-                finder.claim(group);
+            let own = finder.chosen_last();
+            for (_, group) in stores.extract_if(.., |(of, _)| *of == at).filter(|_| own.is_some()) {
+                finder.claim(Group { within: own, ..group });
             }
         }
     }
@@ -106,7 +106,10 @@ fn join(
 ) -> Vec<(usize, Group)> {
     for found in all.iter_mut() {
         let vectors = finder.legality.vectors_of_batch(trace, found);
-        found.vectors = vectors.into_iter().filter(|one| packed(one).is_none()).collect();
+        // Without a load that is moved it is a vector without the group.
+        let moved = |vector: &VectorGroup| found.moved.iter().any(|one| vector.has(one.load.inst));
+        let is_wanted = |one: &VectorGroup| packed(one).is_none() && moved(one);
+        found.vectors = vectors.into_iter().filter(is_wanted).collect();
     }
     let groups: Vec<&Batched> = all.iter().collect();
     let mut stores = Vec::new();

@@ -166,6 +166,12 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         &self.groups
     }
 
+    /// The number of the group that was claimed last, if it is chosen.
+    pub fn chosen_last(&self) -> Option<usize> {
+        let last = self.groups.len().checked_sub(1)?;
+        self.groups[last].is_chosen().then_some(last)
+    }
+
     /// The group that a load is a member of.
     pub fn group_of(&self, inst: InstId) -> Option<&Group> {
         self.claimed.get(&inst).map(|&at| &self.groups[at])

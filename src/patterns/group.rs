@@ -27,6 +27,11 @@ impl Price {
         Cost { strategy: cycles(self.cost_after), load: cycles(self.cost_before) }
     }
 
+    /// The hundredths of a cycle that it is predicted to save.
+    pub fn saved(self) -> i64 {
+        i64::from(self.cost_before) - i64::from(self.cost_after)
+    }
+
     /// Says of a legal replacement at this price that it does not pay on an architecture.
     pub fn unprofitable(self, name: StrategyName, architecture: u32) -> Unprofitable {
         Unprofitable {
@@ -74,6 +79,8 @@ pub struct Group {
     pub loop_carried: Vec<InstId>,
     /// The instruction that follows the test which the group shares with others, if no price contains that test.
     pub shared_test: Option<InstId>,
+    /// The number of the group in whose version of the code its own stands, if it does. Without that one it is not done.
+    pub within: Option<usize>,
     /// The costs, if they were weighed.
     pub price: Option<Price>,
     /// Why it is not chosen. Such groups are kept where the report lists them.
@@ -109,6 +116,7 @@ impl Group {
             duplicates: false,
             loop_carried: Vec::new(),
             shared_test: None,
+            within: None,
             price: None,
             refusal: None,
             shape: Box::new(shape),
@@ -122,6 +130,7 @@ impl Group {
             duplicates: false,
             loop_carried: Vec::new(),
             shared_test: None,
+            within: None,
             price: None,
             refusal: Some(refusal),
             ..self
@@ -148,8 +157,7 @@ impl Group {
     pub fn saved(&self) -> i64 {
         let times = if self.strategy.facts().whole_cost { 1 } else { self.members.len() as i64 };
         let price = self.price.filter(|_| self.is_chosen());
-        price
-            .map_or(0, |price| times * (i64::from(price.cost_before) - i64::from(price.cost_after)))
+        price.map_or(0, |price| times * price.saved())
     }
 
     /// Why its members stay as they are if others that it excludes save more.

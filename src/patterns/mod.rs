@@ -36,11 +36,12 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 15] = [
+pub const SEARCHED: [&dyn Pattern; 16] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
     &window::Window { broad: true },
+    &vector::InTurns,
     &vector::Vector,
     &window::Window { broad: false },
     &pair::Pair,
@@ -56,9 +57,10 @@ pub const SEARCHED: [&dyn Pattern; 15] = [
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 14] = [
+pub const WRITTEN: [&dyn Pattern; 15] = [
     &pair::Pair,
     &vector::Vector,
+    &vector::InTurns,
     &window::Window { broad: true },
     &transpose::Loads,
     &transpose::Stores,

@@ -5,6 +5,7 @@
 //! with copies between registers, or to the loop as it was.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
@@ -13,12 +14,12 @@ use crate::cfg::{Arg, InstId, InstRange};
 use crate::cost::{Request, guessed_executions};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
-use crate::isa::ScalarType::{S32, U64};
+use crate::isa::ScalarType::{self, S32, U64};
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
-    Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation, ScalarPromotion,
-    TripCount, Unprofitable, lane_stride,
+    AtExit, Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation,
+    ScalarPromotion, TripCount, Unprofitable, lane_stride,
 };
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
@@ -172,6 +173,16 @@ impl Shape for ScalarPromotion {
     }
 }
 
+/// The registers of a loop's values.
+struct Held<'r> {
+    /// The values.
+    registers: &'r [Reg],
+    /// The values of the iteration before, where a mistake stores these.
+    stale: &'r [Reg],
+    /// Whether some store was executed, where that has to be known.
+    flags: &'r [Option<Reg>],
+}
+
 /// Loads of values that a loop holds in registers.
 #[derive(Debug)]
 struct HeldInRegister;
@@ -188,6 +199,8 @@ impl Planner<'_, '_, '_, '_> {
         let fresh = &mut self.plan.fresh;
         let [old, join] = fresh.labels();
         let new = fresh.loop_label();
+        let flags: Vec<Option<Reg>> =
+            group.values.iter().map(|value| value.is_flagged().then(|| fresh.word())).collect();
         if let Some(holds) = holds {
             code.line(&format!("@!{holds} bra {old};"));
         }
@@ -209,65 +222,114 @@ impl Planner<'_, '_, '_, '_> {
         for ((value, register), place) in values().filter(|((value, _), _)| value.is_read_first()) {
             code.put(op!(Ld.Global.(value.ty())), &[register, place]);
         }
-        self.copied_loop(group, range, [&registers, &stale], (&mut code, &new));
-        for ((value, place), register) in group.values.iter().zip(&places).zip(&stale) {
-            if !planted!(Bug::PromotedNotStored) {
-                code.put(op!(St.Global.(value.ty())), &[place, register]);
-            }
+        for flag in flags.iter().flatten() {
+            code.put(op!(Mov.(ScalarType::b(32))), &[flag, &0]);
         }
-        code.line(&format!("bra.uni {join};"));
+        let held = Held { registers: &registers, stale: &stale, flags: &flags };
+        let stubs = self.copied_loop(group, range, &held, (&mut code, &new));
+        let ends = [(None, join.to_string())]
+            .into_iter()
+            .chain(stubs.into_iter().map(|(label, target)| (Some(label), target)));
+        let exits = group.values[0].at_exits.len();
+        for ((label, target), exit) in ends.zip([exits - 1].into_iter().chain(0..exits)) {
+            if let Some(label) = &label {
+                code.text += &format!("\n{label}:");
+            }
+            let is_lost = planted!(Bug::PromotedNotStored)
+                || label.is_some() && planted!(Bug::PromotedExitForgotten);
+            if !is_lost {
+                self.stored_at_exit(group, exit, (&places, &held), &mut code);
+            }
+            code.line(&format!("bra.uni {target};"));
+        }
         code.text += &format!("\n{old}:");
         let behind = |at: InstId| line_end(self.source.text(), self.span(at).end);
         prepared.drafts.push(Draft::insert(behind(first.before()), code.text));
         prepared.drafts.push(Draft::insert(behind(branch), format!("\n{join}:")));
     }
 
-    /// The instructions of a loop, with copies between registers in the place of accesses to its values.
+    /// The stores of a loop's values where it is left.
+    fn stored_at_exit(
+        &mut self,
+        group: &ScalarPromotion,
+        exit: usize,
+        (places, held): (&[String], &Held<'_>),
+        code: &mut Code,
+    ) {
+        for (at, value) in group.values.iter().enumerate() {
+            let store = op!(St.Global.(value.ty()));
+            let operands: [&dyn Display; 2] = [&places[at], &held.stale[at]];
+            match (value.at_exits[exit], &held.flags[at]) {
+                (AtExit::IfWritten, Some(flag)) if !planted!(Bug::PromotedUnasked) => {
+                    let is_written = self.plan.fresh.predicate();
+                    let word = ScalarType::b(32);
+                    code.put(op!(Setp.Ne.(word)), &[&is_written, flag, &0]);
+                    code.put_if(&format!("@{is_written} "), store, &operands);
+                }
+                _ => code.put(store, &operands),
+            }
+        }
+    }
+
+    /// The instructions of a loop, with copies between registers in the place of accesses to its values. Gives the label
+    /// to which each branch out of it leads, and the one to which it led.
     fn copied_loop(
         &mut self,
         group: &ScalarPromotion,
         range: &InstRange,
-        [registers, stale]: [&[Reg]; 2],
+        held: &Held<'_>,
         (code, head): (&mut Code, &str),
-    ) {
+    ) -> Vec<(String, String)> {
         let targets = range.clone().flat_map(|at| self.flow.insts[at].targets.iter().copied());
-        let mut labels: BTreeMap<InstId, String> = targets.map(|at| (at, String::new())).collect();
+        let within = targets.filter(|at| range.contains(at));
+        let mut labels: BTreeMap<InstId, String> = within.map(|at| (at, String::new())).collect();
         for (at, label) in &mut labels {
             *label = match *at == range.start {
                 true => head.to_owned(),
                 false => self.plan.fresh.loop_label(),
             };
         }
+        let mut stubs = Vec::new();
         for at in range.clone() {
             let inst = &self.flow.insts[at];
             if let Some(label) = labels.get(&at) {
                 code.text += &format!("\n{label}:");
             }
+            let guard = self.guard(inst.guard);
             if let [target] = inst.targets[..] {
-                let guard = self.guard(inst.guard);
-                code.line(&format!("{guard}{} {};", inst.ast.opcode.text, labels[&target]));
+                let label = labels.get(&target).cloned().unwrap_or_else(|| {
+                    let label = self.plan.fresh.loop_label();
+                    let to = inst.ast.operands.first().map_or(0..0, |to| to.span().range());
+                    stubs.push((label.clone(), self.plan.copied(to)));
+                    label
+                });
+                code.line(&format!("{guard}{} {label};", inst.ast.opcode.text));
                 continue;
             }
             let has =
                 |value: &PromotedValue| value.loads.contains(&at) || value.stores.contains(&at);
-            let mut values = group.values.iter().zip(registers.iter().zip(stale));
-            let Some((value, (register, before))) = values.find(|(value, _)| has(value)) else {
+            let Some(number) = group.values.iter().position(has) else {
                 code.line(&self.plan.copied(self.span(at)));
                 continue;
             };
+            let (value, register) = (&group.values[number], &held.registers[number]);
             match inst.args[..] {
                 [Arg::Register(loaded), _] => {
-                    code.put(op!(Mov.(value.ty())), &[&self.name(loaded), register]);
+                    code.put_if(&guard, op!(Mov.(value.ty())), &[&self.name(loaded), register]);
                 }
                 [_, Arg::Register(stored)] => {
                     if planted!(Bug::PromotedStale) {
-                        code.put(op!(Mov.(value.ty())), &[before, register]);
+                        code.put(op!(Mov.(value.ty())), &[&held.stale[number], register]);
                     }
-                    code.put(op!(Mov.(value.ty())), &[register, &self.name(stored)]);
+                    code.put_if(&guard, op!(Mov.(value.ty())), &[register, &self.name(stored)]);
+                    if let Some(flag) = &held.flags[number] {
+                        code.put_if(&guard, op!(Mov.(ScalarType::b(32))), &[flag, &1]);
+                    }
                 }
                 _ => {}
             }
         }
+        stubs
     }
 
     /// The test in front of a loop; `None` if there is nothing to test.

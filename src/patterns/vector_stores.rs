@@ -123,7 +123,7 @@ impl Shape for AdjacentStores {
                 None => {
                     store.decision = Decision::By(group.strategy);
                     store.source_line = Some(last).filter(|last| *last != store.line);
-                    let apart = self.is_covered.then(|| "stores-apart".to_owned());
+                    let apart = self.asks_distance.then(|| "stores-apart".to_owned());
                     let aligned = self.multiples.iter().map(alignment);
                     store.guards = Some(apart.into_iter().chain(aligned).collect());
                     store.cost = group.price.map(Price::cost);

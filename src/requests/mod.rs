@@ -145,7 +145,8 @@ impl Facts {
         // The executed accesses decide; a kind without executed accesses takes the others.
         beside.extend(on_way);
         let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
-        Known { requests: Requests { by_kind: requests, loaded, stored }, executed }
+        let iterates = executions.iter().any(|times| *times > 1.0);
+        Known { requests: Requests { by_kind: requests, loaded, stored, iterates }, executed }
     }
 }
 

@@ -74,6 +74,8 @@ pub struct AdjacentStores {
     pub multiples: SmallVec<[Multiple; 2]>,
     /// Whether the vector stands in a version of the code whose test asks for the conditions, too.
     pub is_covered: bool,
+    /// Whether that test compares addresses, too.
+    pub asks_distance: bool,
     /// Why the stores stay, if they have to.
     pub refusal: Option<Refusal>,
 }
@@ -457,6 +459,7 @@ impl Legality<'_, '_, '_> {
         };
         AdjacentStores {
             is_covered: false,
+            asks_distance: false,
             block: trace.accesses[last.access.access].block,
             elements: window.iter().map(element).collect(),
             distances: members.iter().map(|one| one.ahead - last.ahead).collect(),
@@ -528,6 +531,7 @@ pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> b
 fn refused(trace: &KernelTrace, members: Vec<PlainStore>, refusal: Refusal) -> AdjacentStores {
     AdjacentStores {
         is_covered: false,
+        asks_distance: false,
         block: trace.accesses[members[0].access.access].block,
         elements: Vec::new(),
         distances: Vec::new(),

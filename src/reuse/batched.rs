@@ -21,7 +21,7 @@ use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
 use super::vector_group::VectorGroup;
 use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};
-use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::emulate::{Access, Effect, KernelTrace, definitions, effect, mentions};
 use crate::expr::TermId;
 use crate::ptx::StateSpace;
 
@@ -30,6 +30,10 @@ const MAX_MOVED: usize = 32;
 
 /// The most stores that they are moved over.
 const MAX_STORES: usize = 32;
+
+/// The most loads, and the most stores, of code in which they stand in turns. (Each vector load is performed where its
+/// first load stands, so that few registers are alive.)
+const MAX_IN_TURNS: usize = 128;
 
 /// The most distances that are tested.
 const MAX_TESTS: usize = 16;
@@ -148,8 +152,30 @@ pub enum Addend {
     Step(usize),
 }
 
+/// The loads that a search is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    /// Those that wait for a store since an assembler does not know the distance to it. It may be tested.
+    Waiting,
+    /// All, of read-only memory too. Their distances are known.
+    Apart,
+}
+
+impl Search {
+    /// The most accesses of a kind, if these are the most of those that wait.
+    fn most(self, waiting: usize) -> usize {
+        match self {
+            Search::Waiting => waiting,
+            Search::Apart => MAX_IN_TURNS,
+        }
+    }
+}
+
 /// Values of a sum's parts that make bytes meet: from the least to the largest.
 type Excluded = BTreeMap<Vec<(Addend, i64)>, Vec<(i64, i64)>>;
+
+/// The stores that a load is moved over, whether there are others, not to global memory, and the search.
+type Over<'a> = (&'a [&'a PlainStore], bool, Search);
 
 /// Instructions of a block between which nothing orders memory accesses.
 struct Stretch {
@@ -169,6 +195,16 @@ struct Accesses {
 impl Legality<'_, '_, '_> {
     /// The groups that the function's loads fall into, in program order; without those that wait for nothing.
     pub fn batched(&mut self, trace: &mut KernelTrace) -> Vec<Batched> {
+        self.all_batched(trace, Search::Waiting)
+    }
+
+    /// The groups of loads that could be performed in front of stores without a test, in program order. An assembler may
+    /// do that itself; but it makes no vectors of them, since their alignment is not known.
+    pub fn in_turns(&mut self, trace: &mut KernelTrace) -> Vec<Batched> {
+        self.all_batched(trace, Search::Apart)
+    }
+
+    fn all_batched(&mut self, trace: &mut KernelTrace, search: Search) -> Vec<Batched> {
         if self.options.strict || self.observes_lanes || self.is_irreducible() {
             return Vec::new();
         }
@@ -189,7 +225,7 @@ impl Legality<'_, '_, '_> {
                 continue;
             }
             for stretch in self.stretches(trace, block, &accesses) {
-                self.add_batches(trace, &stretch, &accesses, &mut found);
+                self.add_batches(trace, (&stretch, search), &accesses, &mut found);
             }
         }
         found
@@ -251,7 +287,7 @@ impl Legality<'_, '_, '_> {
     fn add_batches(
         &mut self,
         trace: &mut KernelTrace,
-        stretch: &Stretch,
+        (stretch, search): (&Stretch, Search),
         accesses: &Accesses,
         found: &mut Vec<Batched>,
     ) {
@@ -266,13 +302,18 @@ impl Legality<'_, '_, '_> {
                 return;
             };
             let first = from.to(store).find(|at| is_global(trace, at));
-            let early = first.map(|test| self.batch(trace, stretch, accesses, (from, test, store)));
-            let late = self.batch(trace, stretch, accesses, (from, store, store));
+            let of = (stretch, search);
+            let early = first.map(|test| self.batch(trace, of, accesses, (from, test, store)));
+            let late = self.batch(trace, of, accesses, (from, store, store));
             let (group, stopped) = match early {
                 Some(early) if early.0.moved.len() >= late.0.moved.len() => early,
                 _ => late,
             };
-            if !group.is_open || group.moved.iter().all(|one| !one.waited) {
+            let is_wanted = match search {
+                Search::Waiting => group.is_open && group.moved.iter().any(|one| one.waited),
+                Search::Apart => !group.moved.is_empty(),
+            };
+            if !is_wanted {
                 from = stopped.unwrap_or(store).max(store.next());
                 if stopped.is_none() {
                     return;
@@ -291,7 +332,7 @@ impl Legality<'_, '_, '_> {
     fn batch(
         &mut self,
         trace: &mut KernelTrace,
-        stretch: &Stretch,
+        (stretch, search): (&Stretch, Search),
         accesses: &Accesses,
         (from, test, place): (InstId, InstId, InstId),
     ) -> (Batched, Option<InstId>) {
@@ -312,7 +353,7 @@ impl Legality<'_, '_, '_> {
             if effect(inst) == Effect::Store {
                 waiting.stored(&mentions(inst));
                 match accesses.stores.get(&at) {
-                    Some(store) if stores.len() < MAX_STORES => stores.push(store),
+                    Some(store) if stores.len() < search.most(MAX_STORES) => stores.push(store),
                     Some(_) => break,
                     None => others = true,
                 }
@@ -320,12 +361,15 @@ impl Legality<'_, '_, '_> {
             }
             let index = accesses.at.get(&at).copied();
             let is_load = index.is_some_and(|index| trace.accesses[index].is_global_load());
-            if at > place && is_load && !trace.accesses[index.unwrap_or(0)].read_only {
+            let moves = |access: &Access| search == Search::Apart || !access.read_only;
+            if at > place && is_load && moves(&trace.accesses[index.unwrap_or(0)]) {
                 let index = index.unwrap_or(0);
-                let trial = (&stores[..], others, index, test);
+                let trial = ((&stores[..], others, search), index, test);
                 let noted = (&mut measured, &mut excluded);
                 let earlier = self.may_be_earlier(trace, &mut sums, trial, noted);
-                let Some((base, open)) = earlier.filter(|_| group.moved.len() < MAX_MOVED) else {
+                let Some((base, open)) =
+                    earlier.filter(|_| group.moved.len() < search.most(MAX_MOVED))
+                else {
                     stopped = Some(at);
                     break;
                 };
@@ -336,7 +380,10 @@ impl Legality<'_, '_, '_> {
                         place.to(at).any(|at| definitions(&flow.insts[at]).contains(&guard))
                     })
                 };
-                let step = steps.of(base, at);
+                let step = match search {
+                    Search::Waiting => steps.of(base, at),
+                    Search::Apart => Some(None),
+                };
                 let known = loaded.filter(|load| !stays(load)).zip(step);
                 let Some((load, base)) = known else {
                     stopped = Some(at);
@@ -368,7 +415,7 @@ impl Legality<'_, '_, '_> {
         &self,
         trace: &mut KernelTrace,
         sums: &mut [Sums<'_, '_, '_>; 2],
-        (stores, others, index, test): (&[&PlainStore], bool, usize, InstId),
+        ((stores, others, search), index, test): (Over<'_>, usize, InstId),
         (measured, excluded): (&mut Steps<'_, '_, '_>, &mut Excluded),
     ) -> Option<(RegisterId, bool)> {
         let load = &trace.accesses[index];
@@ -380,6 +427,12 @@ impl Legality<'_, '_, '_> {
         let (mut added, mut open) = (Vec::new(), false);
         for store in stores {
             trace.arena.charge(16);
+            match (search, is_apart(trace, index, &store.access)) {
+                (Search::Apart, true) => continue,
+                (Search::Apart, false) if planted!(Bug::TurnsNotApart) => continue,
+                (Search::Apart, false) => return None,
+                (Search::Waiting, _) => {}
+            }
             let places = (at, store.access.inst, test);
             let (parts, constant) = self.distance(sums, measured, places)?;
             open |= !parts.is_empty();

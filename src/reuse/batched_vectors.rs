@@ -4,15 +4,13 @@
 //! loads and stores make then. In the version where the test holds, no store stands between the loads any more, and no load
 //! that is performed early stands between the stores.
 
-use rustc_hash::FxHashSet;
-
 use super::adjacent_stores::AdjacentStores;
 use super::batched::Batched;
 use super::eligible::Load;
 use super::legality::Legality;
 use super::vector_group::VectorGroup;
 use crate::cfg::InstId;
-use crate::emulate::KernelTrace;
+use crate::emulate::{KernelTrace, definitions};
 use crate::expr::TermId;
 
 /// Loads from one array, with their distances in bytes from the first of them.
@@ -20,7 +18,7 @@ type Row = (TermId, Vec<(Load, i64)>);
 
 impl Legality<'_, '_, '_> {
     /// Finds the vectors that a group's loads make with each other and with the loads between its test and its first
-    /// store. Each has a load that is moved: the others are vectors without the group.
+    /// store.
     pub fn vectors_of_batch(
         &mut self,
         trace: &mut KernelTrace,
@@ -33,7 +31,7 @@ impl Legality<'_, '_, '_> {
             let bare = trace.arena.add_constant(load.address, constant.wrapping_neg());
             let known = rows
                 .iter_mut()
-                .find(|(other, row)| *other == bare && self.same_kind(&row[0].0, &load));
+                .find(|(other, row)| *other == bare && self.is_alike(&row[0].0, &load));
             match known {
                 Some((_, row)) => {
                     let first = row[0].0.address;
@@ -47,13 +45,26 @@ impl Legality<'_, '_, '_> {
         for (_, row) in rows.iter().filter(|(_, row)| row.len() > 1) {
             self.split_run(trace, row, true, &mut found);
         }
-        let moved: FxHashSet<InstId> = group.moved.iter().map(|one| one.load.inst).collect();
-        found.retain(|vector| vector.members.iter().any(|load| moved.contains(&load.inst)));
+        found.retain(|vector| self.keeps_guard(trace, vector));
         found.sort_by_key(|vector| vector.members[0].inst);
         found
     }
 
-    /// The loads that may be in a vector, in program order: all of them are executed.
+    /// Whether two loads may be parts of one vector.
+    fn is_alike(&self, one: &Load, other: &Load) -> bool {
+        one.guard == other.guard && self.same_kind(one, other)
+    }
+
+    /// Whether the guard of a vector's loads has one value at all of them.
+    fn keeps_guard(&self, trace: &KernelTrace, vector: &VectorGroup) -> bool {
+        let (first, last) = (&vector.members[0], &vector.members[vector.members.len() - 1]);
+        let Some((guard, _)) = first.guard else { return true };
+        let between = first.inst.to(last.inst);
+        trace.arena.charge(between.len() as u64);
+        !between.into_iter().any(|at| definitions(&self.flow().insts[at]).contains(&guard))
+    }
+
+    /// The loads that may be in a vector, in program order. Where they are performed early, all of them are executed.
     fn loads_of_batch(&self, trace: &KernelTrace, group: &Batched) -> Vec<Load> {
         let early = group.test.to(group.place);
         let mut found: Vec<Load> = (0..trace.accesses.len())
@@ -63,7 +74,8 @@ impl Legality<'_, '_, '_> {
             })
             .filter_map(|index| self.load(trace, index).ok())
             .chain(group.moved.iter().map(|one| one.load.clone()))
-            .filter(|load| self.is_simple(load) && load.guard.is_none() && !load.generic)
+            .filter(|load| self.is_simple(load) && !load.generic)
+            .filter(|load| load.guard.is_none() || !group.is_open)
             .collect();
         found.sort_by_key(|load| load.inst);
         found
@@ -99,7 +111,8 @@ impl Legality<'_, '_, '_> {
             let alone = movers.iter().all(|&other| other == at)
                 && others.into_iter().all(|(_, other)| is_apart(other));
             if holds_all && alone {
-                vectors.push((at, AdjacentStores { is_covered: true, ..stores }));
+                let asks_distance = !group.tests.is_empty();
+                vectors.push((at, AdjacentStores { is_covered: true, asks_distance, ..stores }));
             }
         }
         vectors

@@ -1,4 +1,5 @@
-//! Loops that stand in a row in the text, without another loop in them, with one entry and one exit.
+//! Loops that stand in a row in the text, without another loop in them, with one entry. They are left behind their last
+//! instruction, and possibly by branches in front of it.
 
 use super::legality::Legality;
 use super::refusal::{LoopShape, Refusal};
@@ -16,14 +17,35 @@ pub struct LoopCode {
     pub blocks: Vec<BlockId>,
     /// The instructions; the last one is the branch back.
     pub range: InstRange,
-    /// Those that not each iteration executes.
+    /// The branches in front of the last instruction that leave the loop.
+    pub exits: Vec<InstId>,
+    /// The instructions that not each iteration executes which goes on to the next one.
     sometimes: Vec<InstRange>,
 }
 
 impl LoopCode {
-    /// Whether each iteration executes an instruction.
+    /// Whether each iteration executes an instruction that goes on to the next one.
     pub fn always(&self, at: InstId) -> bool {
         !self.sometimes.iter().any(|range| range.contains(&at))
+    }
+
+    /// Whether each iteration executes an instruction without a guard, and does so before it leaves the loop.
+    pub fn is_sure(&self, flow: &Flow<'_, '_>, at: InstId) -> bool {
+        self.always(at)
+            && flow.insts[at].guard.is_none()
+            && self.exits.iter().all(|exit| self.comes_before(flow, at, *exit))
+    }
+
+    /// Whether each way from the loop's head to an instruction leads past another one, which has no guard.
+    pub fn comes_before(&self, flow: &Flow<'_, '_>, first: InstId, then: InstId) -> bool {
+        let block = |inst: InstId| {
+            let mut blocks = self.blocks.iter().copied();
+            blocks.find(|block| flow.block(*block).instructions().contains(&inst))
+        };
+        let (Some(of_first), Some(of_then)) = (block(first), block(then)) else { return false };
+        first < then
+            && flow.insts[first].guard.is_none()
+            && flow.dominators.dominates(of_first, of_then)
     }
 
     /// The sums of its registers.
@@ -50,21 +72,31 @@ impl Legality<'_, '_, '_> {
         let [back] = one.latches[..] else { return refuse(LoopShape::Latches) };
         let (header, latch) = (flow.block(one.header), flow.block(back.from));
         let range = header.first.to(latch.end);
-        let mut code =
-            LoopCode { header: one.header, blocks: Vec::new(), range, sometimes: Vec::new() };
+        let (blocks, exits, sometimes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut code = LoopCode { header: one.header, blocks, range, exits, sometimes };
         let mut length = 0;
         for block in flow.block_ids().filter(|block| flow.loops.contains(id, *block)) {
             let own = flow.block(block);
             if flow.loops.innermost(block) != Some(id) {
                 return refuse(LoopShape::Inner);
             }
-            let leaves = |edge: &crate::cfg::Edge| !flow.loops.contains(id, edge.to);
-            if block != back.from && (own.leaves || own.successors.iter().any(leaves)) {
-                return refuse(LoopShape::Exits);
+            let leaves = |edge: &&crate::cfg::Edge| !flow.loops.contains(id, edge.to);
+            let mut out = own.successors.iter().filter(leaves);
+            if block != back.from && (own.leaves || out.clone().next().is_some()) {
+                // (Code that never comes back does not belong to the loop: one way of a branch goes on.)
+                let last = &flow.insts[own.end.before()];
+                let to = out.next().map(|edge| flow.block(edge.to).first);
+                let is_branch = last.ast.form.opcode == Opcode::Bra && last.guard.is_some();
+                if own.leaves || !is_branch || to != last.targets.first().copied() {
+                    return refuse(LoopShape::Exits);
+                }
+                code.exits.push(own.end.before());
             }
+            let leads_out = |edge: &crate::cfg::Edge| !flow.loops.contains(id, edge.to);
             let is_back = |to: BlockId| block == back.from && to == one.header;
-            let forward =
-                |edge: &crate::cfg::Edge| is_back(edge.to) || flow.block(edge.to).first >= own.end;
+            let forward = |edge: &crate::cfg::Edge| {
+                is_back(edge.to) || leads_out(edge) || flow.block(edge.to).first >= own.end
+            };
             let is_within = own.instructions().all(|at| code.range.contains(&at));
             if !is_within || !own.successors.iter().all(forward) {
                 return refuse(LoopShape::Scattered);

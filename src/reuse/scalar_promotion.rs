@@ -1,7 +1,7 @@
 //! Values that a loop keeps in memory although a register could hold them: `out[i] += a[k] * b[k]`.
 //!
-//! In: the trace of one function. Out: [`ScalarPromotion`]s, one for each loop that stores in each iteration at an address
-//! that does not change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
+//! In: the trace of one function. Out: [`ScalarPromotion`]s, one for each loop that stores at an address that does not
+//! change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
 //! iterations, and be stored once behind the loop, if no other access of the loop touches its bytes in the lane. Where
 //! that is not proved, it is tested once in front of the loop, with the untouched loop on the other side: the addresses
 //! of the other access, which change by a constant in each iteration, lie in an interval that is computed from the number
@@ -58,6 +58,15 @@ pub struct ScalarPromotion {
     pub refusal: Option<Refusal>,
 }
 
+/// How a value is stored where a loop is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtExit {
+    /// It is: each way there leads past a store.
+    Stored,
+    /// If some store was executed, which a register tells.
+    IfWritten,
+}
+
 /// A value at an address that does not change in the loop.
 #[derive(Clone, Debug)]
 pub struct PromotedValue {
@@ -69,12 +78,19 @@ pub struct PromotedValue {
     pub loads: Vec<InstId>,
     /// The stores in program order; at least one.
     pub stores: Vec<InstId>,
+    /// How it is stored at each of the loop's exits, and behind its last instruction.
+    pub at_exits: Vec<AtExit>,
 }
 
 impl PromotedValue {
     /// Whether each iteration loads the value before it stores one.
     pub fn is_read_first(&self) -> bool {
         self.loads.first().is_some_and(|load| *load < self.stores[0])
+    }
+
+    /// Whether a register has to tell if some store was executed.
+    pub fn is_flagged(&self) -> bool {
+        self.at_exits.contains(&AtExit::IfWritten)
     }
 }
 
@@ -101,7 +117,8 @@ struct Other {
 }
 
 impl Legality<'_, '_, '_> {
-    /// The loops that keep values in memory, in program order, refused ones as well.
+    /// The loops that keep values in memory, in program order, refused ones as well. Where a loop may be left, or may end,
+    /// without a store, a register tells whether there was one.
     pub fn scalar_promotions(&mut self, trace: &mut KernelTrace) -> Vec<ScalarPromotion> {
         if self.options.strict || self.observes_lanes || self.is_irreducible() {
             return Vec::new();
@@ -139,11 +156,17 @@ impl Legality<'_, '_, '_> {
     ) -> Result<(), Refusal> {
         let code = self.loop_code(id)?;
         let members: Vec<InstId> = group.members().collect();
-        for value in &group.values {
-            let first = members_of(value).min();
-            if let Some(first) = first.filter(|first| !code.always(*first)) {
-                return Err(self.in_loop(first));
-            }
+        for value in &mut group.values {
+            self.is_held(&code, value).map_err(|inst| self.in_loop(inst))?;
+            let stored = |exit: InstId| {
+                let mut stores = value.stores.iter();
+                match stores.any(|store| code.comes_before(self.flow(), *store, exit)) {
+                    true => AtExit::Stored,
+                    false => AtExit::IfWritten,
+                }
+            };
+            let last = code.range.end.before();
+            value.at_exits = code.exits.iter().copied().chain([last]).map(stored).collect();
         }
         let others = self.other_accesses(trace, &code, &members, at)?;
         self.separate(group, &code, others)?;
@@ -151,7 +174,28 @@ impl Legality<'_, '_, '_> {
         Ok(())
     }
 
-    /// The values that each iteration of a loop stores at addresses that the loop does not change.
+    /// Whether a register has the value wherever it is read.
+    ///
+    /// # Errors
+    /// An access that may be executed where no other one was.
+    fn is_held(&self, code: &LoopCode, value: &PromotedValue) -> Result<(), InstId> {
+        let flow = self.flow();
+        match (value.is_read_first(), value.loads.first()) {
+            // The load in front of the loop is one that the first iteration performs.
+            (true, Some(&first)) if !code.is_sure(flow, first) => Err(first),
+            (true, _) | (false, None) => Ok(()),
+            (false, Some(&load)) => {
+                let mut stores = value.stores.iter();
+                let is_stored = stores.any(|store| code.comes_before(flow, *store, load));
+                let rest = value.loads.iter().all(|other| {
+                    value.stores.iter().any(|store| code.comes_before(flow, *store, *other))
+                });
+                if is_stored && rest { Ok(()) } else { Err(load) }
+            }
+        }
+    }
+
+    /// The values that a loop stores at addresses that it does not change.
     fn values_in_memory(
         &self,
         trace: &KernelTrace,
@@ -159,7 +203,6 @@ impl Legality<'_, '_, '_> {
         at: &FxHashMap<InstId, usize>,
     ) -> Vec<PromotedValue> {
         let flow = self.flow();
-        let latches = &flow.loops.get(id).latches;
         let of_loop = || flow.block_ids().filter(|block| flow.loops.contains(id, *block));
         let insts = |block: BlockId| flow.block(block).instructions();
         let plain = |inst: InstId| {
@@ -170,17 +213,14 @@ impl Legality<'_, '_, '_> {
         let mut found: Vec<PromotedValue> = Vec::new();
         for block in of_loop().filter(|block| flow.loops.innermost(*block) == Some(id)) {
             trace.arena.charge(insts(block).len() as u64);
-            if !latches.iter().all(|latch| flow.dominators.dominates(block, latch.from)) {
-                continue;
-            }
             for inst in insts(block) {
                 let Some((place, bits)) = plain(inst) else { continue };
                 if effect(&flow.insts[inst]) == Effect::Store
                     && !found.iter().any(|one| one.place == place && one.bits == bits)
                     && found.len() < MAX_VALUES
                 {
-                    let (loads, stores) = (Vec::new(), Vec::new());
-                    found.push(PromotedValue { place, bits, loads, stores });
+                    let (loads, stores, at_exits) = (Vec::new(), Vec::new(), Vec::new());
+                    found.push(PromotedValue { place, bits, loads, stores, at_exits });
                 }
             }
         }
@@ -207,8 +247,7 @@ impl Legality<'_, '_, '_> {
         found
     }
 
-    /// The place and width of a weak access of one value to global memory that runs in each iteration, if a copy between
-    /// registers can stand for it.
+    /// The place and width of a weak access of one value to global memory, if a copy between registers can stand for it.
     fn plain(&self, access: &Access) -> Option<((RegisterId, i64), u32)> {
         let inst = &self.flow().insts[access.inst];
         let form = &inst.ast.form;
@@ -225,8 +264,7 @@ impl Legality<'_, '_, '_> {
             return None;
         };
         let registers = &self.flow().registers;
-        let is_plain = inst.guard.is_none()
-            && !inst.pragma
+        let is_plain = !inst.pragma
             && rest.is_empty()
             && access.strong.is_none()
             && matches!(ty.bits(), 32 | 64)

@@ -500,10 +500,12 @@
 //! # Values of loops
 //!
 //! **48. A value that a loop loads and stores at one address may stay in a register only if nothing else in the loop touches
-//! its bytes in the lane, and nothing there publishes or orders accesses.** The loop is entered at its head and left at its
-//! end, so at least one iteration runs, and each is completed. Each stores the value, and comes to its first access on every
-//! path. In the loop are arithmetic, branches forwards, weak loads and weak stores without a generic address. The value is loaded
-//! in front only if the first iteration loads it before it stores there. It is stored behind the loop.
+//! its bytes in the lane, and nothing there publishes or orders accesses.** The loop is entered at its head, so at least one
+//! iteration runs, and left at its end or by branches. In it are arithmetic, branches forwards, weak loads and weak
+//! stores without a generic address. The value is loaded in front only if the first iteration loads it on every path, before it
+//! stores there or leaves; without that, each load of it stands behind a store of the same iteration. It is stored at each exit to which no
+//! way leads but past a store. At the others a register tells whether one was executed: no byte is written that the loop
+//! does not write.
 //!
 //! Another access is proved to be apart, or its addresses are tested in front of the loop, with the untouched loop on
 //! the other side. They change by a constant in each iteration, so they lie in an interval: its length is the step times
@@ -514,13 +516,15 @@
 //! ```text
 //! for k < n: out[0] += in[k]                   // in is out - 2: the third iteration reads a sum
 //! for k < n: ld [p]; add; st [p]; bar.sync 0   // another thread reads p behind the barrier
-//! for k < n: ld [p]; @q bra E; add; st [p]     // left before the store
-//! for k < n: ld [p]; add; @q st [p]            // some iterations do not store
+//! for k < n: ld [p]; @q bra E; add; st [p]     // left in the first iteration: nothing is stored
+//! for k < n: ld [p]; add; @q st [p]            // perhaps no iteration stores
+//! for k < n: @q ld [p]; add; @q st [p]         // perhaps none loads: p may be no address
 //! for k < n: ld [p]; add; st [p]; ld.u16 [p+2] // reads a part of it
 //! ```
 //!
 //! Rules `loop-shape`, `loop-access`, `loop-count`, guard `stores-apart`. `tests/cases/refuse/promote_loops.ptx`; mistakes
-//! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`.
+//! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`,
+//! `PromotedExitForgotten`, `PromotedUnasked`.
 //!
 //! # Collectives
 //!
@@ -569,6 +573,11 @@
 //! st [p], f1;  @p1 bra L;  ld f2, [q]          // q may be no address at all
 //! st [p], f1;  st.shared [s], f3;  ld f2, [q]  // a generic q may be s
 //! ```
+//!
+//! Where it is proved that no bytes meet, alignment alone is tested, and no load moves but to the first one of its vector
+//! (strategy `wide`: `a[i] = f(a[i])`, `y[i] += x[i]` with an `x` that is read-only). Loads of read-only memory take part.
+//! A load that may read what a store in front of it writes ends the code that has two versions:
+//! `tests/cases/refuse/wide_in_turns.ptx`; mistakes `TurnsNotApart`, `TurnsUntested`.
 //!
 //! Guard `stores-apart`. `tests/cases/refuse/batch.ptx`, `tests/cases/refuse/batch_loop.ptx`,
 //! `tests/cases/refuse/batch_activemask.ptx`, `tests/cases/refuse/batch_vectors.ptx`; mistakes `BatchUntested`, `BatchByteLess`,

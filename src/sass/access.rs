@@ -78,6 +78,8 @@ pub struct Requests {
     pub loaded: f64,
     /// Bytes that it stores there.
     pub stored: f64,
+    /// Whether that path goes through a loop.
+    pub iterates: bool,
 }
 
 impl Requests {

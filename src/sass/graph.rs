@@ -91,6 +91,8 @@ struct Next {
     targets: SmallVec<[usize; 1]>,
     /// Whether these return.
     calls: bool,
+    /// Whether it returns to a caller.
+    returns: bool,
 }
 
 impl Graph {
@@ -101,7 +103,11 @@ impl Graph {
     pub fn new(function: &Function, architecture: u32) -> Result<Graph, Unknown> {
         let code = &function.instructions;
         let table = Opcodes::of(architecture).ok_or(Unknown::Architecture(architecture))?;
-        let reached = reach(function, table, architecture)?;
+        let mut reached = reach(function, table, architecture, &FxHashSet::default())?;
+        let jumps = jumps(&reached);
+        if !jumps.is_empty() {
+            reached = reach(function, table, architecture, &jumps)?;
+        }
         let mut leads: Vec<bool> = vec![false; code.len() + 1];
         leads[0] = true;
         for (at, next) in reached.iter().enumerate() {
@@ -114,11 +120,35 @@ impl Graph {
     }
 }
 
-/// Where each instruction leads; `None` for those that are never executed.
+/// The calls to code that does not return: ptxas jumps in this way, too, mostly out of loops in functions that call others.
+fn jumps(reached: &[Option<Next>]) -> FxHashSet<usize> {
+    // The instructions in front of each; those of a callee do not count.
+    let mut before: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); reached.len() + 1];
+    let known = || reached.iter().enumerate().filter_map(|(at, next)| Some((at, next.as_ref()?)));
+    for (at, next) in known() {
+        let targets = next.targets.iter().filter(|_| !next.calls);
+        targets.for_each(|&target| before[target].push(at));
+        if next.falls_through {
+            before[at + 1].push(at);
+        }
+    }
+    let mut returning = FxHashSet::default();
+    let mut open: Vec<usize> = known().filter(|(_, next)| next.returns).map(|(at, _)| at).collect();
+    while let Some(at) = open.pop() {
+        if returning.insert(at) {
+            open.extend(&before[at]);
+        }
+    }
+    let leads_nowhere = |next: &Next| next.targets.iter().any(|to| !returning.contains(to));
+    known().filter(|(_, next)| next.calls && leads_nowhere(next)).map(|(at, _)| at).collect()
+}
+
+/// Where each instruction leads; `None` for those that are never executed. `jumps`: the calls that do not return.
 fn reach(
     function: &Function,
     table: &Opcodes,
     architecture: u32,
+    jumps: &FxHashSet<usize>,
 ) -> Result<Vec<Option<Next>>, Unknown> {
     let code = &function.instructions;
     let mut reached: Vec<Option<Next>> = code.iter().map(|_| None).collect();
@@ -135,7 +165,11 @@ fn reach(
         let opcode = table
             .get(instruction)
             .ok_or(Unknown::Opcode { offset, opcode: instruction.opcode() })?;
-        let next = next(instruction, opcode, architecture, function)?;
+        let mut next = next(instruction, opcode, architecture, function)?;
+        if jumps.contains(&at) {
+            next.calls = false;
+            next.falls_through = instruction.is_predicated();
+        }
         open.extend(&next.targets);
         open.extend(next.falls_through.then_some(at + 1));
         reached[at] = Some(next);
@@ -172,7 +206,9 @@ fn next(
         Role::Return | Role::Exit => (may_pass, SmallVec::new()),
         _ => (true, SmallVec::new()),
     };
-    Ok(Next { falls_through, targets, calls: opcode.class.role == Role::Call })
+    let is = |role: Role| opcode.class.role == role && !instruction.is_never_executed();
+    let (calls, returns) = (is(Role::Call), is(Role::Return));
+    Ok(Next { falls_through, targets, calls, returns })
 }
 
 /// The mnemonic of a branch to a place that stands in the instruction.

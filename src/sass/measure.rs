@@ -98,9 +98,10 @@ impl Measure {
     }
 }
 
-/// The bytes of a lane that are loaded on the path through the text by those on the path through the machine code: ptxas
-/// may have unrolled a loop; equally many of its iterations are followed in both. Where nothing is loaded, the bytes that
-/// are stored. (ptxas leaves out stores that others overwrite, so loads say more.)
+/// How many of its iterations through loops a path through the text makes for each of the path through the machine code:
+/// ptxas may have unrolled a loop, and equally many of its iterations are followed in both. The bytes of a lane that
+/// both load and store tell. ptxas leaves out loads whose value it has and stores that others overwrite, but adds none: so
+/// the lesser of both ratios is believed.
 /// `None` if only the text loads: then the two paths go different ways.
 fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> Option<f64> {
     use Role::{LoadGeneric, LoadGlobal, LoadShared, StoreGeneric, StoreGlobal, StoreShared};
@@ -113,8 +114,9 @@ fn scale(accesses: &BTreeMap<Access, f64>, requests: &Requests) -> Option<f64> {
     if loaded.0 > 0.0 && loaded.1 == 0.0 {
         return None;
     }
-    let known = [loaded, stored].into_iter().find(|(text, code)| *text > 0.0 && *code > 0.0);
-    Some(known.map_or(1.0, |(text, code)| text / code))
+    let known = [loaded, stored].into_iter().filter(|(text, code)| *text > 0.0 && *code > 0.0);
+    let ratios = known.map(|(text, code)| text / code).filter(|_| requests.iterates);
+    Some(ratios.min_by(f64::total_cmp).unwrap_or(1.0))
 }
 
 /// Cycles that a warp keeps each unit busy; those of caches and memory follow from requests that are known.
@@ -211,13 +213,19 @@ mod tests {
             (access(Role::LoadShared, 4), 16.0),
             (access(Role::StoreGlobal, 4), 1.0),
         ]);
-        let text = |loaded, stored| Requests { loaded, stored, ..Requests::default() };
+        let text =
+            |loaded, stored| Requests { loaded, stored, iterates: true, ..Requests::default() };
         // Half the iterations; ptxas has left out stores that are overwritten.
         assert_eq!(scale(&code, &text(64.0, 16.0)), Some(0.5));
+        // It has left out three of four loads of the same bytes.
+        assert_eq!(scale(&code, &text(512.0, 4.0)), Some(1.0));
         // Nothing is loaded: stores tell. Nothing is known: as it stands.
         assert_eq!(scale(&code, &text(0.0, 16.0)), Some(4.0));
         assert_eq!(scale(&code, &text(0.0, 0.0)), Some(1.0));
         assert_eq!(scale(&BTreeMap::new(), &text(64.0, 16.0)), None);
         assert_eq!(scale(&BTreeMap::new(), &text(0.0, 16.0)), Some(1.0));
+        // Without a loop nothing is unrolled.
+        let straight = Requests { iterates: false, ..text(64.0, 16.0) };
+        assert_eq!(scale(&code, &straight), Some(1.0));
     }
 }

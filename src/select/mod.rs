@@ -86,11 +86,23 @@ impl Choice {
                 group.price = None;
             }
         }
+        self.leave_parts();
         for decision in &mut self.decisions {
             if let Verdict::Replaced(group) = decision.verdict
                 && !self.groups[group].is_chosen()
             {
                 decision.verdict = Verdict::Kept(Refusal::NotSelected);
+            }
+        }
+    }
+
+    /// Leaves out the groups whose code would stand in the version of one that is not chosen.
+    fn leave_parts(&mut self) {
+        for index in 0..self.groups.len() {
+            let is_left = |of: usize| !self.groups[of].is_chosen();
+            if self.groups[index].is_chosen() && self.groups[index].within.is_some_and(is_left) {
+                self.groups[index].refusal = Some(Refusal::NotSelected);
+                self.groups[index].price = None;
             }
         }
     }
@@ -147,7 +159,9 @@ pub fn decide(
         }
     }
     add_unreachable(flow, &mut decisions);
-    Choice { decisions, groups: found.groups }
+    let mut choice = Choice { decisions, groups: found.groups };
+    choice.leave_parts();
+    choice
 }
 
 /// Adds a decision for each load in code that no way leads to, which has no trace.

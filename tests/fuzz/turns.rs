@@ -69,8 +69,12 @@ impl Maker {
             1 => self.rng.shuffle(&mut order),
             _ => {}
         }
-        let (from, to) =
-            if self.rng.u8(..5) == 0 { ("%rd52", "%rd51") } else { ("%rd51", "%rd52") };
+        let (from, to) = match self.rng.u8(..8) {
+            0 => ("%rd52", "%rd51"),
+            // In place.
+            1 | 2 => ("%rd51", "%rd51"),
+            _ => ("%rd51", "%rd52"),
+        };
         let ahead = if self.rng.u8(..4) == 0 { 1 } else { 0 };
         let one_register = self.rng.u8(..3) == 0;
         for (at, element) in order.into_iter().enumerate() {

@@ -49,6 +49,42 @@ fn every_rewrite_of_ours_is_proved() {
     common::report(&failures, "A rewrite without proof.");
 }
 
+/// The rewrites of a file that are numbered `first` to `last` are right without the others: no vector of stores stands
+/// without the test that another group would have brought.
+#[test]
+fn parts_of_a_choice_are_proved() {
+    let is_grouped = |file: &PathBuf| {
+        let name = file.to_string_lossy();
+        ["accept/batch", "accept/promote", "accept/wide"].iter().any(|one| name.contains(one))
+    };
+    let some: Vec<PathBuf> = common::some(files().into_iter().filter(is_grouped).collect(), 0);
+    let checked: Vec<(String, Verdict)> = some
+        .par_iter()
+        .flat_map_iter(|file| {
+            let (name, text) = (file.to_string_lossy().into_owned(), common::read(file));
+            let source = SourceFile::new(&name, text.as_str());
+            let part = |(first, last): (usize, usize)| {
+                let (first_shuffle, last_shuffle) = (Some(first), Some(last));
+                let of_case = common::header::options_of(&text);
+                let options = Options { first_shuffle, last_shuffle, ..of_case };
+                let found = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
+                (format!("{name} {first} to {last}"), found.text)
+            };
+            let windows = (1..8).flat_map(|first| [(first, first), (first, usize::MAX)]);
+            let parts = windows.map(part).filter(|(_, part)| *part != text);
+            let judged = parts.map(|(what, part)| (what, verdict(&name, &text, &part)));
+            judged.collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(checked.len() as u64 > common::share(100), "only {} parts", checked.len());
+    let failures: Vec<String> = checked
+        .into_iter()
+        .filter(|(_, verdict)| *verdict != Verdict::Equal)
+        .map(|(name, _)| name)
+        .collect();
+    common::report(&failures, "A part of a rewrite without proof.");
+}
+
 /// Kernels with more shuffles tell nothing new here, and what cannot be proved takes longest.
 const FEW_SHUFFLES: usize = 8;
 

@@ -105,7 +105,7 @@ fn what_waits_less_alone_is_taken_back() {
         })
         .collect();
     let text = elementwise(4, &copies);
-    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "on");
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_86"), "on");
     let kernel = &report.kernels[0];
     let reason = kernel.skipped.as_deref().unwrap_or_default();
     assert!(is_original && reason.starts_with("taken back: "), "{reason}");
@@ -113,7 +113,7 @@ fn what_waits_less_alone_is_taken_back() {
     assert!(measure.ratio() < Some(0.9) && measure.worst() < Some(1.02), "{measure}");
     assert!(measure.with_most() > Some(0.95), "{measure}");
     // It is for the wait alone.
-    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_80"), "off");
+    let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_86"), "off");
     assert!(!is_original && report.kernels[0].is_rewritten());
     // On an H200 such kernels were measured: they lose nothing with all warps resident.
     let (report, is_original) = by_auto_of(&ptxas, (&text, "sm_90"), "on");

@@ -1,6 +1,9 @@
 //! One vector load for several loads of consecutive bytes (strategy `wide`).
 
+mod in_turns;
 mod plan;
+
+pub(super) use in_turns::InTurns;
 
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
@@ -88,6 +91,23 @@ fn weigh(
     if !finder.is_weighed() {
         return Ok(None);
     }
+    let mut weighed = weighed(finder, trace, group);
+    if !group.multiples.is_empty() {
+        weighed.cost_after += finder.options.costs.instructions(TEST);
+        let saved = weighed.cost_before - weighed.cost_after;
+        weighed.limit = limit(&weighed).or(limit_of_tested(finder, trace, group, saved));
+    }
+    let paid = finder.pays(StrategyName::Wide, weighed);
+    paid.map(Some)
+        .map_err(|unprofitable| Unprofitable { loads: group.members.len() as u32, ..unprofitable })
+}
+
+/// The cost of a vector load without a test, and of the loads that it replaces.
+fn weighed(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &VectorGroup,
+) -> Weighed {
     let mut requests: Vec<Request> =
         group.members.iter().map(|load| finder.request(trace, load)).collect();
     // Lanes whose vectors do not overlap are at least a vector apart, and so are their parts.
@@ -96,26 +116,32 @@ fn weigh(
         request.stride = request.stride.or(Some(group.bytes));
     }
     let costs = &finder.options.costs;
-    let cost_before: f64 =
-        requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
+    let each = |request: &Request| costs.load(request) + costs.instructions(1);
+    let cost_before = requests.iter().map(each).sum();
     let vector = Request { bytes: group.bytes as u32, ..requests[0] };
-    let test = if group.multiples.is_empty() { 0 } else { TEST };
     let unpack = packed(group).map_or(0, |packed| packed.to_unpack(group.elements.len()));
-    let cost_after = costs.load(&vector) + costs.instructions(1 + test + unpack);
-    let is_tested =
-        !group.multiples.is_empty() && !costs.allow_shuffles(&vector) && !finder.options.is_checked;
-    let limit = match () {
-        () if cost_after > cost_before * VECTOR_SHARE => {
-            Some(Limit::Share((100.0 * VECTOR_SHARE) as u32))
-        }
-        () if is_tested && cost_before - cost_after < TESTED_SAVES => {
-            Some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
-        }
-        () => None,
-    };
+    let cost_after = each(&vector) + costs.instructions(unpack);
     let assumed = unknown.then_some(Assumed::VectorApart);
-    let weighed = Weighed { assumed, ..Weighed::new(cost_after, cost_before).limited(limit) };
-    let paid = finder.pays(StrategyName::Wide, weighed);
-    paid.map(Some)
-        .map_err(|unprofitable| Unprofitable { loads: group.members.len() as u32, ..unprofitable })
+    let weighed = Weighed { assumed, ..Weighed::new(cost_after, cost_before) };
+    Weighed { limit: limit(&weighed), ..weighed }
+}
+
+/// The limit for vectors that save too small a part of their loads.
+fn limit(weighed: &Weighed) -> Option<Limit> {
+    let is_above = weighed.cost_after > weighed.cost_before * VECTOR_SHARE;
+    is_above.then_some(Limit::Share((100.0 * VECTOR_SHARE) as u32))
+}
+
+/// The limit for vectors whose alignment is tested and which save some cycles, with other accesses behind the same test.
+fn limit_of_tested(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &VectorGroup,
+    saved: f64,
+) -> Option<Limit> {
+    let request = finder.request(trace, &group.members[0]);
+    let stride = request.stride.or(Some(group.bytes));
+    let vector = Request { bytes: group.bytes as u32, stride, ..request };
+    let has_to_save = !finder.options.costs.allow_shuffles(&vector) && !finder.options.is_checked;
+    (has_to_save && saved < TESTED_SAVES).then_some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
 }

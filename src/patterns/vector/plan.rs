@@ -32,10 +32,19 @@ pub(super) fn plan(
     groups: &[&VectorGroup],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
-    let vectors: Vec<VectorLoad> = groups.iter().map(|group| planner.vector(group)).collect();
+    let part = vectors(groups.iter().copied(), planner);
     for (range, multiples) in versions(planner, groups) {
         planner.add_version(range, Condition::Multiples(multiples));
     }
+    part
+}
+
+/// Plans vector loads without a test.
+pub(super) fn vectors<'g>(
+    groups: impl Iterator<Item = &'g VectorGroup>,
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
+    let vectors: Vec<VectorLoad> = groups.map(|group| planner.vector(group)).collect();
     let mut prepared = Prepared::default();
     for VectorLoad { span, code, others } in vectors {
         prepared.drafts.push(Draft { range: span, code });

@@ -3,11 +3,12 @@
 //!
 //! In: the rewritten function. Out: its text without such loops, for the comparison with the original. A branch leads
 //! either to a loop with `ld [p]` and `st [p]` or to one that has copies between registers in their place, loads `[p]` in
-//! front and stores it behind. Both have the same instructions otherwise, in the same order, and are entered at their
-//! heads and left at their ends alike. Each iteration stores to the place, and loads or stores there before any branch. Then registers are equal in each iteration, and memory is equal but for the bytes at `[p]`, whose
-//! value is in the register. It is proved from the branch's condition that no other access of the loop touches these
+//! front and stores it where the loop is left. Both have the same instructions otherwise, in the same order, are entered at
+//! their heads, and left behind their ends or by the same branches. Then registers are equal in each iteration, and memory is equal but for the bytes at `[p]`: their
+//! value is in the register, if it was loaded in front or stored. A value is read in the loop only where one of both was the case. It is stored at an exit of the
+//! loop if each way there leads past a store, or if another register says so, which is set to 1 with each store and to 0 in front. It is proved from the branch's condition that no other access of the loop touches these
 //! bytes in the lane. Nothing in the loop publishes or orders accesses, so another thread that looks at them would be a
-//! data race. A load in front is one that the first iteration performs, before it stores there.
+//! data race. A load in front is one that the first iteration performs, on whatever way, before it stores there.
 //!
 //! Uses `program` and, for the results of instructions, `bypass`. Each file uses only those before it:
 //! - `body`: the code of a loop

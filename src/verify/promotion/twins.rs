@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::body::Body;
 use super::iterations::{Iterations, named, place};
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
-use crate::isa::{Modifier, Opcode, Qualifier};
+use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 use crate::ptx::StateSpace;
 use crate::verify::program::{Role, depends_on_convergence, results, role};
 
@@ -22,6 +22,8 @@ struct Twins {
     fast: Body,
     front: InstRange,
     behind: InstRange,
+    /// The code to which each branch out of the former leads, one behind the other.
+    stubs: Vec<InstRange>,
     /// The loop with values in memory.
     slow: Body,
     /// The outcome of the branch's predicate that leads to the former.
@@ -33,13 +35,19 @@ struct Kept {
     place: (RegisterId, i64),
     bits: u32,
     register: RegisterId,
-    /// The accesses to it in the loop with values in memory, which the other loop does not have.
+    /// The accesses to it in the loop with values in memory, which the other loop does not have: all, and those that store.
     insts: Vec<InstId>,
-    /// Whether the first access there is a load.
-    is_read_first: bool,
-    /// Whether some iteration stores there, and whether each one does.
-    is_written: bool,
-    is_always_written: bool,
+    stores: Vec<InstId>,
+    /// The register that is 1 once the value was stored, and how often it is set.
+    flag: Option<RegisterId>,
+    marks: usize,
+}
+
+impl Kept {
+    /// Whether the first access is a load.
+    fn is_read_first(&self) -> bool {
+        !self.stores.contains(&self.insts[0])
+    }
 }
 
 /// The first loop with values in registers that is equivalent to the one beside it.
@@ -55,7 +63,7 @@ pub(super) fn promotion(flow: &Flow<'_, '_>) -> Option<Promotion> {
         let kept = twins.kept(flow)?;
         let is_proved = twins.is_closed(flow, &kept) && twins.are_apart(flow, &kept);
         let start = flow.block(entry).end.before();
-        is_proved.then(|| Promotion { insts: start.to(twins.behind.end) })
+        is_proved.then(|| Promotion { insts: start.to(twins.end()) })
     })
 }
 
@@ -101,58 +109,112 @@ impl Twins {
             && sources(slow.header, Some(&slow)) == from(entry)
             && exit.predecessors.len() == 1
             && matches!(exit.successors[..], [edge] if edge.to == slow.exit)
-            && taken == exit.end
             && front.end == fast.range.start
             && !exit.leaves;
         let behind = exit.instructions();
-        is_shaped.then_some(Twins { entry, fast, front, behind, slow, condition })
+        let mut stubs = Vec::new();
+        let mut end = exit.end;
+        while end < taken && stubs.len() < fast.exits.len() {
+            let block = flow.block(at(end)?);
+            let is_stub = matches!(block.successors[..], [edge] if edge.condition == EdgeCondition::Always)
+                && block.predecessors.len() == 1
+                && !block.leaves;
+            if !is_stub {
+                return None;
+            }
+            stubs.push(block.instructions());
+            end = block.end;
+        }
+        let is_shaped = is_shaped && end == taken && stubs.len() == fast.exits.len();
+        is_shaped.then_some(Twins { entry, fast, front, behind, stubs, slow, condition })
+    }
+
+    /// The end of the code that may be left out.
+    fn end(&self) -> InstId {
+        self.stubs.last().unwrap_or(&self.behind).end
     }
 
     /// The places that the one loop keeps in registers, if both have the same instructions otherwise.
     fn kept(&self, flow: &Flow<'_, '_>) -> Option<Vec<Kept>> {
-        let (mine, others) = (self.fast.range.clone(), self.slow.range.clone());
-        if mine.len() != others.len() {
-            return None;
-        }
         let mut kept: Vec<Kept> = Vec::new();
-        for (new, old) in mine.zip(others) {
+        let mut pairs: FxHashMap<InstId, InstId> = FxHashMap::default();
+        let mut within = Vec::new();
+        let mut new = self.fast.range.start;
+        for old in self.slow.range.clone() {
+            if !self.fast.range.contains(&new) {
+                return None;
+            }
             let (of_new, of_old) = (&flow.insts[new], &flow.insts[old]);
             if of_new.pragma || of_old.pragma || of_new.guard != of_old.guard {
                 return None;
             }
+            pairs.insert(old, new);
+            let at = new;
+            new = new.next();
             if is_branch(of_old) {
-                // Both lead to the same place of their own loop.
                 let ([to], [own]) = (&of_old.targets[..], &of_new.targets[..]) else { return None };
-                let (from, start) = (self.slow.range.start, self.fast.range.start);
-                let is_same = is_branch(of_new)
-                    && self.slow.range.contains(to)
-                    && self.fast.range.contains(own)
-                    && to.since(from) == own.since(start);
-                if is_same {
-                    continue;
+                if !is_branch(of_new) {
+                    return None;
                 }
-                return None;
+                match (self.slow.range.contains(to), self.fast.range.contains(own)) {
+                    (true, true) => within.push((*to, *own)),
+                    (false, false) => self.stub(flow, *own, *to)?,
+                    _ => return None,
+                }
+                continue;
             }
             if is_equal(of_new, of_old)
                 && matches!(role(of_old), Role::Pure | Role::Load | Role::Store)
             {
                 continue;
             }
-            self.add(flow, (new, old), &mut kept)?;
+            let number = self.add(flow, (at, old), &mut kept)?;
+            let one = &mut kept[number];
+            let is_new = one.stores.last() == Some(&old)
+                && !is_equal(&flow.insts[new], &flow.insts[old.next()]);
+            let mark = Some(&flow.insts[new]).filter(|_| is_new);
+            if let Some(flag) = mark.and_then(|mark| set_to(mark, 1)).filter(|flag| {
+                flow.insts[new].guard == of_old.guard && one.flag.is_none_or(|own| own == *flag)
+            }) {
+                (one.flag, one.marks) = (Some(flag), one.marks + 1);
+                new = new.next();
+            }
         }
-        let is_defined = |one: &Kept| {
-            self.slow.always(one.insts[0]) && (one.is_always_written || !one.is_written)
-        };
-        kept.iter().all(is_defined).then_some(kept)
+        // Both lead to the same places of their own loops.
+        let is_same = |(to, own): &(InstId, InstId)| pairs.get(to) == Some(own);
+        let is_whole = new == self.fast.range.end && within.iter().all(is_same);
+        (is_whole && kept.iter().all(|one| self.is_defined(flow, one))).then_some(kept)
     }
 
-    /// Adds the place of an access that a copy between registers stands for.
+    /// The code to which a branch out of the one loop leads, if it leads on to where the same branch of the other one leads.
+    fn stub(&self, flow: &Flow<'_, '_>, own: InstId, to: InstId) -> Option<()> {
+        let stub = self.stubs.iter().find(|stub| stub.start == own)?;
+        let last = &flow.insts[stub.end.before()];
+        (is_branch(last) && last.guard.is_none() && last.targets[..] == [to]).then_some(())
+    }
+
+    /// Whether the register has the value wherever that is read.
+    fn is_defined(&self, flow: &Flow<'_, '_>, one: &Kept) -> bool {
+        let is_marked = one.flag.is_none() || one.marks == one.stores.len();
+        let is_stored = |load: &InstId| {
+            one.stores.iter().any(|store| self.slow.comes_before(flow, *store, *load))
+        };
+        let mut loads = one.insts.iter().filter(|at| !one.stores.contains(at));
+        // A load in front of the loop is one that the first iteration performs, whatever way it goes.
+        let is_known = match one.is_read_first() {
+            true => self.slow.is_sure(flow, one.insts[0]),
+            false => loads.all(is_stored),
+        };
+        is_marked && is_known
+    }
+
+    /// Adds the place of an access that a copy between registers stands for; gives its number.
     fn add(
         &self,
         flow: &Flow<'_, '_>,
         (new, old): (InstId, InstId),
         kept: &mut Vec<Kept>,
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let (of_new, of_old) = (&flow.insts[new], &flow.insts[old]);
         let (register, is_load) = moved(flow, (of_new, of_old))?;
         let (place, bits) = (place(of_old)?, of_old.ast.form.first_type()?.bits());
@@ -160,58 +222,104 @@ impl Twins {
         if kept.iter().any(|one| is_own(one) != (one.register == register)) {
             return None;
         }
-        let is_always = !is_load && self.slow.always(old);
-        match kept.iter_mut().find(|one| is_own(one)) {
-            Some(one) => {
-                one.is_written |= !is_load;
-                one.is_always_written |= is_always;
-                one.insts.push(old);
-            }
-            None => kept.push(Kept {
-                place,
-                bits,
-                register,
-                insts: vec![old],
-                is_read_first: is_load,
-                is_written: !is_load,
-                is_always_written: is_always,
-            }),
+        let number = kept.iter().position(is_own).unwrap_or(kept.len());
+        if number == kept.len() {
+            let (insts, stores) = (Vec::new(), Vec::new());
+            kept.push(Kept { place, bits, register, insts, stores, flag: None, marks: 0 });
         }
-        Some(())
+        kept[number].insts.push(old);
+        if !is_load {
+            kept[number].stores.push(old);
+        }
+        Some(number)
     }
 
-    /// Whether the values are loaded in front of the loop and stored behind it, and their registers used nowhere else.
+    /// Whether the values are loaded in front of the loop and stored where it is left, and their registers used nowhere
+    /// else.
     fn is_closed(&self, flow: &Flow<'_, '_>, kept: &[Kept]) -> bool {
         let mut unread: FxHashMap<RegisterId, &Kept> =
-            kept.iter().filter(|one| one.is_read_first).map(|one| (one.register, one)).collect();
-        let mut unwritten: FxHashMap<RegisterId, &Kept> =
-            kept.iter().filter(|one| one.is_written).map(|one| (one.register, one)).collect();
+            kept.iter().filter(|one| one.is_read_first()).map(|one| (one.register, one)).collect();
+        let mut unset: FxHashSet<RegisterId> = kept.iter().filter_map(|one| one.flag).collect();
+        let mut own: FxHashSet<RegisterId> =
+            kept.iter().flat_map(|one| [Some(one.register), one.flag]).flatten().collect();
+        if own.len() != kept.len() + unset.len() {
+            return false;
+        }
         for at in self.front.clone() {
             let inst = &flow.insts[at];
+            if set_to(inst, 0).is_some_and(|flag| inst.guard.is_none() && unset.remove(&flag)) {
+                continue;
+            }
             let [Arg::Register(register), _] = inst.args[..] else { return false };
             let known = unread.remove(&register);
-            if !known.is_some_and(|one| is_access(flow, inst, (Opcode::Ld, register), one)) {
+            let is_load = |one: &Kept| is_access(flow, inst, (Opcode::Ld, register), one);
+            if inst.guard.is_some() || !known.is_some_and(is_load) {
                 return false;
             }
         }
-        let end = self.behind.end.before();
-        for at in self.behind.start.to(end) {
-            let inst = &flow.insts[at];
-            let [_, Arg::Register(register)] = inst.args[..] else { return false };
-            let known = unwritten.remove(&register);
-            if !known.is_some_and(|one| is_access(flow, inst, (Opcode::St, register), one)) {
+        let last = self.slow.range.end.before();
+        let exits = self.fast.exits.iter().zip(&self.slow.exits);
+        let mut ends = vec![(self.behind.clone(), last)];
+        for (of_fast, of_slow) in exits {
+            let stub = flow.insts[*of_fast].targets.first().copied();
+            let Some(stub) = self.stubs.iter().find(|one| Some(one.start) == stub) else {
                 return false;
-            }
+            };
+            ends.push((stub.clone(), *of_slow));
         }
-        let leaves = is_branch(&flow.insts[end]) && flow.insts[end].guard.is_none();
-        let range = self.front.start.to(self.behind.end);
+        if !ends.into_iter().all(|(code, exit)| self.stores_all(flow, kept, (code, exit), &mut own))
+        {
+            return false;
+        }
+        let range = self.front.start.to(self.end());
         let others = flow.insts.iter_enumerated().filter(|(at, _)| !range.contains(at));
         let mut used = others.flat_map(|(_, inst)| {
             let guard = inst.guard.map(|guard| guard.0);
             inst.args.iter().flat_map(named).chain(guard)
         });
-        let is_own = !used.any(|register| kept.iter().any(|one| one.register == register));
-        unread.is_empty() && unwritten.is_empty() && leaves && is_own && !kept.is_empty()
+        let is_own = !used.any(|register| own.contains(&register));
+        unread.is_empty() && unset.is_empty() && is_own && !kept.is_empty()
+    }
+
+    /// Whether code behind an exit of the loop stores each value that was stored in the loop, and does nothing else. Adds the
+    /// predicates that it writes.
+    fn stores_all(
+        &self,
+        flow: &Flow<'_, '_>,
+        kept: &[Kept],
+        (code, exit): (InstRange, InstId),
+        own: &mut FxHashSet<RegisterId>,
+    ) -> bool {
+        let mut unwritten: FxHashMap<RegisterId, &Kept> = kept
+            .iter()
+            .filter(|one| !one.stores.is_empty())
+            .map(|one| (one.register, one))
+            .collect();
+        // The predicate that holds if this register is not 0.
+        let mut asked: Option<(RegisterId, RegisterId)> = None;
+        let end = code.end.before();
+        for at in code.start.to(end) {
+            let inst = &flow.insts[at];
+            if let Some((predicate, flag)) = is_not_0(inst) {
+                own.insert(predicate);
+                asked = Some((predicate, flag));
+                continue;
+            }
+            let [_, Arg::Register(register)] = inst.args[..] else { return false };
+            let Some(one) = unwritten.remove(&register) else { return false };
+            let always = one.stores.iter().any(|store| self.slow.comes_before(flow, *store, exit));
+            let is_asked = match (inst.guard, asked, one.flag) {
+                (None, ..) => always,
+                (Some((guard, false)), Some((predicate, of)), Some(flag)) => {
+                    guard == predicate && of == flag
+                }
+                _ => false,
+            };
+            if !is_asked || !is_access(flow, inst, (Opcode::St, register), one) {
+                return false;
+            }
+        }
+        unwritten.is_empty() && is_branch(&flow.insts[end]) && flow.insts[end].guard.is_none()
     }
 
     /// Whether no two of the places have a byte in common, and no other access of the loop touches one of them.
@@ -269,7 +377,6 @@ fn is_plain(inst: &Inst<'_, '_>) -> bool {
         matches!(form.modifiers(), [Modifier::Space(StateSpace::Global), Modifier::Type(_)]);
     is_known
         && matches!(form.opcode, Opcode::Ld | Opcode::St)
-        && inst.guard.is_none()
         && !inst.pragma
         && inst.args.len() == 2
         && place(inst).is_some()
@@ -286,7 +393,6 @@ fn moved(
     let [Arg::Register(to), Arg::Register(from)] = new.args[..] else { return None };
     let bits = |register: RegisterId| flow.registers[register].ty.bits();
     let is_copy = new.ast.form.opcode == Opcode::Mov
-        && new.guard.is_none()
         && is_plain(old)
         && matches!(ty.bits(), 32 | 64)
         && copied.bits() == ty.bits()
@@ -298,6 +404,35 @@ fn moved(
     match (old.ast.form.opcode, &old.args[..]) {
         (Opcode::Ld, [Arg::Register(loaded), _]) if *loaded == to => Some((from, true)),
         (Opcode::St, [_, Arg::Register(stored)]) if *stored == from => Some((to, false)),
+        _ => None,
+    }
+}
+
+/// The register of 32 bits that an instruction sets to a number.
+fn set_to(inst: &Inst<'_, '_>, number: i64) -> Option<RegisterId> {
+    let form = &inst.ast.form;
+    let is_plain =
+        form.opcode == Opcode::Mov && form.modifiers() == [Modifier::Type(ScalarType::B32)];
+    match &inst.args[..] {
+        [Arg::Register(register), Arg::Constant(value)] if is_plain && !inst.pragma => {
+            (value.as_integer() == Some(number)).then_some(*register)
+        }
+        _ => None,
+    }
+}
+
+/// The predicate that an instruction sets to whether a register of 32 bits is not 0, and that register.
+fn is_not_0(inst: &Inst<'_, '_>) -> Option<(RegisterId, RegisterId)> {
+    let form = &inst.ast.form;
+    let words = [Modifier::Qualifier(Qualifier::Ne), Modifier::Type(ScalarType::B32)];
+    let is_plain = form.opcode == Opcode::Setp
+        && form.modifiers() == words
+        && inst.guard.is_none()
+        && !inst.pragma;
+    match &inst.args[..] {
+        [Arg::Register(predicate), Arg::Register(register), Arg::Constant(value)] if is_plain => {
+            (value.as_integer() == Some(0)).then_some((*predicate, *register))
+        }
         _ => None,
     }
 }
