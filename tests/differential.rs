@@ -305,7 +305,7 @@ fn rewritten(name: &str, text: &str) -> String {
 
 /// The cases of strategies with planted mistakes.
 static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let loads = ["wide", "carried", "carried_further", "carried_stores"];
+    let loads = ["wide", "wide_in_turns", "carried", "carried_further", "carried_stores"];
     let stores = ["wide_stored", "wide_stored_between", "wide_stored_guards", "wide_stored_values"];
     let collectives = [
         "collective",
@@ -328,6 +328,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             "batch_loop",
             "batch_vectors",
             "promote",
+            "promote_exits",
             "promote_loop",
             "promote_loops",
             "tree",
