@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use crate::cfg::{BlockId, Flow, InstId};
+use crate::cfg::{BlockId, Flow, InstId, InstRange};
 use crate::ptx::{self, Operand};
 use crate::report::{CollectiveStep, Cost, KernelReport, LoadReport, Origin, Origins};
 use crate::reuse::{Limit, Multiple, NoWrap, Refusal, Unprofitable};
@@ -74,6 +74,8 @@ pub struct Group {
     /// Whether those blocks get a rewritten and an untouched version of some statements. A check that one version makes
     /// is not known behind both.
     pub duplicates: bool,
+    /// The code that gets two versions, where stores stand in it. No other group moves a store of it, or one to it.
+    pub versions: Option<InstRange>,
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them takes a value that
     /// another lane has got in this way: the loop-carried value would have no base case for the induction.
     pub loop_carried: Vec<InstId>,
@@ -114,6 +116,7 @@ impl Group {
             members,
             blocks: Vec::new(),
             duplicates: false,
+            versions: None,
             loop_carried: Vec::new(),
             shared_test: None,
             within: None,
@@ -128,6 +131,7 @@ impl Group {
         Group {
             blocks: Vec::new(),
             duplicates: false,
+            versions: None,
             loop_carried: Vec::new(),
             shared_test: None,
             within: None,

@@ -87,8 +87,8 @@ impl Pattern for VectorStores {
     }
 }
 
-/// Whether another pattern takes one of the stores, or has added code to the block that does not allow one more branch:
-/// loop-carried values, or checks of the warp that are made once for a block.
+/// Whether another pattern takes one of the stores, gives code with some of them two versions, or has added code to the
+/// block that does not allow one more branch: loop-carried values, or checks of the warp that are made once for a block.
 fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
     let tested = !found.multiples.is_empty();
     let insts: Vec<InstId> = found.members.iter().map(|store| store.access.inst).collect();
@@ -108,7 +108,9 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
                 pair.guards != Guards::default()
                     && (group.members.iter().any(|inst| in_block(*inst)) || in_block(pair.source))
             });
-        stored || goes_round || checked
+        let is_parted =
+            group.versions.as_ref().is_some_and(|code| insts.iter().any(|at| code.contains(at)));
+        stored || goes_round || checked || is_parted
     })
 }
 

@@ -1,12 +1,12 @@
 //! Loads of one block that wait for stores only because these might write the loaded bytes.
 //!
-//! In: the trace of one function. Out: [`Batched`] groups. The loads of a group stand behind stores of their block, with
-//! nothing in between that orders memory accesses. If no store writes bytes that a load behind it reads, all of them can
-//! be performed in front of the first store, in their order, and wait for memory together. Whether bytes meet is a
-//! question about one lane, because weak accesses of several threads to the same bytes would be a data race (PTX ISA,
-//! "Memory Consistency Model"). Where it is not proved, the distances of addresses are tested in front of the block's
-//! loads, with the untouched statements on the other side. Registers that a loop does not write decide most of these
-//! tests, so an assembler takes them out of the loop.
+//! In: the trace of one function. Out: [`Batched`] groups. The loads of a group stand behind stores of their block,
+//! with nothing in between that orders memory accesses. If no store writes bytes that a load behind it reads, all of
+//! them can be performed in front of the first store, in their order, and wait for memory together. Whether bytes meet
+//! is a question about one lane, because weak accesses of several threads to the same bytes would be a data race (PTX
+//! ISA, "Memory Consistency Model"). Where it is not proved, the distances of addresses are tested in front of the
+//! block's loads, with the untouched statements on the other side. Registers that a loop does not write decide most of
+//! these tests, so an assembler takes them out of the loop.
 
 use std::collections::BTreeMap;
 
@@ -380,10 +380,8 @@ impl Legality<'_, '_, '_> {
                         place.to(at).any(|at| definitions(&flow.insts[at]).contains(&guard))
                     })
                 };
-                let step = match search {
-                    Search::Waiting => steps.of(base, at),
-                    Search::Apart => Some(None),
-                };
+                let moves = search == Search::Waiting;
+                let step = if moves { steps.of(base, at) } else { Some(None) };
                 let known = loaded.filter(|load| !stays(load)).zip(step);
                 let Some((load, base)) = known else {
                     stopped = Some(at);

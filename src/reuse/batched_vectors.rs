@@ -100,7 +100,12 @@ impl Legality<'_, '_, '_> {
             let insts = || stores.members.iter().map(|store| store.access.inst);
             let (Some(first), Some(last)) = (insts().min(), insts().max()) else { continue };
             let movers: Vec<usize> = first.to(last).filter_map(moved_by).collect();
-            let Some(&at) = movers.first() else { continue };
+            // Where all code of a group gets two versions without a test of distances, stores one behind the other take part.
+            let is_around = |group: &&Batched| {
+                !group.is_open && group.test < first && first < group.end && last < group.limit
+            };
+            let around = || groups.iter().position(is_around);
+            let Some(at) = movers.first().copied().or_else(around) else { continue };
             let group = groups[at];
             let is_behind = group.place <= first || planted!(Bug::BatchStoreSunk);
             let holds_all = is_behind && last < group.limit;

@@ -89,6 +89,8 @@ impl Maker {
                 0 => self.store(to, element, 5),
                 1 => self.line("membar.cta;"),
                 2 => self.load(to, element, register + 10),
+                // Others in a row.
+                3 => (0..4).for_each(|more| self.store(to, 16 + more, register)),
                 _ => {}
             }
             self.change(register, register);

@@ -121,10 +121,11 @@ fn claim(
         let more = if at == 0 { test } else { 0 };
         let price = price.map(|price| Price { cost_after: price.cost_after + more, ..price });
         let range = (at == 0).then(|| turns.range.clone());
-        let turn = Turn { vector, multiples: turns.multiples.clone(), range };
+        let turn = Turn { vector, multiples: turns.multiples.clone(), range: range.clone() };
         finder.claim(Group {
             blocks: vec![found.block],
             duplicates: true,
+            versions: range,
             within: lead,
             price,
             ..Group::of_loads(StrategyName::Wide, members, turn)
