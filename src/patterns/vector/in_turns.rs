@@ -63,7 +63,7 @@ impl Pattern for InTurns {
                 planner.add_version(range.clone(), Condition::Multiples(multiples.clone()));
             }
         }
-        plan::vectors(all.iter().map(|turn| &turn.vector), planner)
+        plan::vectors(all.iter().map(|turn| &turn.vector), plan::Filled::InPlace, planner)
     }
 }
 

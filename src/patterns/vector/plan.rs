@@ -32,19 +32,29 @@ pub(super) fn plan(
     groups: &[&VectorGroup],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
-    let part = vectors(groups.iter().copied(), planner);
+    let part = vectors(groups.iter().copied(), Filled::Early, planner);
     for (range, multiples) in versions(planner, groups) {
         planner.add_version(range, Condition::Multiples(multiples));
     }
     part
 }
 
+/// Where the registers of a vector's loads are filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// By the vector, if nothing in between reads or writes them.
+    Early,
+    /// Where each load stands: a store may be performed behind the vector that stands in front of it.
+    InPlace,
+}
+
 /// Plans vector loads without a test.
 pub(super) fn vectors<'g>(
     groups: impl Iterator<Item = &'g VectorGroup>,
+    filled: Filled,
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
-    let vectors: Vec<VectorLoad> = groups.map(|group| planner.vector(group)).collect();
+    let vectors: Vec<VectorLoad> = groups.map(|group| planner.vector(group, filled)).collect();
     let mut prepared = Prepared::default();
     for VectorLoad { span, code, others } in vectors {
         prepared.drafts.push(Draft { range: span, code });
@@ -57,13 +67,13 @@ pub(super) fn vectors<'g>(
 }
 
 impl Planner<'_, '_, '_, '_> {
-    fn vector(&mut self, group: &VectorGroup) -> VectorLoad {
+    fn vector(&mut self, group: &VectorGroup, filled: Filled) -> VectorLoad {
         let first = &self.flow.insts[group.members[0].inst];
         let mut moves: BTreeMap<InstId, String> = BTreeMap::new();
         let mut registers: Vec<String> = group
             .elements
             .iter()
-            .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
+            .map(|(element, inst)| self.destination((group, filled), element, *inst, &mut moves))
             .collect();
         if planted!(Bug::VectorReversed) {
             registers.reverse();
@@ -108,7 +118,7 @@ impl Planner<'_, '_, '_, '_> {
     /// writes the load's own.
     fn destination(
         &mut self,
-        group: &VectorGroup,
+        (group, filled): (&VectorGroup, Filled),
         element: &Element,
         inst: InstId,
         moves: &mut BTreeMap<InstId, String>,
@@ -121,7 +131,8 @@ impl Planner<'_, '_, '_, '_> {
         };
         let fills = |(other, _): &&(Element, InstId)| other.register == element.register;
         let alone = group.elements.iter().filter(fills).count() == 1;
-        let free = alone && (inst == first || !between.iter().any(used));
+        let is_early = filled == Filled::Early && !between.iter().any(used);
+        let free = alone && (inst == first || is_early);
         let name = self.name(element.register);
         if free || planted!(Bug::VectorTooEarly) {
             return name;
