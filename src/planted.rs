@@ -132,6 +132,8 @@ pub enum Bug {
     PromotedIntervalShort,
     /// That interval is too short by one byte.
     PromotedByteLess,
+    /// It is not tested whether the step of such an access, where it is no constant, is small and not negative.
+    PromotedStepUntested,
     /// The value of such a loop is not stored behind it.
     PromotedNotStored,
     /// Behind such a loop the value of the iteration before is stored.
@@ -690,7 +692,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 84] = [
+    pub const STRATEGIES: [Bug; 85] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -718,6 +720,7 @@ impl Bug {
         Bug::PromotedUntested,
         Bug::PromotedIntervalShort,
         Bug::PromotedByteLess,
+        Bug::PromotedStepUntested,
         Bug::PromotedNotStored,
         Bug::PromotedStale,
         Bug::PromotedOverFence,

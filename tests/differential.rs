@@ -329,6 +329,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             "batch_vectors",
             "promote",
             "promote_exits",
+            "promote_steps",
             "promote_loop",
             "promote_loops",
             "tree",

@@ -24,8 +24,8 @@ mod turns;
 
 use crate::common::assembler;
 use crate::common::header;
-use crate::random::files;
-use std::path::Path;
+use crate::random::{Case, files};
+use std::path::{Path, PathBuf};
 
 /// The root of the repository.
 fn root() -> &'static Path {
@@ -33,6 +33,17 @@ fn root() -> &'static Path {
 }
 
 /// A number from the environment.
+/// Writes a kernel, its launch and what the strategies have made of it to the folder of
+/// `PTXASW_FUZZ_KEEP`, for judges outside of the tests (a GPU, a simulator of machine code).
+fn keep(name: &str, case: &Case, strategies: &str, rewritten: &str) {
+    let Some(folder) = std::env::var_os("PTXASW_FUZZ_KEEP").map(PathBuf::from) else { return };
+    let rewritten_name = format!("{name}.{strategies}.ptx");
+    let texts = [(format!("{name}.ptx"), &*case.ptx), (format!("{name}.json"), &*case.launch)];
+    for (name, text) in texts.into_iter().chain([(rewritten_name, rewritten)]) {
+        std::fs::write(folder.join(name), text).expect("PTXASW_FUZZ_KEEP names a folder");
+    }
+}
+
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))

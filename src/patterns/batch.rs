@@ -16,14 +16,11 @@ use crate::cost::{Request, SECTOR};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::Gt;
 use crate::isa::ScalarType::U64;
-use crate::isa::multiprocessor::Multiprocessor;
 use crate::ptx::Operand;
 use crate::ptx::write::{Code, Reg, memory, op, vector};
 use crate::report::LoadReport;
 use crate::reuse::{Addend, Batched, Distance, MovedLoad, Refusal, Unprofitable, VectorGroup};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
-use crate::sass::opcodes::Latency;
-use crate::sass::timing::Timing;
 use crate::strategies::StrategyName;
 
 /// Instructions of the branch on a test and of the one behind the rewritten version.
@@ -181,9 +178,7 @@ fn weigh(
     let requests = |of: &[Request]| -> f64 {
         of.iter().map(|request| costs.load(request) + costs.instructions(1)).sum()
     };
-    let latency = Timing::of(costs.architecture).map_or(0, |of| of.latency(Latency::Global));
-    let warps = Multiprocessor::of(costs.architecture).map_or(1, |of| of.most_warps());
-    let cost_before = waits * f64::from(latency) / f64::from(warps.max(1)) + requests(&scalars);
+    let cost_before = waits * finder.wait() + requests(&scalars);
     let cost_after = requests(&vectors)
         + match group.has_versions() {
             false => 0.0,

@@ -11,8 +11,11 @@ use crate::cfg::{BlockId, InstId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
+use crate::isa::multiprocessor::Multiprocessor;
 use crate::reuse::shared::SharedArray;
 use crate::reuse::{Assumed, Legality, Limit, Load, Refusal, Unprofitable};
+use crate::sass::opcodes::Latency;
+use crate::sass::timing::Timing;
 use crate::strategies::StrategyName;
 
 /// The cost of a replacement.
@@ -264,6 +267,15 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
     /// The refusal of a legal replacement that is not profitable at a price.
     pub fn unprofitable_at(&self, name: StrategyName, price: Price) -> Unprofitable {
         price.unprofitable(name, self.options.costs.architecture)
+    }
+
+    /// The cycles per warp that a wait for global memory costs where the other warps of a full multiprocessor have work:
+    /// its share of the time until memory answers.
+    pub fn wait(&self) -> f64 {
+        let architecture = self.options.costs.architecture;
+        let latency = Timing::of(architecture).map_or(0, |of| of.latency(Latency::Global));
+        let warps = Multiprocessor::of(architecture).map_or(1, |of| of.most_warps());
+        f64::from(latency) / f64::from(warps.max(1))
     }
 
     /// The memory request of a load.

@@ -10,16 +10,17 @@ use std::fmt::Display;
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
-use crate::cfg::{Arg, InstId, InstRange};
+use crate::cfg::{Arg, InstId, InstRange, RegisterId};
 use crate::cost::{Request, guessed_executions};
-use crate::emulate::KernelTrace;
+use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
 use crate::isa::ScalarType::{self, S32, U64};
+use crate::ptx::StateSpace;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
     AtExit, Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation,
-    ScalarPromotion, TripCount, Unprofitable, lane_stride,
+    ScalarPromotion, Step, TripCount, Unprofitable, lane_stride,
 };
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
@@ -137,8 +138,11 @@ fn weigh(
         outside += stored + if value.is_read_first() { loaded } else { 0.0 };
         any = any.or(Some(request));
     }
+    inside += waits(finder, group) * finder.wait();
     let costs = &finder.options.costs;
-    let parts: usize = group.tests.iter().map(|test| test.parts.len() + 2).sum();
+    let instructions =
+        |test: &IntervalTest| test.parts.len() + 2 + 2 * usize::from(test.step.known().is_none());
+    let parts: usize = group.tests.iter().map(instructions).sum();
     let tested = HALVES * parts as u32 + BRANCHES + if group.count.is_some() { 4 } else { 0 };
     outside += costs.instructions(tested) + costs.version_cycles;
     let weighed = Weighed::new(outside / guessed_executions(1), inside);
@@ -146,6 +150,28 @@ fn weigh(
     let loads = group.members().count() as u32;
     let paid = finder.pays(StrategyName::Promote, weighed);
     paid.map(Some).map_err(|unprofitable| Unprofitable { loads, ..unprofitable })
+}
+
+/// How often an iteration waits for memory once more since a load stands behind a store of a value: the assembler performs
+/// the loads of a block together where no store is left.
+fn waits(finder: &Finder<'_, '_, '_, '_>, group: &ScalarPromotion) -> f64 {
+    let Some(code) = &group.code else { return 0.0 };
+    let insts = &finder.legality.flow().insts;
+    let (mut waits, mut stored, mut loaded) = (0, false, false);
+    for at in code.range.clone() {
+        let inst = &insts[at];
+        let is_member = group.members().any(|member| member == at);
+        match effect(inst) {
+            Effect::Store if is_member => stored = loaded,
+            Effect::Store if inst.ast.form.space() == StateSpace::Global => return 0.0,
+            Effect::Load if !is_member && inst.ast.form.space() == StateSpace::Global => {
+                waits += u32::from(stored);
+                (stored, loaded) = (false, true);
+            }
+            _ => {}
+        }
+    }
+    f64::from(waits)
 }
 
 impl Shape for ScalarPromotion {
@@ -336,48 +362,88 @@ impl Planner<'_, '_, '_, '_> {
     fn promotion_test(&mut self, group: &ScalarPromotion, code: &mut Code) -> Option<Reg> {
         let mut known = None;
         let bound = group.count.as_ref().map(|count| self.bounded(count, &mut known, code));
+        let way = group.count.as_ref().zip(bound.as_ref());
+        let mut steps = Vec::new();
         for test in group.tests.iter().filter(|_| !planted!(Bug::PromotedUntested)) {
-            let ahead = self.ahead(test, code);
-            let fresh = &mut self.plan.fresh;
+            let ahead = self.sum(&test.parts, test.constant, code);
             let length = test.length - i64::from(planted!(Bug::PromotedByteLess));
-            let before = known.as_deref();
-            let span = bound.as_ref().filter(|_| test.step != 0).map(|bound| {
-                let factor = group.count.as_ref().map_or(0, |count| count.factor(test.step));
-                code.set(fresh.bits(64), op!(Mul.Wide.U32), &[bound, &factor])
-            });
-            let Some(span) = span else {
-                known = Some(code.compare(fresh, (Ge, U64), [&ahead, &length], before));
-                continue;
+            let span = match test.step.known() {
+                Some(0) => None,
+                Some(step) => way.map(|way| {
+                    let span = self.known_span(step, way, code);
+                    if step < 0 {
+                        code.put(op!(Add.S64), &[&ahead, &ahead, &span]);
+                    }
+                    let short = if planted!(Bug::PromotedIntervalShort) { step.abs() } else { 0 };
+                    code.put(op!(Add.S64), &[&span, &span, &(length - short)]);
+                    span
+                }),
+                None => way.map(|way| {
+                    let span = self.computed_span(&test.step, way, (&mut steps, &mut known), code);
+                    code.put(op!(Add.S64), &[&span, &span, &length]);
+                    span
+                }),
             };
-            if test.step < 0 {
-                code.put(op!(Add.S64), &[&ahead, &ahead, &span]);
-            }
-            let short = if planted!(Bug::PromotedIntervalShort) { test.step.abs() } else { 0 };
-            code.put(op!(Add.S64), &[&span, &span, &(length - short)]);
-            known = Some(code.compare(fresh, (Ge, U64), [&ahead, &span], before));
+            let needed: &dyn Display = span.as_ref().map_or(&length, |span| span);
+            let fresh = &mut self.plan.fresh;
+            known = Some(code.compare(fresh, (Ge, U64), [&ahead, needed], known.as_deref()));
         }
         known
     }
 
-    /// The distance of a test in the first iteration.
-    fn ahead(&mut self, test: &IntervalTest, code: &mut Code) -> Reg {
-        let ahead = self.plan.fresh.bits(64);
-        let mut parts = test.parts.clone();
+    /// Bytes by which an access with a constant step moves at most over all iterations.
+    fn known_span(&mut self, step: i64, (count, way): (&TripCount, &Reg), code: &mut Code) -> Reg {
+        code.set(self.plan.fresh.bits(64), op!(Mul.Wide.U32), &[way, &count.factor(step)])
+    }
+
+    /// The same for a step that is computed. That it is small enough is tested once for all accesses with this step.
+    fn computed_span<'g>(
+        &mut self,
+        step: &'g Step,
+        (count, way): (&TripCount, &Reg),
+        (steps, known): (&mut Vec<(&'g Step, Reg)>, &mut Option<Reg>),
+        code: &mut Code,
+    ) -> Reg {
+        if let Some((_, span)) = steps.iter().find(|(other, _)| *other == step) {
+            return code.set(self.plan.fresh.bits(64), op!(Mov.B64), &[span]);
+        }
+        let each = self.sum(&step.parts, step.constant, code);
+        if !planted!(Bug::PromotedStepUntested) {
+            let fresh = &mut self.plan.fresh;
+            let small = code.compare(fresh, (Le, U64), [&each, &Step::MOST], known.as_deref());
+            *known = Some(small);
+        }
+        let fresh = &mut self.plan.fresh;
+        let times = code.set(fresh.word(), op!(Shr.U32), &[way, &count.shift()]);
+        let times = code.set(fresh.bits(64), op!(Cvt.U64.U32), &[&times]);
+        let span = code.set(fresh.bits(64), op!(Mul.Lo.S64), &[&each, &times]);
+        if planted!(Bug::PromotedIntervalShort) {
+            code.put(op!(Sub.S64), &[&span, &span, &each]);
+        }
+        let own = code.set(fresh.bits(64), op!(Mov.B64), &[&span]);
+        steps.push((step, span));
+        own
+    }
+
+    /// A sum of multiples of registers and a constant, modulo 2 to the 64.
+    fn sum(&mut self, parts: &[(RegisterId, i64)], constant: i64, code: &mut Code) -> Reg {
+        let sum = self.plan.fresh.bits(64);
+        let mut parts = parts.to_vec();
         parts.sort_by_key(|(_, factor)| *factor != 1);
         for (number, (register, factor)) in parts.into_iter().enumerate() {
             let name = self.name(register);
             match (number, factor) {
-                (0, 1) => code.put(op!(Add.S64), &[&ahead, &name, &test.constant]),
+                (0, 1) => code.put(op!(Add.S64), &[&sum, &name, &constant]),
                 (0, _) => {
-                    code.put(op!(Mul.Lo.S64), &[&ahead, &name, &factor]);
-                    code.put(op!(Add.S64), &[&ahead, &ahead, &test.constant]);
+                    code.put(op!(Mul.Lo.S64), &[&sum, &name, &factor]);
+                    code.put(op!(Add.S64), &[&sum, &sum, &constant]);
                 }
-                (_, 1) => code.put(op!(Add.S64), &[&ahead, &ahead, &name]),
-                (_, -1) => code.put(op!(Sub.S64), &[&ahead, &ahead, &name]),
-                _ => code.put(op!(Mad.Lo.S64), &[&ahead, &name, &factor, &ahead]),
+                (_, 1) => code.put(op!(Add.S64), &[&sum, &sum, &name]),
+                (_, -1) => code.put(op!(Sub.S64), &[&sum, &sum, &name]),
+                _ => code.put(op!(Mad.Lo.S64), &[&sum, &name, &factor, &sum]),
             }
         }
-        ahead
+        sum
     }
 
     /// At least the counter's way from the end of the first iteration to that of the last one. It is right under

@@ -29,7 +29,7 @@ const MAX_VALUES: usize = 32;
 const MAX_ACCESSES: usize = 256;
 
 /// The most intervals that are tested in front of one loop.
-const MAX_TESTS: usize = 8;
+const MAX_TESTS: usize = 16;
 
 /// The most registers that an interval's end is made of.
 const MAX_PARTS: usize = 6;
@@ -103,16 +103,40 @@ pub struct IntervalTest {
     /// The constant of the distance.
     pub constant: i64,
     /// Bytes by which the access moves in each iteration.
-    pub step: i64,
+    pub step: Step,
     /// The number of distances at which bytes meet.
     pub length: i64,
+}
+
+/// Bytes by which an address changes in each iteration: a sum of values that the loop does not change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Registers of 64 bits with their factors. With one, it has to be tested that the step is not negative and not above
+    /// [`Step::MOST`].
+    pub parts: Vec<(RegisterId, i64)>,
+    /// The constant.
+    pub constant: i64,
+}
+
+impl Step {
+    /// The largest step that is not a constant: times any number of iterations it fits into 64 bits.
+    pub const MOST: i64 = 1 << 31;
+
+    /// The step, if it is a constant.
+    pub fn known(&self) -> Option<i64> {
+        self.parts.is_empty().then_some(self.constant)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.known() == Some(0)
+    }
 }
 
 /// An access to global memory other than those to the values.
 struct Other {
     inst: InstId,
     address: Sum,
-    step: i64,
+    step: Step,
     bytes: i64,
 }
 
@@ -322,7 +346,8 @@ impl Legality<'_, '_, '_> {
             let wide = flow.registers[base].ty.bits() == 64;
             let mut address = sums.of(base, inst);
             address.constant = address.constant.wrapping_add(offset);
-            let step = step(&mut sums, &address, code.range.end);
+            let changes = |register| !code.writers(flow, register).is_empty();
+            let step = step(&mut sums, &address, code.range.end, changes);
             let Some(step) = step.filter(|_| wide && others.len() < MAX_ACCESSES) else {
                 return refuse();
             };
@@ -352,31 +377,34 @@ impl Legality<'_, '_, '_> {
                 )]),
                 constant: value.place.1,
             },
-            step: 0,
+            step: Step::default(),
             bytes: i64::from(value.bits / 8),
         };
         let values: Vec<Other> = group.values.iter().map(as_other).collect();
-        let moves = others.iter().any(|other| other.step != 0);
+        let moves = others.iter().any(|other| !other.step.is_zero());
         let count = if moves { TripCount::of(flow, code) } else { None };
         for (number, value) in values.iter().enumerate() {
             for other in others.iter().chain(&values[number + 1..]) {
                 let ahead = value.address.minus(&other.address);
                 let constant = ahead.constant.wrapping_add(value.bytes - 1);
                 let both = value.bytes + other.bytes - 1;
-                let factor = count.as_ref().map(|count| count.factor(other.step));
-                if other.step != 0 && factor.is_none() {
+                if !other.step.is_zero() && count.is_none() {
                     return Err(Refusal::LoopCount(
                         self.source.line(flow.insts[other.inst].ast.span.start),
                     ));
                 }
-                let most = factor.map_or(0, |factor| factor * i64::from(u32::MAX));
                 let parts: Vec<(RegisterId, i64)> =
                     ahead.parts.iter().map(|(held, factor)| (held.register, *factor)).collect();
                 if parts.is_empty() {
-                    let is_apart = match other.step {
+                    let most = |step| {
+                        let factor = count.as_ref().map_or(0, |count| count.factor(step));
+                        factor * i64::from(u32::MAX)
+                    };
+                    let is_apart = match other.step.known() {
                         // Without a sign, a negative number is further ahead than any loop gets.
-                        0.. => constant < 0 || constant >= both + most,
-                        _ => constant >= both,
+                        Some(step @ 0..) => constant < 0 || constant >= both + most(step),
+                        Some(_) => constant >= both,
+                        None => false,
                     };
                     match is_apart {
                         true => continue,
@@ -390,7 +418,8 @@ impl Legality<'_, '_, '_> {
                 {
                     return Err(self.in_loop(other.inst));
                 }
-                let test = IntervalTest { parts, constant, step: other.step, length: both };
+                let step = other.step.clone();
+                let test = IntervalTest { parts, constant, step, length: both };
                 add(&mut group.tests, test);
                 if group.tests.len() > MAX_TESTS {
                     return Err(self.in_loop(other.inst));
@@ -423,26 +452,39 @@ fn members_of(value: &PromotedValue) -> impl Iterator<Item = InstId> {
     value.loads.iter().chain(&value.stores).copied()
 }
 
-/// Bytes by which an address changes in each iteration, if that is a constant.
-fn step(sums: &mut Sums<'_, '_, '_>, address: &Sum, end: InstId) -> Option<i64> {
-    let mut found = 0_i64;
+/// Bytes by which an address changes in each iteration, if these are the same in all of them.
+fn step(
+    sums: &mut Sums<'_, '_, '_>,
+    address: &Sum,
+    end: InstId,
+    changes: impl Fn(RegisterId) -> bool,
+) -> Option<Step> {
+    let mut found = Sum::default();
     for (held, factor) in &address.parts {
         if held.by.is_some() {
             return None;
         }
         let mut later = sums.of(held.register, end);
-        if later.parts.remove(held) != Some(1) || !later.parts.is_empty() {
+        if later.parts.remove(held) != Some(1) {
             return None;
         }
-        found = found.checked_add(later.constant.checked_mul(*factor)?)?;
+        found.add(&later, *factor);
     }
-    (found.abs() <= MAX_STEP).then_some(found)
+    let is_small = |number: i64| number.unsigned_abs() <= MAX_STEP as u64;
+    let mut parts = Vec::new();
+    for (held, factor) in &found.parts {
+        if held.by.is_some() || changes(held.register) || !is_small(*factor) {
+            return None;
+        }
+        parts.push((held.register, *factor));
+    }
+    is_small(found.constant).then_some(Step { parts, constant: found.constant })
 }
 
 /// Adds a test, or makes one stronger that is about the same registers and a constant nearby.
 fn add(tests: &mut Vec<IntervalTest>, test: IntervalTest) {
     let alike = |one: &&mut IntervalTest| {
-        (&one.parts, one.step) == (&test.parts, test.step)
+        (&one.parts, &one.step) == (&test.parts, &test.step)
             && (one.constant - test.constant).abs() <= MAX_GAP
     };
     match tests.iter_mut().find(alike) {

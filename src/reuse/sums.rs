@@ -35,7 +35,8 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, other: &Sum, times: i64) {
+    /// Adds a multiple of another sum.
+    pub(super) fn add(&mut self, other: &Sum, times: i64) {
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(times));
         for (held, factor) in &other.parts {
             let own = self.parts.entry(*held).or_default();

@@ -91,6 +91,11 @@ impl TripCount {
         step.unsigned_abs().div_ceil(each) as i64
     }
 
+    /// The bits by which the counter's way is shifted to the right for at least the number of iterations but one.
+    pub fn shift(&self) -> u32 {
+        self.step.unsigned_abs().max(1).ilog2()
+    }
+
     /// The last bound before which no step leads around from one end of the numbers to the other; `None` if there is no
     /// such step.
     pub fn edge(&self) -> Option<i64> {

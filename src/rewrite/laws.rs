@@ -508,13 +508,14 @@
 //! does not write.
 //!
 //! Another access is proved to be apart, or its addresses are tested in front of the loop, with the untouched loop on
-//! the other side. They change by a constant in each iteration, so they lie in an interval: its length is the step times
-//! the iterations but one. These come from a counter of 32 bits and its bound. The interval is computed in 64 bits, in which it
+//! the other side. They change by the same number of bytes in each iteration, so they lie in an interval: its length is the
+//! step times the iterations but one. A step that is no constant must not be negative or above 2 GB. These come from a counter of 32 bits and its bound. The interval is computed in 64 bits, in which it
 //! cannot wrap around. A counter that reaches its bound only under a condition (`<` from below it, `!=` in whole steps) is tested, too.
 //! Weak accesses of other threads to the value's bytes would be a data race.
 //!
 //! ```text
 //! for k < n: out[0] += in[k]                   // in is out - 2: the third iteration reads a sum
+//! for k < n: out[0] += in[k * s]               // s is -1, and in is out + 2: so does this one
 //! for k < n: ld [p]; add; st [p]; bar.sync 0   // another thread reads p behind the barrier
 //! for k < n: ld [p]; @q bra E; add; st [p]     // left in the first iteration: nothing is stored
 //! for k < n: ld [p]; add; @q st [p]            // perhaps no iteration stores
@@ -523,7 +524,7 @@
 //! ```
 //!
 //! Rules `loop-shape`, `loop-access`, `loop-count`, guard `stores-apart`. `tests/cases/refuse/promote_loops.ptx`; mistakes
-//! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`,
+//! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedStepUntested`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`,
 //! `PromotedExitForgotten`, `PromotedUnasked`.
 //!
 //! # Collectives

@@ -1,6 +1,6 @@
 //! Kernels aimed at values that a loop keeps in memory: loaded, changed and stored in each iteration or in some, under a
 //! condition or a predicate, in loops that branches leave in front of a store and behind it. Another access of the loop
-//! moves towards the value, and may meet it.
+//! moves towards the value, by a constant or a parameter, and may meet it.
 
 use std::fmt::Write;
 
@@ -100,13 +100,17 @@ fn kernel(seed: u64) -> Case {
     }
     let turns = maker.text;
     let step = [4, 4, 4, 8, -4][maker.rng.usize(..5)];
+    let (moved, given) = match maker.rng.u8(..2) {
+        0 => (step.to_string(), 0),
+        _ => ("%rd53".to_owned(), [4, 8, -4, 0, 12][maker.rng.usize(..5)]),
+    };
     let iterations = maker.rng.u32(..7);
     let ahead = AHEAD[maker.rng.usize(..AHEAD.len())] / 4 * 4;
     let name = format!("random_{seed}");
     let ptx = format!(
-        ".version 7.8\n.target sm_80\n.address_size 64\n\n.visible .entry {name}(\n\t.param .u64 a,\n\t.param .u64 b,\n\t.param .u32 n\n)\n\
+        ".version 7.8\n.target sm_80\n.address_size 64\n\n.visible .entry {name}(\n\t.param .u64 a,\n\t.param .u64 b,\n\t.param .u32 n,\n\t.param .u64 step\n)\n\
          {{\n\t.reg .pred %p<6>;\n\t.reg .b32 %r<50>;\n\t.reg .b64 %rd<60>;\n{PROLOGUE}\tsetp.eq.u32 %p5, %r3, 0;\n\t@%p5 bra OUT;\n\
-         AGAIN:\n{turns}\tadd.s64 %rd52, %rd52, {step};\n\tadd.s32 %r40, %r40, 1;\n\tsetp.lt.u32 %p2, %r40, %r3;\n\t@%p2 bra AGAIN;\n\
+         AGAIN:\n{turns}\tadd.s64 %rd52, %rd52, {moved};\n\tadd.s32 %r40, %r40, 1;\n\tsetp.lt.u32 %p2, %r40, %r3;\n\t@%p2 bra AGAIN;\n\
          OUT:\n\txor.b32 %r10, %r10, %r11;\n\tst.global.b32 [%rd51+128], %r10;\n\tret;\n}}\n"
     );
     let size = (64 + 2) * OWN;
@@ -126,6 +130,7 @@ fn kernel(seed: u64) -> Case {
             {"buffer": "a", "offset": OWN},
             {"buffer": of, "offset": at as u32},
             {"type": "u32", "value": iterations},
+            {"type": "s64", "value": given},
         ],
     });
     Case { ptx, launch: launch.to_string() }
@@ -135,6 +140,7 @@ fn kernel(seed: u64) -> Case {
 const PROLOGUE: &str = "\tld.param.u64 %rd51, [a];
 \tld.param.u64 %rd52, [b];
 \tld.param.u32 %r3, [n];
+\tld.param.u64 %rd53, [step];
 \tcvta.to.global.u64 %rd51, %rd51;
 \tcvta.to.global.u64 %rd52, %rd52;
 \tmov.u32 %r0, %ctaid.x;

@@ -10,7 +10,7 @@ use ptxasw::select::{self, Strategies};
 use rayon::prelude::*;
 
 use super::seeds::assemble;
-use super::{files, number};
+use super::{files, keep, number};
 use crate::common::share;
 use crate::random::aimed::aimed;
 use crate::random::check::{
@@ -139,6 +139,11 @@ fn try_seeds(
         for (((strategy, _), verdict), tally) in STRATEGIES.iter().zip(&verdicts).zip(&mut *tallies)
         {
             tally.add(&kernel, strategy, verdict, seed.is_multiple_of(every));
+            if let Verdict::Fine(rewrite) = verdict
+                && !rewrite.replaced.is_empty()
+            {
+                keep(&format!("aimed_{seed}"), &emit(&kernel), strategy, &rewrite.text);
+            }
             match verdict {
                 Verdict::Invalid(message) => {
                     if is_kernel {

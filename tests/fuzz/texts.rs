@@ -4,8 +4,8 @@ use ptxasw::pipeline::Options;
 use ptxasw::select;
 use rayon::prelude::*;
 
-use super::number;
 use super::seeds::assemble;
+use super::{keep, number};
 use crate::common::share;
 use crate::random::Case;
 use crate::random::check::{Interpreter, Judge, Panel, Schedules, Verdict, Verifier, check};
@@ -68,6 +68,7 @@ impl Aim {
                 }
                 Verdict::Fine(rewrite) if rewrite.text != case.ptx => {
                     hit += usize::from((self.is_hit)(&rewrite.text));
+                    keep(&format!("{}_{seed}", self.array), &case, self.strategies, &rewrite.text);
                     match rewrite.unsure.first() {
                         Some((judge, why)) => unproved.push(format!("seed {seed}, {judge}: {why}")),
                         None => proved += usize::from(seed.is_multiple_of(every)),

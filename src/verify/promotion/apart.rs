@@ -1,6 +1,6 @@
 //! Proves that accesses of a loop touch different bytes in one lane, in whatever iterations.
 
-use super::iterations::{Address, Iterations};
+use super::iterations::{Address, Iterations, Step};
 use crate::cfg::InstId;
 use crate::expr::{Comparison, Node, TermId, UnaryOp};
 use crate::verify::bypass::Values;
@@ -25,10 +25,11 @@ impl Iterations {
         };
         let (kept, other) = ((of_kept, bytes), (of_other, other_bytes));
         // Of two that do not change either may be taken for the other one.
-        of_kept.step == 0
+        let is_still = |address: Address| address.step == Step::Constant(0);
+        is_still(of_kept)
             && bytes > 0
             && other_bytes > 0
-            && (self.keeps_away(kept, other) || of_other.step == 0 && self.keeps_away(other, kept))
+            && (self.keeps_away(kept, other) || is_still(of_other) && self.keeps_away(other, kept))
     }
 
     /// The same for an address and another one, each with the bytes of the access.
@@ -39,18 +40,18 @@ impl Iterations {
     ) -> bool {
         let Address { first, step } = other;
         let (span, most) = match step {
-            0 => (self.values.arena.constant(0, 64), 0),
-            _ => match self.span(step.unsigned_abs()) {
-                Some(span) => span,
-                None => return false,
-            },
+            Step::Constant(0) => (Some(self.values.arena.constant(0, 64)), Some(0)),
+            Step::Constant(step) => self.span(step.unsigned_abs()).unzip(),
+            Step::Term(step) => (self.span_of_term(step), None),
         };
+        let Some(span) = span else { return false };
+        let falls = matches!(step, Step::Constant(..0));
         let both = u64::from(bytes) + u64::from(others) - 1;
         let arena = &mut self.values.arena;
         let ahead = arena.sub(kept.first, first);
         let ahead = arena.add_constant(ahead, u64::from(bytes) - 1);
-        if let Some(known) = arena.constant_value(ahead) {
-            let is_certain = match step < 0 {
+        if let (Some(known), Some(most)) = (arena.constant_value(ahead), most) {
+            let is_certain = match falls {
                 // It grows, and does not come around to 0.
                 true => known >= both && known.checked_add(most).is_some(),
                 false => known >= both + most,
@@ -59,7 +60,7 @@ impl Iterations {
                 return true;
             }
         }
-        let ahead = if step < 0 { arena.add(ahead, span) } else { ahead };
+        let ahead = if falls { arena.add(ahead, span) } else { ahead };
         let needed = arena.add_constant(span, both);
         let conditions = self.conditions.clone();
         conditions.into_iter().any(|condition| {

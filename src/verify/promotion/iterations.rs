@@ -7,13 +7,16 @@ use rustc_hash::FxHashMap;
 
 use super::body::Body;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
-use crate::expr::{Comparison, TermId};
+use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
 use crate::verify::bypass::{Thread, Values, compute, operand};
 use crate::verify::program::{Role, results, role};
 
 /// The largest change of a counter in one iteration.
 const MAX_STEP: u64 = 1 << 20;
+
+/// The largest change of an address that is no constant: times 32 bits it does not wrap around.
+const MOST_STEP: u64 = 1 << 31;
 
 /// Registers of one lane along straight code. A register that is read first has an unknown value.
 #[derive(Clone)]
@@ -101,7 +104,16 @@ pub(super) struct Address {
     /// In the first iteration.
     pub first: TermId,
     /// Bytes from one iteration to the next, modulo 2 to the 64.
-    pub step: i64,
+    pub step: Step,
+}
+
+/// A change that is the same in all iterations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A number.
+    Constant(i64),
+    /// A term of 64 bits.
+    Term(TermId),
 }
 
 /// A bound on the number of iterations.
@@ -117,7 +129,10 @@ pub(super) struct Iterations {
     pub values: Values,
     /// The conjuncts of the condition under which the loop is entered.
     pub conditions: Vec<TermId>,
+    /// The first iteration, any one and the one behind that.
     iterations: [Iteration; 3],
+    /// The one behind the first one.
+    second: Iteration,
     pub count: Option<Count>,
 }
 
@@ -166,7 +181,8 @@ impl Iterations {
             }
             (Iteration { addresses, compared }, lane.registers.clone())
         };
-        let (first, _) = iteration(first);
+        let (first, end) = iteration(first);
+        let (second, _) = iteration(end);
         let (any, end) = iteration(any);
         let (next, _) = iteration(end);
         let condition = match holds {
@@ -175,17 +191,39 @@ impl Iterations {
         };
         let conditions = conjuncts(&values, condition);
         let mut found =
-            Iterations { values, conditions, iterations: [first, any, next], count: None };
+            Iterations { values, conditions, iterations: [first, any, next], second, count: None };
         found.count = comparison.and_then(|comparison| found.counted(&comparison));
         Some(found)
     }
 
-    /// An access' address, if it changes by a constant in each iteration.
+    /// An access' address, if it changes by the same number of bytes in each iteration.
     pub(super) fn address(&mut self, at: InstId) -> Option<Address> {
         let [first, any, next] = self.iterations.each_ref().map(|one| one.addresses.get(&at));
         let (first, any, next) = (*first?, *any?, *next?);
-        let step = self.values.arena.constant_difference(next, any)?;
-        Some(Address { first, step })
+        let arena = &mut self.values.arena;
+        if let Some(step) = arena.constant_difference(next, any) {
+            return Some(Address { first, step: Step::Constant(step) });
+        }
+        // No value of any iteration is known in the first one, so what both have in common does not change.
+        let second = *self.second.addresses.get(&at)?;
+        let (of_any, of_first) = (arena.sub(next, any), arena.sub(second, first));
+        (of_any == of_first).then_some(Address { first, step: Step::Term(of_any) })
+    }
+
+    /// A term of 64 bits that is at least `step`, which is at most [`MOST_STEP`], times the number of iterations but one.
+    pub(super) fn span_of_term(&mut self, step: TermId) -> Option<TermId> {
+        let Count { bound, step: each } = self.count?;
+        let arena = &mut self.values.arena;
+        let most = arena.constant(MOST_STEP, 64);
+        let is_small = arena.compare(Comparison::UnsignedLessEqual, step, most);
+        if !self.holds(is_small) {
+            return None;
+        }
+        let arena = &mut self.values.arena;
+        let shift = arena.constant(u64::from(each.ilog2()), 32);
+        let times = arena.binary(BinaryOp::ShiftRight, bound, shift);
+        let times = arena.zero_extend(times, 64);
+        Some(arena.mul(step, times))
     }
 
     /// A term of 64 bits that is at least `step` bytes times the number of iterations but one, and the most that it is.
