@@ -132,7 +132,7 @@ pub enum Bug {
     PromotedIntervalShort,
     /// That interval is too short by one byte.
     PromotedByteLess,
-    /// It is not tested whether the step of such an access, where it is no constant, is small and not negative.
+    /// It is not tested whether the step of such an access, where it has to be computed, is small and not negative.
     PromotedStepUntested,
     /// The value of such a loop is not stored behind it.
     PromotedNotStored,

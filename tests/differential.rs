@@ -330,6 +330,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             "promote",
             "promote_exits",
             "promote_steps",
+            "promote_indices",
             "promote_loop",
             "promote_loops",
             "tree",

@@ -33,7 +33,7 @@ fn root() -> &'static Path {
 }
 
 /// A number from the environment.
-/// Writes a kernel, its launch and what the strategies have made of it to the folder of
+/// Writes a kernel, its launch and the rewritten kernel to the folder of
 /// `PTXASW_FUZZ_KEEP`, for judges outside of the tests (a GPU, a simulator of machine code).
 fn keep(name: &str, case: &Case, strategies: &str, rewritten: &str) {
     let Some(folder) = std::env::var_os("PTXASW_FUZZ_KEEP").map(PathBuf::from) else { return };

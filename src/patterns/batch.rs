@@ -45,7 +45,8 @@ impl Pattern for Batch {
         }
         let mut all = finder.legality.batched(trace);
         all.retain(|found| !is_taken(finder, found));
-        let mut stores = match finder.allows(StrategyName::Wide) {
+        // (A search for this strategy alone weighs it with its vectors.)
+        let mut stores = match finder.options.strategies.allow(StrategyName::Wide) {
             true => join(finder, trace, &mut all),
             false => Vec::new(),
         };

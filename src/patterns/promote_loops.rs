@@ -14,13 +14,13 @@ use crate::cfg::{Arg, InstId, InstRange, RegisterId};
 use crate::cost::{Request, guessed_executions};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
-use crate::isa::ScalarType::{self, S32, U64};
+use crate::isa::ScalarType::{self, S32, S64, U64};
 use crate::ptx::StateSpace;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{
-    AtExit, Bound, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation,
-    ScalarPromotion, Step, TripCount, Unprofitable, lane_stride,
+    AtExit, Bound, Index, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation,
+    ScalarPromotion, Step, Term, TripCount, Unprofitable, lane_stride,
 };
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
@@ -143,6 +143,7 @@ fn weigh(
     let instructions =
         |test: &IntervalTest| test.parts.len() + 2 + 2 * usize::from(test.step.known().is_none());
     let parts: usize = group.tests.iter().map(instructions).sum();
+    let parts = parts + 4 * group.indices.len();
     let tested = HALVES * parts as u32 + BRANCHES + if group.count.is_some() { 4 } else { 0 };
     outside += costs.instructions(tested) + costs.version_cycles;
     let weighed = Weighed::new(outside / guessed_executions(1), inside);
@@ -364,8 +365,17 @@ impl Planner<'_, '_, '_, '_> {
         let bound = group.count.as_ref().map(|count| self.bounded(count, &mut known, code));
         let way = group.count.as_ref().zip(bound.as_ref());
         let mut steps = Vec::new();
+        let mut indices = Vec::new();
+        for index in &group.indices {
+            indices.push(self.index(index, way, &mut known, code));
+        }
         for test in group.tests.iter().filter(|_| !planted!(Bug::PromotedUntested)) {
-            let ahead = self.sum(&test.parts, test.constant, code);
+            let named = |(term, factor): &(Term, i64)| match term {
+                Term::Register(register) => (self.name(*register), *factor),
+                Term::Index(index) => (indices[*index].to_string(), *factor),
+            };
+            let parts = test.parts.iter().map(named).collect();
+            let ahead = self.sum(parts, test.constant, S64, code);
             let length = test.length - i64::from(planted!(Bug::PromotedByteLess));
             let span = match test.step.known() {
                 Some(0) => None,
@@ -391,6 +401,33 @@ impl Planner<'_, '_, '_, '_> {
         known
     }
 
+    /// An index of 32 bits, widened, in the first iteration. That it does not wrap around in a later one is a condition that
+    /// is added to those before.
+    fn index(
+        &mut self,
+        index: &Index,
+        way: Option<(&TripCount, &Reg)>,
+        known: &mut Option<Reg>,
+        code: &mut Code,
+    ) -> Reg {
+        let own = self.sum(self.named(&index.parts), index.constant, S32, code);
+        let wide = code.set(self.plan.fresh.bits(64), op!(Cvt.S64.S32), &[&own]);
+        if let Some(way) = way.filter(|_| index.step != 0) {
+            let span = self.known_span(index.step, way, code);
+            let fresh = &mut self.plan.fresh;
+            let room = match index.step > 0 {
+                true => code.set(fresh.bits(64), op!(Sub.S64), &[&i32::MAX, &wide]),
+                false => code.set(fresh.bits(64), op!(Sub.S64), &[&wide, &i32::MIN]),
+            };
+            *known = Some(code.compare(fresh, (Ge, U64), [&room, &span], known.as_deref()));
+        }
+        wide
+    }
+
+    fn named(&self, parts: &[(RegisterId, i64)]) -> Vec<(String, i64)> {
+        parts.iter().map(|(register, factor)| (self.name(*register), *factor)).collect()
+    }
+
     /// Bytes by which an access with a constant step moves at most over all iterations.
     fn known_span(&mut self, step: i64, (count, way): (&TripCount, &Reg), code: &mut Code) -> Reg {
         code.set(self.plan.fresh.bits(64), op!(Mul.Wide.U32), &[way, &count.factor(step)])
@@ -407,7 +444,7 @@ impl Planner<'_, '_, '_, '_> {
         if let Some((_, span)) = steps.iter().find(|(other, _)| *other == step) {
             return code.set(self.plan.fresh.bits(64), op!(Mov.B64), &[span]);
         }
-        let each = self.sum(&step.parts, step.constant, code);
+        let each = self.sum(self.named(&step.parts), step.constant, S64, code);
         if !planted!(Bug::PromotedStepUntested) {
             let fresh = &mut self.plan.fresh;
             let small = code.compare(fresh, (Le, U64), [&each, &Step::MOST], known.as_deref());
@@ -425,22 +462,29 @@ impl Planner<'_, '_, '_, '_> {
         own
     }
 
-    /// A sum of multiples of registers and a constant, modulo 2 to the 64.
-    fn sum(&mut self, parts: &[(RegisterId, i64)], constant: i64, code: &mut Code) -> Reg {
-        let sum = self.plan.fresh.bits(64);
-        let mut parts = parts.to_vec();
+    /// A sum of multiples of registers and a constant, modulo 2 to the bits of a type.
+    fn sum(
+        &mut self,
+        mut parts: Vec<(String, i64)>,
+        constant: i64,
+        ty: ScalarType,
+        code: &mut Code,
+    ) -> Reg {
+        let sum = self.plan.fresh.bits(ty.bits());
         parts.sort_by_key(|(_, factor)| *factor != 1);
-        for (number, (register, factor)) in parts.into_iter().enumerate() {
-            let name = self.name(register);
+        if parts.is_empty() {
+            code.put(op!(Mov.(ty)), &[&sum, &constant]);
+        }
+        for (number, (name, factor)) in parts.into_iter().enumerate() {
             match (number, factor) {
-                (0, 1) => code.put(op!(Add.S64), &[&sum, &name, &constant]),
+                (0, 1) => code.put(op!(Add.(ty)), &[&sum, &name, &constant]),
                 (0, _) => {
-                    code.put(op!(Mul.Lo.S64), &[&sum, &name, &factor]);
-                    code.put(op!(Add.S64), &[&sum, &sum, &constant]);
+                    code.put(op!(Mul.Lo.(ty)), &[&sum, &name, &factor]);
+                    code.put(op!(Add.(ty)), &[&sum, &sum, &constant]);
                 }
-                (_, 1) => code.put(op!(Add.S64), &[&sum, &sum, &name]),
-                (_, -1) => code.put(op!(Sub.S64), &[&sum, &sum, &name]),
-                _ => code.put(op!(Mad.Lo.S64), &[&sum, &name, &factor, &sum]),
+                (_, 1) => code.put(op!(Add.(ty)), &[&sum, &sum, &name]),
+                (_, -1) => code.put(op!(Sub.(ty)), &[&sum, &sum, &name]),
+                _ => code.put(op!(Mad.Lo.(ty)), &[&sum, &name, &factor, &sum]),
             }
         }
         sum

@@ -64,7 +64,9 @@ pub use overwritten::Overwritten;
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::{Assumed, InBuild, Limit, LoopShape, Refusal, Unprofitable};
-pub use scalar_promotion::{AtExit, IntervalTest, PromotedValue, ScalarPromotion, Step};
+pub use scalar_promotion::{
+    AtExit, Index, IntervalTest, PromotedValue, ScalarPromotion, Step, Term,
+};
 pub use side_effect_free::SideEffectFree;
 pub use stencil_group::StencilGroup;
 pub use stencil_shape::{Cell, StencilShape, Tap, Value};

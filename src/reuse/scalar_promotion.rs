@@ -4,8 +4,8 @@
 //! change. Nothing in the loop publishes or orders accesses. So the value may stay in a register over the
 //! iterations, and be stored once behind the loop, if no other access of the loop touches its bytes in the lane. Where
 //! that is not proved, it is tested once in front of the loop, with the untouched loop on the other side: the addresses
-//! of the other access, which change by a constant in each iteration, lie in an interval that is computed from the number
-//! of iterations.
+//! of the other access, which change by the same number of bytes in each iteration, lie in an interval that is computed
+//! from the number of iterations. An index of 32 bits that the loop widens must not wrap around before that.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::eligible::OWN_REGISTERS;
 use super::legality::Legality;
 use super::loop_code::LoopCode;
 use super::refusal::{LoopShape, Refusal};
-use super::sums::{Sum, Sums};
+use super::sums::{Held, Sum, Sums};
 use super::trip_count::TripCount;
-use crate::cfg::{Arg, Base, BlockId, InstId, LoopId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Flow, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, definitions, effect};
-use crate::isa::{Modifier, Opcode};
+use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// The most values of one loop.
@@ -52,6 +52,8 @@ pub struct ScalarPromotion {
     pub values: Vec<PromotedValue>,
     /// The number of iterations, if a test needs it.
     pub count: Option<TripCount>,
+    /// The indices of 32 bits that the loop widens.
+    pub indices: Vec<Index>,
     /// The intervals that must not meet the values.
     pub tests: Vec<IntervalTest>,
     /// Why the values stay in memory, if they have to.
@@ -98,14 +100,35 @@ impl PromotedValue {
 /// moves, as many more as it moves over all iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntervalTest {
-    /// The distance in the first iteration: registers with their factors.
-    pub parts: Vec<(RegisterId, i64)>,
+    /// The distance in the first iteration: summands with their factors.
+    pub parts: Vec<(Term, i64)>,
     /// The constant of the distance.
     pub constant: i64,
     /// Bytes by which the access moves in each iteration.
     pub step: Step,
     /// The number of distances at which bytes meet.
     pub length: i64,
+}
+
+/// A summand of a distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// A register of 64 bits.
+    Register(RegisterId),
+    /// One of the indices, as a number with a sign.
+    Index(usize),
+}
+
+/// A number of 32 bits with a sign that a loop widens to 64 bits. As long as it does not wrap around, it changes by the same
+/// number in each iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Registers of 32 bits with their factors: its value in the first iteration, modulo 2 to the 32.
+    pub parts: Vec<(RegisterId, i64)>,
+    /// The constant of that sum.
+    pub constant: i64,
+    /// Its change in each iteration.
+    pub step: i64,
 }
 
 /// Bytes by which an address changes in each iteration: a sum of values that the loop does not change.
@@ -135,7 +158,10 @@ impl Step {
 /// An access to global memory other than those to the values.
 struct Other {
     inst: InstId,
+    /// The address in the first iteration without the widened indices.
     address: Sum,
+    /// These, by number, with their factors.
+    indices: Vec<(usize, i64)>,
     step: Step,
     bytes: i64,
 }
@@ -162,8 +188,14 @@ impl Legality<'_, '_, '_> {
             if values.is_empty() {
                 continue;
             }
-            let (count, tests) = (None, Vec::new());
-            let mut group = ScalarPromotion { code: None, values, count, tests, refusal: None };
+            let mut group = ScalarPromotion {
+                code: None,
+                values,
+                count: None,
+                indices: Vec::new(),
+                tests: Vec::new(),
+                refusal: None,
+            };
             group.refusal = self.fill(trace, id, &mut group, &at).err();
             found.push(group);
         }
@@ -192,7 +224,7 @@ impl Legality<'_, '_, '_> {
             let last = code.range.end.before();
             value.at_exits = code.exits.iter().copied().chain([last]).map(stored).collect();
         }
-        let others = self.other_accesses(trace, &code, &members, at)?;
+        let others = self.other_accesses(trace, &code, &members, at, &mut group.indices)?;
         self.separate(group, &code, others)?;
         group.code = Some(code);
         Ok(())
@@ -306,9 +338,10 @@ impl Legality<'_, '_, '_> {
         code: &LoopCode,
         members: &[InstId],
         at: &FxHashMap<InstId, usize>,
+        indices: &mut Vec<Index>,
     ) -> Result<Vec<Other>, Refusal> {
         let flow = self.flow();
-        let mut sums = code.sums(flow);
+        let (mut sums, mut words) = (code.sums(flow), code.sums(flow).of_words());
         let mut others = Vec::new();
         trace.arena.charge(4 * code.range.len() as u64);
         for inst in code.range.clone() {
@@ -346,16 +379,17 @@ impl Legality<'_, '_, '_> {
             let wide = flow.registers[base].ty.bits() == 64;
             let mut address = sums.of(base, inst);
             address.constant = address.constant.wrapping_add(offset);
-            let changes = |register| !code.writers(flow, register).is_empty();
-            let step = step(&mut sums, &address, code.range.end, changes);
-            let Some(step) = step.filter(|_| wide && others.len() < MAX_ACCESSES) else {
+            let indexed = take_indices(flow, code, &mut words, &mut address, indices);
+            let moved = indexed.zip(step(&mut sums, &address, code, flow));
+            let moved = moved.and_then(|(own, step)| Some((step.indexed(&own, indices)?, own)));
+            let Some((step, own)) = moved.filter(|_| wide && others.len() < MAX_ACCESSES) else {
                 return refuse();
             };
             let bytes = i64::from(access.bytes());
             if bytes == 0 {
                 return refuse();
             }
-            others.push(Other { inst, address, step, bytes });
+            others.push(Other { inst, address, indices: own, step, bytes });
         }
         Ok(others)
     }
@@ -371,30 +405,35 @@ impl Legality<'_, '_, '_> {
         let as_other = |value: &PromotedValue| Other {
             inst: value.stores[0],
             address: Sum {
-                parts: BTreeMap::from([(
-                    super::sums::Held { register: value.place.0, by: None },
-                    1,
-                )]),
+                parts: BTreeMap::from([(Held { register: value.place.0, by: None }, 1)]),
                 constant: value.place.1,
             },
+            indices: Vec::new(),
             step: Step::default(),
             bytes: i64::from(value.bits / 8),
         };
         let values: Vec<Other> = group.values.iter().map(as_other).collect();
-        let moves = others.iter().any(|other| !other.step.is_zero());
-        let count = if moves { TripCount::of(flow, code) } else { None };
+        let moves = |other: &Other| {
+            let mut own = other.indices.iter();
+            !other.step.is_zero() || own.any(|(index, _)| group.indices[*index].step != 0)
+        };
+        let count = others.iter().any(&moves).then(|| TripCount::of(flow, code)).flatten();
         for (number, value) in values.iter().enumerate() {
             for other in others.iter().chain(&values[number + 1..]) {
                 let ahead = value.address.minus(&other.address);
                 let constant = ahead.constant.wrapping_add(value.bytes - 1);
                 let both = value.bytes + other.bytes - 1;
-                if !other.step.is_zero() && count.is_none() {
+                if moves(other) && count.is_none() {
                     return Err(Refusal::LoopCount(
                         self.source.line(flow.insts[other.inst].ast.span.start),
                     ));
                 }
-                let parts: Vec<(RegisterId, i64)> =
-                    ahead.parts.iter().map(|(held, factor)| (held.register, *factor)).collect();
+                let registers = ahead.parts.iter();
+                let registers =
+                    registers.map(|(held, factor)| (Term::Register(held.register), *factor));
+                let indexed = other.indices.iter();
+                let indexed = indexed.map(|(index, factor)| (Term::Index(*index), -factor));
+                let parts: Vec<(Term, i64)> = registers.chain(indexed).collect();
                 if parts.is_empty() {
                     let most = |step| {
                         let factor = count.as_ref().map_or(0, |count| count.factor(step));
@@ -452,33 +491,95 @@ fn members_of(value: &PromotedValue) -> impl Iterator<Item = InstId> {
     value.loads.iter().chain(&value.stores).copied()
 }
 
-/// Bytes by which an address changes in each iteration, if these are the same in all of them.
+/// The change of a sum in each iteration, if it is the same in all of them.
 fn step(
     sums: &mut Sums<'_, '_, '_>,
-    address: &Sum,
-    end: InstId,
-    changes: impl Fn(RegisterId) -> bool,
+    first: &Sum,
+    code: &LoopCode,
+    flow: &Flow<'_, '_>,
 ) -> Option<Step> {
     let mut found = Sum::default();
-    for (held, factor) in &address.parts {
+    for (held, factor) in &first.parts {
         if held.by.is_some() {
             return None;
         }
-        let mut later = sums.of(held.register, end);
+        let mut later = sums.of(held.register, code.range.end);
         if later.parts.remove(held) != Some(1) {
             return None;
         }
         found.add(&later, *factor);
     }
-    let is_small = |number: i64| number.unsigned_abs() <= MAX_STEP as u64;
     let mut parts = Vec::new();
     for (held, factor) in &found.parts {
-        if held.by.is_some() || changes(held.register) || !is_small(*factor) {
+        let changes = || !code.writers(flow, held.register).is_empty();
+        if held.by.is_some() || !is_small(*factor) || changes() {
             return None;
         }
         parts.push((held.register, *factor));
     }
     is_small(found.constant).then_some(Step { parts, constant: found.constant })
+}
+
+fn is_small(number: i64) -> bool {
+    number.unsigned_abs() <= MAX_STEP as u64
+}
+
+impl Step {
+    /// The same with the changes of indices.
+    fn indexed(mut self, of: &[(usize, i64)], indices: &[Index]) -> Option<Step> {
+        for (index, factor) in of {
+            let each = indices[*index].step.checked_mul(*factor)?;
+            self.constant = self.constant.checked_add(each)?;
+        }
+        is_small(self.constant).then_some(self)
+    }
+}
+
+/// Takes the values out of an address that the loop widens from 32 bits, and gives the numbers of these indices with their
+/// factors.
+fn take_indices(
+    flow: &Flow<'_, '_>,
+    code: &LoopCode,
+    words: &mut Sums<'_, '_, '_>,
+    address: &mut Sum,
+    indices: &mut Vec<Index>,
+) -> Option<Vec<(usize, i64)>> {
+    let computed = address.parts.keys().filter(|held| held.by.is_some());
+    let mut taken = Vec::new();
+    for held in computed.copied().collect::<Vec<Held>>() {
+        let at = held.by.filter(|at| code.always(*at) && flow.insts[*at].guard.is_none())?;
+        let inst = &flow.insts[at];
+        let (register, times) =
+            match (inst.ast.form.opcode, inst.ast.form.modifiers(), &inst.args[1..]) {
+                (
+                    Opcode::Mul,
+                    [Modifier::Qualifier(Qualifier::Wide), Modifier::Type(ScalarType::S32)],
+                    [Arg::Register(register), Arg::Constant(times)],
+                ) => (*register, times.as_integer().filter(|times| is_small(*times))?),
+                (
+                    Opcode::Cvt,
+                    [Modifier::Type(ScalarType::S64), Modifier::Type(ScalarType::S32)],
+                    [Arg::Register(register)],
+                ) => (*register, 1),
+                _ => return None,
+            };
+        let first = words.of(register, at);
+        let each = step(words, &first, code, flow)?.known()?;
+        let small =
+            |(held, factor): (&Held, &i64)| is_small(*factor).then_some((held.register, *factor));
+        let index = Index {
+            parts: first.parts.iter().map(small).collect::<Option<_>>()?,
+            constant: i64::from(first.constant as i32),
+            step: each,
+        };
+        let number = indices.iter().position(|one| *one == index).unwrap_or_else(|| {
+            indices.push(index);
+            indices.len() - 1
+        });
+        let factor = address.parts.remove(&held)?.checked_mul(times)?;
+        taken.push((number, factor));
+    }
+    Some(taken)
 }
 
 /// Adds a test, or makes one stronger that is about the same registers and a constant nearby.

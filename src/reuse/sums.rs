@@ -1,7 +1,7 @@
 //! Registers as sums of other registers, by the instructions of their block.
 //!
 //! In: straight code. Out: a register of 64 bits as a [`Sum`], modulo 2 to the 64, of multiples of values that other
-//! registers hold. Common summands of two addresses cancel in their difference; the rest can be computed, often from
+//! registers hold; or one of 32 bits, modulo 2 to the 32. Common summands of two addresses cancel in their difference; the rest can be computed, often from
 //! loop-invariant registers.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 use crate::cfg::{Arg, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Modifier, Opcode, Qualifier};
-use crate::ptx::ScalarType;
 
 /// The most instructions that one sum is made of.
 const MAX_PARTS: usize = 64;
@@ -25,7 +24,7 @@ pub(super) struct Held {
     pub by: Option<InstId>,
 }
 
-/// A constant and multiples of values, modulo 2 to the 64.
+/// A constant and multiples of values, modulo 2 to the 64 (where they are of 32 bits, modulo 2 to the 32).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     /// The values with their factors, which are not 0.
@@ -65,13 +64,15 @@ pub(super) struct Sums<'f, 'm, 's> {
     searched: InstId,
     /// Code whose instructions may not be executed: their results are values of their own.
     sometimes: Vec<InstRange>,
+    /// Bits of the registers.
+    bits: u32,
 }
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
     pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
         let (known, writers) = (BTreeMap::new(), FxHashMap::default());
-        Sums { flow, start, known, writers, searched: start, sometimes: Vec::new() }
+        Sums { flow, start, known, writers, searched: start, sometimes: Vec::new(), bits: 64 }
     }
 
     /// Those of code that begins with an instruction and has branches forwards only, over some parts of it.
@@ -83,7 +84,12 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
         Sums { sometimes, ..Sums::of_block(flow, start) }
     }
 
-    /// The value of a register of 64 bits in front of an instruction.
+    /// The same for registers of 32 bits.
+    pub(super) fn of_words(self) -> Sums<'f, 'm, 's> {
+        Sums { bits: 32, ..self }
+    }
+
+    /// The value of a register, of 64 bits or of 32, in front of an instruction.
     pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Sum {
         self.within(register, behind, &mut MAX_PARTS.clone())
     }
@@ -124,7 +130,7 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
         let inst = &self.flow.insts[at];
         let mut sum = Sum::default();
         let is_plain = |modifier: &Modifier| {
-            matches!(modifier, Modifier::Type(ty) if is_wide(*ty))
+            matches!(modifier, Modifier::Type(ty) if ty.bits() == self.bits && !ty.is_float())
                 || *modifier == Modifier::Qualifier(Qualifier::Lo)
         };
         let is_sure = !self.sometimes.iter().any(|range| range.contains(&at));
@@ -146,7 +152,7 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
                 sum.add(&self.operand(b, at, left)?, -1);
             }
             (Opcode::Shl, [a, Arg::Constant(by)]) => {
-                let by = by.as_integer().filter(|by| (0..64).contains(by))?;
+                let by = by.as_integer().filter(|by| (0..i64::from(self.bits)).contains(by))?;
                 sum.add(&self.operand(a, at, left)?, 1 << by);
             }
             (Opcode::Mul, [a, Arg::Constant(times)] | [Arg::Constant(times), a])
@@ -165,10 +171,10 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
 
     fn operand(&mut self, arg: &Arg<'_>, at: InstId, left: &mut usize) -> Option<Sum> {
         match arg {
-            Arg::Register(register) if self.bits(*register) == 64 => {
+            Arg::Register(register) if self.bits(*register) == self.bits => {
                 Some(self.within(*register, at, left))
             }
-            Arg::Sum(register, more) if self.bits(*register) == 64 => {
+            Arg::Sum(register, more) if self.bits(*register) == self.bits => {
                 let mut sum = self.within(*register, at, left);
                 sum.constant = sum.constant.wrapping_add(*more);
                 Some(sum)
@@ -181,10 +187,6 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     fn bits(&self, register: RegisterId) -> u32 {
         self.flow.registers[register].ty.bits()
     }
-}
-
-fn is_wide(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::B64 | ScalarType::S64 | ScalarType::U64)
 }
 
 /// Whether a product is its lower half.

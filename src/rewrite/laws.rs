@@ -509,8 +509,9 @@
 //!
 //! Another access is proved to be apart, or its addresses are tested in front of the loop, with the untouched loop on
 //! the other side. They change by the same number of bytes in each iteration, so they lie in an interval: its length is the
-//! step times the iterations but one. A step that is no constant must not be negative or above 2 GB. These come from a counter of 32 bits and its bound. The interval is computed in 64 bits, in which it
-//! cannot wrap around. A counter that reaches its bound only under a condition (`<` from below it, `!=` in whole steps) is tested, too.
+//! step times the iterations but one. A step that is computed must not be negative or above 2 GB, and an index of 32 bits
+//! that is widened in the loop must not wrap around. The iterations come from a counter of 32 bits and its bound. The
+//! interval is computed in 64 bits, in which it cannot wrap around. A counter that reaches its bound only under a condition (`<` from below it, `!=` in whole steps) is tested, too.
 //! Weak accesses of other threads to the value's bytes would be a data race.
 //!
 //! ```text
@@ -523,7 +524,8 @@
 //! for k < n: ld [p]; add; st [p]; ld.u16 [p+2] // reads a part of it
 //! ```
 //!
-//! Rules `loop-shape`, `loop-access`, `loop-count`, guard `stores-apart`. `tests/cases/refuse/promote_loops.ptx`; mistakes
+//! Rules `loop-shape`, `loop-access`, `loop-count`, guard `stores-apart`. `tests/cases/refuse/promote_loops.ptx`, `tests/cases/refuse/promote_steps.ptx`,
+//! `tests/cases/refuse/promote_indices.ptx`; mistakes
 //! `PromotedUntested`, `PromotedIntervalShort`, `PromotedByteLess`, `PromotedStepUntested`, `PromotedNotStored`, `PromotedStale`, `PromotedOverFence`,
 //! `PromotedExitForgotten`, `PromotedUnasked`.
 //!

@@ -1,6 +1,6 @@
 //! Kernels aimed at values that a loop keeps in memory: loaded, changed and stored in each iteration or in some, under a
 //! condition or a predicate, in loops that branches leave in front of a store and behind it. Another access of the loop
-//! moves towards the value, by a constant or a parameter, and may meet it.
+//! moves towards the value, by a constant, a parameter or an index, and may meet it.
 
 use std::fmt::Write;
 
@@ -100,9 +100,14 @@ fn kernel(seed: u64) -> Case {
     }
     let turns = maker.text;
     let step = [4, 4, 4, 8, -4][maker.rng.usize(..5)];
-    let (moved, given) = match maker.rng.u8(..2) {
-        0 => (step.to_string(), 0),
-        _ => ("%rd53".to_owned(), [4, 8, -4, 0, 12][maker.rng.usize(..5)]),
+    let (indexed, moved, given) = match maker.rng.u8(..4) {
+        0 => ("", format!("add.s64 %rd52, %rd52, {step};"), 0),
+        1 => {
+            let given = [4, 8, -4, 0, 12][maker.rng.usize(..5)];
+            ("", "add.s64 %rd52, %rd52, %rd53;".to_owned(), given)
+        }
+        // The index of the first iteration is a parameter.
+        _ => (INDEXED, format!("add.s32 %r41, %r41, {};", step / 4), maker.rng.i32(-9..9)),
     };
     let iterations = maker.rng.u32(..7);
     let ahead = AHEAD[maker.rng.usize(..AHEAD.len())] / 4 * 4;
@@ -110,7 +115,7 @@ fn kernel(seed: u64) -> Case {
     let ptx = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n\n.visible .entry {name}(\n\t.param .u64 a,\n\t.param .u64 b,\n\t.param .u32 n,\n\t.param .u64 step\n)\n\
          {{\n\t.reg .pred %p<6>;\n\t.reg .b32 %r<50>;\n\t.reg .b64 %rd<60>;\n{PROLOGUE}\tsetp.eq.u32 %p5, %r3, 0;\n\t@%p5 bra OUT;\n\
-         AGAIN:\n{turns}\tadd.s64 %rd52, %rd52, {moved};\n\tadd.s32 %r40, %r40, 1;\n\tsetp.lt.u32 %p2, %r40, %r3;\n\t@%p2 bra AGAIN;\n\
+         AGAIN:\n{indexed}{turns}\t{moved}\n\tadd.s32 %r40, %r40, 1;\n\tsetp.lt.u32 %p2, %r40, %r3;\n\t@%p2 bra AGAIN;\n\
          OUT:\n\txor.b32 %r10, %r10, %r11;\n\tst.global.b32 [%rd51+128], %r10;\n\tret;\n}}\n"
     );
     let size = (64 + 2) * OWN;
@@ -136,6 +141,11 @@ fn kernel(seed: u64) -> Case {
     Case { ptx, launch: launch.to_string() }
 }
 
+/// The place of the access that moves, by an index.
+const INDEXED: &str = "\tmul.wide.s32 %rd52, %r41, 4;
+\tadd.s64 %rd52, %rd55, %rd52;
+";
+
 /// The thread's part of both arrays in `%rd51` and `%rd52`.
 const PROLOGUE: &str = "\tld.param.u64 %rd51, [a];
 \tld.param.u64 %rd52, [b];
@@ -150,6 +160,9 @@ const PROLOGUE: &str = "\tld.param.u64 %rd51, [a];
 \tmul.wide.u32 %rd50, %r4, 256;
 \tadd.s64 %rd51, %rd51, %rd50;
 \tadd.s64 %rd52, %rd52, %rd50;
+\tcvt.u32.u64 %r41, %rd53;
+\tmul.wide.s32 %rd54, %r41, 4;
+\tsub.s64 %rd55, %rd52, %rd54;
 \tsetp.lt.u32 %p1, %r2, 7;
 \tmov.u32 %r10, 1;
 \tmov.u32 %r11, 2;

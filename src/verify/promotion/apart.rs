@@ -2,11 +2,6 @@
 
 use super::iterations::{Address, Iterations, Step};
 use crate::cfg::InstId;
-use crate::expr::{Comparison, Node, TermId, UnaryOp};
-use crate::verify::bypass::Values;
-
-/// The most bytes by which a test may ask for more than is needed.
-const MAX_MORE: i64 = 1 << 32;
 
 impl Iterations {
     /// Whether an access to `bytes` bytes whose address does not change in the loop touches none of the bytes of another
@@ -62,29 +57,6 @@ impl Iterations {
         }
         let ahead = if falls { arena.add(ahead, span) } else { ahead };
         let needed = arena.add_constant(span, both);
-        let conditions = self.conditions.clone();
-        conditions.into_iter().any(|condition| {
-            let Some((least, value)) = at_least(&self.values, condition) else { return false };
-            let arena = &mut self.values.arena;
-            // `value` is further ahead than needed by as much as `least` is larger, or by less.
-            let further = arena.constant_difference(value, ahead);
-            let more = arena.constant_difference(least, needed);
-            let (Some(further), Some(more)) = (further, more) else { return false };
-            (0..MAX_MORE).contains(&more) && (0..=more).contains(&further)
-        })
+        self.is_at_least(ahead, needed)
     }
-}
-
-/// The operands of a condition that is `least <= value` without a sign.
-fn at_least(values: &Values, condition: TermId) -> Option<(TermId, TermId)> {
-    let arena = &values.arena;
-    match *arena.node(condition) {
-        Node::Compare(Comparison::UnsignedLessEqual, least, value) => Some((least, value)),
-        Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
-            Node::Compare(Comparison::UnsignedLess, value, least) => Some((least, value)),
-            _ => None,
-        },
-        _ => None,
-    }
-    .filter(|(least, _)| arena.width(*least) == 64)
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::body::Body;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
-use crate::expr::{BinaryOp, Comparison, TermId};
+use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
 use crate::verify::bypass::{Thread, Values, compute, operand};
 use crate::verify::program::{Role, results, role};
@@ -15,8 +15,11 @@ use crate::verify::program::{Role, results, role};
 /// The largest change of a counter in one iteration.
 const MAX_STEP: u64 = 1 << 20;
 
-/// The largest change of an address that is no constant: times 32 bits it does not wrap around.
+/// The largest change of an address that is computed: times 32 bits it does not wrap around.
 const MOST_STEP: u64 = 1 << 31;
+
+/// The most by which a test may ask for more than is needed.
+const MAX_MORE: i64 = 1 << 32;
 
 /// Registers of one lane along straight code. A register that is read first has an unknown value.
 #[derive(Clone)]
@@ -74,6 +77,19 @@ impl Lane<'_, '_, '_> {
         self.registers.held.extend(computed.unwrap_or_default());
     }
 
+    /// A register of 32 bits that an instruction may widen.
+    fn word(&mut self, at: InstId) -> Option<TermId> {
+        let inst = &self.flow.insts[at];
+        match (inst.ast.form.opcode, &inst.args[..]) {
+            (Opcode::Mul | Opcode::Cvt, [_, Arg::Register(register), ..])
+                if self.width(*register) == Some(32) =>
+            {
+                self.read(*register)
+            }
+            _ => None,
+        }
+    }
+
     /// The address of an access to a register's address, of 64 bits.
     fn address(&mut self, at: InstId) -> Option<TermId> {
         let (base, offset) = place(&self.flow.insts[at])?;
@@ -92,9 +108,11 @@ pub(super) fn place(inst: &Inst<'_, '_>) -> Option<(RegisterId, i64)> {
     })
 }
 
-/// One iteration: the addresses, by instruction, and the operands of the comparison at its end.
+/// One iteration: the addresses, by instruction, the numbers of 32 bits that may be widened, and the operands of the
+/// comparison at its end.
 struct Iteration {
     addresses: FxHashMap<InstId, TermId>,
+    words: FxHashMap<InstId, TermId>,
     compared: Option<[TermId; 2]>,
 }
 
@@ -134,6 +152,8 @@ pub(super) struct Iterations {
     /// The one behind the first one.
     second: Iteration,
     pub count: Option<Count>,
+    /// Numbers of 32 bits, widened, in the iteration behind any one, each with the same as a sum in terms of that one.
+    widened: Vec<(TermId, TermId)>,
 }
 
 impl Iterations {
@@ -168,9 +188,11 @@ impl Iterations {
         }
         let mut iteration = |from: Registers| {
             lane.registers = from;
-            let (mut addresses, mut compared) = (FxHashMap::default(), None);
+            let (mut addresses, mut words) = (FxHashMap::default(), FxHashMap::default());
+            let mut compared = None;
             for at in body.range.clone() {
                 addresses.extend(lane.address(at).map(|address| (at, address)));
+                words.extend(lane.word(at).filter(|_| body.always(at)).map(|word| (at, word)));
                 if let Some(found) = comparison.as_ref().filter(|one| one.at == at) {
                     let inst = &flow.insts[at];
                     let width = found.ty.bits() as u8;
@@ -179,7 +201,7 @@ impl Iterations {
                 }
                 lane.pass(at, body.always(at));
             }
-            (Iteration { addresses, compared }, lane.registers.clone())
+            (Iteration { addresses, words, compared }, lane.registers.clone())
         };
         let (first, end) = iteration(first);
         let (second, _) = iteration(end);
@@ -190,9 +212,16 @@ impl Iterations {
             false => values.arena.not(condition),
         };
         let conditions = conjuncts(&values, condition);
-        let mut found =
-            Iterations { values, conditions, iterations: [first, any, next], second, count: None };
+        let mut found = Iterations {
+            values,
+            conditions,
+            iterations: [first, any, next],
+            second,
+            count: None,
+            widened: Vec::new(),
+        };
         found.count = comparison.and_then(|comparison| found.counted(&comparison));
+        found.widened = found.widened();
         Some(found)
     }
 
@@ -200,6 +229,10 @@ impl Iterations {
     pub(super) fn address(&mut self, at: InstId) -> Option<Address> {
         let [first, any, next] = self.iterations.each_ref().map(|one| one.addresses.get(&at));
         let (first, any, next) = (*first?, *any?, *next?);
+        let widened = &self.widened;
+        let next = Substitution::new().transform(&mut self.values.arena, next, &mut |_, term| {
+            widened.iter().find(|(wide, _)| *wide == term).map(|(_, sum)| *sum)
+        });
         let arena = &mut self.values.arena;
         if let Some(step) = arena.constant_difference(next, any) {
             return Some(Address { first, step: Step::Constant(step) });
@@ -208,6 +241,51 @@ impl Iterations {
         let second = *self.second.addresses.get(&at)?;
         let (of_any, of_first) = (arena.sub(next, any), arena.sub(second, first));
         (of_any == of_first).then_some(Address { first, step: Step::Term(of_any) })
+    }
+
+    /// The numbers of 32 bits with a sign that change by a constant and do not wrap around in any iteration: the way of all
+    /// iterations takes no more than the room in front of the first number.
+    fn widened(&mut self) -> Vec<(TermId, TermId)> {
+        let [first, any, next] = self.iterations.each_ref().map(|one| one.words.clone());
+        let mut found: Vec<(TermId, TermId)> = Vec::new();
+        for (at, first) in first {
+            let (Some(&any), Some(&next)) = (any.get(&at), next.get(&at)) else { continue };
+            let arena = &mut self.values.arena;
+            let step = arena.constant_difference(next, any).filter(|step| *step != 0);
+            let Some(step) = step else { continue };
+            let wide = [first, any, next].map(|word| arena.sign_extend(word, 64));
+            let edge = if step > 0 { i32::MAX } else { i32::MIN };
+            let edge = arena.constant(i64::from(edge) as u64, 64);
+            let room = match step > 0 {
+                true => arena.sub(edge, wide[0]),
+                false => arena.sub(wide[0], edge),
+            };
+            let Some((span, _)) = self.span(step.unsigned_abs()) else { continue };
+            if self.is_at_least(room, span) {
+                found.push((wide[2], self.values.arena.add_constant(wide[1], step as u64)));
+            }
+        }
+        found
+    }
+
+    /// Whether the conditions say that a number without a sign is at least another one.
+    pub(super) fn is_at_least(&mut self, value: TermId, needed: TermId) -> bool {
+        let arena = &self.values.arena;
+        if let (Some(value), Some(needed)) =
+            (arena.constant_value(value), arena.constant_value(needed))
+        {
+            return value >= needed;
+        }
+        let conditions = self.conditions.clone();
+        conditions.into_iter().any(|condition| {
+            let Some((least, known)) = at_least(&self.values, condition) else { return false };
+            let arena = &mut self.values.arena;
+            // `known` is further than `value` by as much as `least` is larger, or by less.
+            let further = arena.constant_difference(known, value);
+            let more = arena.constant_difference(least, needed);
+            let (Some(further), Some(more)) = (further, more) else { return false };
+            (0..MAX_MORE).contains(&more) && (0..=more).contains(&further)
+        })
     }
 
     /// A term of 64 bits that is at least `step`, which is at most [`MOST_STEP`], times the number of iterations but one.
@@ -395,9 +473,22 @@ pub(super) fn named(arg: &Arg<'_>) -> Vec<RegisterId> {
     }
 }
 
+/// The operands of a condition that is `least <= value` without a sign.
+fn at_least(values: &Values, condition: TermId) -> Option<(TermId, TermId)> {
+    let arena = &values.arena;
+    match *arena.node(condition) {
+        Node::Compare(Comparison::UnsignedLessEqual, least, value) => Some((least, value)),
+        Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
+            Node::Compare(Comparison::UnsignedLess, value, least) => Some((least, value)),
+            _ => None,
+        },
+        _ => None,
+    }
+    .filter(|(least, _)| arena.width(*least) == 64)
+}
+
 /// The conjuncts of a condition.
 fn conjuncts(values: &Values, condition: TermId) -> Vec<TermId> {
-    use crate::expr::{BinaryOp, Node};
     let (mut found, mut work) = (Vec::new(), vec![condition]);
     while let Some(term) = work.pop() {
         match *values.arena.node(term) {
