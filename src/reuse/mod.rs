@@ -23,6 +23,7 @@ mod gathered;
 mod legal_reuse;
 mod legality;
 mod loop_code;
+mod loop_steps;
 mod overwritten;
 mod pieces;
 mod prove;
@@ -60,13 +61,12 @@ pub use function::lane_stride;
 pub use legal_reuse::{Guards, LegalReuse, Options};
 pub use legality::Legality;
 pub use loop_code::LoopCode;
+pub use loop_steps::{Index, Step};
 pub use overwritten::Overwritten;
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::{Assumed, InBuild, Limit, LoopShape, Refusal, Unprofitable};
-pub use scalar_promotion::{
-    AtExit, Index, IntervalTest, PromotedValue, ScalarPromotion, Step, Term,
-};
+pub use scalar_promotion::{AtExit, IntervalTest, PromotedValue, ScalarPromotion, Term};
 pub use side_effect_free::SideEffectFree;
 pub use stencil_group::StencilGroup;
 pub use stencil_shape::{Cell, StencilShape, Tap, Value};

@@ -14,12 +14,13 @@ use rustc_hash::FxHashMap;
 use super::eligible::OWN_REGISTERS;
 use super::legality::Legality;
 use super::loop_code::LoopCode;
+use super::loop_steps::{Index, MAX_STEP, Step, step, take_indices};
 use super::refusal::{LoopShape, Refusal};
-use super::sums::{Held, Sum, Sums};
+use super::sums::{Held, Sum};
 use super::trip_count::TripCount;
-use crate::cfg::{Arg, Base, BlockId, Flow, InstId, LoopId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, definitions, effect};
-use crate::isa::{Modifier, Opcode, Qualifier};
+use crate::isa::{Modifier, Opcode};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// The most values of one loop.
@@ -33,9 +34,6 @@ const MAX_TESTS: usize = 16;
 
 /// The most registers that an interval's end is made of.
 const MAX_PARTS: usize = 6;
-
-/// The largest step of an address, and the largest factor of a register in it.
-const MAX_STEP: i64 = 1 << 20;
 
 /// The largest constant of an address.
 const MAX_CONSTANT: i64 = 1 << 30;
@@ -117,42 +115,6 @@ pub enum Term {
     Register(RegisterId),
     /// One of the indices, as a number with a sign.
     Index(usize),
-}
-
-/// A number of 32 bits with a sign that a loop widens to 64 bits. As long as it does not wrap around, it changes by the same
-/// number in each iteration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
-    /// Registers of 32 bits with their factors: its value in the first iteration, modulo 2 to the 32.
-    pub parts: Vec<(RegisterId, i64)>,
-    /// The constant of that sum.
-    pub constant: i64,
-    /// Its change in each iteration.
-    pub step: i64,
-}
-
-/// Bytes by which an address changes in each iteration: a sum of values that the loop does not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
-    /// Registers of 64 bits with their factors. With one, it has to be tested that the step is not negative and not above
-    /// [`Step::MOST`].
-    pub parts: Vec<(RegisterId, i64)>,
-    /// The constant.
-    pub constant: i64,
-}
-
-impl Step {
-    /// The largest step that is not a constant: times any number of iterations it fits into 64 bits.
-    pub const MOST: i64 = 1 << 31;
-
-    /// The step, if it is a constant.
-    pub fn known(&self) -> Option<i64> {
-        self.parts.is_empty().then_some(self.constant)
-    }
-
-    fn is_zero(&self) -> bool {
-        self.known() == Some(0)
-    }
 }
 
 /// An access to global memory other than those to the values.
@@ -489,97 +451,6 @@ impl ScalarPromotion {
 /// The accesses of a value.
 fn members_of(value: &PromotedValue) -> impl Iterator<Item = InstId> {
     value.loads.iter().chain(&value.stores).copied()
-}
-
-/// The change of a sum in each iteration, if it is the same in all of them.
-fn step(
-    sums: &mut Sums<'_, '_, '_>,
-    first: &Sum,
-    code: &LoopCode,
-    flow: &Flow<'_, '_>,
-) -> Option<Step> {
-    let mut found = Sum::default();
-    for (held, factor) in &first.parts {
-        if held.by.is_some() {
-            return None;
-        }
-        let mut later = sums.of(held.register, code.range.end);
-        if later.parts.remove(held) != Some(1) {
-            return None;
-        }
-        found.add(&later, *factor);
-    }
-    let mut parts = Vec::new();
-    for (held, factor) in &found.parts {
-        let changes = || !code.writers(flow, held.register).is_empty();
-        if held.by.is_some() || !is_small(*factor) || changes() {
-            return None;
-        }
-        parts.push((held.register, *factor));
-    }
-    is_small(found.constant).then_some(Step { parts, constant: found.constant })
-}
-
-fn is_small(number: i64) -> bool {
-    number.unsigned_abs() <= MAX_STEP as u64
-}
-
-impl Step {
-    /// The same with the changes of indices.
-    fn indexed(mut self, of: &[(usize, i64)], indices: &[Index]) -> Option<Step> {
-        for (index, factor) in of {
-            let each = indices[*index].step.checked_mul(*factor)?;
-            self.constant = self.constant.checked_add(each)?;
-        }
-        is_small(self.constant).then_some(self)
-    }
-}
-
-/// Takes the values out of an address that the loop widens from 32 bits, and gives the numbers of these indices with their
-/// factors.
-fn take_indices(
-    flow: &Flow<'_, '_>,
-    code: &LoopCode,
-    words: &mut Sums<'_, '_, '_>,
-    address: &mut Sum,
-    indices: &mut Vec<Index>,
-) -> Option<Vec<(usize, i64)>> {
-    let computed = address.parts.keys().filter(|held| held.by.is_some());
-    let mut taken = Vec::new();
-    for held in computed.copied().collect::<Vec<Held>>() {
-        let at = held.by.filter(|at| code.always(*at) && flow.insts[*at].guard.is_none())?;
-        let inst = &flow.insts[at];
-        let (register, times) =
-            match (inst.ast.form.opcode, inst.ast.form.modifiers(), &inst.args[1..]) {
-                (
-                    Opcode::Mul,
-                    [Modifier::Qualifier(Qualifier::Wide), Modifier::Type(ScalarType::S32)],
-                    [Arg::Register(register), Arg::Constant(times)],
-                ) => (*register, times.as_integer().filter(|times| is_small(*times))?),
-                (
-                    Opcode::Cvt,
-                    [Modifier::Type(ScalarType::S64), Modifier::Type(ScalarType::S32)],
-                    [Arg::Register(register)],
-                ) => (*register, 1),
-                _ => return None,
-            };
-        let first = words.of(register, at);
-        let each = step(words, &first, code, flow)?.known()?;
-        let small =
-            |(held, factor): (&Held, &i64)| is_small(*factor).then_some((held.register, *factor));
-        let index = Index {
-            parts: first.parts.iter().map(small).collect::<Option<_>>()?,
-            constant: i64::from(first.constant as i32),
-            step: each,
-        };
-        let number = indices.iter().position(|one| *one == index).unwrap_or_else(|| {
-            indices.push(index);
-            indices.len() - 1
-        });
-        let factor = address.parts.remove(&held)?.checked_mul(times)?;
-        taken.push((number, factor));
-    }
-    Some(taken)
 }
 
 /// Adds a test, or makes one stronger that is about the same registers and a constant nearby.
