@@ -1,7 +1,7 @@
 //! The terms of a loop: addresses in the first iteration, in any one and in the one behind that, and a bound
 //! on the number of iterations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -112,7 +112,7 @@ pub(super) fn place(inst: &Inst<'_, '_>) -> Option<(RegisterId, i64)> {
 /// comparison at its end.
 struct Iteration {
     addresses: FxHashMap<InstId, TermId>,
-    words: FxHashMap<InstId, TermId>,
+    words: BTreeMap<InstId, TermId>,
     compared: Option<[TermId; 2]>,
 }
 
@@ -188,7 +188,7 @@ impl Iterations {
         }
         let mut iteration = |from: Registers| {
             lane.registers = from;
-            let (mut addresses, mut words) = (FxHashMap::default(), FxHashMap::default());
+            let (mut addresses, mut words) = (FxHashMap::default(), BTreeMap::new());
             let mut compared = None;
             for at in body.range.clone() {
                 addresses.extend(lane.address(at).map(|address| (at, address)));
