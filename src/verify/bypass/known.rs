@@ -4,6 +4,8 @@
 //! reaches the branch. Registers that are read there must hold the same at the branch: the comparison stands in the branch's own block and they are not
 //! written again, or it never changes.
 
+use std::cell::RefCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -35,6 +37,8 @@ pub(super) struct Definitions<'p, 'm, 's> {
     /// By register, the instructions that may write it.
     all: TiVec<RegisterId, Vec<InstId>>,
     block_of: TiVec<InstId, Option<BlockId>>,
+    /// By register and block, the definition that reaches the block's start, for registers with several.
+    entering: RefCell<FxHashMap<(RegisterId, BlockId), Option<InstId>>>,
 }
 
 impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
@@ -50,11 +54,12 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
                 }
             }
         }
-        Definitions { flow, is_kernel: function.kind == FunctionKind::Entry, all, block_of }
+        let is_kernel = function.kind == FunctionKind::Entry;
+        Definitions { flow, is_kernel, all, block_of, entering: RefCell::default() }
     }
 
     /// The definition of a register that reaches an instruction, if it is known which one does: the last one of the same
-    /// block, or the only one of all, which is executed on every way.
+    /// block, or the last one on every way there.
     pub(super) fn reaching(&self, register: RegisterId, reader: InstId) -> Option<InstId> {
         let other = self.block_of[reader]?;
         let first = self.flow.block(other).first;
@@ -67,9 +72,40 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
                 let above = own != other && self.flow.dominators.dominates(own, other);
                 above.then_some(*at)?
             }
-            _ => return None,
+            (None, []) => return None,
+            _ => {
+                let known = self.entering.borrow().get(&(register, other)).copied();
+                known.unwrap_or_else(|| {
+                    let found = self.last_on_every_way(register, other);
+                    self.entering.borrow_mut().insert((register, other), found);
+                    found
+                })?
+            }
         };
         self.flow.insts[at].guard.is_none().then_some(at)
+    }
+
+    /// The definition of a register that is the last one on every way to the start of a block.
+    fn last_on_every_way(&self, register: RegisterId, block: BlockId) -> Option<InstId> {
+        let mut found = None;
+        let mut seen = ti_vec![false; self.flow.blocks.len()];
+        let mut work = vec![block];
+        while let Some(next) = work.pop() {
+            // (The function may be entered there.)
+            if next == BlockId(0) {
+                return None;
+            }
+            for from in self.flow.block(next).predecessors.iter().map(|edge| edge.from) {
+                let own = self.all[register].iter().rev();
+                match own.copied().find(|at| self.block_of[*at] == Some(from)) {
+                    Some(at) if found.is_some_and(|other| other != at) => return None,
+                    Some(at) => found = Some(at),
+                    None if std::mem::replace(&mut seen[from], true) => {}
+                    None => work.push(from),
+                }
+            }
+        }
+        found
     }
 
     /// The instruction that computes the value of a register in front of an instruction, if it never changes within a

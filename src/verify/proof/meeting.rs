@@ -20,7 +20,7 @@ use crate::verify::program::Program;
 use crate::verify::record::{Execution, LoopRecord};
 use crate::verify::terms::{Terms, conditions};
 
-/// The most warp instructions of a function that are compared with each other.
+/// The most runs of warp instructions of a function that are compared with each other.
 const MAX_COMPARED: usize = 512;
 
 /// A place of a program, in the order of execution within an iteration.
@@ -71,7 +71,9 @@ pub(super) fn alone(
         differing.retain(|one| !uniform.holds(terms, lanes, *one, around));
         list.push(Wait { place: (event.block, event.inst), around, all, differing });
     }
-    if of_warp.len() > MAX_COMPARED {
+    // Lanes come from one instruction of a run to the next together, and all of them lie alike to any other place.
+    let runs: Vec<&[Wait]> = of_warp.chunk_by(|a, b| is_run(a, b, &of_block)).collect();
+    if runs.len() > MAX_COMPARED {
         return FxHashSet::default();
     }
     let loops = &program.flow.loops;
@@ -83,10 +85,21 @@ pub(super) fn alone(
     let again = |record: &LoopRecord| conditions::conjuncts(&terms.arena, record.again);
     let again = execution.loops.iter().map(|record| record.as_ref().map(again)).collect();
     let order = Order { loops, left_together, again, of_block };
-    let is_alone = |wait: &&Wait| {
-        of_warp.iter().all(|other| other.place == wait.place || order.are_apart(wait, other))
+    let is_alone = |run: &&&[Wait]| {
+        runs.iter()
+            .all(|other| other[0].place == run[0].place || order.are_apart(&run[0], &other[0]))
     };
-    of_warp.iter().filter(is_alone).map(|wait| wait.place.1).collect()
+    runs.iter().filter(is_alone).flat_map(|run| run.iter()).map(|wait| wait.place.1).collect()
+}
+
+/// Whether two warp instructions that follow each other among those of a function are executed one after the other, with
+/// no wait for the block in between.
+fn is_run(a: &Wait, b: &Wait, of_block: &[Wait]) -> bool {
+    let is_between = |wait: &Wait| a.place < wait.place && wait.place < b.place;
+    a.place.0 == b.place.0
+        && a.place < b.place
+        && a.all == b.all
+        && !of_block.iter().any(is_between)
 }
 
 /// Whether the lanes of a warp, named by a mask, execute an instruction together, or some of them may in a function.
