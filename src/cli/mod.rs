@@ -24,6 +24,7 @@ pub mod gpu;
 pub mod holes;
 mod install;
 mod io;
+mod judging;
 pub mod keep;
 mod large_stack;
 mod launch;

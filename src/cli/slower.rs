@@ -5,7 +5,7 @@
 //! ([`Judge::new`]).
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -96,6 +96,11 @@ impl Job {
     }
 }
 
+/// The name of a kernel among all texts of a call.
+fn key(source: &SourceFile, kernel: &str) -> (String, String) {
+    (source.name().to_owned(), kernel.to_owned())
+}
+
 /// Decides which kernels of a call's texts are slower. Costs have chosen their rewrites.
 pub(super) struct Judge {
     /// Finds out the facts about each text, by its name, while the texts are assembled.
@@ -103,12 +108,17 @@ pub(super) struct Judge {
     facts: OnceCell<BTreeMap<String, Versions>>,
     /// The measurements.
     pub(super) measures: RefCell<Measures>,
+    /// Kernels that another judge has decided about.
+    decided: RefCell<BTreeSet<(String, String)>>,
 }
 
 impl Judge {
     /// Begins to look at the texts.
-    pub(super) fn new(examined: &[Examined<Rewritten>], options: &Options) -> Judge {
-        let jobs: Arc<Vec<Job>> = Arc::new(examined.iter().filter_map(job).collect());
+    pub(super) fn new<'t>(
+        changed: impl IntoIterator<Item = (&'t SourceFile, &'t Rewritten)>,
+        options: &Options,
+    ) -> Judge {
+        let jobs: Arc<Vec<Job>> = Arc::new(changed.into_iter().filter_map(job).collect());
         let all = {
             let (jobs, options) = (Arc::clone(&jobs), options.clone());
             move || {
@@ -121,6 +131,7 @@ impl Judge {
             worker: RefCell::default(),
             facts: OnceCell::new(),
             measures: RefCell::default(),
+            decided: RefCell::default(),
         };
         if jobs.is_empty() {
             return judge;
@@ -133,6 +144,22 @@ impl Judge {
             }
         }
         judge
+    }
+
+    /// How many times the cycles a kernel takes by its measure, if there is one.
+    pub(super) fn ratio(&self, source: &SourceFile, kernel: &str) -> Option<f64> {
+        self.measures.borrow().get(&key(source, kernel))?.ratio()
+    }
+
+    /// Leaves a kernel to the decision of another judge, and takes over its measure, if there is one.
+    pub(super) fn leave_to(&self, other: &Judge, source: &SourceFile, kernel: &str) {
+        let key = key(source, kernel);
+        let mut measures = self.measures.borrow_mut();
+        match other.measures.borrow().get(&key) {
+            Some(measure) => _ = measures.insert(key.clone(), measure.clone()),
+            None => _ = measures.remove(&key),
+        }
+        self.decided.borrow_mut().insert(key);
     }
 
     /// The facts about the kernels of a text.
@@ -151,9 +178,9 @@ impl Judge {
         [original, cubin]: [&[u8]; 2],
         lost: &[Loss],
     ) -> Vec<Loss> {
-        let key = |kernel: &str| (source.name().to_owned(), kernel.to_owned());
         let open: Vec<&str> = to_measure(rewritten)
-            .filter(|kernel| !self.measures.borrow().contains_key(&key(kernel)))
+            .filter(|kernel| !self.measures.borrow().contains_key(&key(source, kernel)))
+            .filter(|kernel| !self.decided.borrow().contains(&key(source, kernel)))
             .filter(|kernel| lost.iter().all(|(known, _)| known != kernel))
             .collect();
         if open.is_empty() {
@@ -169,7 +196,7 @@ impl Judge {
         });
         let is_measurable = pipeline::is_measurable(original);
         let lost = judged(source, rewritten, &open, (&found, is_measurable));
-        let found = found.into_iter().map(|(name, measured)| (key(&name), measured.report));
+        let found = found.into_iter().map(|(name, measured)| (key(source, &name), measured.report));
         self.measures.borrow_mut().extend(found);
         lost
     }
@@ -182,8 +209,7 @@ fn to_measure(rewritten: &Rewritten) -> impl Iterator<Item = &str> {
     open.map(|kernel| kernel.name.as_str())
 }
 
-fn job(examined: &Examined<Rewritten>) -> Option<Job> {
-    let (source, rewritten) = examined.changed()?;
+fn job((source, rewritten): (&SourceFile, &Rewritten)) -> Option<Job> {
     let kernels: Vec<String> = to_measure(rewritten).map(str::to_owned).collect();
     let text = SourceFile::new(source.name(), rewritten.text.as_str());
     let original = SourceFile::new(source.name(), source.text());

@@ -6,33 +6,32 @@
 
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
+use super::judging::Judging;
 use super::large_stack::on_large_stack;
 use super::outcome::{Outcomes, log_unused_rules};
-use super::slower::{Judge, report_measures};
+use super::slower::report_measures;
 use super::{holes, keep};
 use crate::kernels::demangled;
 use crate::lint;
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, one_line};
-use crate::ptxas::check::{Cubins, Judges};
+use crate::ptxas::check::Cubins;
 use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
-use crate::ptxas::examine::{self, Examined, Replacement};
+use crate::ptxas::examine::{self, Examined};
 use crate::ptxas::invoke::Tool;
+use crate::ptxas::judges::Judges;
 use crate::ptxas::locate::{self, Search};
-use crate::ptxas::losses::Loss;
 use crate::ptxas::nvptx_as;
 use crate::ptxas::rewritten::Call;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::report::KernelReport;
 use crate::rewrite::Mode;
 use crate::select;
-use crate::source::{LineMap, SourceFile};
+use crate::source::SourceFile;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -63,25 +62,6 @@ pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
             holes::filled(source, options, &pipeline::rewrite)
         };
         main_with(called_as, arguments, &rewriter)
-    }
-}
-
-impl Replacement for Rewritten {
-    fn text(&self) -> &str {
-        &self.text
-    }
-
-    fn lines(&self) -> &LineMap {
-        &self.lines
-    }
-
-    fn knows(&self, function: &str) -> bool {
-        self.report.kernels.iter().any(|report| report.name == function)
-    }
-
-    fn is_measured(&self, kernel: &str) -> bool {
-        let is_meant = |report: &&KernelReport| report.name == kernel;
-        self.report.kernels.iter().find(is_meant).is_some_and(|report| report.strategy.is_some())
     }
 }
 
@@ -206,20 +186,11 @@ fn call(
         }
     }
     let watch = Watch::start();
-    let taken_back = Cell::new(false);
-    let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
-        taken_back.set(true);
-        without(source, before, lost)
-    };
     // A text with holes is nothing that ptxas could assemble for a comparison.
     let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
-    let is_weighed = checked && options.select.strategies.are_weighed();
-    let judge = is_weighed.then(|| Judge::new(&examined, &options));
-    let slower = |source: &SourceFile, rewritten: &Rewritten, cubins: [&[u8]; 2], lost: &[Loss]| {
-        judge.as_ref().map_or_else(Vec::new, |judge| judge.slower(source, rewritten, cubins, lost))
-    };
-    let judges = checked.then_some(Judges { again: &again, slower: &slower });
+    let judging = checked.then(|| Judging::new(rewriter, &options, &examined));
+    let judges = judging.as_ref().map(|judging| -> &dyn Judges<Rewritten> { judging });
     let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
         Ok(assembled) => assembled,
         // There may be no process, pipe or descriptor to be had; becoming ptxas takes none.
@@ -233,13 +204,13 @@ fn call(
     };
     let status = assembled.finished.status;
     if status.success() {
-        if taken_back.get() {
+        if judging.as_ref().is_some_and(Judging::has_taken_back) {
             keep_texts(settings, &examined, &mut assembled.warnings);
         }
         let unused = assembled.unused.as_deref();
         log_outcomes(&outcomes, &examined, unused);
         let made = (unused, &assembled.cubins);
-        if let Some(judge) = &judge {
+        if let Some(judge) = judging.as_ref().and_then(Judging::judge) {
             report_measures(&mut examined, &judge.measures.borrow());
         }
         keep_reports(settings, &examined, made, &mut assembled.warnings);
@@ -348,7 +319,7 @@ fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
 }
 
 /// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
-fn rewrite(
+pub(super) fn rewrite(
     source: &SourceFile,
     options: &Options,
     rewriter: &Rewriter,
@@ -367,17 +338,6 @@ fn rewrite(
         }
         Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
     }
-}
-
-/// The rewrite `before` without the kernels of `lost`; the log says which and why.
-fn without(source: &SourceFile, before: &Rewritten, lost: &[Loss]) -> Rewritten {
-    let reasons: Vec<Loss> =
-        lost.iter().map(|(name, what)| (name.clone(), format!("taken back: {what}"))).collect();
-    let after = before.clone().without(source, &reasons);
-    for (name, what) in lost {
-        log::info!("{}: {} taken back: {what}", source.name(), demangled(name));
-    }
-    after
 }
 
 fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &mut Vec<String>) {

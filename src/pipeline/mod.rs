@@ -19,7 +19,7 @@ use crate::kernels::demangled;
 use crate::parallel;
 use crate::patterns::{self, Places};
 use crate::profile;
-use crate::ptx::{self, Body, Depth, Function, Module};
+use crate::ptx::{self, Body, Depth, Function, FunctionKind, Module};
 use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::Facts;
 use crate::reuse::{self, shared::Surroundings};
@@ -38,7 +38,7 @@ pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
 pub(crate) use measured::{Built, Compared, is_measurable, measured};
-pub use options::{Options, architecture_of};
+pub use options::{Options, Part, architecture_of};
 
 /// A finished rewrite.
 #[derive(Clone, Debug)]
@@ -96,6 +96,43 @@ impl Rewritten {
         }
         edits.retain(|(name, _)| reason(name).is_none());
         Rewritten::edited(source, report, edits)
+    }
+
+    /// This with the rewrites of some functions from another one.
+    #[must_use]
+    pub fn with(self, source: &SourceFile, other: &Rewritten, names: &[String]) -> Rewritten {
+        let Rewritten { mut report, mut edits, .. } = self;
+        for kernel in report.kernels.iter_mut().filter(|kernel| names.contains(&kernel.name)) {
+            let new = other.report.kernels.iter().find(|one| one.name == kernel.name);
+            *kernel = new.unwrap_or(kernel).clone();
+        }
+        edits.retain(|(name, _)| !names.contains(name));
+        let others = other.edits.iter().filter(|(name, _)| names.contains(name));
+        edits.extend(others.cloned());
+        Rewritten::edited(source, report, edits)
+    }
+
+    /// This without the text of all kernels but some. Nothing else can be done with such a text than to assemble it.
+    ///
+    /// # Errors
+    /// A syntax error.
+    pub fn of_kernels_alone(
+        self,
+        source: &SourceFile,
+        names: &[&str],
+    ) -> Result<Rewritten, Diagnostic> {
+        let module = ptx::parse(source, Depth::Named(&[]))?;
+        let Rewritten { report, mut edits, .. } = self;
+        let is_other = |function: &&Function<'_>| {
+            function.kind == FunctionKind::Entry && !names.contains(&function.name.text)
+        };
+        for function in module.functions().filter(is_other) {
+            let range = function.span.start as usize..function.span.end as usize;
+            edits.retain(|(name, _)| name != function.name.text);
+            // (Under no name: [`Rewritten::with`] is not to take it over.)
+            edits.push((String::new(), vec![Edit { range, text: String::new() }]));
+        }
+        Ok(Rewritten::edited(source, report, edits))
     }
 }
 
@@ -405,7 +442,9 @@ pub fn for_each_trace(
 }
 
 fn wanted(function: &Function<'_>, options: &Options) -> bool {
+    let name = function.name.text;
     !matches!(function.body, Body::Absent)
+        && options.part.as_ref().is_none_or(|part| part.lost.contains_key(name))
         && options.kernel.as_deref().is_none_or(|name| function.name.text == name)
 }
 
@@ -465,7 +504,12 @@ fn analyse<'m, 's>(
                 )
             })
         });
-        let choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
+        let mut choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
+        if let Some(part) = &options.part
+            && let Some(lost) = part.lost.get(function.name.text)
+        {
+            choice.keep_half(part.half, lost);
+        }
         Ok(Decided { flow, trace, choice })
     }));
     let result =

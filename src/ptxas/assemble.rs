@@ -4,10 +4,12 @@
 //! ptxasw. If the real ptxas refuses the call, its messages about the originals are shown, and no
 //! warning. The machine code made of a rewritten text is looked at by [`crate::ptxas::check`].
 
-use crate::ptxas::check::{self, Checked, Cubins, Judges};
+use crate::ptxas::check::{self, Checked, Cubins};
 use crate::ptxas::examine::{Examined, Replacement, stdin};
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, in_memory};
+use crate::ptxas::judges::Judges;
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
+use crate::ptxas::signals::Folder;
 use crate::source::Diagnostic;
 use rustix::stdio::dup2_stdin;
 use std::io;
@@ -51,10 +53,10 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
-pub fn assemble<R: Replacement>(
+pub fn assemble<R: Replacement + Sync>(
     call: Call<'_>,
     examined: &mut [Examined<R>],
-    judges: Option<Judges<'_, R>>,
+    judges: Option<&dyn Judges<R>>,
     mut warnings: Vec<String>,
 ) -> io::Result<Assembled> {
     for one in &*examined {
@@ -67,7 +69,7 @@ pub fn assemble<R: Replacement>(
         // (GCC's assembler writes no machine code that could be compared.)
         let checked = match judges.filter(|_| !call.line.foreign_lines) {
             Some(judges) => check::run(&call, examined, judges),
-            None => run_rewritten(&call, examined, &mut None, How::default()).map(Checked::alone),
+            None => alone(&call, examined).map(Checked::alone),
         };
         match checked {
             Ok(Checked { finished, unused: reason, refused, mut cubins }) => {
@@ -99,6 +101,16 @@ pub fn assemble<R: Replacement>(
         cubins.original = check::written(&call);
     }
     Ok(Assembled { finished, warnings, unused, cubins })
+}
+
+/// Runs the real ptxas on the rewritten inputs, with its output where the user wants it.
+fn alone<R: Replacement>(call: &Call<'_>, examined: &[Examined<R>]) -> io::Result<Finished> {
+    let mut folder = None;
+    let mut write = |name: &str, bytes: &[u8]| match &mut folder {
+        Some(folder) => Folder::write(folder, name, bytes),
+        none => none.insert(call.watch.folder()?).write(name, bytes),
+    };
+    run_rewritten(call, examined, &mut write, How::default())
 }
 
 /// The warning about rewritten inputs that the real ptxas refused, with its first message.

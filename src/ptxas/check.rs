@@ -1,10 +1,11 @@
 //! The check after assembling: a kernel whose rewrite made it worse is assembled as it was.
 //!
-//! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
-//! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
+//! In: a call with inputs that the rewriter changed, and the functions of the rewriter that judge and change them
+//! ([`Judges`]). The rewritten texts and the originals are assembled at the same time, both into a temporary
 //! folder; the chosen result is then put into the user's output file, which is not written before.
-//! Where a kernel is worse by [`losses`], takes more cycles by its machine code ([`Slower`]), or
-//! ptxas has more [`complaints`], the text without its rewrite is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
+//! Where a kernel is worse by its resources ([`losses`](crate::ptxas::losses)), takes more cycles by its machine code
+//! ([`Judges::slower`]), or ptxas has more [`complaints`](crate::ptxas::complaints), the text with a part of its changes
+//! ([`parts`](crate::ptxas::parts)) or without any is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
 //! becomes the user's, with its messages: it is there, whatever the other run does. A kernel that a
 //! profile has decided for may take more: it was measured to be faster. Out: how the run ended
@@ -14,58 +15,24 @@
 //! is refused or does not come to its end, nothing of this counts: the call is made as it came.
 
 use crate::ptxas::command_line::OutputPlace;
-use crate::ptxas::complaints::{Complaint, complaints};
 use crate::ptxas::examine::{Examined, Replacement, is_too_long, stdin, writes_to_stdout};
+use crate::ptxas::fate::{Fate, Original, fate, parse, read};
 use crate::ptxas::invoke::{Finished, Run, Stream};
+use crate::ptxas::judges::Judges;
 use crate::ptxas::leash::Leash;
-use crate::ptxas::losses::{Loss, losses};
-use crate::ptxas::messages::agree;
+use crate::ptxas::losses::Loss;
+use crate::ptxas::parts::keep_parts;
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
 use crate::ptxas::signals::Folder;
 use crate::ptxas::temporary::Temporary;
-use crate::sass::cubin::{self, Cubin};
-use crate::source::SourceFile;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-
-/// Rewrites a text once more, without the kernels named. The arguments are the text, its rewriting so
-/// far, and the kernels with what each lost.
-pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> R + 'r;
-
-/// The kernels of a text that take more cycles than before, with both numbers. The arguments are the text, its
-/// rewriting, the bytes that were made of the two, and the kernels that have lost something anyway.
-pub type Slower<'r, R> = dyn Fn(&SourceFile, &R, [&[u8]; 2], &[Loss]) -> Vec<Loss> + 'r;
-
-/// The functions of the rewriter that a check calls.
-pub struct Judges<'r, R> {
-    /// For a text without the kernels that lost something.
-    pub again: &'r Again<'r, R>,
-    /// For the kernels that are slower.
-    pub slower: &'r Slower<'r, R>,
-}
-
-impl<R> Clone for Judges<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Judges<'_, R> {}
-
-impl<R> std::fmt::Debug for Judges<'_, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Judges")
-    }
-}
+use std::io;
+use std::path::Path;
 
 /// How often a text is assembled again after kernels were taken out. The registers and stack of a
 /// kernel depend on its own text and on the functions that it calls, so the first time is nearly
 /// always the last.
 const MOST_ROUNDS: usize = 3;
-
-/// Larger cubins are not read.
-const LARGEST_CUBIN: u64 = 256 << 20;
 
 /// The output file of ptxas if the call names none.
 const DEFAULT_OUTPUT: &str = "elf.o";
@@ -119,17 +86,18 @@ impl Checked {
 ///
 /// # Errors
 /// The rewritten text cannot be handed to ptxas.
-pub fn run<R: Replacement>(
+pub fn run<R: Replacement + Sync>(
     call: &Call<'_>,
     examined: &mut [Examined<R>],
-    judges: Judges<'_, R>,
+    judges: &dyn Judges<R>,
 ) -> io::Result<Checked> {
     if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(call))) {
         return Ok(Checked::unused("the output cannot be looked at before it is used"));
     }
-    let mut folder = Some(call.watch.folder()?);
+    let folder = call.watch.folder()?;
     let leash = Leash::default();
-    let (original, mut finished) = run_both(call, examined, &mut folder, &leash)?;
+    let beside = folder.place("rewritten.cubin")?;
+    let (original, mut finished) = run_both(call, examined, (&folder, &beside), &leash)?;
     let Some(original) = original else {
         return Ok(Checked::unused("the original cannot be assembled beside the rewritten text"));
     };
@@ -142,10 +110,10 @@ pub fn run<R: Replacement>(
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {
         let is_measured = |name: &str| is_measured(examined, name);
-        let slower = |bytes: &[u8], lost: &[Loss]| {
-            slower(examined, judges.slower, [&original.bytes, bytes], lost)
-        };
-        let new = match fate(&original, finished, &taken, is_measured, slower) {
+        let slower =
+            |bytes: &[u8], lost: &[Loss]| slower(examined, judges, [&original.bytes, bytes], lost);
+        let ended = (finished, beside.as_path());
+        let new = match fate(&original, ended, &taken, is_measured, slower) {
             Fate::Good(finished, bytes) => {
                 let delivered = deliver(call, *finished, &bytes, None);
                 let cubins = Cubins { original: original.bytes, rewritten: bytes };
@@ -163,14 +131,19 @@ pub fn run<R: Replacement>(
         if new.is_empty() || round == MOST_ROUNDS {
             break;
         }
-        taken.extend(new);
-        if !take_out(examined, judges.again, &taken)
-            || examined.iter().all(|one| one.changed().is_none())
-        {
+        let mut parts = Vec::new();
+        if round == 0 {
+            let beside = (&original, &folder, &leash);
+            parts = keep_parts(call, examined, judges, beside, &new);
+        }
+        taken.extend(new.into_iter().filter(|(name, _)| !parts.contains(name)));
+        let is_less = take_out(examined, judges, &taken) || !parts.is_empty();
+        if !is_less || examined.iter().all(|one| one.changed().is_none()) {
             break;
         }
-        let how = How { output: Some(original.beside.as_os_str()), leash: Some(&leash) };
-        finished = run_rewritten(call, examined, &mut folder, how)?;
+        let how = How { output: Some(beside.as_os_str()), leash: Some(&leash) };
+        finished =
+            run_rewritten(call, examined, &mut |name, bytes| folder.write(name, bytes), how)?;
     }
     let unused = examined.iter().any(|one| one.changed().is_some()).then(|| {
         let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
@@ -186,12 +159,12 @@ fn output<'c>(call: &Call<'c>) -> &'c OsStr {
 /// The kernels that take more cycles than before.
 fn slower<R: Replacement>(
     examined: &[Examined<R>],
-    judge: &Slower<'_, R>,
+    judges: &dyn Judges<R>,
     cubins: [&[u8]; 2],
     lost: &[Loss],
 ) -> Vec<Loss> {
     let changed = examined.iter().filter_map(|one| one.changed());
-    changed.flat_map(|(source, rewritten)| judge(source, rewritten, cubins, lost)).collect()
+    changed.flat_map(|(source, rewritten)| judges.slower(source, rewritten, cubins, lost)).collect()
 }
 
 fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
@@ -202,7 +175,7 @@ fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
 /// Rewrites the texts again without the kernels that lost; returns whether that changed any text.
 fn take_out<R: Replacement>(
     examined: &mut [Examined<R>],
-    again: &Again<'_, R>,
+    judges: &dyn Judges<R>,
     taken: &[Loss],
 ) -> bool {
     let mut any = false;
@@ -213,7 +186,7 @@ fn take_out<R: Replacement>(
         if here.is_empty() {
             continue;
         }
-        let less = again(source, rewritten, &here);
+        let less = judges.without(source, rewritten, &here);
         // Where the function's own text is not rewritten any more, one that it calls made it lose.
         if less.text() != rewritten.text() {
             any = true;
@@ -223,28 +196,14 @@ fn take_out<R: Replacement>(
     any
 }
 
-/// The outcome of assembling the original.
-struct Original {
-    finished: Finished,
-    /// The bytes of its output file.
-    bytes: Vec<u8>,
-    /// Its kernels; `None` if the file cannot be read as a cubin.
-    cubin: Option<Cubin>,
-    /// The output file of the rewritten text.
-    beside: PathBuf,
-}
-
 /// Assembles both at the same time.
-fn run_both<'c, R: Replacement>(
-    call: &Call<'c>,
+fn run_both<R: Replacement>(
+    call: &Call<'_>,
     examined: &[Examined<R>],
-    folder: &mut Option<Folder<'c>>,
+    (folder, beside): (&Folder<'_>, &Path),
     leash: &Leash,
 ) -> io::Result<(Option<Original>, Finished)> {
-    let place = |name| folder.as_ref().map(|folder| folder.place(name)).transpose();
-    let (of_original, beside) = (place("original.cubin")?, place("rewritten.cubin")?);
-    let place = of_original.zip(beside).ok_or(io::ErrorKind::NotFound)?;
-    let (of_original, beside) = place;
+    let of_original = folder.place("original.cubin")?;
     let words = call.line.with_output(of_original.as_os_str());
     let Call { tool, watch, .. } = *call;
     if is_too_long(examined) {
@@ -272,109 +231,16 @@ fn run_both<'c, R: Replacement>(
         };
         let original = words.and_then(start);
         let how = How { output: Some(beside.as_os_str()), leash: Some(leash) };
-        let finished = run_rewritten(call, examined, folder, how);
+        let finished =
+            run_rewritten(call, examined, &mut |name, bytes| folder.write(name, bytes), how);
         let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
         let original = original.map(|finished| {
             let bytes = if finished.status.success() { read(of_original) } else { Vec::new() };
             let cubin = parse(of_original, &bytes);
-            Original { finished, bytes, cubin, beside: beside.clone() }
+            Original { finished, bytes, cubin }
         });
         Ok((original, finished?))
     })
-}
-
-/// The fate of a run on the rewritten text.
-enum Fate {
-    /// Its result, these bytes, is used.
-    Good(Box<Finished>, Vec<u8>),
-    /// These functions, not known so far, are to be left as they were. With none, nothing helps.
-    Lost(Vec<Loss>),
-    /// The original is used; with the run if ptxas refused a text that it should have taken.
-    Bad { unused: String, refused: Option<Finished> },
-    /// Somebody ended it.
-    Interrupted(Box<Finished>),
-}
-
-impl Fate {
-    fn bad(unused: impl Into<String>) -> Fate {
-        Fate::Bad { unused: unused.into(), refused: None }
-    }
-
-    /// The fate of a run that failed, and was not interrupted.
-    fn of_failure(finished: Finished) -> Fate {
-        if let Some(reason) = finished.stopped {
-            return Fate::bad(reason);
-        }
-        match finished.ended_by_limit() {
-            // ptxas may have run out of memory, say, and the original needs less.
-            Some(signal) => {
-                Fate::bad(format!("ptxas was ended by signal {signal} on the rewritten text"))
-            }
-            None => {
-                let unused = "ptxas refuses the rewritten text".to_owned();
-                Fate::Bad { unused, refused: Some(finished) }
-            }
-        }
-    }
-}
-
-fn fate(
-    original: &Original,
-    mut finished: Finished,
-    taken: &[Loss],
-    is_measured: impl Fn(&str) -> bool,
-    slower: impl FnOnce(&[u8], &[Loss]) -> Vec<Loss>,
-) -> Fate {
-    if finished.interrupted().is_some() {
-        return Fate::Interrupted(Box::new(finished));
-    }
-    let text = |finished: &Finished| {
-        String::from_utf8_lossy(&[&finished.stdout[..], b"\n", &finished.stderr].concat())
-            .into_owned()
-    };
-    let said = complaints(&text(&original.finished), &text(&finished));
-    if !finished.status.success() {
-        // With `-Werror`, a new warning is an error.
-        return match (Fate::of_failure(finished), said.first()) {
-            (Fate::Bad { refused: Some(_), .. }, Some(Complaint { what, .. })) => {
-                Fate::bad(format!("taken back: {what}"))
-            }
-            (fate, _) => fate,
-        };
-    }
-    let bytes = read(&original.beside);
-    if cubin::is_cut_off(&bytes) {
-        return Fate::bad("what ptxas makes of the rewritten text is cut off");
-    }
-    let mut lost: Vec<Loss> = match (&original.cubin, parse(&original.beside, &bytes)) {
-        (Some(before), Some(after)) => losses(before, &after),
-        _ => Vec::new(),
-    };
-    lost.retain(|(name, _)| !is_measured(name));
-    for Complaint { function, what } in said {
-        match function {
-            Some(name) if lost.iter().any(|(known, _)| *known == name) => {}
-            Some(name) => lost.push((name, what)),
-            None => return Fate::bad(format!("taken back: {what}")),
-        }
-    }
-    for (name, what) in slower(&bytes, &lost) {
-        if !is_measured(&name) && lost.iter().all(|(known, _)| *known != name) {
-            lost.push((name, what));
-        }
-    }
-    if lost.is_empty() {
-        finished.stdout = agree(&original.finished.stdout, finished.stdout);
-        finished.stderr = agree(&original.finished.stderr, finished.stderr);
-        return Fate::Good(Box::new(finished), bytes);
-    }
-    lost.retain(|(name, _)| taken.iter().all(|(known, _)| known != name));
-    Fate::Lost(lost)
-}
-
-fn parse(path: &Path, bytes: &[u8]) -> Option<Cubin> {
-    let unreadable = |error: &String| log::info!("{}: no cubin: {error}", path.display());
-    cubin::read(bytes).inspect_err(unreadable).ok()
 }
 
 /// The bytes of a call's output file; nothing if it is not an ordinary file, or not known.
@@ -383,20 +249,6 @@ pub(super) fn written(call: &Call<'_>) -> Vec<u8> {
     let path = Path::new(output(call));
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     if known && is_file { read(path) } else { Vec::new() }
-}
-
-/// The bytes of a file; nothing if it cannot be read or is too large.
-fn read(path: &Path) -> Vec<u8> {
-    let read = || {
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)?.take(LARGEST_CUBIN + 1).read_to_end(&mut bytes)?;
-        io::Result::Ok(bytes)
-    };
-    let mut bytes = read().unwrap_or_default();
-    if bytes.len() as u64 > LARGEST_CUBIN {
-        bytes.clear();
-    }
-    bytes
 }
 
 /// Puts a result where the user wants it, as ptxas does: into the existing file, or a new one. If that

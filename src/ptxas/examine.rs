@@ -22,6 +22,8 @@ pub trait Replacement {
     fn lines(&self) -> &LineMap;
     /// Whether a function of this name was looked at.
     fn knows(&self, function: &str) -> bool;
+    /// Whether the text of a function is changed.
+    fn changes(&self, function: &str) -> bool;
     /// Whether a kernel stays rewritten whatever it takes: it was measured to be faster so.
     fn is_measured(&self, kernel: &str) -> bool;
 }
@@ -49,7 +51,7 @@ pub struct Examined<R> {
 }
 
 /// Bytes from standard input.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Once {
     pub(super) bytes: Vec<u8>,
     /// Whether that is all of it.
@@ -66,6 +68,19 @@ impl<R: Replacement> Examined<R> {
                 Some((source, rewritten))
             }
             _ => None,
+        }
+    }
+
+    /// The same input with another result.
+    pub(super) fn with(&self, rewritten: R) -> Examined<R> {
+        let same = |(source, _): &(SourceFile, _)| {
+            (SourceFile::new(source.name(), source.text()), Ok(rewritten))
+        };
+        Examined {
+            input: self.input.clone(),
+            stdin: self.stdin.clone(),
+            outcome: self.outcome.as_ref().map(same),
+            tail: self.tail.clone(),
         }
     }
 

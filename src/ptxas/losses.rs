@@ -18,7 +18,10 @@ pub fn losses(original: &Cubin, rewritten: &Cubin) -> Vec<Loss> {
     }
     let multiprocessor = Multiprocessor::of(original.architecture);
     let lost = original.kernels.iter().filter_map(|(name, before)| {
-        let after = rewritten.kernels.get(name)?;
+        let Some(after) = rewritten.kernels.get(name) else {
+            let is_known = !rewritten.kernels.is_empty();
+            return is_known.then(|| (name.clone(), "the kernel is not there".to_owned()));
+        };
         let what = more_stack(before, after)
             .or_else(|| fewer_warps(multiprocessor.as_ref()?, before, after))?;
         Some((name.clone(), what))
@@ -60,7 +63,8 @@ mod tests {
         shared_memory_counts,
         more_registers_are_no_loss_where_as_many_warps_fit,
         any_usual_block_counts,
-        what_is_not_known_is_not_judged
+        what_is_not_known_is_not_judged,
+        a_kernel_that_is_not_there_is_lost
     );
 
     fn cubin(registers: u32, stack: u32, threads: Option<u32>) -> Cubin {
@@ -125,5 +129,12 @@ mod tests {
         before.kernels.clear();
         assert_eq!(loss(&before, &unknown), "");
         assert_eq!(loss(&unknown, &before), "");
+    }
+
+    fn a_kernel_that_is_not_there_is_lost() {
+        let mut both = cubin(8, 0, None);
+        let other = Usage { registers: 8, stack: 0, shared: 0, threads: None };
+        both.kernels.insert("other".to_owned(), other);
+        assert_eq!(losses(&both, &cubin(8, 0, None))[0].0, "other");
     }
 }

@@ -9,8 +9,9 @@
 //! - [`examine`]: read the inputs, and show each to the rewriter.
 //! - [`rewritten`]: run the real ptxas on rewritten inputs.
 //! - [`assemble`]: a whole call, which falls back to the originals.
-//! - [`check`]: assemble both texts, and undo the rewrite of a kernel that lost by it: [`losses`] compares its
-//!   resources, [`complaints`] finds messages about one text alone.
+//! - [`check`]: assemble both texts, and undo the rewrite of a kernel that lost by it (`fate`), or a part of that
+//!   (`parts`), with the functions of [`judges`]: [`losses`] compares its resources, [`complaints`] finds messages about
+//!   one text alone.
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.
@@ -33,7 +34,9 @@ pub mod command_line;
 pub mod complaints;
 pub mod embedded;
 pub mod examine;
+mod fate;
 pub mod invoke;
+pub mod judges;
 pub mod leash;
 pub mod locate;
 pub mod losses;
@@ -42,6 +45,7 @@ pub mod nvptx_as;
 pub mod once;
 pub mod options;
 pub mod options_file;
+mod parts;
 pub mod rewritten;
 pub mod role;
 pub mod search;

@@ -5,11 +5,11 @@ use crate::ptxas::examine::{Examined, Replacement, read_once, stdin, writes_to_s
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, Tool};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
-use crate::ptxas::signals::{Folder, Watch};
+use crate::ptxas::signals::Watch;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A longer text is handed over in a file: Linux takes no argument of more than 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 << 10;
@@ -39,24 +39,17 @@ pub(super) struct How<'h> {
 }
 
 /// Runs the real ptxas on the rewritten inputs; its messages come back in the user's names and lines.
-/// Files go into `folder`, which is made if a file is needed and the folder is not there yet.
-pub(super) fn run_rewritten<'c, R: Replacement>(
-    call: &Call<'c>,
+/// `write` writes a file for ptxas, and tells its path.
+pub(super) fn run_rewritten<R: Replacement>(
+    call: &Call<'_>,
     examined: &[Examined<R>],
-    folder: &mut Option<Folder<'c>>,
+    write: &mut dyn FnMut(&str, &[u8]) -> io::Result<PathBuf>,
     how: How<'_>,
 ) -> io::Result<Finished> {
     let Call { tool, line, watch, .. } = *call;
     let mut values: Vec<(&Input, OsString)> = Vec::new();
     let mut to_files: Vec<&Input> = Vec::new();
     let mut renamed: Vec<Renamed<'_>> = Vec::new();
-    let mut into_folder = |name: String, bytes: &[u8]| {
-        let folder = match &mut *folder {
-            Some(folder) => folder,
-            none => none.insert(watch.folder()?),
-        };
-        folder.write(&name, bytes)
-    };
     let from_stdin = examined.iter().find(|one| one.stdin.is_some());
     let new_bytes = from_stdin.and_then(Examined::new_bytes);
     // (A run on the originals may go on at the same time, and have standard input itself.)
@@ -72,7 +65,7 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
         let user = line.value(&one.input);
         let is_file = one.input.kind == Kind::File;
         if is_file || one.input.kind == Kind::Text && bytes.len() > LONGEST_ARGUMENT {
-            let path = into_folder(format!("{index}.ptx"), &bytes)?;
+            let path = write(&format!("{index}.ptx"), &bytes)?;
             let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
             let user = if is_file { user.as_bytes() } else { TEXT_NAME };
             renamed.push(Renamed { shown, user: Some(user.to_vec()), lines });
