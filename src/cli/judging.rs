@@ -5,15 +5,39 @@
 
 use std::cell::{Cell, RefCell};
 
+use super::holes::Rewriter;
+use super::large_stack::on_large_stack;
 use super::slower::Judge;
-use super::wrapper::{Rewriter, rewrite};
 use crate::kernels::demangled;
 use crate::pipeline::{Options, Part, Rewritten};
+use crate::ptxas::assemble::one_line;
 use crate::ptxas::examine::{Examined, Replacement};
 use crate::ptxas::judges::Judges;
 use crate::ptxas::losses::Loss;
 use crate::select::Half;
 use crate::source::SourceFile;
+
+/// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
+pub(super) fn rewrite(
+    source: &SourceFile,
+    options: &Options,
+    rewriter: &Rewriter,
+) -> Result<Rewritten, String> {
+    match on_large_stack(|| rewriter(source, options)) {
+        Ok(Ok(Ok(rewritten))) => Ok(rewritten),
+        Ok(Ok(Err(diagnostic))) => Err(one_line(&diagnostic)),
+        Ok(Err(panic)) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .and_then(|message| message.lines().next())
+                .unwrap_or("no message");
+            Err(format!("{}: internal error: {message}", source.name()))
+        }
+        Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
+    }
+}
 
 /// The judges of one call.
 pub(super) struct Judging<'r> {

@@ -6,7 +6,7 @@
 
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
-use super::judging::Judging;
+use super::judging::{Judging, rewrite};
 use super::large_stack::on_large_stack;
 use super::outcome::{Outcomes, log_unused_rules};
 use super::slower::report_measures;
@@ -14,7 +14,7 @@ use super::{holes, keep};
 use crate::kernels::demangled;
 use crate::lint;
 use crate::pipeline::{self, Options, Rewritten};
-use crate::ptxas::assemble::{self, one_line};
+use crate::ptxas::assemble;
 use crate::ptxas::check::Cubins;
 use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
@@ -316,28 +316,6 @@ fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
     let reason = tool.exec(arguments);
     error(&format!("cannot run {}: {reason}", tool.path.display()));
     Status::UNUSABLE.into()
-}
-
-/// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
-pub(super) fn rewrite(
-    source: &SourceFile,
-    options: &Options,
-    rewriter: &Rewriter,
-) -> Result<Rewritten, String> {
-    match on_large_stack(|| rewriter(source, options)) {
-        Ok(Ok(Ok(rewritten))) => Ok(rewritten),
-        Ok(Ok(Err(diagnostic))) => Err(one_line(&diagnostic)),
-        Ok(Err(panic)) => {
-            let message = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .and_then(|message| message.lines().next())
-                .unwrap_or("no message");
-            Err(format!("{}: internal error: {message}", source.name()))
-        }
-        Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
-    }
 }
 
 fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &mut Vec<String>) {
