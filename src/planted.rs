@@ -158,6 +158,8 @@ pub enum Bug {
     BatchVectorSwapped,
     /// A store is performed behind loads that are performed early, but not in front of it.
     BatchStoreSunk,
+    /// Distances that are not the same in all iterations of a loop are tested in front of it.
+    BatchTestedOnce,
     /// A vector of loads stands in front of a store that may write bytes of it.
     TurnsNotApart,
     /// Vectors of loads and stores in turns stand without the test of their alignment.
@@ -692,7 +694,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 85] = [
+    pub const STRATEGIES: [Bug; 86] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -733,6 +735,7 @@ impl Bug {
         Bug::BatchGuardLate,
         Bug::BatchVectorSwapped,
         Bug::BatchStoreSunk,
+        Bug::BatchTestedOnce,
         Bug::TurnsNotApart,
         Bug::TurnsUntested,
         Bug::CollectiveStep,

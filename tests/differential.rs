@@ -326,6 +326,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         &[
             "batch",
             "batch_loop",
+            "batch_whole_loops",
             "batch_vectors",
             "promote",
             "promote_exits",

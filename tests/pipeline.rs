@@ -47,6 +47,21 @@ fn large_module() -> String {
 }
 
 #[test]
+fn distances_that_do_not_change_are_tested_in_front_of_the_loop() {
+    let path = "tests/cases/accept/batch_whole_loops.ptx";
+    let mut options = Options::default();
+    options.select.strategies = "batch".parse().expect("a strategy");
+    let text = rewrite(&SourceFile::new(path, read(path)), &options).expect("a module").text;
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut tests = 0;
+    for pair in lines.windows(2).filter(|pair| pair[0].starts_with("@!%ptxasw_p")) {
+        assert!(["L:", "M:"].contains(&pair[1]), "the test `{}` stands in a loop", pair[0]);
+        tests += 1;
+    }
+    assert!(tests >= 9, "only {tests} tests");
+}
+
+#[test]
 fn output_does_not_depend_on_the_number_of_threads() {
     let source = SourceFile::new("large.ptx", large_module());
     let with = |threads: usize| {

@@ -12,7 +12,7 @@ use super::joined::{element_type, has_place, packed, weigh_stores};
 use super::pattern::Pattern;
 use super::text::without_type;
 use crate::cfg::InstId;
-use crate::cost::{Request, SECTOR};
+use crate::cost::{Request, SECTOR, guessed_executions};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier::Gt;
 use crate::isa::ScalarType::U64;
@@ -179,11 +179,15 @@ fn weigh(
     let requests = |of: &[Request]| -> f64 {
         of.iter().map(|request| costs.load(request) + costs.instructions(1)).sum()
     };
+    let version = |tested: u32| costs.instructions(tested + BRANCHES) + costs.version_cycles;
     let cost_before = waits * finder.wait() + requests(&scalars);
     let cost_after = requests(&vectors)
         + match group.has_versions() {
             false => 0.0,
-            true => costs.instructions(tested(&group.tests) + BRANCHES) + costs.version_cycles,
+            true => match &group.in_front {
+                None => version(tested(&group.tests)),
+                Some(tests) => version(parts(tests)) / guessed_executions(1),
+            },
         };
     let loads = group.moved.len() as u32;
     let paid = finder
@@ -193,11 +197,19 @@ fn weigh(
 
 /// Instructions of tests that are made in each iteration.
 fn tested(tests: &[Distance]) -> u32 {
-    let varies = tests.iter().filter(|test| test.varies);
-    varies.map(|test| HALVES * (test.parts.len() as u32 + 1)).sum()
+    parts(tests.iter().filter(|test| test.varies))
+}
+
+/// Instructions of tests.
+fn parts<'t>(tests: impl IntoIterator<Item = &'t Distance>) -> u32 {
+    tests.into_iter().map(|test| HALVES * (test.parts.len() as u32 + 1)).sum()
 }
 
 impl Shape for Batched {
+    fn is_invariant(&self) -> bool {
+        self.tests.is_empty() || self.in_front.is_some()
+    }
+
     fn account(&self, _inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         let tested = (!self.tests.is_empty()).then(|| "stores-apart".to_owned());
         report.source_line = Some(places.line(self.place));
@@ -209,27 +221,8 @@ impl Shape for Batched {
 impl Planner<'_, '_, '_, '_> {
     /// Adds the code for a group.
     fn batch(&mut self, group: &Batched, prepared: &mut Prepared) {
-        if group.tests.is_empty() && group.has_versions() {
-            let condition = Condition::Multiples(group.multiples.clone());
-            self.add_version(group.test.to(group.end), condition);
-        }
-        if !group.tests.is_empty() {
-            let mut setup = Code::in_front();
-            let results = self.copied_steps(&group.measured, &mut setup);
-            let mut known = None;
-            for test in &group.tests {
-                known = Some(self.excluded(test, &results, known, &mut setup));
-            }
-            if let Some(holds) = known {
-                self.add_version(
-                    group.test.to(group.end),
-                    Condition::NoAlias {
-                        setup: setup.text,
-                        holds: holds.into(),
-                        multiples: group.multiples.clone(),
-                    },
-                );
-            }
+        if group.has_versions() {
+            self.version_of_batch(group);
         }
         let mut early = Code::in_front();
         let results = self.copied_steps(&group.steps, &mut early);
@@ -244,6 +237,30 @@ impl Planner<'_, '_, '_, '_> {
             self.loaded_together(group, vector, &results, &mut early, prepared);
         }
         prepared.drafts.push(Draft::insert(self.span(group.place).start, early.text));
+    }
+
+    /// Plans the test in front of a group's loads, or in front of the loop around them.
+    fn version_of_batch(&mut self, group: &Batched) {
+        let range = group.test.to(group.end);
+        if group.tests.is_empty() {
+            return self.add_aligned_version(range, group.multiples.clone());
+        }
+        let tested = |planner: &mut Self, known: Option<Reg>, setup: &mut Code| {
+            let tests = group.in_front.iter().flatten();
+            tests.fold(known, |known, test| Some(planner.excluded(test, &[], known, setup)))
+        };
+        if self.test_in_front(group.test, &group.multiples, tested).is_ok() {
+            return;
+        }
+        let mut setup = Code::in_front();
+        let results = self.copied_steps(&group.measured, &mut setup);
+        let mut known = None;
+        for test in &group.tests {
+            known = Some(self.excluded(test, &results, known, &mut setup));
+        }
+        let Some(holds) = known else { return };
+        let (setup, holds, multiples) = (setup.text, holds.into(), group.multiples.clone());
+        self.add_version(range, Condition::NoAlias { setup, holds, multiples });
     }
 
     /// The test that a sum lies outside of an interval, in conjunction with the tests before.

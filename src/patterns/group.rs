@@ -190,6 +190,12 @@ pub(super) fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
 
 /// The properties of a group: its members, their distances, the tests at run time.
 pub trait Shape: Any + Debug + Send + Sync {
+    /// Whether the group changes nothing but statements of one block, under a test, if any, whose outcome is the same in all
+    /// iterations of the innermost loop around it. Then the loop can get two versions as a whole.
+    fn is_invariant(&self) -> bool {
+        false
+    }
+
     /// Says in the report of a load that is a member where its value comes from, and under which guards.
     fn account(&self, _inst: InstId, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
 

@@ -26,6 +26,10 @@ mod vector;
 mod vector_stores;
 mod window;
 
+use std::collections::BTreeSet;
+
+use crate::cfg::LoopId;
+use crate::reuse::WholeLoop;
 use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found, Vetoes};
@@ -77,9 +81,29 @@ pub const WRITTEN: [&dyn Pattern; 15] = [
 
 /// Plans the code for all groups that are chosen in one function.
 pub fn plan(chosen: &[&Group], planner: &mut Planner<'_, '_, '_, '_>) {
+    planner.lift(loops(chosen, planner));
     for pattern in WRITTEN {
         if let Some(part) = pattern.plan(chosen, planner) {
             planner.plan.parts.push(part);
         }
     }
+    planner.add_lifted();
+}
+
+/// The loops in which all versions of code can be told apart in front of the loop, and nothing else is changed.
+fn loops(chosen: &[&Group], planner: &Planner<'_, '_, '_, '_>) -> Vec<WholeLoop> {
+    let flow = planner.flow;
+    let versions = chosen.iter().filter(|group| group.duplicates);
+    let blocks = versions.flat_map(|group| &group.blocks);
+    let around: BTreeSet<LoopId> =
+        blocks.filter_map(|block| flow.loops.innermost(*block)).collect();
+    let whole = around.into_iter().filter_map(|id| WholeLoop::of(planner.source, flow, id));
+    let only_invariant = |whole: &WholeLoop| {
+        chosen.iter().all(|group| {
+            let changes = group.blocks.iter().any(|block| whole.code.blocks.contains(block))
+                || group.members.iter().any(|inst| whole.code.range.contains(inst));
+            !changes || group.shape.is_invariant()
+        })
+    };
+    whole.filter(only_invariant).collect()
 }

@@ -16,7 +16,7 @@ use crate::report::{Decision, KernelReport};
 use crate::reuse::{
     AdjacentStores, Guards, LegalReuse, PlainStore, Refusal, StoredElement, StoredValue,
 };
-use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::rewrite::{Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
 /// The pattern.
@@ -115,6 +115,10 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &Adjace
 }
 
 impl Shape for AdjacentStores {
+    fn is_invariant(&self) -> bool {
+        true
+    }
+
     fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
         let last = self.members.last().map_or(0, |store| places.line(store.access.inst));
         for member in &self.members {
@@ -180,8 +184,7 @@ impl Planner<'_, '_, '_, '_> {
             if planted!(Bug::StoredHalfAligned) {
                 multiples.iter_mut().for_each(|multiple| multiple.of /= 2);
             }
-            let condition = Condition::Multiples(multiples);
-            self.add_version_of(last.access.inst, condition, setup.text + &untouched);
+            self.add_aligned_version_of(last.access.inst, multiples, setup.text + &untouched);
         }
     }
 

@@ -72,6 +72,8 @@ pub struct Batched {
     pub measured: Vec<AddressStep>,
     /// The distances that are tested.
     pub tests: Vec<Distance>,
+    /// The same tests in front of the innermost loop around the block, if their outcome is the same in all iterations.
+    pub in_front: Option<Vec<Distance>>,
     /// Whether some load and store have bases that the block does not derive from one value: an assembler knows the
     /// distance of those that it does.
     pub is_open: bool,
@@ -92,6 +94,7 @@ impl Batched {
             steps: Vec::new(),
             measured: Vec::new(),
             tests: Vec::new(),
+            in_front: None,
             is_open: false,
         }
     }
@@ -322,7 +325,7 @@ impl Legality<'_, '_, '_> {
             }
             from = group.end.max(store.next());
             let mut group = group;
-            self.find_invariant(&mut group);
+            self.look_around(&mut group);
             found.push(group);
         }
     }
@@ -492,21 +495,6 @@ impl Legality<'_, '_, '_> {
             parts.sort_unstable();
             Some((parts, distance.constant))
         })
-    }
-
-    /// Finds out which distances are the same in all iterations of the innermost loop around a block.
-    fn find_invariant(&self, group: &mut Batched) {
-        let flow = self.flow();
-        let Some(around) = flow.loops.innermost(group.block) else { return };
-        let inside = flow.block_ids().filter(|block| flow.loops.contains(around, *block));
-        let insts = inside.flat_map(|block| &flow.insts[flow.block(block).instructions().range()]);
-        let written: FxHashSet<RegisterId> = insts.flat_map(definitions).collect();
-        for test in &mut group.tests {
-            test.varies = test.parts.iter().any(|(part, _)| match part {
-                Addend::Register(register) => written.contains(register),
-                Addend::Step(_) => true,
-            });
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Loops that stand in a row in the text, without another loop in them, with one entry. They are left behind their last
 //! instruction, and possibly by branches in front of it.
 
-use super::legality::Legality;
-use super::refusal::{LoopShape, Refusal};
+use super::refusal::LoopShape;
 use super::sums::Sums;
 use crate::cfg::{BlockId, EdgeCondition, Flow, InstId, InstRange, LoopId, RegisterId};
 use crate::emulate::definitions;
@@ -58,18 +57,14 @@ impl LoopCode {
         let writes = |at: &InstId| definitions(&flow.insts[*at]).contains(&register);
         self.range.clone().filter(writes).collect()
     }
-}
 
-impl Legality<'_, '_, '_> {
     /// The code of a loop.
     ///
     /// # Errors
-    /// Its shape keeps values in memory.
-    pub(super) fn loop_code(&self, id: LoopId) -> Result<LoopCode, Refusal> {
-        let flow = self.flow();
-        let refuse = |shape: LoopShape| Err(Refusal::LoopShape(shape));
+    /// Its shape.
+    pub fn of(flow: &Flow<'_, '_>, id: LoopId) -> Result<LoopCode, LoopShape> {
         let one = flow.loops.get(id);
-        let [back] = one.latches[..] else { return refuse(LoopShape::Latches) };
+        let [back] = one.latches[..] else { return Err(LoopShape::Latches) };
         let (header, latch) = (flow.block(one.header), flow.block(back.from));
         let range = header.first.to(latch.end);
         let (blocks, exits, sometimes) = (Vec::new(), Vec::new(), Vec::new());
@@ -78,7 +73,7 @@ impl Legality<'_, '_, '_> {
         for block in flow.block_ids().filter(|block| flow.loops.contains(id, *block)) {
             let own = flow.block(block);
             if flow.loops.innermost(block) != Some(id) {
-                return refuse(LoopShape::Inner);
+                return Err(LoopShape::Inner);
             }
             let leaves = |edge: &&crate::cfg::Edge| !flow.loops.contains(id, edge.to);
             let mut out = own.successors.iter().filter(leaves);
@@ -88,7 +83,7 @@ impl Legality<'_, '_, '_> {
                 let to = out.next().map(|edge| flow.block(edge.to).first);
                 let is_branch = last.ast.form.opcode == Opcode::Bra && last.guard.is_some();
                 if own.leaves || !is_branch || to != last.targets.first().copied() {
-                    return refuse(LoopShape::Exits);
+                    return Err(LoopShape::Exits);
                 }
                 code.exits.push(own.end.before());
             }
@@ -99,7 +94,7 @@ impl Legality<'_, '_, '_> {
             };
             let is_within = own.instructions().all(|at| code.range.contains(&at));
             if !is_within || !own.successors.iter().all(forward) {
-                return refuse(LoopShape::Scattered);
+                return Err(LoopShape::Scattered);
             }
             length += own.instructions().len();
             if !flow.dominators.dominates(block, back.from) {
@@ -108,45 +103,43 @@ impl Legality<'_, '_, '_> {
             code.blocks.push(block);
         }
         if length != code.range.len() {
-            return refuse(LoopShape::Scattered);
+            return Err(LoopShape::Scattered);
         }
-        self.has_ends(&code, back.from)?;
+        code.has_ends(flow, back.from)?;
         Ok(code)
     }
 
     /// Whether a loop is entered from the code in front of it, and left to the code behind it.
-    fn has_ends(&self, code: &LoopCode, latch: BlockId) -> Result<(), Refusal> {
-        let flow = self.flow();
-        let refuse = |shape: LoopShape| Err(Refusal::LoopShape(shape));
-        let header = flow.block(code.header);
+    fn has_ends(&self, flow: &Flow<'_, '_>, latch: BlockId) -> Result<(), LoopShape> {
+        let header = flow.block(self.header);
         let mut entries = header.predecessors.iter().filter(|edge| edge.from != latch);
         let (Some(entry), None) = (entries.next(), entries.next()) else {
-            return refuse(LoopShape::Entries);
+            return Err(LoopShape::Entries);
         };
         let before = flow.block(entry.from);
         let last = header.first.0.checked_sub(1).map(InstId);
         let Some(last) = last.filter(|last| before.instructions().contains(last)) else {
-            return refuse(LoopShape::Entries);
+            return Err(LoopShape::Entries);
         };
         let jumps = flow.insts[last].targets.contains(&header.first);
         if jumps || entry.condition == EdgeCondition::Index {
-            return refuse(LoopShape::Entries);
+            return Err(LoopShape::Entries);
         }
-        let branch = &flow.insts[code.range.end.before()];
-        let is_behind = |edge: &crate::cfg::Edge| flow.block(edge.to).first == code.range.end;
+        let branch = &flow.insts[self.range.end.before()];
+        let is_behind = |edge: &crate::cfg::Edge| flow.block(edge.to).first == self.range.end;
         let falls = flow.block(latch).successors.iter().any(is_behind);
-        let has_code = code.range.end < flow.insts.next_key();
+        let has_code = self.range.end < flow.insts.next_key();
         if !falls
             || !has_code
             || branch.ast.form.opcode != Opcode::Bra
             || branch.targets[..] != [header.first]
         {
-            return refuse(LoopShape::Exits);
+            return Err(LoopShape::Exits);
         }
         let place = |inst: InstId| flow.insts[inst].ast.span.start as usize;
         let scope = flow.scopes.scope_at(place(last));
-        if code.range.clone().any(|inst| flow.scopes.scope_at(place(inst)) != scope) {
-            return refuse(LoopShape::Scopes);
+        if self.range.clone().any(|inst| flow.scopes.scope_at(place(inst)) != scope) {
+            return Err(LoopShape::Scopes);
         }
         Ok(())
     }

@@ -49,6 +49,7 @@ mod twice;
 mod under;
 mod vector_group;
 mod whole;
+mod whole_loop;
 
 pub use adjacent_stores::{AdjacentStores, PlainStore, StoredElement};
 pub use alignment::{MAX_VECTOR_SM_100, Multiple};
@@ -76,3 +77,4 @@ pub use stride::{Stride, Strides};
 pub use structs::{STRUCT_WORDS, TransposeLoads};
 pub use trip_count::{Bound, Relation, TripCount};
 pub use vector_group::VectorGroup;
+pub use whole_loop::WholeLoop;

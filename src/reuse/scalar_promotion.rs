@@ -172,7 +172,7 @@ impl Legality<'_, '_, '_> {
         group: &mut ScalarPromotion,
         at: &FxHashMap<InstId, usize>,
     ) -> Result<(), Refusal> {
-        let code = self.loop_code(id)?;
+        let code = LoopCode::of(self.flow(), id).map_err(Refusal::LoopShape)?;
         let members: Vec<InstId> = group.members().collect();
         for value in &mut group.values {
             self.is_held(&code, value).map_err(|inst| self.in_loop(inst))?;

@@ -115,20 +115,21 @@ impl Legality<'_, '_, '_> {
             && !inst.ast.form.modifiers().contains(&Modifier::Unknown)
     }
 
-    /// Whether a block is a version of the code that an earlier rewrite has made, or a loop in it.
+    /// Whether a block belongs to a version of the code that an earlier rewrite has made: each way to it leads along one side
+    /// of a branch on a predicate of that rewrite.
     pub fn is_version(&self, block: BlockId) -> bool {
         let (flow, mut block) = (self.flow(), block);
         loop {
             let is_entry = |edge: &&Edge| !flow.dominators.dominates(block, edge.from);
             let mut edges = flow.block(block).predecessors.iter().filter(is_entry);
-            let (Some(edge), None) = (edges.next(), edges.next()) else { return false };
-            match edge.condition {
-                EdgeCondition::Predicate(register, _) => {
-                    return flow.registers[register].name.starts_with(OWN_REGISTERS);
-                }
-                EdgeCondition::Always => block = edge.from,
-                EdgeCondition::Index => return false,
+            if let (Some(edge), None) = (edges.next(), edges.next())
+                && let EdgeCondition::Predicate(register, _) = edge.condition
+                && flow.registers[register].name.starts_with(OWN_REGISTERS)
+            {
+                return true;
             }
+            let Some(above) = flow.dominators.immediate(block) else { return false };
+            block = above;
         }
     }
 

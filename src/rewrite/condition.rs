@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::cfg::{BlockId, InstId};
 use crate::reuse::{Multiple, NoWrap};
 
-/// Statements of one block that are executed as they were if a test fails.
+/// Statements of one block, or a loop, that are executed as they were if a test fails.
 #[derive(Clone, Debug)]
 pub struct Version {
     /// From the first statement's first byte to behind the last one's semicolon.
@@ -16,6 +16,19 @@ pub struct Version {
     pub condition: Condition,
     /// The text of the other version, if it is not the unchanged statements.
     pub untouched: Option<String>,
+    /// The loop, if it is one.
+    pub of_loop: Option<LoopText>,
+}
+
+/// The text of a loop that gets two versions.
+#[derive(Clone, Debug)]
+pub struct LoopText {
+    /// The byte of its first label: the test goes in front of that.
+    pub front: usize,
+    /// The label of its head.
+    pub head: String,
+    /// The labels within it.
+    pub labels: Vec<String>,
 }
 
 /// The test in front of multiversioned statements.
@@ -58,4 +71,13 @@ impl WarpTest {
         self.multiples.extend(other.multiples);
         self.global.extend(other.global);
     }
+}
+
+/// Of several conditions on one parameter the strongest, which implies the others.
+pub(super) fn strongest(multiples: &[Multiple]) -> Vec<Multiple> {
+    let mut found = multiples.to_vec();
+    found.sort();
+    found.reverse();
+    found.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
+    found
 }

@@ -577,6 +577,14 @@
 //! st [p], f1;  st.shared [s], f3;  ld f2, [q]  // a generic q may be s
 //! ```
 //!
+//! A distance that changes by 0 bytes in each iteration of the loop around, and alignment, are tested once, in front of the loop, which
+//! gets two versions as a whole: it is entered at its head alone, nothing in it waits for other threads or asks which of them are
+//! together, and nothing else in it is replaced. So nothing stands between iterations that keeps an assembler from unrolling it.
+//!
+//! ```text
+//! for i < n: st [p], f1;  ld f2, [q];  p += 4;  q += 8     // q reaches p in a later iteration
+//! ```
+//!
 //! Where it is proved that no bytes meet, alignment alone is tested, and no load moves but to the first one of its vector
 //! (strategy `wide`: `a[i] = f(a[i])`, `y[i] += x[i]` with an `x` that is read-only). Loads of read-only memory take part.
 //! A load that may read what a store in front of it writes ends the code that has two versions:
@@ -584,6 +592,7 @@
 //!
 //! Guard `stores-apart`. `tests/cases/refuse/batch.ptx`, `tests/cases/refuse/batch_loop.ptx`,
 //! `tests/cases/refuse/batch_activemask.ptx`, `tests/cases/refuse/batch_vectors.ptx`; mistakes `BatchUntested`, `BatchByteLess`,
-//! `BatchOverFence`, `BatchAddressLate`, `BatchGuardLate`, `BatchVectorSwapped`, `BatchStoreSunk`, `NoAlignmentTest`.
+//! `BatchOverFence`, `BatchAddressLate`, `BatchGuardLate`, `BatchVectorSwapped`, `BatchStoreSunk`, `BatchTestedOnce`,
+//! `NoAlignmentTest`.
 
 pub mod collectives;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::checks::Checks;
-use super::condition::{Condition, Version, WarpTest};
+use super::condition::{Condition, LoopText, Version, WarpTest, strongest};
 use super::edit::Edit;
 use super::mention::{self, Draft, Misplaced};
 use super::mode::Mode;
@@ -16,8 +16,8 @@ use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::planted::Bug;
 use crate::ptx::Operand;
-use crate::ptx::write::{Code, Fresh, op};
-use crate::reuse::NoWrap;
+use crate::ptx::write::{Code, Fresh, Reg, op};
+use crate::reuse::{Multiple, NoWrap, WholeLoop};
 use crate::source::SourceFile;
 
 /// The code that one pattern adds to a function, for all of its groups there.
@@ -187,8 +187,21 @@ pub struct Planner<'p, 'a, 'm, 's> {
     /// The function's memory trace.
     pub trace: &'p KernelTrace,
     copied: FxHashMap<(InstId, RegisterId), String>,
+    /// Loops with the tests of all versions in them in front.
+    lifted: Vec<Lifted>,
     /// The plan so far.
     pub plan: KernelPlan<'a>,
+}
+
+/// A loop with the tests of all versions in it in front.
+#[derive(Debug)]
+struct Lifted {
+    of: WholeLoop,
+    /// The code of the tests of distances, and their outcome.
+    setup: Code,
+    known: Option<Reg>,
+    /// Conditions on parameters, each to be a multiple of a number.
+    multiples: Vec<Multiple>,
 }
 
 impl<'p, 'a, 'm, 's> Planner<'p, 'a, 'm, 's>
@@ -208,6 +221,7 @@ where
             flow,
             trace,
             copied: FxHashMap::default(),
+            lifted: Vec::new(),
             plan: KernelPlan {
                 body,
                 parts: Vec::new(),
@@ -255,14 +269,93 @@ impl Planner<'_, '_, '_, '_> {
         self.flow.insts[inst].ast.span.range()
     }
 
+    /// Plans that loops get two versions as a whole. Versions of code in them, which follow, are not asked for there.
+    pub fn lift(&mut self, loops: Vec<WholeLoop>) {
+        let lifted = |of| {
+            let (setup, known, multiples) = (Code::in_front(), None, Vec::new());
+            Lifted { of, setup, known, multiples }
+        };
+        self.lifted = loops.into_iter().map(lifted).collect();
+    }
+
+    /// The loop around an instruction that gets two versions as a whole.
+    fn lifted(&mut self, inst: InstId) -> Option<&mut Lifted> {
+        self.lifted.iter_mut().find(|one| one.of.code.range.contains(&inst))
+    }
+
+    /// Adds a test, with conditions on parameters, in front of the loop that gets two versions as a whole. The code is that
+    /// of `test`, which gives the outcome of this test and those before it. Gives back `test` where there is no such loop.
+    ///
+    /// # Errors
+    /// There is no such loop around the instruction.
+    pub fn test_in_front<T>(
+        &mut self,
+        inst: InstId,
+        multiples: &[Multiple],
+        test: T,
+    ) -> Result<(), T>
+    where
+        T: FnOnce(&mut Self, Option<Reg>, &mut Code) -> Option<Reg>,
+    {
+        let Some(at) = self.lifted.iter().position(|one| one.of.code.range.contains(&inst)) else {
+            return Err(test);
+        };
+        let mut setup = std::mem::replace(&mut self.lifted[at].setup, Code::in_front());
+        let known = self.lifted[at].known.take();
+        let known = test(self, known, &mut setup);
+        let lifted = &mut self.lifted[at];
+        (lifted.setup, lifted.known) = (setup, known);
+        lifted.multiples.extend_from_slice(multiples);
+        Ok(())
+    }
+
+    /// Plans the versions of whole loops.
+    pub fn add_lifted(&mut self) {
+        let mut lifted = std::mem::take(&mut self.lifted);
+        lifted.sort_by_key(|one| one.of.code.range.start);
+        for Lifted { of, setup, known, multiples } in lifted {
+            let condition = match known {
+                Some(holds) => {
+                    Condition::NoAlias { setup: setup.text, holds: holds.into(), multiples }
+                }
+                None if multiples.is_empty() => continue,
+                None => Condition::Multiples(strongest(&multiples)),
+            };
+            self.push_version(of.code.range.clone(), condition, None);
+            if let Some(version) = self.plan.versions.last_mut() {
+                let WholeLoop { front, head, labels, .. } = of;
+                version.of_loop = Some(LoopText { front, head, labels });
+            }
+        }
+    }
+
     /// Plans that some instructions of one block are executed as they were if a test fails.
     pub fn add_version(&mut self, range: InstRange, condition: Condition) {
         self.push_version(range, condition, None);
     }
 
-    /// Plans that other code is executed in the place of an instruction if a test fails.
-    pub fn add_version_of(&mut self, inst: InstId, condition: Condition, untouched: String) {
-        self.push_version(inst.to(inst.next()), condition, Some(untouched));
+    /// Plans that some instructions of one block are executed as they were where parameters are not multiples of numbers.
+    pub fn add_aligned_version(&mut self, range: InstRange, multiples: Vec<Multiple>) {
+        match self.lifted(range.start) {
+            Some(lifted) => lifted.multiples.extend(multiples),
+            None => self.add_version(range, Condition::Multiples(multiples)),
+        }
+    }
+
+    /// Plans that other code is executed in the place of an instruction where parameters are not multiples of numbers.
+    pub fn add_aligned_version_of(
+        &mut self,
+        inst: InstId,
+        multiples: Vec<Multiple>,
+        untouched: String,
+    ) {
+        match self.lifted(inst) {
+            Some(lifted) => lifted.multiples.extend(multiples),
+            None => {
+                let condition = Condition::Multiples(multiples);
+                self.push_version(inst.to(inst.next()), condition, Some(untouched));
+            }
+        }
     }
 
     fn push_version(&mut self, range: InstRange, condition: Condition, untouched: Option<String>) {
@@ -272,6 +365,7 @@ impl Planner<'_, '_, '_, '_> {
             behind: line_end(self.source.text(), end),
             condition,
             untouched,
+            of_loop: None,
         });
     }
 

@@ -1,4 +1,4 @@
-//! Multiversioned code: statements as rewritten where a test holds, and as they were where it fails.
+//! Multiversioned code: statements, or a loop, as rewritten where a test holds, and as they were where it fails.
 //!
 //! The alignment of parameters is tested once for each set of conditions, at the head of the kernel; the test of a warp
 //! stands in front of the statements. Either has the same outcome in all threads that meet there. Whether accesses are apart
@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
-use super::condition::{Condition, Version, WarpTest};
+use super::condition::{Condition, LoopText, Version, WarpTest, strongest};
 use super::mention::{self, Draft};
 use super::plan::KernelPlan;
 use crate::isa::ScalarType;
@@ -53,13 +53,21 @@ pub(super) fn edits(
             }
         };
         let [old, join] = checks.fresh.labels();
+        if let Some(text) = &version.of_loop {
+            edits.push(Draft::insert(text.front, format!("\t{setup}@!{holds} bra {old};\n")));
+            let untouched = copied_loop(plan, version, text, (&old, &mut checks.fresh));
+            let behind = format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+            edits.push(Draft::insert(version.behind, behind));
+            continue;
+        }
         let wait = match &version.condition {
             Condition::Warp(test) => wait(test, plan, checks),
             Condition::Multiples(_) | Condition::NoAlias { .. } => String::new(),
         };
         let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
         edits.push(Draft::insert(version.range.start, branch));
-        let untouched = version.untouched.clone().unwrap_or_else(|| with_copies(plan, version));
+        let untouched =
+            version.untouched.clone().unwrap_or_else(|| with_copies(plan, version, |_| None));
         let stays = if plan.has_nanosleep { NOT_PREDICATED } else { "" };
         let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{stays}{untouched}\n{join}:");
         edits.push(Draft::insert(version.behind, behind));
@@ -84,8 +92,25 @@ fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_>) -> String {
     }
 }
 
-/// The untouched statements, with the copies that other loads need of their registers.
-fn with_copies(plan: &KernelPlan<'_>, version: &Version) -> String {
+/// The text of an untouched loop with a label at its head, and others for the labels within it.
+fn copied_loop(
+    plan: &KernelPlan<'_>,
+    version: &Version,
+    text: &LoopText,
+    (head, fresh): (&str, &mut Fresh),
+) -> String {
+    let mut names: BTreeMap<&str, String> =
+        text.labels.iter().map(|label| (label.as_str(), fresh.loop_label())).collect();
+    names.insert(&text.head, head.to_owned());
+    with_copies(plan, version, |name| names.get(name).cloned())
+}
+
+/// The untouched statements, with the copies that other loads need of their registers, and with some names replaced.
+fn with_copies(
+    plan: &KernelPlan<'_>,
+    version: &Version,
+    replaced: impl Fn(&str) -> Option<String>,
+) -> String {
     let range = version.range.clone();
     let mut copies: Vec<&(usize, String)> =
         plan.copies.iter().filter(|(at, _)| range.start < *at && *at <= version.behind).collect();
@@ -93,20 +118,11 @@ fn with_copies(plan: &KernelPlan<'_>, version: &Version) -> String {
     let (mut out, mut done) = (String::new(), range.start);
     for (at, code) in copies {
         let at = (*at).min(range.end).max(done);
-        out += &plan.copied(done..at);
+        out += &plan.copied_with(done..at, &replaced);
         out += code;
         done = at;
     }
-    out + &plan.copied(done..range.end)
-}
-
-/// Of several conditions on one parameter the strongest, which implies the others.
-fn strongest(multiples: &[Multiple]) -> Vec<Multiple> {
-    let mut found = multiples.to_vec();
-    found.sort();
-    found.reverse();
-    found.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
-    found
+    out + &plan.copied_with(done..range.end, &replaced)
 }
 
 /// The tests of a kernel, each made once.

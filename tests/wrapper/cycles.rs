@@ -211,7 +211,7 @@ fn vectors_behind_a_test_are_tried() {
 }
 
 /// `for (row = threadIdx.x; row < m; row += blockDim.x) for (j = 0; j < n; j++) c += a[row * n + j] >= 0;`: of the original, whose
-/// inner loop ptxas unrolls further, the tail is followed.
+/// inner loop ptxas unrolls further, the tail is followed. (Braces in that loop keep it from getting two versions as a whole.)
 fn what_goes_another_way_is_taken_back() {
     let Some(ptxas) = real_ptxas() else { return };
     let (report, is_original) = by_auto(&ptxas, ("tests/wrapper/rows.ptx", "sm_90"), "on");

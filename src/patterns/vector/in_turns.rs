@@ -14,7 +14,7 @@ use crate::patterns::joined::{has_place, weigh_stores};
 use crate::patterns::pattern::Pattern;
 use crate::report::LoadReport;
 use crate::reuse::{AdjacentStores, Batched, Limit, Multiple, Unprofitable, VectorGroup};
-use crate::rewrite::{Condition, Part, Planner};
+use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
 /// The pattern.
@@ -60,7 +60,7 @@ impl Pattern for InTurns {
         let all: Vec<&Turn> = shapes(chosen);
         for Turn { range, multiples, .. } in &all {
             if let Some(range) = range.as_ref().filter(|_| !planted!(Bug::TurnsUntested)) {
-                planner.add_version(range.clone(), Condition::Multiples(multiples.clone()));
+                planner.add_aligned_version(range.clone(), multiples.clone());
             }
         }
         plan::vectors(all.iter().map(|turn| &turn.vector), plan::Filled::InPlace, planner)
@@ -204,6 +204,10 @@ fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
 }
 
 impl Shape for Turn {
+    fn is_invariant(&self) -> bool {
+        true
+    }
+
     fn account(&self, inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = places.line_of_other(self.vector.members[0].inst, inst);
         report.guards = Some(self.multiples.iter().map(alignment).collect());

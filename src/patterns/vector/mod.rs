@@ -76,6 +76,10 @@ impl Pattern for Vector {
 }
 
 impl Shape for VectorGroup {
+    fn is_invariant(&self) -> bool {
+        true
+    }
+
     fn account(&self, inst: InstId, places: &Places<'_, '_>, report: &mut LoadReport) {
         report.source_line = places.line_of_other(self.members[0].inst, inst);
         report.guards = Some(self.multiples.iter().map(alignment).collect());

@@ -13,7 +13,7 @@ use crate::patterns::joined::{element_type, packed};
 use crate::patterns::text::without_type;
 use crate::ptx::write::{Code, Reg, memory, vector};
 use crate::reuse::{Element, Multiple, SideEffectFree, VectorGroup};
-use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
+use crate::rewrite::{Draft, Part, Planner, Prepared};
 
 /// A vector load and the loads that it stands for.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(super) fn plan(
 ) -> Option<Box<dyn Part>> {
     let part = vectors(groups.iter().copied(), Filled::Early, planner);
     for (range, multiples) in versions(planner, groups) {
-        planner.add_version(range, Condition::Multiples(multiples));
+        planner.add_aligned_version(range, multiples);
     }
     part
 }

@@ -17,7 +17,7 @@ use crate::source::{Diagnostic, SourceFile};
 use crate::verify::Options;
 use crate::verify::bypass::without_bypasses;
 use crate::verify::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
-use crate::verify::promotion::without_promotions;
+use crate::verify::promotion::{switched, without_promotions};
 use crate::verify::unroll::unrolled;
 use crate::verify::witness::{FunctionReport, Problem, Verdict, Verification};
 
@@ -46,6 +46,8 @@ pub fn verify(
     let rewritten = simpler.as_ref().unwrap_or(rewritten);
     let in_memory = without_promotions(original, rewritten);
     let rewritten = in_memory.as_ref().unwrap_or(rewritten);
+    let in_one = switched(original, rewritten);
+    let rewritten = in_one.as_ref().unwrap_or(rewritten);
     let mut found = verify_texts(original, rewritten, options, &|_| true)?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();

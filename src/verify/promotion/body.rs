@@ -12,7 +12,7 @@ pub(super) struct Body {
     /// The code that not each iteration executes which goes on to the next one.
     sometimes: Vec<InstRange>,
     /// The blocks.
-    blocks: Vec<BlockId>,
+    pub blocks: Vec<BlockId>,
     /// The branches in front of the last instruction that leave the loop.
     pub exits: Vec<InstId>,
     /// The block behind the loop.

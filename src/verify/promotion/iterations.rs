@@ -142,6 +142,33 @@ pub(super) struct Count {
     step: u64,
 }
 
+/// Whether a predicate that instructions compute, where they stand at the head of a loop, is the same in all iterations.
+pub(super) fn is_invariant(
+    flow: &Flow<'_, '_>,
+    (code, predicate): (&[InstId], RegisterId),
+    body: &Body,
+) -> bool {
+    let mut values = Values::default();
+    let registers = Registers { held: FxHashMap::default() };
+    let mut lane = Lane { flow, values: &mut values, registers };
+    // Registers that are read have the same unknown values in two iterations.
+    for at in code.iter().copied().chain(body.range.clone()) {
+        let inst = &flow.insts[at];
+        let read = inst.args.iter().flat_map(named).chain(inst.guard.map(|guard| guard.0));
+        read.chain([predicate]).for_each(|register| _ = lane.read(register));
+    }
+    let head = lane.registers.clone();
+    let outcome = |lane: &mut Lane<'_, '_, '_>| {
+        code.iter().for_each(|at| lane.pass(*at, true));
+        lane.read(predicate)
+    };
+    let one = outcome(&mut lane);
+    lane.registers = head;
+    body.range.clone().for_each(|at| lane.pass(at, body.always(at)));
+    let next = outcome(&mut lane);
+    one.is_some() && one == next
+}
+
 /// A loop behind the block with the branch.
 pub(super) struct Iterations {
     pub values: Values,

@@ -1,6 +1,8 @@
-//! The text of the rewritten file without loops that keep in registers what another loop beside them keeps in memory.
+//! The text of the rewritten file without loops that keep in registers what another loop beside them keeps in memory, and
+//! with one loop in the place of two others.
 
 use super::twins::{Promotion, promotion};
+use super::unswitched::{Unswitched, unswitched};
 use crate::cfg::{self, Flow};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
@@ -14,6 +16,25 @@ pub(in crate::verify) fn without_promotions(
     original: &SourceFile,
     rewritten: &SourceFile,
 ) -> Option<SourceFile> {
+    changed(original, rewritten, |source, flow| left_out(source, flow, &promotion(flow)?))
+}
+
+/// The rewritten file with one loop, which has a test in each iteration, in the place of two loops with the test in front of
+/// them; `None` if there are none. Lines stay where they are. A file that has no more branches than the original is left
+/// as it is.
+pub(in crate::verify) fn switched(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+) -> Option<SourceFile> {
+    changed(original, rewritten, |source, flow| in_one(source, flow, &unswitched(flow)?))
+}
+
+/// The rewritten file after all changes of its functions.
+fn changed(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+    change: impl Fn(&SourceFile, &Flow<'_, '_>) -> Option<String>,
+) -> Option<SourceFile> {
     let branches = |source: &SourceFile| source.text().matches("bra").count();
     if branches(rewritten) <= branches(original) {
         return None;
@@ -21,20 +42,71 @@ pub(in crate::verify) fn without_promotions(
     let mut text: Option<SourceFile> = None;
     for _ in 0..MAX_PROMOTIONS {
         let source = text.as_ref().unwrap_or(rewritten);
-        let Some(next) = without_one(source) else { break };
+        let Some(next) = changed_once(source, &change) else { break };
         text = Some(SourceFile::new(rewritten.name(), next));
     }
     text
 }
 
-/// The text without the first such loop.
-fn without_one(source: &SourceFile) -> Option<String> {
+/// The text after the first change.
+fn changed_once(
+    source: &SourceFile,
+    change: impl Fn(&SourceFile, &Flow<'_, '_>) -> Option<String>,
+) -> Option<String> {
     let module = ptx::parse(source, Depth::All).ok()?;
     module.functions().filter(|one| one.statements().is_some()).find_map(|function| {
         let flow = cfg::build(source, function).ok()?;
-        let found = promotion(&flow)?;
-        left_out(source, &flow, &found)
+        change(source, &flow)
     })
+}
+
+/// The text with the test of two loops at the head of the first one, branches to what differs in the second one, and blanks
+/// in the place of its other code.
+fn in_one(source: &SourceFile, flow: &Flow<'_, '_>, found: &Unswitched) -> Option<String> {
+    let span = |at: cfg::InstId| flow.insts[at].ast.span.range();
+    let scope = |at: cfg::InstId| flow.scopes.scope_at(span(at).start);
+    let mut insts = found.branch.to(found.second.end).chain(found.code.iter().copied());
+    let all = span(found.branch).start..span(found.second.end.before()).end;
+    if source.text()[all].contains(".reg") || !insts.all(|at| scope(at) == scope(found.branch)) {
+        return None;
+    }
+    let branch = &flow.insts[found.branch];
+    let guard = &source.text()[span(found.branch).start..branch.ast.opcode.span.start as usize];
+    let code = |at: &cfg::InstId| source.text()[span(*at)].replace('\n', " ") + " ";
+    let test: String = found.code.iter().map(code).collect();
+    if test.contains("//") || guard.contains('/') {
+        return None;
+    }
+    let mut edits = vec![(span(found.branch), String::new())];
+    let insert = |at: usize, text: String| (at..at, text);
+    edits.push(insert(span(found.first).start, test));
+    let stem = (0..).map(|number| format!("$switched{number}_"));
+    let stem = stem.into_iter().find(|stem| !source.text().contains(stem.as_str()))?;
+    let mut kept = Vec::new();
+    for (number, [first, second]) in found.differing.iter().enumerate() {
+        let [to, back] = ["to", "back"].map(|word| format!("{stem}{word}{number}"));
+        edits.push(insert(span(first.start).start, format!("{guard}bra {to}; ")));
+        edits.push(insert(span(first.end).start, format!("{back}: ")));
+        let (start, end) = (span(second.start).start, span(second.end).start);
+        let end = if second.start == second.end { start } else { end };
+        kept.push((insert(start, format!("{to}: ")), insert(end, format!("bra {back}; "))));
+    }
+    let last = span(found.second.end.before()).end;
+    let mut at = span(found.second.start).start;
+    for (to, back) in kept {
+        edits.push((at..to.0.start, String::new()));
+        at = back.0.start;
+        edits.extend([to, back]);
+    }
+    edits.push((at..last, String::new()));
+    let (mut text, mut at) = (String::with_capacity(source.text().len() + 256), 0);
+    for (range, new) in edits {
+        text.push_str(source.text().get(at..range.start)?);
+        text.push_str(&new);
+        text.extend(source.text()[range.clone()].matches('\n'));
+        at = range.end;
+    }
+    Some(text + &source.text()[at..])
 }
 
 /// The text with blanks in the place of some instructions and what stands between them.

@@ -360,12 +360,12 @@ impl Twins {
     }
 }
 
-fn is_branch(inst: &Inst<'_, '_>) -> bool {
+pub(super) fn is_branch(inst: &Inst<'_, '_>) -> bool {
     inst.ast.form.opcode == Opcode::Bra
 }
 
 /// Whether two instructions do the same with the same registers.
-fn is_equal(a: &Inst<'_, '_>, b: &Inst<'_, '_>) -> bool {
+pub(super) fn is_equal(a: &Inst<'_, '_>, b: &Inst<'_, '_>) -> bool {
     let words = |inst: &Inst<'_, '_>| inst.ast.opcode.text.split_whitespace().collect::<String>();
     words(a) == words(b) && format!("{:?}", a.args) == format!("{:?}", b.args)
 }

@@ -1,0 +1,186 @@
+//! Two loops that one branch in front of them leads to, whose predicate would be the same in each iteration.
+//!
+//! Both have the same blocks, but for accesses and arithmetic within a block. The instructions that compute the predicate may
+//! then stand at the head of the first loop, with a branch on it around what differs in a block: to the code of the second
+//! loop, and back. (An optimiser that does the opposite calls it loop unswitching.)
+
+use rustc_hash::FxHashSet;
+
+use super::body::Body;
+use super::iterations::{is_invariant, named};
+use super::twins::{is_branch, is_equal};
+use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
+use crate::verify::program::{Role, depends_on_convergence, results, role};
+
+/// Two loops with a branch in front of them.
+pub(super) struct Unswitched {
+    /// The branch; where it is taken, it leads to the second loop.
+    pub branch: InstId,
+    /// The instructions that compute its predicate. Nothing else reads or writes their results.
+    pub code: Vec<InstId>,
+    /// The first instruction of the first loop.
+    pub first: InstId,
+    /// What differs: the code of a block of the first loop, and that of the second.
+    pub differing: Vec<[InstRange; 2]>,
+    /// The second loop.
+    pub second: InstRange,
+}
+
+/// The first such loops of a function.
+pub(super) fn unswitched(flow: &Flow<'_, '_>) -> Option<Unswitched> {
+    // A branch more may change which lanes are together.
+    if flow.insts.iter().any(depends_on_convergence) {
+        return None;
+    }
+    flow.block_ids().find_map(|entry| behind(flow, entry))
+}
+
+/// The loops that the branch at the end of a block leads to.
+fn behind(flow: &Flow<'_, '_>, entry: BlockId) -> Option<Unswitched> {
+    let branch = flow.block(entry).instructions().next_back()?;
+    let (predicate, _) = flow.insts[branch].guard.filter(|_| is_branch(&flow.insts[branch]))?;
+    let [taken] = flow.insts[branch].targets[..] else { return None };
+    let block = |first: InstId| {
+        let mut next = flow.block(entry).successors.iter().map(|edge| edge.to);
+        next.find(|to| flow.block(*to).first == first)
+    };
+    let (first, second) = (Body::of(flow, block(branch.next())?)?, Body::of(flow, block(taken)?)?);
+    let only_from = |body: &Body, from: BlockId| {
+        let mut edges = flow.block(body.header).predecessors.iter().map(|edge| edge.from);
+        edges.all(|one| one == from || body.range.contains(&flow.block(one).first))
+    };
+    let exit = flow.block(first.exit);
+    let is_shaped = only_from(&first, entry)
+        && only_from(&second, entry)
+        && exit.predecessors.len() == 1
+        && exit.instructions().len() == 1
+        && exit.end == second.range.start
+        && matches!(exit.successors[..], [edge] if edge.to == second.exit && edge.condition == EdgeCondition::Always)
+        && is_branch(&flow.insts[exit.first]);
+    if !is_shaped {
+        return None;
+    }
+    let differing = differing(flow, [&first, &second])?;
+    let code = computing(flow, entry, (branch, predicate));
+    let is_same = [&first, &second].iter().all(|body| is_invariant(flow, (&code, predicate), body));
+    let first = first.range.start;
+    is_same.then_some(Unswitched { branch, code, first, differing, second: second.range })
+}
+
+/// What differs in the blocks of two loops, in the order of the text, if that is accesses and arithmetic, and all else is the
+/// same.
+fn differing(flow: &Flow<'_, '_>, loops: [&Body; 2]) -> Option<Vec<[InstRange; 2]>> {
+    let [first, second] = loops;
+    if first.blocks.len() != second.blocks.len() {
+        return None;
+    }
+    let number = |body: &Body, at: InstId| {
+        body.blocks.iter().position(|block| flow.block(*block).first == at)
+    };
+    let mut found = Vec::new();
+    for (of_first, of_second) in first.blocks.iter().zip(&second.blocks) {
+        let blocks = [of_first, of_second].map(|block| flow.block(*block).instructions());
+        let fixed = blocks.clone().map(|block| block.filter(|at| !moves(&flow.insts[*at])));
+        let [of_first, of_second] = fixed.map(|fixed| fixed.collect::<Vec<_>>());
+        if of_first.len() != of_second.len() {
+            return None;
+        }
+        let mut starts = blocks.clone().map(|block| block.start);
+        for (a, b) in of_first.into_iter().zip(of_second) {
+            let [one, other] = [a, b].map(|at| &flow.insts[at]);
+            let is_same = match (&one.targets[..], &other.targets[..]) {
+                ([to], [own]) if is_branch(one) && is_branch(other) => {
+                    let numbers = (number(first, *to), number(second, *own));
+                    one.guard == other.guard
+                        && (numbers.0.is_some() && numbers.0 == numbers.1 || to == own)
+                }
+                ([], []) => is_equal(one, other) && one.guard == other.guard,
+                _ => false,
+            };
+            if !is_same {
+                return None;
+            }
+            found.extend(unless_same(flow, [starts[0].to(a), starts[1].to(b)]));
+            starts = [a.next(), b.next()];
+        }
+        found.extend(unless_same(flow, [starts[0].to(blocks[0].end), starts[1].to(blocks[1].end)]));
+    }
+    found.sort_by_key(|[of_first, _]| of_first.start);
+    Some(found)
+}
+
+/// Whether an instruction may stand elsewhere in the other loop, or not at all.
+fn moves(inst: &Inst<'_, '_>) -> bool {
+    matches!(role(inst), Role::Pure | Role::Load | Role::Store) && !inst.pragma
+}
+
+/// Two pieces of code, unless they are the same.
+fn unless_same(flow: &Flow<'_, '_>, code: [InstRange; 2]) -> Option<[InstRange; 2]> {
+    let [one, other] = code.clone().map(|code| code.map(|at| &flow.insts[at]));
+    let is_same = one.len() == other.len()
+        && one.zip(other).all(|(a, b)| is_equal(a, b) && a.guard == b.guard);
+    (!is_same).then_some(code)
+}
+
+/// The instructions of a block that compute the predicate of its branch, with results that nothing else reads or writes.
+/// The other registers that they read have the same values where the branch stands. None, if there are no such instructions: then the
+/// predicate is read where it is.
+fn computing(
+    flow: &Flow<'_, '_>,
+    entry: BlockId,
+    (branch, predicate): (InstId, RegisterId),
+) -> Vec<InstId> {
+    let insts = flow.block(entry).instructions();
+    let mut code: Vec<InstId> = Vec::new();
+    let mut own = FxHashSet::from_iter([predicate]);
+    for at in insts.start.to(branch).rev() {
+        let inst = &flow.insts[at];
+        let written = results(inst);
+        if !written.iter().any(|register| own.contains(register)) {
+            continue;
+        }
+        if role(inst) != Role::Pure || inst.guard.is_some() || inst.pragma {
+            return Vec::new();
+        }
+        own.extend(written);
+        code.push(at);
+        // What other code uses as well is read where it is.
+        let only_here = |register: &RegisterId| {
+            let mut users = flow.insts.iter_enumerated().filter(|(_, one)| uses(one, *register));
+            users.all(|(at, _)| insts.contains(&at)) && !is_input(flow, *register)
+        };
+        own.extend(inst.args.iter().flat_map(named).filter(only_here));
+    }
+    code.reverse();
+    let is_own = |at: InstId| at == branch || code.contains(&at);
+    let outside = flow.insts.iter_enumerated().filter(|(at, _)| !is_own(*at));
+    let mut used = outside.filter(|(_, inst)| own.iter().any(|register| uses(inst, *register)));
+    let is_stable = |at: &InstId| {
+        let read = flow.insts[*at].args.iter().flat_map(named);
+        read.filter(|register| !own.contains(register)).all(|register| {
+            at.to(branch).all(|later| !results(&flow.insts[later]).contains(&register))
+        })
+    };
+    let mut written = FxHashSet::default();
+    let is_defined = |at: &InstId| {
+        let inst = &flow.insts[*at];
+        let mut read = inst.args.iter().skip(1).flat_map(named);
+        let defined = read.all(|register| !own.contains(&register) || written.contains(&register));
+        written.extend(results(inst));
+        defined
+    };
+    let is_whole = code.iter().all(is_stable) && code.iter().all(is_defined);
+    if used.next().is_none() && is_whole { code } else { Vec::new() }
+}
+
+/// Whether a register is written by something else than arithmetic.
+fn is_input(flow: &Flow<'_, '_>, register: RegisterId) -> bool {
+    let mut writers = flow.insts.iter().filter(|inst| results(inst).contains(&register));
+    writers.any(|inst| role(inst) != Role::Pure)
+}
+
+fn uses(inst: &Inst<'_, '_>, register: RegisterId) -> bool {
+    results(inst).contains(&register)
+        || inst.guard.is_some_and(|guard| guard.0 == register)
+        || inst.args.iter().flat_map(named).any(|one| one == register)
+}
