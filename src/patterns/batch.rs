@@ -249,7 +249,7 @@ impl Planner<'_, '_, '_, '_> {
             let tests = group.in_front.iter().flatten();
             tests.fold(known, |known, test| Some(planner.excluded(test, &[], known, setup)))
         };
-        if self.test_in_front(group.test, &group.multiples, tested).is_ok() {
+        if self.test_in_front(group.test, &group.multiples, tested) {
             return;
         }
         let mut setup = Code::in_front();

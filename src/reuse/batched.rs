@@ -325,7 +325,7 @@ impl Legality<'_, '_, '_> {
             }
             from = group.end.max(store.next());
             let mut group = group;
-            self.look_around(&mut group);
+            self.find_invariant(&mut group);
             found.push(group);
         }
     }

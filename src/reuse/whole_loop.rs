@@ -93,7 +93,7 @@ fn labels_in(text: &str) -> Option<Vec<(usize, &str)>> {
 
 impl Legality<'_, '_, '_> {
     /// Finds out which distances are the same in all iterations of the innermost loop around a block.
-    pub(super) fn look_around(&self, group: &mut Batched) {
+    pub(super) fn find_invariant(&self, group: &mut Batched) {
         let flow = self.flow();
         let Some(around) = flow.loops.innermost(group.block) else { return };
         let inside = flow.block_ids().filter(|block| flow.loops.contains(around, *block));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::cfg::{BlockId, InstId};
-use crate::reuse::{Multiple, NoWrap};
+use crate::reuse::{Multiple, NoWrap, WholeLoop};
 
 /// Statements of one block, or a loop, that are executed as they were if a test fails.
 #[derive(Clone, Debug)]
@@ -17,18 +17,7 @@ pub struct Version {
     /// The text of the other version, if it is not the unchanged statements.
     pub untouched: Option<String>,
     /// The loop, if it is one.
-    pub of_loop: Option<LoopText>,
-}
-
-/// The text of a loop that gets two versions.
-#[derive(Clone, Debug)]
-pub struct LoopText {
-    /// The byte of its first label: the test goes in front of that.
-    pub front: usize,
-    /// The label of its head.
-    pub head: String,
-    /// The labels within it.
-    pub labels: Vec<String>,
+    pub of_loop: Option<WholeLoop>,
 }
 
 /// The test in front of multiversioned statements.

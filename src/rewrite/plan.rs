@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::checks::Checks;
-use super::condition::{Condition, LoopText, Version, WarpTest, strongest};
+use super::condition::{Condition, Version, WarpTest, strongest};
 use super::edit::Edit;
 use super::mention::{self, Draft, Misplaced};
 use super::mode::Mode;
@@ -187,13 +187,13 @@ pub struct Planner<'p, 'a, 'm, 's> {
     /// The function's memory trace.
     pub trace: &'p KernelTrace,
     copied: FxHashMap<(InstId, RegisterId), String>,
-    /// Loops with the tests of all versions in them in front.
+    /// Loops that get two versions as a whole.
     lifted: Vec<Lifted>,
     /// The plan so far.
     pub plan: KernelPlan<'a>,
 }
 
-/// A loop with the tests of all versions in it in front.
+/// A loop that gets two versions as a whole, and the test in front of it.
 #[derive(Debug)]
 struct Lifted {
     of: WholeLoop,
@@ -269,7 +269,7 @@ impl Planner<'_, '_, '_, '_> {
         self.flow.insts[inst].ast.span.range()
     }
 
-    /// Plans that loops get two versions as a whole. Versions of code in them, which follow, are not asked for there.
+    /// Plans that loops get two versions as a whole. The tests of versions in them, planned later, are made in front.
     pub fn lift(&mut self, loops: Vec<WholeLoop>) {
         let lifted = |of| {
             let (setup, known, multiples) = (Code::in_front(), None, Vec::new());
@@ -283,22 +283,16 @@ impl Planner<'_, '_, '_, '_> {
         self.lifted.iter_mut().find(|one| one.of.code.range.contains(&inst))
     }
 
-    /// Adds a test, with conditions on parameters, in front of the loop that gets two versions as a whole. The code is that
-    /// of `test`, which gives the outcome of this test and those before it. Gives back `test` where there is no such loop.
-    ///
-    /// # Errors
-    /// There is no such loop around the instruction.
-    pub fn test_in_front<T>(
+    /// Adds a test, with conditions on parameters, in front of the loop around an instruction, if that loop gets two versions
+    /// as a whole; says whether it does. `test` writes the code, and gives the outcome of this test and those before it.
+    pub fn test_in_front(
         &mut self,
         inst: InstId,
         multiples: &[Multiple],
-        test: T,
-    ) -> Result<(), T>
-    where
-        T: FnOnce(&mut Self, Option<Reg>, &mut Code) -> Option<Reg>,
-    {
+        test: impl FnOnce(&mut Self, Option<Reg>, &mut Code) -> Option<Reg>,
+    ) -> bool {
         let Some(at) = self.lifted.iter().position(|one| one.of.code.range.contains(&inst)) else {
-            return Err(test);
+            return false;
         };
         let mut setup = std::mem::replace(&mut self.lifted[at].setup, Code::in_front());
         let known = self.lifted[at].known.take();
@@ -306,7 +300,7 @@ impl Planner<'_, '_, '_, '_> {
         let lifted = &mut self.lifted[at];
         (lifted.setup, lifted.known) = (setup, known);
         lifted.multiples.extend_from_slice(multiples);
-        Ok(())
+        true
     }
 
     /// Plans the versions of whole loops.
@@ -323,8 +317,7 @@ impl Planner<'_, '_, '_, '_> {
             };
             self.push_version(of.code.range.clone(), condition, None);
             if let Some(version) = self.plan.versions.last_mut() {
-                let WholeLoop { front, head, labels, .. } = of;
-                version.of_loop = Some(LoopText { front, head, labels });
+                version.of_loop = Some(of);
             }
         }
     }

@@ -11,12 +11,12 @@
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
-use super::condition::{Condition, LoopText, Version, WarpTest, strongest};
+use super::condition::{Condition, Version, WarpTest, strongest};
 use super::mention::{self, Draft};
 use super::plan::KernelPlan;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, Fresh, Reg, memory, op};
-use crate::reuse::Multiple;
+use crate::reuse::{Multiple, WholeLoop};
 
 /// Stands in front of the untouched statements and takes no time there (PTX ISA, "nanosleep": between none and twice the
 /// number of nanoseconds). Both ptxas 12.9 and 13.5 keep the branch around it.
@@ -96,7 +96,7 @@ fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_>) -> String {
 fn copied_loop(
     plan: &KernelPlan<'_>,
     version: &Version,
-    text: &LoopText,
+    text: &WholeLoop,
     (head, fresh): (&str, &mut Fresh),
 ) -> String {
     let mut names: BTreeMap<&str, String> =

@@ -11,9 +11,9 @@
 //! bytes in the lane. Nothing in the loop publishes or orders accesses, so another thread that looks at them would be a
 //! data race. A load in front is one that the first iteration performs, on whatever way, before it stores there.
 //!
-//! Of two other loops ([`unswitched`]) nothing is asked but that they stand side by side, go on under the same predicate, and that
-//! the branch's predicate, computed again at their heads, is the same in each iteration. Then they are one loop with a branch in
-//! each iteration to the one body or the other.
+//! Two other loops ([`unswitched`]) stand side by side and have the same blocks, which differ in accesses and arithmetic and lead
+//! to the same places under the same conditions. The branch's predicate, computed again at their heads, is the same in each
+//! iteration. Then they are one loop with a branch in each iteration around the code that differs.
 //!
 //! Uses `program` and, for the results of instructions, `bypass`. Each file uses only those before it:
 //! - `body`: the code of a loop

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::body::Body;
 use super::iterations::{is_invariant, named};
 use super::twins::{is_branch, is_equal};
-use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::verify::program::{Role, depends_on_convergence, results, role};
 
 /// Two loops with a branch in front of them.
@@ -74,11 +74,14 @@ fn differing(flow: &Flow<'_, '_>, loops: [&Body; 2]) -> Option<Vec<[InstRange; 2
     if first.blocks.len() != second.blocks.len() {
         return None;
     }
-    let number = |body: &Body, at: InstId| {
-        body.blocks.iter().position(|block| flow.block(*block).first == at)
-    };
     let mut found = Vec::new();
     for (of_first, of_second) in first.blocks.iter().zip(&second.blocks) {
+        // (Behind the first loop stands a jump to the code behind the second one.)
+        let behind = |to: BlockId| if to == first.exit { second.exit } else { to };
+        let ways_of_first = ways(flow, first, *of_first, behind);
+        if ways_of_first != ways(flow, second, *of_second, |to| to) {
+            return None;
+        }
         let blocks = [of_first, of_second].map(|block| flow.block(*block).instructions());
         let fixed = blocks.clone().map(|block| block.filter(|at| !moves(&flow.insts[*at])));
         let [of_first, of_second] = fixed.map(|fixed| fixed.collect::<Vec<_>>());
@@ -88,16 +91,9 @@ fn differing(flow: &Flow<'_, '_>, loops: [&Body; 2]) -> Option<Vec<[InstRange; 2
         let mut starts = blocks.clone().map(|block| block.start);
         for (a, b) in of_first.into_iter().zip(of_second) {
             let [one, other] = [a, b].map(|at| &flow.insts[at]);
-            let is_same = match (&one.targets[..], &other.targets[..]) {
-                ([to], [own]) if is_branch(one) && is_branch(other) => {
-                    let numbers = (number(first, *to), number(second, *own));
-                    one.guard == other.guard
-                        && (numbers.0.is_some() && numbers.0 == numbers.1 || to == own)
-                }
-                ([], []) => is_equal(one, other) && one.guard == other.guard,
-                _ => false,
-            };
-            if !is_same {
+            // (Where branches lead has been compared.)
+            let is_same = is_branch(one) && is_branch(other) || is_equal(one, other);
+            if !is_same || one.guard != other.guard {
                 return None;
             }
             found.extend(unless_same(flow, [starts[0].to(a), starts[1].to(b)]));
@@ -107,6 +103,28 @@ fn differing(flow: &Flow<'_, '_>, loops: [&Body; 2]) -> Option<Vec<[InstRange; 2
     }
     found.sort_by_key(|[of_first, _]| of_first.start);
     Some(found)
+}
+
+/// Where a block of a loop leads to, under which conditions: to one of the loop's blocks, by number, or to the code for which
+/// `outside` gives a block.
+fn ways(
+    flow: &Flow<'_, '_>,
+    body: &Body,
+    block: BlockId,
+    outside: impl Fn(BlockId) -> BlockId,
+) -> Vec<(EdgeCondition, Way)> {
+    let way = |edge: &Edge| {
+        let number = body.blocks.iter().position(|one| *one == edge.to);
+        (edge.condition, number.map_or_else(|| Way::Out(outside(edge.to)), Way::Within))
+    };
+    flow.block(block).successors.iter().map(way).collect()
+}
+
+/// A way out of a block.
+#[derive(PartialEq, Eq)]
+enum Way {
+    Within(usize),
+    Out(BlockId),
 }
 
 /// Whether an instruction may stand elsewhere in the other loop, or not at all.
@@ -123,7 +141,7 @@ fn unless_same(flow: &Flow<'_, '_>, code: [InstRange; 2]) -> Option<[InstRange; 
 }
 
 /// The instructions of a block that compute the predicate of its branch, with results that nothing else reads or writes.
-/// The other registers that they read have the same values where the branch stands. None, if there are no such instructions: then the
+/// The other registers that they read have the same values where the branch stands. Without such instructions, none: the
 /// predicate is read where it is.
 fn computing(
     flow: &Flow<'_, '_>,
