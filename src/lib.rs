@@ -86,6 +86,7 @@
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
 //! - `planted`: mistakes that the tests plant into the analysis and the rewriter.
+//! - `bytes`: ranges of bytes in an address space that wraps around.
 //! - `ids`: ids of things of one kind, which index the tables of that kind alone.
 //! - `parallel`: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
@@ -155,6 +156,7 @@ cfg_if::cfg_if! {
         #[macro_use]
         mod ids;
         pub mod ab;
+        pub mod bytes;
         pub mod cli;
         pub mod collective;
         pub mod cost;
@@ -182,6 +184,7 @@ cfg_if::cfg_if! {
         #[macro_use]
         mod ids;
         mod ab;
+        mod bytes;
         mod cli;
         mod collective;
         mod cost;

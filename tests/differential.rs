@@ -24,7 +24,8 @@ use ptxasw::verify::{Options as Effort, Verdict, verify};
 use rayon::prelude::*;
 use schedules::Pair;
 
-const FOLDER: &str = "tests/cases/accept";
+/// The kernels that are rewritten.
+pub const FOLDER: &str = "tests/cases/accept";
 /// Numbers for 32-bit parameters: few elements, most of a warp's, one, more than there are threads.
 const COUNTS: [i32; 4] = [3, 26, 1, 5000];
 /// Elements of each buffer, and the byte of it that its parameter points to.
@@ -68,7 +69,7 @@ struct Found {
 /// wrong address shows, and all are small enough to be indices. Where
 /// the kernel's own comment says `launch: a + 1024`, the parameter `a` points that much further; `shared: 4096` is the
 /// dynamic shared memory in bytes.
-fn launch(
+pub fn launch(
     source: &SourceFile,
     function: &Function<'_>,
     block: [u32; 3],

@@ -32,6 +32,7 @@ mod affine;
 mod chains;
 mod differential;
 mod exchanges;
+mod far;
 mod fuzz;
 mod graphs;
 mod instructions;

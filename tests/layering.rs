@@ -12,11 +12,12 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 42] = [
+const ORDER: [&str; 43] = [
     "source",
     "float",
     "isa",
     "planted",
+    "bytes",
     "ids",
     "parallel",
     "unit",

@@ -168,7 +168,8 @@ impl<'m, 's> Resolver<'m, 's> {
             match statement {
                 Statement::Label(name) => {
                     let at = self.flat.insts.next_key();
-                    self.scopes[scope].labels.insert(name.text, at);
+                    let label = Declared { from: name.span.start as usize, meaning: at };
+                    self.scopes[scope].labels.insert(name.text, label);
                 }
                 Statement::Variable(variable) => self.declare(scope, variable),
                 Statement::Block { statements, span } => {
@@ -416,7 +417,9 @@ impl<'m, 's> Resolver<'m, 's> {
                     .with_hint("each `brx.idx` counts all labels of its list"));
             }
             for label in labels {
-                let Some(target) = self.find(scope, |s| s.labels.get(&*label).copied()) else {
+                let Some(Declared { meaning: target, .. }) =
+                    self.find(scope, |s| s.labels.get(&*label).copied())
+                else {
                     return Err(missing_label(self.source, name.span, &label));
                 };
                 self.flat.insts[at].targets.push(target);

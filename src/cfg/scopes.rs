@@ -49,7 +49,7 @@ impl<'s> Scopes<'s> {
     }
 
     /// The meaning of a register's or variable's name in code that is put in front of a byte of the text; `None`
-    /// where no scope around that place has declared it.
+    /// where no scope around that place has declared it. Behind a label the name is the label's.
     pub fn meaning_at(&self, name: &str, byte: usize) -> Option<NameMeaning> {
         let mut next = self.innermost(byte);
         while let Some(at) = next {
@@ -61,8 +61,10 @@ impl<'s> Scopes<'s> {
                 }),
                 Some(_) => None,
                 None => {
-                    let family = scope.family_member(name).filter(|family| family.from < byte);
-                    family.map(|_| NameMeaning::DeclaredIn(at as u32))
+                    let family = scope.family_member(name).map(|family| family.from);
+                    let label = scope.labels.get(name).map(|label| label.from);
+                    let from = family.or(label).filter(|from| *from < byte);
+                    from.map(|_| NameMeaning::DeclaredIn(at as u32))
                 }
             };
             if meaning.is_some() {
@@ -122,8 +124,8 @@ pub(super) struct Scope<'s> {
     pub names: FxHashMap<&'s str, Declared<Meaning>>,
     /// `%r<100>`: from the prefix to the count and the declaration.
     pub families: BTreeMap<&'s str, (u32, Declared<Family>)>,
-    /// Labels, each with its place.
-    pub labels: FxHashMap<&'s str, InstId>,
+    /// Labels: the instruction behind each, declared at a byte of the text.
+    pub labels: FxHashMap<&'s str, Declared<InstId>>,
     /// Lists of branch targets (`.branchtargets`).
     pub target_lists: FxHashMap<&'s str, Vec<String>>,
 }

@@ -68,9 +68,15 @@ impl Verify {
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
-        let kernel = self.kernel.find(&original)?;
+        let mut kernel = self.kernel.find(&original)?;
         self.check_parameters(&original)?;
-        if let (Some(kernel), Some(against)) = (&kernel, &self.against) {
+        let mut against = self.against.clone();
+        if kernel.is_none()
+            && let Some([one, other]) = verify::only_kernels(&original, &rewritten)
+        {
+            (kernel, against) = (Some(one), Some(other));
+        }
+        if let (Some(kernel), Some(against)) = (&kernel, &against) {
             let renamed = verify::under_names(&original, kernel, &rewritten, against);
             rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
         }

@@ -22,6 +22,9 @@ pub const MAX_FACTORS: usize = 16;
 /// A product of two sums is multiplied out only while the result has at most this many summands.
 const MAX_EXPANDED_SUMMANDS: usize = 32;
 
+/// The largest near difference, in bytes.
+const MAX_NEAR: u64 = 1 << 40;
+
 impl Arena {
     /// A constant, taken modulo 2^width.
     pub fn constant(&mut self, value: u64, width: u8) -> TermId {
@@ -209,6 +212,12 @@ impl Arena {
         let (constant_b, addends_b) = self.borrowed_parts(b, &own_b);
         (addends_a == addends_b)
             .then(|| super::bits::to_signed(constant_a.wrapping_sub(constant_b), self.width(a)))
+    }
+
+    /// The difference of [`Arena::constant_difference`], if it is so small that sums with lengths and offsets within accesses
+    /// cannot wrap around.
+    pub fn near_difference(&mut self, a: TermId, b: TermId) -> Option<i64> {
+        self.constant_difference(a, b).filter(|bytes| bytes.unsigned_abs() <= MAX_NEAR)
     }
 
     /// The parts that [`Arena::linear_parts`] gives, without copying them; `own` is the term with

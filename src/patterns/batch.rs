@@ -355,7 +355,7 @@ impl Planner<'_, '_, '_, '_> {
         let first = &joined.members[0];
         let opcode = without_type(self.flow.insts[first.inst].ast.opcode.text);
         let moved = group.moved.iter().find(|one| one.load.inst == first.inst);
-        let (own, offset) = self.address(first.inst);
+        let (own, offset) = self.address_behind(first.inst, joined.offset);
         let base = match moved.and_then(|one| one.base) {
             Some(step) => &steps[step],
             None => &own,
@@ -364,7 +364,7 @@ impl Planner<'_, '_, '_, '_> {
             names.swap(0, 1);
         }
         let (count, ty) = (names.len(), element_type(joined));
-        let place = memory(base, offset + joined.offset);
+        let place = memory(base, offset);
         let load = format!("{opcode}.v{count}{ty} {}, {place};", vector(&names));
         let mut texts: BTreeMap<InstId, String> =
             copies.into_iter().map(|(inst, copies)| (inst, copies.join("\n\t"))).collect();

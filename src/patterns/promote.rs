@@ -7,6 +7,7 @@
 use super::finder::{Finder, Weighed};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, InstId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -163,7 +164,7 @@ impl Shape for Overwritten {
 struct Row {
     base: String,
     /// The bytes that they read, from the base on.
-    read: (i64, i64),
+    read: ByteRange,
 }
 
 impl Planner<'_, '_, '_, '_> {
@@ -184,12 +185,13 @@ impl Planner<'_, '_, '_, '_> {
         let results = self.copied_steps(&group.steps, &mut setup);
         let mut rows: Vec<Row> = Vec::new();
         for load in &group.tested {
-            let (own, offset) = self.address(load.inst);
+            let (own, _) = self.address(load.inst);
             let base = load.base.map_or(own, |step| results[step].clone());
-            let end = offset + load.bytes;
-            match rows.iter_mut().find(|row| row.base == base) {
-                Some(row) => row.read = (row.read.0.min(offset), row.read.1.max(end)),
-                None => rows.push(Row { base, read: (offset, end) }),
+            let read = self.bytes_at(load.inst, load.bytes);
+            let hull = |row: &Row| row.read.hull(read).filter(|_| row.base == base);
+            match rows.iter_mut().find_map(|row| hull(row).map(|hull| (row, hull))) {
+                Some((row, hull)) => row.read = hull,
+                None => rows.push(Row { base, read }),
             }
         }
         let mut known: Option<Reg> = None;
@@ -209,9 +211,7 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The test that loads read none of the stored bytes, in conjunction with the tests before. It is one unsigned
-    /// comparison: the store's distance from the first overlapping position must be at least the length of both ranges
-    /// together, less one.
+    /// The test that loads read none of the stored bytes, in conjunction with the tests before.
     fn compared(
         &mut self,
         group: &Overwritten,
@@ -220,11 +220,9 @@ impl Planner<'_, '_, '_, '_> {
         setup: &mut Code,
     ) -> Reg {
         let store = &group.stores[0].access;
-        let (base, offset) = self.address(store.inst);
-        let fresh = &mut self.plan.fresh;
-        let less = i64::from(planted!(Bug::OverwrittenByteLess));
-        let both = store.bytes + row.read.1 - row.read.0 - 1 - less;
-        let more = offset - row.read.0 + store.bytes - 1;
-        setup.apart(fresh, [&base, &row.base], (more, both), known.as_deref())
+        let (base, _) = self.address(store.inst);
+        let mut test = self.bytes_at(store.inst, store.bytes as u32).separation(row.read);
+        test.both -= i64::from(planted!(Bug::OverwrittenByteLess));
+        setup.apart(&mut self.plan.fresh, [&base, &row.base], test, known.as_deref())
     }
 }

@@ -260,8 +260,8 @@ impl Planner<'_, '_, '_, '_> {
 
     /// The address operand of a store, `more` bytes further.
     fn place_of(&self, store: &PlainStore, more: i64) -> String {
-        let (base, offset) = self.address(store.access.inst);
-        memory(&base, offset + more)
+        let (base, offset) = self.address_behind(store.access.inst, more);
+        memory(&base, offset)
     }
 }
 

@@ -177,6 +177,35 @@ pub struct Instruction<'s> {
     pub operands: SmallVec<[Operand<'s>; 4]>,
 }
 
+impl<'s> Instruction<'s> {
+    /// The names in its guard predicate and operands, in order.
+    pub fn names(&self) -> SmallVec<[Name<'s>; 8]> {
+        fn add<'s>(operand: &Operand<'s>, found: &mut SmallVec<[Name<'s>; 8]>) {
+            match operand {
+                Operand::Name(name)
+                | Operand::Not(name)
+                | Operand::Negated(name)
+                | Operand::Offset { name, .. } => found.push(*name),
+                Operand::Pair(pair) => pair.iter().for_each(|one| add(one, found)),
+                Operand::Vector(all, _) | Operand::List(all, _) => {
+                    all.iter().for_each(|one| add(one, found));
+                }
+                Operand::Address(address) => {
+                    if let AddressBase::Name(name) = address.base {
+                        found.push(name);
+                    }
+                    address.rest.iter().for_each(|one| add(one, found));
+                }
+                Operand::Immediate(_) | Operand::Sink(_) => {}
+            }
+        }
+        let mut found: SmallVec<[Name<'s>; 8]> =
+            self.guard.iter().map(|guard| guard.register).collect();
+        self.operands.iter().for_each(|operand| add(operand, &mut found));
+        found
+    }
+}
+
 /// A guard predicate (PTX ISA, "Predicated Execution").
 #[derive(Clone, Copy, Debug)]
 pub struct Guard<'s> {

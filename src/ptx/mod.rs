@@ -21,6 +21,7 @@ pub mod family;
 mod fault;
 mod grammar;
 mod parse;
+pub mod resolved;
 mod scan;
 mod scopes;
 mod stats;

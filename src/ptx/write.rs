@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::bytes::Separation;
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 
 /// The head of our own modules.
@@ -305,13 +306,12 @@ impl Code {
         }
     }
 
-    /// The predicate that `both` or more bytes lie from one address, `more` bytes ahead, back to another one or around to
-    /// it; and `before`, if there is one.
+    /// The predicate that ranges of bytes at two bases are apart; and `before`, if there is one.
     pub fn apart(
         &mut self,
         fresh: &mut Fresh,
         [a, b]: [&str; 2],
-        (more, both): (i64, i64),
+        Separation { more, both }: Separation,
         before: Option<&str>,
     ) -> Reg {
         let ahead = self.set(fresh.bits(64), op!(Sub.S64), &[&a, &b]);

@@ -15,6 +15,7 @@ use super::legality::Legality;
 use super::refusal::Refusal;
 use super::stored::StoredValue;
 use super::vector_group::{MAX_APART, vector_exists};
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier, Special};
@@ -47,6 +48,11 @@ pub struct PlainStore {
 }
 
 impl PlainStore {
+    /// The bytes that it writes, from the address of the run's first store on.
+    fn range(&self) -> ByteRange {
+        ByteRange::new(self.ahead, self.access.bytes as u64)
+    }
+
     /// Whether another store is the next one of the function.
     pub(super) fn is_followed_by(&self, next: &PlainStore) -> bool {
         self.ordinal + 1 == next.ordinal
@@ -215,11 +221,8 @@ impl Legality<'_, '_, '_> {
             trace.arena.charge(4);
             let (to, from) = (store.access.address, first.access.address);
             let Some(ahead) = trace.arena.constant_difference(to, from) else { continue };
-            let meets = |one: &PlainStore| {
-                ahead < one.ahead.saturating_add(one.access.bytes)
-                    && one.ahead < ahead.saturating_add(store.access.bytes)
-            };
-            if run.iter().any(meets) {
+            let own = ByteRange::new(ahead, store.access.bytes as u64);
+            if run.iter().any(|one| one.range().meets(own)) {
                 return Some(inst);
             }
         }
@@ -267,11 +270,9 @@ impl Legality<'_, '_, '_> {
             return None;
         }
         let arena = &mut trace.arena;
-        let ahead = arena.constant_difference(store.access.address, first.access.address)?;
-        let apart = |one: &PlainStore| {
-            ahead + store.access.bytes <= one.ahead || one.ahead + one.access.bytes <= ahead
-        };
-        (ahead.abs() < MAX_APART && run.iter().all(apart)).then_some(ahead)
+        let ahead = arena.near_difference(store.access.address, first.access.address)?;
+        let own = ByteRange::new(ahead, store.access.bytes as u64);
+        (ahead.abs() < MAX_APART && !run.iter().any(|one| one.range().meets(own))).then_some(ahead)
     }
 
     /// Why nothing that stands before a store may be performed behind it, back to the instruction `last`.
@@ -507,7 +508,7 @@ fn members(run: &Run, window: &[At], taken: &[bool]) -> Option<SmallVec<[usize; 
 /// Whether a load certainly reads none of the bytes that a store writes.
 pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> bool {
     let load = &trace.accesses[index];
-    let (bytes, read_only) = (i64::from(load.bytes()), load.read_only);
+    let (bytes, read_only) = (load.bytes(), load.read_only);
     match load.space {
         StateSpace::Global | StateSpace::Generic => {}
         // A generic address may be of shared or local memory.
@@ -522,9 +523,8 @@ pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> b
         return false;
     }
     let distance = trace.arena.constant_difference(address, store.address);
-    distance.is_some_and(|distance| {
-        distance.abs() < 1 << 40 && (distance >= store.bytes || distance <= -bytes)
-    })
+    let written = ByteRange::new(0, store.bytes as u64);
+    distance.is_some_and(|distance| !written.meets(ByteRange::new(distance, bytes)))
 }
 
 /// Stores that stay as they are.

@@ -15,6 +15,7 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::eligible::{Load, addressed_by_register};
 use super::prove::Prover;
 use super::refusal::Refusal;
+use crate::bytes::ByteRange;
 use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace};
 use crate::expr::Arena;
@@ -375,12 +376,7 @@ fn apart(arena: &mut Arena, store: crate::expr::TermId, size: i64, load: &Load) 
     if size == 0 || arena.width(store) != arena.width(load.address) {
         return false;
     }
-    match arena.constant_difference(store, load.address) {
-        // From the store's first byte to the load's: either the store ends before the load begins, or
-        // it starts behind the load's end. Distances this small cannot wrap around.
-        Some(distance) => {
-            (load.bytes..1 << 40).contains(&distance) || (-(1 << 40)..=-size).contains(&distance)
-        }
-        None => false,
-    }
+    let distance = arena.constant_difference(store, load.address);
+    let read = ByteRange::new(0, load.bytes as u64);
+    distance.is_some_and(|distance| !read.meets(ByteRange::new(distance, size as u64)))
 }

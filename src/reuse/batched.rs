@@ -20,6 +20,7 @@ use super::legality::Legality;
 use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
 use super::vector_group::VectorGroup;
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, definitions, effect, mentions};
 use crate::expr::TermId;
@@ -440,7 +441,9 @@ impl Legality<'_, '_, '_> {
             if is_apart(trace, index, &store.access) || planted!(Bug::BatchUntested) {
                 continue;
             }
-            let meets = |distance: i64| -store.access.bytes < distance && distance < bytes;
+            let loaded = ByteRange::new(0, bytes as u64);
+            let meets =
+                |distance| loaded.meets(ByteRange::new(distance, store.access.bytes as u64));
             let known = trace.arena.constant_difference(store.access.address, address);
             match (parts.is_empty(), known) {
                 (true, _) if meets(constant) => return None,

@@ -35,7 +35,7 @@ impl Legality<'_, '_, '_> {
             match known {
                 Some((_, row)) => {
                     let first = row[0].0.address;
-                    let ahead = trace.arena.constant_difference(load.address, first);
+                    let ahead = trace.arena.near_difference(load.address, first);
                     row.extend(ahead.map(|ahead| (load, ahead)));
                 }
                 None => rows.push((bare, vec![(load, 0)])),

@@ -42,7 +42,7 @@ pub struct TestedLoad {
     /// The step that computes the base of its address; `None` if the register holds it in front of the first store.
     pub base: Option<usize>,
     /// The bytes that it reads.
-    pub bytes: i64,
+    pub bytes: u32,
 }
 
 impl Legality<'_, '_, '_> {
@@ -133,7 +133,7 @@ impl Legality<'_, '_, '_> {
                 continue;
             }
             let load = &trace.accesses[index];
-            let (bytes, address) = (i64::from(load.bytes()), load.address.ok_or_else(parted)?);
+            let (bytes, address) = (load.bytes(), load.address.ok_or_else(parted)?);
             let comparable = load.strong.is_none()
                 && !first.generic
                 && load.space == StateSpace::Global

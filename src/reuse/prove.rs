@@ -407,7 +407,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             };
             // `base + low` must lie `high - low` or more below the wrap: the forbidden values of `base + low` are
             // -(high - low) ..= -1 from there, those of the register are moved by its distance from `base + low`.
-            let moved = to_signed((offset - obligation.low) as u64, width);
+            let moved = to_signed(offset.wrapping_sub(obligation.low) as u64, width);
             let window = obligation.high - obligation.low;
             // Checks of one register are joined to one interval, which must not wrap around.
             if moved.abs() > MAX_DISPLACEMENT || window > MAX_DISPLACEMENT {

@@ -288,7 +288,7 @@ impl Legality<'_, '_, '_> {
             && matches!(ty.bits(), 32 | 64)
             && registers[*value].ty.bits() == ty.bits()
             && registers[*base].ty.bits() == 64
-            && offset.abs() < MAX_CONSTANT
+            && offset.unsigned_abs() < MAX_CONSTANT as u64
             && ![value, base].iter().any(|one| registers[**one].name.starts_with(OWN_REGISTERS));
         is_plain.then_some(((*base, *offset), ty.bits()))
     }

@@ -86,7 +86,7 @@ impl Legality<'_, '_, '_> {
         for run in runs.iter_mut().rev().take(MAX_KINDS) {
             trace.arena.charge(8);
             let first = run[0].0.clone();
-            let Some(ahead) = trace.arena.constant_difference(load.address, first.address) else {
+            let Some(ahead) = trace.arena.near_difference(load.address, first.address) else {
                 continue;
             };
             let close = ahead.abs() < MAX_APART && self.same_kind(&first, load);

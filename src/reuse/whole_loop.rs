@@ -5,6 +5,8 @@
 //! iterations: the distance changes by 0 bytes. With a branch in each iteration instead, an assembler does not unroll the
 //! loop.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use super::batched::{Addend, Batched, Distance};
@@ -15,7 +17,6 @@ use super::sums::Sum;
 use crate::cfg::{Arg, Flow, InstId, LoopId, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::Opcode;
-use crate::ptx::Operand;
 use crate::source::SourceFile;
 use crate::source::comments::gap_length;
 
@@ -29,10 +30,9 @@ pub struct WholeLoop {
     pub code: LoopCode,
     /// The byte of the text in front of it, and in front of its labels.
     pub front: usize,
-    /// The label of its head.
-    pub head: String,
-    /// The labels within it.
-    pub labels: Vec<String>,
+    /// The labels of its head, number 0, and within it: by the bytes at which they stand, or a branch of the loop names
+    /// them, their numbers.
+    pub labels: BTreeMap<usize, usize>,
 }
 
 impl WholeLoop {
@@ -52,26 +52,32 @@ impl WholeLoop {
         if code.range.len() > MAX_INSTS || !code.range.clone().all(is_copied) {
             return None;
         }
-        let Some(Operand::Name(head)) = flow.insts[last].ast.operands.first() else { return None };
         let end = |at: InstId| flow.insts[at].ast.span.end as usize;
         let gap =
             |at: InstId| &source.text()[end(at)..flow.insts[at.next()].ast.span.start as usize];
-        let mut labels = Vec::new();
+        let front = end(first.before()) + *labels_in(gap(first.before()))?.first()?;
+        let (mut labels, mut numbers) = (BTreeMap::new(), BTreeMap::from([(first, 0)]));
         for at in first.to(last) {
-            labels.extend(labels_in(gap(at))?.into_iter().map(|(_, label)| label.to_owned()));
+            for label in labels_in(gap(at))? {
+                let number = labels.len() + 1;
+                labels.insert(end(at) + label, number);
+                numbers.entry(at.next()).or_insert(number);
+            }
         }
-        let (to_label, _) = *labels_in(gap(first.before()))?.first()?;
-        let front = end(first.before()) + to_label;
-        let head = head.text.to_owned();
-        let is_name = |label: &String| Opcode::of(label) == Opcode::Unknown;
-        let are_names = is_name(&head) && labels.iter().all(is_name);
-        are_names.then_some(WholeLoop { code, front, head, labels })
+        for at in code.range.clone() {
+            let inst = &flow.insts[at];
+            if let ([target], Some(label)) = (&inst.targets[..], inst.ast.operands.first())
+                && let Some(number) = numbers.get(target)
+            {
+                labels.insert(label.span().start as usize, *number);
+            }
+        }
+        Some(WholeLoop { code, front, labels })
     }
 }
 
-/// The labels of a text between two statements, each with its place, if there is nothing else but blanks, comments and
-/// `.loc`.
-fn labels_in(text: &str) -> Option<Vec<(usize, &str)>> {
+/// The places of the labels of a text between two statements, if there is nothing else but blanks, comments and `.loc`.
+fn labels_in(text: &str) -> Option<Vec<usize>> {
     let (mut labels, mut gap) = (Vec::new(), text);
     loop {
         gap = &gap[gap_length(gap.as_bytes())..];
@@ -83,8 +89,8 @@ fn labels_in(text: &str) -> Option<Vec<(usize, &str)>> {
             None => {
                 let in_name = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
                 let end = gap.find(|c| !in_name(c)).filter(|end| *end > 0)?;
-                let (label, rest) = gap.split_at(end);
-                labels.push((text.len() - gap.len(), label));
+                labels.push(text.len() - gap.len());
+                let rest = &gap[end..];
                 rest[gap_length(rest.as_bytes())..].strip_prefix(':')?
             }
         };

@@ -9,9 +9,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::edit::Edit;
 use crate::cfg::{DeclaredNames, Flow, NameMeaning, RegisterId, Scopes};
 use crate::isa::Opcode;
+use crate::ptx::Operand;
 
 /// Stands between a mention's name and its meaning, and sorts before every character of a name.
 const MEANS: char = '\u{2}';
@@ -55,23 +58,50 @@ pub fn name(name: &str, meaning: Option<NameMeaning>) -> String {
     }
 }
 
+/// The words of a text that are no names of registers or variables, by the bytes at which they begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OtherWords {
+    opcodes: FxHashSet<usize>,
+    targets: FxHashSet<usize>,
+}
+
+impl OtherWords {
+    /// The opcodes of a function, and the labels that its branches name.
+    pub(super) fn of(flow: &Flow<'_, '_>) -> OtherWords {
+        let mut words = OtherWords::default();
+        for inst in &flow.insts {
+            words.opcodes.insert(inst.ast.opcode.span.start as usize);
+            if let (false, Some(Operand::Name(label))) =
+                (inst.targets.is_empty(), inst.ast.operands.last())
+            {
+                words.targets.insert(label.span.start as usize);
+            }
+        }
+        words
+    }
+}
+
 /// A copy of some bytes of the text as code. Each name has its meaning at its place in the text; `replaced` gives the
-/// code that stands for a name instead.
+/// code that stands for the name at a byte instead.
 pub(super) fn copied(
-    (scopes, declared): (&Scopes<'_>, &DeclaredNames<'_>),
+    (scopes, declared, others): (&Scopes<'_>, &DeclaredNames<'_>, &OtherWords),
     text: &str,
     range: Range<usize>,
-    replaced: impl Fn(&str) -> Option<String>,
+    replaced: impl Fn(usize, &str) -> Option<String>,
 ) -> String {
     let mut out = String::with_capacity(range.len());
     for piece in Pieces::of(&text[range.clone()]) {
         match piece {
-            Piece::Name { at, name, .. } => match replaced(name) {
-                Some(other) => out.push_str(&other),
-                None if declared.contains(name) => {
-                    out.push_str(&self::name(name, scopes.meaning_at(name, range.start + at)));
+            Piece::Name { at, name, .. } => match (range.start + at, name) {
+                (at, _) if others.opcodes.contains(&at) => out.push_str(name),
+                (at, _) if let Some(other) = replaced(at, name) => out.push_str(&other),
+                (at, _) if others.targets.contains(&at) => {
+                    out.push_str(&label(name, scopes.scope_at(at)));
                 }
-                None => out.push_str(name),
+                (at, _) if declared.contains(name) => {
+                    out.push_str(&self::name(name, scopes.meaning_at(name, at)));
+                }
+                _ => out.push_str(name),
             },
             Piece::Other(other) => out.extend(other.chars().filter(|c| ![MEANS, END].contains(c))),
         }
@@ -275,7 +305,12 @@ mod tests {
         let copy = |from: &'static str| {
             move |flow: &Flow<'_, '_>| {
                 let at = TEXT.find(from).expect("the text");
-                copied((&flow.scopes, &flow.scopes.declared()), TEXT, at..at + from.len(), |_| None)
+                copied(
+                    (&flow.scopes, &flow.scopes.declared(), &OtherWords::of(flow)),
+                    TEXT,
+                    at..at + from.len(),
+                    |_, _| None,
+                )
             }
         };
         let inner = copy("mul.lo.u32 %y, %x, %x;");

@@ -8,10 +8,13 @@ use rustc_hash::FxHashMap;
 use super::checks::Checks;
 use super::condition::{Condition, Version, WarpTest, strongest};
 use super::edit::Edit;
-use super::mention::{self, Draft, Misplaced};
+use super::mention::{self, Draft, Misplaced, OtherWords};
 use super::mode::Mode;
 use super::names::Names;
-use crate::cfg::{Base, BlockId, DeclaredNames, Flow, InstId, InstRange, RegisterId, Scopes};
+use crate::bytes::ByteRange;
+use crate::cfg::{
+    Base, BlockId, DeclaredNames, Flow, InstId, InstRange, NameMeaning, RegisterId, Scopes,
+};
 use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::planted::Bug;
@@ -128,22 +131,36 @@ struct Original<'a> {
     source: &'a SourceFile,
     scopes: &'a Scopes<'a>,
     declared: DeclaredNames<'a>,
+    others: OtherWords,
 }
 
 impl KernelPlan<'_> {
     /// A copy of some bytes of the text as code.
     pub fn copied(&self, range: Range<usize>) -> String {
-        self.copied_with(range, |_| None)
+        self.copied_with(range, |_, _| None)
     }
 
-    /// A copy of some bytes of the text as code, in which some names are replaced.
-    pub fn copied_with(
+    /// A copy of some bytes of the text as code, in which some registers are replaced.
+    pub fn copied_with_registers(
         &self,
         range: Range<usize>,
-        replaced: impl Fn(&str) -> Option<String>,
+        replaced: &FxHashMap<RegisterId, String>,
     ) -> String {
-        let Original { source, scopes, declared } = &self.original;
-        mention::copied((scopes, declared), source.text(), range, replaced)
+        let scopes = self.original.scopes;
+        self.copied_with(range, |at, name| match scopes.meaning_at(name, at)? {
+            NameMeaning::Register(register) => replaced.get(&register).cloned(),
+            NameMeaning::DeclaredIn(_) => None,
+        })
+    }
+
+    /// A copy of some bytes of the text as code, in which the names at some bytes are replaced.
+    pub(super) fn copied_with(
+        &self,
+        range: Range<usize>,
+        replaced: impl Fn(usize, &str) -> Option<String>,
+    ) -> String {
+        let Original { source, scopes, declared, others } = &self.original;
+        mention::copied((scopes, declared, others), source.text(), range, replaced)
     }
 
     /// The texts of code at its places.
@@ -234,6 +251,7 @@ where
                     source,
                     scopes: &flow.scopes,
                     declared: flow.scopes.declared(),
+                    others: OtherWords::of(flow),
                 },
             },
         }
@@ -389,6 +407,17 @@ impl Planner<'_, '_, '_, '_> {
         if let Some((range, test)) = open {
             self.add_version(range, Condition::Warp(test));
         }
+    }
+
+    /// The address operand, `bytes` further on: a base, and an offset modulo 2^64.
+    pub fn address_behind(&self, at: InstId, bytes: i64) -> (String, i64) {
+        let (base, offset) = self.address(at);
+        (base, offset.wrapping_add(bytes))
+    }
+
+    /// The bytes of an access of this length, from its base on.
+    pub fn bytes_at(&self, at: InstId, length: u32) -> ByteRange {
+        ByteRange::new(self.address(at).1, length)
     }
 
     /// The address operand as written.

@@ -1,5 +1,7 @@
 //! Copies of instructions that compute addresses, at an earlier place.
 
+use rustc_hash::FxHashMap;
+
 use super::plan::Planner;
 use crate::cfg::{InstId, RegisterId};
 use crate::emulate::definitions;
@@ -32,10 +34,8 @@ impl Planner<'_, '_, '_, '_> {
         let (destination, sources) = inst.ast.operands.split_at(1);
         let start = destination[0].span().end as usize;
         let end = sources.last().map_or(start, |operand| operand.span().end as usize);
-        let named = |register: &RegisterId| self.flow.registers[*register].name;
-        let rest = self.plan.copied_with(start..end, |name| {
-            uses.iter().rev().find(|(own, _)| named(own) == name).map(|(_, used)| used.clone())
-        });
+        let uses: FxHashMap<RegisterId, String> = uses.iter().cloned().collect();
+        let rest = self.plan.copied_with_registers(start..end, &uses);
         code.line(&format!("{} {fresh}{rest};", inst.ast.opcode.text));
         fresh.into()
     }

@@ -99,17 +99,19 @@ fn copied_loop(
     text: &WholeLoop,
     (head, fresh): (&str, &mut Fresh),
 ) -> String {
-    let mut names: BTreeMap<&str, String> =
-        text.labels.iter().map(|label| (label.as_str(), fresh.loop_label())).collect();
-    names.insert(&text.head, head.to_owned());
-    with_copies(plan, version, |name| names.get(name).cloned())
+    let mut names: BTreeMap<usize, String> = BTreeMap::from([(0, head.to_owned())]);
+    for number in text.labels.values() {
+        names.entry(*number).or_insert_with(|| fresh.loop_label().to_string());
+    }
+    with_copies(plan, version, |at| names.get(text.labels.get(&at)?).cloned())
 }
 
-/// The untouched statements, with the copies that other loads need of their registers, and with some names replaced.
+/// The untouched statements, with the copies that other loads need of their registers, and with the names at some bytes
+/// replaced.
 fn with_copies(
     plan: &KernelPlan<'_>,
     version: &Version,
-    replaced: impl Fn(&str) -> Option<String>,
+    replaced: impl Fn(usize) -> Option<String>,
 ) -> String {
     let range = version.range.clone();
     let mut copies: Vec<&(usize, String)> =
@@ -118,11 +120,11 @@ fn with_copies(
     let (mut out, mut done) = (String::new(), range.start);
     for (at, code) in copies {
         let at = (*at).min(range.end).max(done);
-        out += &plan.copied_with(done..at, &replaced);
+        out += &plan.copied_with(done..at, |at, _| replaced(at));
         out += code;
         done = at;
     }
-    out + &plan.copied_with(done..range.end, &replaced)
+    out + &plan.copied_with(done..range.end, |at, _| replaced(at))
 }
 
 /// The tests of a kernel, each made once.

@@ -47,7 +47,7 @@ mod witness;
 
 use std::path::PathBuf;
 
-pub use compare::{under_names, verify};
+pub use compare::{only_kernels, under_names, verify};
 pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification};
 
 /// Bounds on the work, by count, so that giving up is reproducible.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, InstId, RegisterId};
 use crate::isa::Qualifier::Eq;
 use crate::isa::ScalarType::U64;
@@ -23,16 +24,13 @@ struct Shared {
     passed: FxHashMap<(InstId, u32), String>,
 }
 
-/// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
-type Span = (i64, i64);
-
 /// A store and the loads that it must not overlap: the bases of both, the bytes that the store writes, and those that
 /// the loads read.
 struct Rows {
     store: String,
     load: String,
-    written: Span,
-    read: Span,
+    written: ByteRange,
+    read: ByteRange,
 }
 
 /// The code that is added around a loop.
@@ -243,15 +241,16 @@ impl Planner<'_, '_, '_, '_> {
                 self.copies(recurrence.entry, &recurrence.apart.slice, shared, &mut lines.entry);
             for pair in &recurrence.apart.pairs {
                 let [(store, written), (load, read)] = [pair.store, pair.load].map(|place| {
-                    let (own, offset) = self.address(place.inst);
+                    let (own, _) = self.address(place.inst);
                     let base = place.base.map_or(own, |step| results[step].clone());
-                    (base, (offset, offset + i64::from(place.bytes)))
+                    (base, self.bytes_at(place.inst, place.bytes))
                 });
-                let same = |row: &&mut Rows| {
-                    row.store == store && row.load == load && row.written == written
+                let hull = |row: &Rows| {
+                    let is_same = row.store == store && row.load == load && row.written == written;
+                    row.read.hull(read).filter(|_| is_same)
                 };
-                match all.iter_mut().find(same) {
-                    Some(row) => row.read = (row.read.0.min(read.0), row.read.1.max(read.1)),
+                match all.iter_mut().find_map(|row| hull(row).map(|hull| (row, hull))) {
+                    Some((row, hull)) => row.read = hull,
                     None => all.push(Rows { store, load, written, read }),
                 }
             }
@@ -259,15 +258,11 @@ impl Planner<'_, '_, '_, '_> {
         all
     }
 
-    /// The test that a store does not overlap the loads' bytes, in conjunction with the tests before. It is one
-    /// unsigned comparison: the store's distance from the first overlapping position must be at least the length of
-    /// both ranges together, less one.
+    /// The test that a store does not overlap the loads' bytes, in conjunction with the tests before.
     fn test_apart(&mut self, rows: &Rows, known: Option<Reg>, lines: &mut Lines) -> Reg {
-        let stored = rows.written.1 - rows.written.0;
-        let both = stored + rows.read.1 - rows.read.0 - 1;
-        let more = rows.written.0 - rows.read.0 + stored - 1;
+        let test = rows.written.separation(rows.read);
         let (fresh, places) = (&mut self.plan.fresh, [&*rows.store, &*rows.load]);
-        lines.entry.apart(fresh, places, (more, both), known.as_deref())
+        lines.entry.apart(fresh, places, test, known.as_deref())
     }
 
     /// The operands of a test: the base of the load's address some iterations on, that of the source's, and how
@@ -324,11 +319,6 @@ impl Planner<'_, '_, '_, '_> {
         results
     }
 
-    /// A copy of some bytes of the text with some names replaced.
-    fn renamed(&self, range: Range<usize>, names: &FxHashMap<&str, String>) -> String {
-        self.plan.copied_with(range, |name| names.get(name).cloned())
-    }
-
     /// The load of the first iteration's value, behind copies of the instructions that compute its address.
     fn first(
         &mut self,
@@ -342,24 +332,21 @@ impl Planner<'_, '_, '_, '_> {
         let flow = self.flow;
         let inst = &flow.insts[recurrence.load.inst];
         let ast = inst.ast;
-        // The names of the destinations, each with the rotating register in its place.
-        let rounds: FxHashMap<&str, String> = registers
-            .iter()
-            .map(|(own, round)| (flow.registers[*own].name, round.clone()))
-            .collect();
-        let mut names: FxHashMap<&str, String> = FxHashMap::default();
+        // The destinations, each with the rotating register in its place.
+        let rounds: FxHashMap<RegisterId, String> = registers.iter().cloned().collect();
+        let mut names: FxHashMap<RegisterId, String> = FxHashMap::default();
         if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
             (base, inst.args.get(1))
         {
-            names.insert(flow.registers[*register].name, results[step].clone());
+            names.insert(*register, results[step].clone());
         }
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
-        let mut address = self.renamed(address.range(), &names);
+        let mut address = self.plan.copied_with_registers(address.range(), &names);
         if planted!(Bug::FirstOfAnother) {
             let other = flow.insts[recurrence.source].ast.operands[1].span();
-            address = self.renamed(other.range(), &names);
+            address = self.plan.copied_with_registers(other.range(), &names);
         }
-        let to = self.renamed(to.range(), &rounds);
+        let to = self.plan.copied_with_registers(to.range(), &rounds);
         lines.line(&format!("{} {to}, {address};", ast.opcode.text));
     }
 }

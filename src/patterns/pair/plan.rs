@@ -5,6 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::emit;
+use crate::bytes::{ByteRange, Separation};
 use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, op, statement};
@@ -205,23 +206,22 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         if guards.no_alias_checks.is_empty() || planted!(Bug::StoreNotAsked) {
             return Some(made);
         }
-        let (base, offset) = self.planner.address(source);
+        let (base, _) = self.planner.address(source);
         let (copy, ahead) = (self.planner.plan.fresh.bits(64), self.planner.plan.fresh.bits(64));
         let copied = statement(op!(Mov.B64), &[&copy, &base]);
         self.planner.plan.copies.push((behind(source), format!("\n\t{copied}")));
         let accesses = &self.planner.trace.accesses;
         let bytes = |at: InstId| {
             let access = accesses.iter().find(|access| access.inst == at);
-            access.map_or(0, |access| i64::from(access.bytes()))
+            access.map_or(0, |access| access.bytes())
         };
         for &NoAliasCheck { inst: store, margin } in &guards.no_alias_checks {
-            // From the first place at which the store could meet those bytes, it is as far to the store as all
-            // such places are, or further.
-            let (own, its) = self.planner.address(store);
-            let (more, both) = (
-                its - offset + bytes(store) - 1 + margin,
-                bytes(store) + bytes(source) - 1 + 2 * margin,
-            );
+            // A margin on each side: other lanes' bytes.
+            let (own, _) = self.planner.address(store);
+            let read = self.planner.bytes_at(source, bytes(source));
+            let read = ByteRange::new(read.start(), read.length() + 2 * margin.unsigned_abs());
+            let written = self.planner.bytes_at(store, bytes(store));
+            let Separation { more, both } = written.separation(read.moved(-margin));
             let mut code = Code::behind();
             code.put(op!(Sub.S64), &[&ahead, &own, &copy]);
             code.put(op!(Add.S64), &[&ahead, &ahead, &more]);

@@ -79,7 +79,7 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_>, code: &mut Code) -> Vec<Reg
     // From a lane's struct to the lane's word of all: a word for each lane before it instead of a struct.
     let nearer = size * (1 - i64::from(words));
     let own = code.set(checks.fresh.bits(64), op!(Mad.Wide.S32), &[&lane, &nearer, base]);
-    let from = offset + size * i64::from(planted!(Bug::StructBegin));
+    let from = offset.wrapping_add(size * i64::from(planted!(Bug::StructBegin)));
     let ordered = !whole.read_only && !planted!(Bug::StructUnordered);
     let barrier = |code: &mut Code, checks: &Checks<'_>| {
         if ordered {
@@ -90,7 +90,7 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_>, code: &mut Code) -> Vec<Reg
     let mut registers = Vec::new();
     for index in 0..i64::from(words) {
         let register = checks.fresh.bits(bits);
-        let at = from + index * size * i64::from(WARP_SIZE);
+        let at = from.wrapping_add(index * size * i64::from(WARP_SIZE));
         code.line(&format!("{}.b{bits} {register}, [{own}+{at}];", whole.opcode));
         registers.push(register);
     }

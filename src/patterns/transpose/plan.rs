@@ -109,14 +109,14 @@ impl Planner<'_, '_, '_, '_> {
         (inst, offset): (InstId, i64),
         (words, bits): (u32, u32),
     ) -> Vec<(String, i64)> {
-        let (base, added) = self.address(inst);
-        let bytes = |word: u32| added + offset + i64::from(word * bits / 8);
+        let (base, added) = self.address_behind(inst, offset);
+        let bytes = |word: u32| added.wrapping_add(i64::from(word * bits / 8));
         (0..words).map(|word| (base.clone(), bytes(word))).collect()
     }
 
     fn struct_plan(&self, whole: &TransposeLoads, entry: &'static Entry) -> StructPlan {
         let first = whole.fields[0].load.inst;
-        let (base, offset) = self.address(first);
+        let address = self.address_behind(first, whole.offset);
         let size = i64::from(whole.word_bits / 8);
         let fields = whole.fields.iter().map(|field| FieldPlan {
             span: self.flow.insts[field.load.inst].ast.span.range(),
@@ -131,7 +131,7 @@ impl Planner<'_, '_, '_, '_> {
         });
         StructPlan {
             opcode: without_type(self.flow.insts[first].ast.opcode.text),
-            address: (base, offset + whole.offset),
+            address,
             word_bits: whole.word_bits,
             read_only: self.flow.insts[first].ast.form.has(Qualifier::Nc),
             fields: fields.collect(),
@@ -143,7 +143,7 @@ impl Planner<'_, '_, '_, '_> {
 
     fn stored_plan(&self, whole: &TransposeStores, entry: &'static Entry) -> Option<StoredPlan> {
         let (first, last) = (whole.fields.first()?.inst, whole.fields.last()?.inst);
-        let (base, offset) = self.address(last);
+        let address = self.address_behind(last, whole.offset);
         let value = |value: &StoredValue| match value {
             StoredValue::Register(register) => self.name(*register),
             StoredValue::Bits(bits) => format!("{bits:#x}"),
@@ -154,7 +154,7 @@ impl Planner<'_, '_, '_, '_> {
         });
         Some(StoredPlan {
             opcode: without_type(self.flow.insts[first].ast.opcode.text),
-            address: (base, offset + whole.offset),
+            address,
             word_bits: whole.word_bits,
             fields: fields.collect(),
             test: WarpTest {

@@ -148,7 +148,7 @@ fn store_in_order(
     }
     let lost = usize::from(planted!(Bug::StoreField));
     for (index, slot) in entry.permutation.iter().enumerate().take(entry.permutation.len() - lost) {
-        let at = offset + index as i64 * size * 32;
+        let at = offset.wrapping_add(index as i64 * size * 32);
         let register = &slots[*slot as usize];
         code.line(&format!("{}.b{bits} [{own}+{at}], {register};", whole.opcode));
     }

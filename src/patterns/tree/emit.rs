@@ -184,19 +184,18 @@ impl Planner<'_, '_, '_, '_> {
         guard: Option<&Reg>,
         code: &mut Code,
     ) {
-        let mut names: FxHashMap<&str, String> = FxHashMap::default();
+        let mut names: FxHashMap<RegisterId, String> = FxHashMap::default();
         let mut results: Vec<RegisterId> = Vec::new();
-        let named = |register: RegisterId| self.flow.registers[register].name;
         for part in &step.parts {
             let Some(at) = first.parts.iter().position(|one| one.own == part.own) else { continue };
             let mut of_load = |load: InstId, to: &str| {
                 for register in definitions(&self.flow.insts[load]) {
-                    names.insert(named(register), to.to_owned());
+                    names.insert(register, to.to_owned());
                 }
             };
             part.load.iter().for_each(|load| of_load(*load, &held[at].value));
             of_load(part.other, &held[at].other);
-            names.insert(named(part.stored), held[at].value.clone());
+            names.insert(part.stored, held[at].value.clone());
             results.push(part.stored);
         }
         for at in &step.operations {
@@ -206,7 +205,7 @@ impl Planner<'_, '_, '_, '_> {
                 let _ = write!(code.text, "@{guard} ");
             }
             let range = inst.ast.opcode.span.start as usize..inst.ast.span.end as usize;
-            let copied = self.plan.copied_with(range, |name| names.get(name).cloned());
+            let copied = self.plan.copied_with_registers(range, &names);
             let _ = write!(code.text, "{copied}\n\t");
         }
     }

@@ -78,8 +78,8 @@ impl Planner<'_, '_, '_, '_> {
         if planted!(Bug::VectorReversed) {
             registers.reverse();
         }
-        let (base, offset) = self.address(group.members[0].inst);
-        let offset = offset + group.offset + i64::from(planted!(Bug::VectorOffset));
+        let more = group.offset + i64::from(planted!(Bug::VectorOffset));
+        let (base, offset) = self.address_behind(group.members[0].inst, more);
         let (guard, at) = (self.guard(first.guard), memory(&base, offset));
         let opcode = without_type(first.ast.opcode.text);
         let load = |registers: &[String], ty: &str| {

@@ -44,7 +44,7 @@ pub(super) fn replace(window: &Window, checks: &mut Checks<'_>, edits: &mut Vec<
         let registers: Vec<Reg> = cells.iter().map(|bits| checks.fresh.bits(*bits)).collect();
         let (_, below) = checks.lanes_on(around(beyond.lanes));
         let sign = if beyond.lanes > 0 { "" } else { "!" };
-        let (opcode, place) = (&beyond.opcode, memory(base, offset + beyond.bytes));
+        let (opcode, place) = (&beyond.opcode, memory(base, offset.wrapping_add(beyond.bytes)));
         code.line(&format!("@{sign}{below} {opcode} {}, {place};", vector(&registers)));
         for (cell, register) in beyond.cells.clone().zip(registers) {
             known[cell] = register;

@@ -66,8 +66,7 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &StencilGroup) -> (Window, Vec
         1 => format!("{kind}{ty}"),
         several => format!("{kind}.v{several}{ty}"),
     };
-    let (base, offset) = planner.address(first.inst);
-    let offset = offset + row.offset;
+    let (base, offset) = planner.address_behind(first.inst, row.offset);
     let lanes = 32 - i64::from(planted!(Bug::RowEnd));
     let mut beyond = Vec::new();
     for (cells, count) in alike(&row.cells, |cell| cell.ahead) {
@@ -91,7 +90,7 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &StencilGroup) -> (Window, Vec
             let from = row.cells[one.cells.start].offset;
             row.cells[one.cells.clone()].iter().map(move |cell| one.bytes + cell.offset - from)
         });
-        global.extend(own.chain(others).map(|bytes| (base.clone(), offset + bytes)));
+        global.extend(own.chain(others).map(|bytes| (base.clone(), offset.wrapping_add(bytes))));
     }
     let wrong = usize::from(planted!(Bug::RowOtherCell));
     let value = |(value, element): (&Value, &Element)| WindowValue {

@@ -9,6 +9,7 @@ use super::super::eligible::Load;
 use super::addresses::{iterations_later, keeps};
 use super::carrying_loop::CarryingLoop;
 use super::slice::{Slice, Slicer};
+use crate::bytes::ByteRange;
 use crate::cfg::{Flow, InstId};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
@@ -71,15 +72,14 @@ pub(super) fn apart(
             needed.push((now, 0, load));
         }
         for (address, iteration, read) in needed {
-            let size = if planted!(Bug::StoreOverlap) { 1 } else { i64::from(bytes) };
+            let size = if planted!(Bug::StoreOverlap) { 1 } else { bytes };
+            let loaded = ByteRange::new(0, read.bytes as u64);
             if trace.arena.width(address) != 64 || trace.arena.width(read.address) != 64 {
                 return None;
             }
             match trace.arena.constant_difference(address, read.address) {
-                // Distances this small cannot wrap around.
-                Some(ahead) if (read.bytes..1 << 40).contains(&ahead) => {}
-                Some(ahead) if (-(1 << 40)..=-size).contains(&ahead) => {}
-                Some(_) => return None,
+                Some(ahead) if loaded.meets(ByteRange::new(ahead, size)) => return None,
+                Some(_) => {}
                 None if keeps(flow, trace, carrying_loop.id, address, read.address) => {
                     wanted.push((inst, iteration, bytes, read.inst, read.bytes as u32));
                 }

@@ -47,7 +47,8 @@ pub fn arrays(
     if arrays.is_empty() {
         return of_module;
     }
-    let uses = uses::uses(source, flow, &arrays);
+    let callee = around.addressed_in_callee(function.name.text);
+    let uses = uses::uses(source, flow, &arrays, callee);
     // The variables of the module that a kernel names are counted there.
     let Growth { left, restriction } = around.growth(function.name.text, of_body(&arrays));
     // An array that grows moves those behind it, whose addresses go somewhere.

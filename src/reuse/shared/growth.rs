@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sharers::Sharers;
-use crate::isa::Opcode;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{
     AddressBase, Body, Function, FunctionKind, Instruction, Item, Module, Operand, StateSpace,
     Statement, Variable,
@@ -186,6 +186,15 @@ impl<'a, 's> Surroundings<'a, 's> {
         Growth { left: MOST_STATIC.saturating_sub(taken), restriction }
     }
 
+    /// The line at which a function that a kernel may call addresses shared memory by a register or a number: which array
+    /// that is, the kernel does not show.
+    pub(super) fn addressed_in_callee(&self, kernel: &str) -> Option<u32> {
+        let function = self.functions.get(kernel)?;
+        let addressed = self.reach(function).addressed;
+        let found = addressed.into_iter().find(|(name, _)| *name != kernel);
+        found.map(|(_, span)| self.source.line(span.start))
+    }
+
     /// The variables that a function and its callees use.
     fn reach(&self, function: &Function<'s>) -> Reach<'s> {
         let mut reach = Reach::default();
@@ -222,6 +231,8 @@ struct Reach<'s> {
     sizes: Vec<(&'s str, Span)>,
     /// Calls of functions whose bodies are not known, with the name if there is one.
     unknown: Vec<(Option<&'s str>, Span)>,
+    /// For each function the first instruction that addresses shared memory by a register or a number.
+    addressed: Vec<(&'s str, Span)>,
 }
 
 /// Goes through the statements of a function.
@@ -267,6 +278,22 @@ impl<'s> Walk<'_, '_, 's> {
                 Some(_) => {}
                 None => self.reach.unknown.push((callee, instruction.span)),
             }
+        }
+        let form = &instruction.form;
+        let by_number = match form.opcode {
+            Opcode::Mapa => true,
+            Opcode::Cvta if !form.has(Qualifier::To) => true,
+            _ => instruction.operands.iter().any(|operand| match operand {
+                Operand::Address(address) => match address.base {
+                    AddressBase::Name(name) => name.text.starts_with('%'),
+                    AddressBase::Absolute => true,
+                },
+                _ => false,
+            }),
+        };
+        let is_known = self.reach.addressed.last().is_some_and(|(name, _)| *name == self.function);
+        if form.space() == StateSpace::Shared && by_number && !is_known {
+            self.reach.addressed.push((self.function, instruction.span));
         }
         instruction.operands.iter().for_each(|operand| self.operand(operand, instruction.span));
     }

@@ -27,8 +27,14 @@ pub(super) struct Uses {
     pub told: Option<(String, u32)>,
 }
 
-/// Looks at every instruction.
-pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArray]) -> Uses {
+/// Looks at every instruction. `callee` is the line of an instruction of a function that may be called, if one addresses
+/// shared memory by a number.
+pub(super) fn uses(
+    source: &SourceFile,
+    flow: &Flow<'_, '_>,
+    arrays: &[SharedArray],
+    callee: Option<u32>,
+) -> Uses {
     let found = vec![Ok(Vec::new()); arrays.len()];
     let mut uses = Search { arrays, found, told: None };
     if arrays.len() >= 63 {
@@ -47,6 +53,10 @@ pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArr
                 uses.tell(from[register], last, line(last));
             }
         }
+    }
+    if let Some(line) = callee {
+        let refusal = |_| Err(Refusal::ArrayEscapes("call".to_owned(), line));
+        uses.found = uses.found.into_iter().map(|found| found.and_then(refusal)).collect();
     }
     let told = uses.told.filter(|_| !planted!(Bug::ArrayEscapes));
     Uses { found: uses.found, told }
@@ -179,6 +189,14 @@ impl Search<'_> {
                 _ if effect == Effect::Pure => {}
                 _ => self.tell(self.operand(arg, from), inst, line),
             }
+        }
+        // A generic address in the window that no name has made may be one in any array.
+        let is_made = form.opcode == Opcode::Cvta
+            && form.space() == StateSpace::Shared
+            && !form.has(Qualifier::To);
+        let operands = || inst.args.iter().skip(1);
+        if is_made && operands().all(|arg| self.operand(arg, from) == 0) {
+            self.refuse(everything, inst, line);
         }
         // These access shared memory in ways of their own.
         let other = matches!(

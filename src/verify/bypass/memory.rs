@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::values::{Unknown, Values};
+use crate::bytes::ByteRange;
 use crate::expr::TermId;
 
 /// The largest element in bytes.
@@ -89,12 +90,10 @@ impl Memory {
         let Access { start, offset, bytes, thread } = access;
         self.last_thread = self.last_thread.max(Some(thread));
         if !self.elements.contains_key(&(start, offset)) {
-            let meets = |at: i64, size: u32| {
-                at < offset + i64::from(bytes) && offset < at + i64::from(size)
-            };
-            for at in offset - LARGEST..offset + i64::from(bytes) {
+            let own = ByteRange::new(offset, bytes);
+            for at in (-LARGEST..i64::from(bytes)).map(|ahead| offset.wrapping_add(ahead)) {
                 let other = self.elements.get(&(start, at));
-                if other.is_some_and(|other| meets(at, other.bytes)) {
+                if other.is_some_and(|other| own.meets(ByteRange::new(at, other.bytes))) {
                     return None;
                 }
             }
@@ -126,15 +125,10 @@ impl Memory {
         self.last_thread
     }
 
-    /// The starts of all arrays, each with the first byte and the one behind the last that is accessed.
-    pub(super) fn extents(&self) -> BTreeMap<TermId, (i64, i64)> {
-        let mut found: BTreeMap<TermId, (i64, i64)> = BTreeMap::default();
-        for ((start, offset), element) in &self.elements {
-            let end = offset + i64::from(element.bytes);
-            let extent = found.entry(*start).or_insert((*offset, end));
-            *extent = (extent.0.min(*offset), extent.1.max(end));
-        }
-        found
+    /// The elements that are accessed, each with the start of its array.
+    pub(super) fn accessed(&self) -> impl Iterator<Item = (TermId, ByteRange)> {
+        let elements = self.elements.iter();
+        elements.map(|((start, at), element)| (*start, ByteRange::new(*at, element.bytes)))
     }
 
     /// Whether both hold the same everywhere. Bytes that one of them has not accessed are unchanged.

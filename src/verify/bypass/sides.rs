@@ -1,7 +1,5 @@
 //! Compares the two sides of a branch: whether a thread block leaves the same results on both.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -10,6 +8,7 @@ use super::memory::Memory;
 use super::threads::{Block, Place, is_barrier, is_shuffle};
 use super::uniform::{Uniform, live_into};
 use super::values::{Unknown, Values};
+use crate::bytes::ByteRange;
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId, reached};
 use crate::expr::TermId;
 use crate::isa::Opcode;
@@ -245,23 +244,19 @@ impl Subject<'_, '_, '_> {
 
     /// Whether no two arrays share bytes: there is one, or each is a variable of a known size and accessed within it.
     fn are_apart(&self, values: &mut Values, memories: [&Memory; 2]) -> bool {
-        let mut extents: BTreeMap<TermId, (i64, i64)> = BTreeMap::new();
-        for (start, (from, to)) in memories.into_iter().flat_map(Memory::extents) {
-            let extent = extents.entry(start).or_insert((from, to));
-            *extent = (extent.0.min(from), extent.1.max(to));
-        }
-        if extents.len() <= 1 {
+        let accessed = || memories.into_iter().flat_map(Memory::accessed);
+        let mut starts = accessed().map(|(start, _)| start);
+        let first = starts.next();
+        if starts.all(|start| Some(start) == first) {
             return true;
         }
-        let mut known: FxHashMap<TermId, i64> = FxHashMap::default();
+        let mut known: FxHashMap<TermId, ByteRange> = FxHashMap::default();
         let arrays = arrays::declared(self.function).into_iter();
         for array in arrays.chain(arrays::of_module(self.module)) {
             let start = values.unknown(Unknown::Address(array.name), 32);
-            known.insert(start, i64::try_from(array.bytes).unwrap_or(0));
+            known.insert(start, ByteRange::new(0, array.bytes));
         }
-        extents.iter().all(|(start, (from, to))| {
-            known.get(start).is_some_and(|bytes| *from >= 0 && to <= bytes)
-        })
+        accessed().all(|(start, own)| known.get(&start).is_some_and(|array| array.covers(own)))
     }
 }
 

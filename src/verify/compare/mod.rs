@@ -34,4 +34,4 @@ mod stores_by_other_lanes;
 mod unread;
 
 pub use module::verify;
-pub use renamed::under_names;
+pub use renamed::{only_kernels, under_names};

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::functions::compare;
 use super::outside::{outside, words};
+use super::renamed::under_parameters;
 use crate::expr::within;
 use crate::parallel;
 use crate::ptx::{
@@ -42,6 +43,12 @@ pub fn verify(
     rewritten: &SourceFile,
     options: &Options,
 ) -> Result<Verification, Diagnostic> {
+    let positional = {
+        let parse = |source| ptx::parse(source, Depth::All);
+        let (before, after) = (parse(original)?, parse(rewritten)?);
+        under_parameters((original, &before), (rewritten, &after))
+    };
+    let rewritten = positional.as_ref().unwrap_or(rewritten);
     let simpler = without_bypasses(original, rewritten);
     let rewritten = simpler.as_ref().unwrap_or(rewritten);
     let in_memory = without_promotions(original, rewritten);

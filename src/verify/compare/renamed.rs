@@ -2,15 +2,20 @@
 //! and arrays are named after it.
 //!
 //! In: two files with a kernel of each. Out: the second file with that kernel, its parameters and its variables named
-//! as those of the first one in the same places, and without other kernels. Every line stays where it is.
+//! as those of the first one in the same places, and without other kernels. A name is replaced where it names the thing,
+//! and nowhere else; what else the kernel declares under a name that is needed gets another one. Every line stays where it
+//! is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use std::collections::BTreeMap;
-
 use crate::kernels;
-use crate::ptx::{self, Depth, Function, FunctionKind, StateSpace, Statement};
+use crate::ptx::resolved::{Declared, Resolved};
+use crate::ptx::{self, Body, Depth, Function, FunctionKind, Item, Module};
 use crate::source::SourceFile;
+
+/// Edits of a text: the bytes that are replaced, and what stands there instead.
+type Edits = Vec<(Range<usize>, String)>;
 
 /// The file `rewritten` with the kernel `against` under the names of the kernel `kernel` of the file `original`.
 ///
@@ -25,60 +30,144 @@ pub fn under_names(
 ) -> Result<SourceFile, String> {
     let parse = |source| ptx::parse(source, Depth::All).map_err(|error| error.to_string());
     let (before, after) = (parse(original)?, parse(rewritten)?);
-    let find = |module: &'_ ptx::Module<'_>, name: &str| {
-        let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
-        let found = kernels::find(&names, name);
-        let at = found.map(|found| names.iter().position(|name| *name == found));
-        at.map(Option::unwrap_or_default)
+    let (old, new) = (find(&before, kernel)?, find(&after, against)?);
+    let mut edits = renamed(old, (rewritten, new))?;
+    let is_taken = |item: &Item<'_>| match item {
+        Item::Function(one) => one.kind == FunctionKind::Func && one.name.text == old.name.text,
+        Item::Variable(one) => one.names.iter().any(|name| name.name.text == old.name.text),
+        Item::Directive(_) => false,
     };
-    let old = find(&before, kernel)?;
-    let new = find(&after, against)?;
-    let (old, new) = (before.functions().nth(old), after.functions().nth(new));
-    let (Some(old), Some(new)) = (old, new) else { return Err("no function".to_owned()) };
-    let (theirs, mine) = (parameters(old), parameters(new));
-    if theirs.len() != mine.len() {
-        return Err(format!(
-            "`{kernel}` has {} parameters, `{against}` {}",
-            theirs.len(),
-            mine.len()
-        ));
+    if after.items.iter().any(is_taken) {
+        return Err(format!("`{against}` cannot be named `{kernel}`, which means something else"));
     }
-    let mut names: BTreeMap<&str, &str> = mine.into_iter().zip(theirs).collect();
-    names.insert(new.name.text, old.name.text);
-    let (theirs, mine) = (variables(old), variables(new));
-    if theirs.len() == mine.len() {
-        names.extend(mine.into_iter().zip(theirs));
-    }
-    names.retain(|from, to| from != to);
     let text = rewritten.text();
-    let own = new.span.range();
-    let words = || words(&text[own.clone()]);
-    for (from, to) in &names {
-        if !names.contains_key(to) && words().any(|(_, word)| word == *to) {
-            return Err(format!("`{from}` cannot be named `{to}`, which means something else"));
-        }
-    }
-    let mut edits: Vec<(Range<usize>, String)> = words()
-        .filter_map(|(at, word)| {
-            let start = own.start + at;
-            names.get(word).map(|to| (start..start + word.len(), (*to).to_owned()))
-        })
-        .collect();
     let others = after.functions().filter(|f| f.kind == FunctionKind::Entry && f.span != new.span);
     edits.extend(others.map(|function| {
         let range = function.span.range();
         let lines = text[range.clone()].matches('\n').count();
         (range, "\n".repeat(lines))
     }));
-    edits.sort_by_key(|(range, _)| range.start);
-    let (mut renamed, mut copied) = (String::new(), 0);
-    for (range, by) in edits {
-        renamed.push_str(&text[copied..range.start]);
-        renamed.push_str(&by);
-        copied = range.end;
+    Ok(edited(rewritten, edits))
+}
+
+/// The file `rewritten` with the parameters of each kernel that is in both files named as the original's in the same
+/// places; `None` if they are. Launches give arguments by place.
+pub(super) fn under_parameters(
+    (original, before): (&SourceFile, &Module<'_>),
+    (rewritten, after): (&SourceFile, &Module<'_>),
+) -> Option<SourceFile> {
+    let mut edits = Edits::new();
+    for new in after.functions().filter(|one| one.kind == FunctionKind::Entry) {
+        let old = before.functions().find(|one| one.name.text == new.name.text);
+        let is_other = |old: &&Function<'_>| {
+            !matches!((&old.body, &new.body), (Body::Absent, _) | (_, Body::Absent))
+                && parameters(old) != parameters(new)
+                && original.slice(old.span) != rewritten.slice(new.span)
+        };
+        if let Some(old) = old.filter(is_other) {
+            edits.extend(renamed(old, (rewritten, new)).unwrap_or_default());
+        }
     }
-    renamed.push_str(&text[copied..]);
-    Ok(SourceFile::new(rewritten.name(), renamed))
+    (!edits.is_empty()).then(|| edited(rewritten, edits))
+}
+
+/// The kernel of each file, if each has one and they have different names.
+pub fn only_kernels(original: &SourceFile, rewritten: &SourceFile) -> Option<[String; 2]> {
+    let only = |source: &SourceFile| {
+        let module = ptx::parse(source, Depth::Rewritable).ok()?;
+        let mut kernels = module
+            .functions()
+            .filter(|one| one.kind == FunctionKind::Entry && !matches!(one.body, Body::Absent));
+        let kernel = kernels.next()?.name.text.to_owned();
+        kernels.next().is_none().then_some(kernel)
+    };
+    let [old, new] = [only(original)?, only(rewritten)?];
+    (old != new).then_some([old, new])
+}
+
+fn find<'m, 's>(module: &'m Module<'s>, name: &str) -> Result<&'m Function<'s>, String> {
+    let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+    let found = kernels::find(&names, name)?;
+    let mut functions = module.functions();
+    functions.find(|one| one.name.text == found).ok_or_else(|| "no function".to_owned())
+}
+
+/// The edits that give a function, its parameters and its variables the names of another one.
+fn renamed(
+    old: &Function<'_>,
+    (source, new): (&SourceFile, &Function<'_>),
+) -> Result<Edits, String> {
+    let [theirs, mine] = [parameters(old), parameters(new)];
+    if theirs.len() != mine.len() {
+        return Err(format!(
+            "`{}` has {} parameters, `{}` {}",
+            old.name.text,
+            theirs.len(),
+            new.name.text,
+            mine.len()
+        ));
+    }
+    let (resolved_old, resolved) = (Resolved::of(old), Resolved::of(new));
+    let of_kind = |all: &Resolved<'_>, kind| -> Vec<usize> {
+        (0..all.entities.len()).filter(|number| all.entities[*number].kind == kind).collect()
+    };
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    for kind in [Declared::Parameter, Declared::Variable] {
+        let [from, to] = [&resolved, &resolved_old].map(|all| of_kind(all, kind));
+        let name = |all: &Resolved<'_>, number: &usize| all.entities[*number].name.to_owned();
+        let set = |all: &Resolved<'_>, numbers: &[usize]| -> BTreeSet<String> {
+            numbers.iter().map(|number| name(all, number)).collect()
+        };
+        // Variables of the same names in another order are the same variables.
+        let are_same =
+            kind == Declared::Variable && set(&resolved, &from) == set(&resolved_old, &to);
+        if from.len() == to.len() && !are_same {
+            let pairs = from.iter().zip(&to);
+            names.extend(pairs.map(|(from, to)| (*from, name(&resolved_old, to))));
+        }
+    }
+    let wanted: BTreeSet<String> =
+        names.values().cloned().chain([old.name.text.to_owned()]).collect();
+    let text = source.text();
+    let outside = resolved.mentions.iter().filter(|mention| mention.entity.is_none());
+    let mut outside = outside.map(|mention| &text[mention.span.range()]);
+    if let Some(name) = outside.find(|name| wanted.contains(*name) && *name != new.name.text) {
+        return Err(format!(
+            "what `{}` declares cannot be named `{name}`, which means something else",
+            new.name.text
+        ));
+    }
+    // Anything else of a wanted name, or of a family with such a member, gets a new one.
+    for (number, entity) in resolved.entities.iter().enumerate() {
+        let is_wanted = |name: &String| match entity.is_family {
+            true => name.starts_with(entity.name),
+            false => name == entity.name,
+        };
+        if names.contains_key(&number) || !wanted.iter().any(is_wanted) {
+            continue;
+        }
+        if entity.kind == Declared::Label && resolved.has_rows {
+            return Err(format!("the label `{}` is in a row of labels", entity.name));
+        }
+        let mut new = (0..).map(|more| format!("{}_other{more}_", entity.name));
+        let new = new.find(|new| !text.contains(new.as_str()));
+        names.extend(new.map(|new| (number, new)));
+    }
+    let mut edits: Edits = resolved
+        .mentions
+        .iter()
+        .filter_map(|mention| {
+            let name = match mention.entity {
+                Some(number) => names.get(&number)?,
+                None if text[mention.span.range()] == *new.name.text => old.name.text,
+                None => return None,
+            };
+            Some((mention.span.range(), name.to_owned()))
+        })
+        .collect();
+    edits.push((new.name.span.range(), old.name.text.to_owned()));
+    edits.retain(|(range, by)| text[range.clone()] != **by);
+    Ok(edits)
 }
 
 fn parameters<'s>(function: &Function<'s>) -> Vec<&'s str> {
@@ -86,28 +175,16 @@ fn parameters<'s>(function: &Function<'s>) -> Vec<&'s str> {
     names.map(|declared| declared.name.text).collect()
 }
 
-/// The variables that a body declares, in order, without registers.
-fn variables<'s>(function: &Function<'s>) -> Vec<&'s str> {
-    fn collect<'s>(statements: &[Statement<'s>], all: &mut Vec<&'s str>) {
-        for statement in statements {
-            match statement {
-                Statement::Block { statements, .. } => collect(statements, all),
-                Statement::Variable(variable) if variable.space != StateSpace::Reg => {
-                    all.extend(variable.names.iter().map(|declared| declared.name.text));
-                }
-                _ => {}
-            }
-        }
+/// The file after some edits.
+fn edited(source: &SourceFile, mut edits: Edits) -> SourceFile {
+    let text = source.text();
+    edits.sort_by_key(|(range, _)| range.start);
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (range, by) in edits {
+        out.push_str(&text[copied..range.start]);
+        out.push_str(&by);
+        copied = range.end;
     }
-    let mut all = Vec::new();
-    collect(function.statements().unwrap_or_default(), &mut all);
-    all
-}
-
-/// The words of a text, each with the byte that it begins at.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let part_of_name = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
-    text.split(move |c| !part_of_name(c))
-        .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
-        .filter(|(_, word)| !word.is_empty())
+    out.push_str(&text[copied..]);
+    SourceFile::new(source.name(), out)
 }

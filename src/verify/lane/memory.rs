@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::opaque::of_opcode;
 use super::state::Evaluation;
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
@@ -60,7 +61,7 @@ impl<'s> Evaluation<'_, 's> {
             .map(|index| {
                 let offset = index * u64::from(bytes);
                 let at = self.terms.arena.add_constant(address, offset);
-                match self.parameter(inst, *base, *displacement + offset as i64, ty) {
+                match self.parameter(inst, *base, displacement.wrapping_add(offset as i64), ty) {
                     Some(value) => value,
                     None if read_only(inst) && ast.form.space() == StateSpace::Global => {
                         self.loaded_read_only(at, ty.bits() as u8, guard)
@@ -282,7 +283,8 @@ impl<'s> Evaluation<'_, 's> {
     fn does_not_alias(&mut self, record: StoreRecord, loaded: Accessed) -> bool {
         let Accessed { address, bytes } = loaded;
         let difference = self.terms.arena.constant_difference(address, record.address);
-        difference.is_some_and(|d| d >= i64::from(record.bytes) || -d >= i64::from(bytes))
+        let stored = ByteRange::new(0, record.bytes);
+        difference.is_some_and(|ahead| !stored.meets(ByteRange::new(ahead, bytes)))
     }
 
     /// Evaluates a weak store: the windows that it may change get new versions.

@@ -337,6 +337,28 @@ fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
     })
 }
 
+/// Whether a function makes addresses in shared memory that its caller does not show: of anything but a name.
+fn has_own_addresses(function: &Function<'_>) -> bool {
+    fn within(statements: &[Statement<'_>]) -> bool {
+        statements.iter().any(|statement| match statement {
+            Statement::Block { statements, .. } => within(statements),
+            Statement::Instruction(inst) if inst.form.space() == StateSpace::Shared => {
+                let is_name = |operand: &Operand<'_>| match operand {
+                    Operand::Address(address) => matches!(
+                        address.base,
+                        AddressBase::Name(name) if !name.text.starts_with('%')
+                    ),
+                    _ => true,
+                };
+                matches!(inst.form.opcode, Opcode::Mapa | Opcode::Cvta)
+                    || !inst.operands.iter().all(is_name)
+            }
+            _ => false,
+        })
+    }
+    within(function.statements().unwrap_or_default())
+}
+
 /// Whether statements read the sum of all arrays' sizes (PTX ISA, "%total_smem_size", "%aggr_smem_size").
 fn reads_sizes(statements: &[Statement<'_>]) -> bool {
     let sizes = |operand: &Operand<'_>| {
@@ -364,11 +386,18 @@ impl Arrays {
         if declared.len() > MOST {
             return Err(format!("{} arrays in shared memory", declared.len()));
         }
-        let reached = vec![None; declared.len()];
-        let mut arrays = Arrays { declared, accesses: Vec::new(), reached, told: None };
+        let unreached = vec![None; declared.len()];
+        let mut arrays = Arrays { declared, accesses: Vec::new(), reached: unreached, told: None };
         let made = arrays.made(program);
         for (at, inst) in program.flow.insts.iter_enumerated() {
             arrays.look_at(program, &made, at, inst);
+        }
+        let others = reached(module, program.function.name.text).into_iter();
+        let mut others = others.filter(|other| other.span != program.function.span);
+        if let Some(other) = others.find(|other| has_own_addresses(other)) {
+            let name = other.name.text;
+            arrays
+                .tell(!0, format!("it is not known which array is accessed by function `{name}`"));
         }
         Ok(arrays)
     }
@@ -462,6 +491,12 @@ impl Arrays {
             self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
+        if inst.ast.form.opcode == Opcode::Cvta
+            && space == StateSpace::Shared
+            && inst.args.last().is_some_and(|from| self.of_operand(from, made) == 0)
+        {
+            self.tell(!0, how("it is not known in which array is the address of"));
+        }
         let plain = is_access(inst);
         let whole = granule(inst);
         let place = match whole {

@@ -4,7 +4,8 @@
 use super::twins::{Promotion, promotion};
 use super::unswitched::{Unswitched, unswitched};
 use crate::cfg::{self, Flow};
-use crate::ptx::{self, Depth};
+use crate::isa::Opcode;
+use crate::ptx::{self, Depth, Statement};
 use crate::source::SourceFile;
 
 /// The most loops of a file that are left out.
@@ -35,8 +36,7 @@ fn changed(
     rewritten: &SourceFile,
     change: impl Fn(&SourceFile, &Flow<'_, '_>) -> Option<String>,
 ) -> Option<SourceFile> {
-    let branches = |source: &SourceFile| source.text().matches("bra").count();
-    if branches(rewritten) <= branches(original) {
+    if branches(rewritten)? <= branches(original)? {
         return None;
     }
     let mut text: Option<SourceFile> = None;
@@ -46,6 +46,20 @@ fn changed(
         text = Some(SourceFile::new(rewritten.name(), next));
     }
     text
+}
+
+/// How many branches the functions of a file have.
+fn branches(source: &SourceFile) -> Option<usize> {
+    fn within(statements: &[Statement<'_>]) -> usize {
+        let count = |statement: &Statement<'_>| match statement {
+            Statement::Instruction(inst) => usize::from(inst.form.opcode == Opcode::Bra),
+            Statement::Block { statements, .. } => within(statements),
+            _ => 0,
+        };
+        statements.iter().map(count).sum()
+    }
+    let module = ptx::parse(source, Depth::All).ok()?;
+    Some(module.functions().filter_map(|one| one.statements()).map(within).sum())
 }
 
 /// The text after the first change.

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::by_lane;
+use crate::bytes::ByteRange;
 use crate::expr::{Node, Substitution, TermId, to_signed};
 use crate::isa::Axis;
 use crate::isa::limits::WARP_SIZE;
@@ -98,8 +99,8 @@ fn source(
     store: &Store,
     stored: &[i64],
 ) -> Option<Result<(TermId, u32), ()>> {
-    let meets =
-        |other: &i64| *other < at + i64::from(bytes) && at < *other + i64::from(store.bytes);
+    let read = ByteRange::new(at, bytes);
+    let meets = |other: &i64| ByteRange::new(*other, store.bytes).meets(read);
     let mut sources = (0..).zip(stored).filter(|(_, other)| meets(other));
     let (lane, other) = sources.next()?;
     let is_one = sources.next().is_none() && *other == at && store.bytes == bytes;
