@@ -7,6 +7,7 @@
 
 use crate::common;
 use crate::common::expectation;
+use crate::common::respelled::respelled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,39 @@ fn decisions(report: &Report) -> BTreeMap<u32, Expectation> {
     let collectives = report.kernels.iter().flat_map(|kernel| &kernel.collectives);
     let of_collectives = collectives.map(|one| (one.line, Expectation::of_collective(one)));
     of_loads.chain(of_arrays).chain(of_stores).chain(of_collectives).collect()
+}
+
+/// A name is an entity, not a word: cases whose names are spelled like words of the language are decided alike, and the
+/// rewritten text is one that names the same things.
+#[test]
+fn names_like_words_of_the_language_change_no_decision() {
+    let files: Vec<(usize, PathBuf)> = case_files().into_iter().enumerate().collect();
+    let wrong: Vec<String> = common::some(files, 1)
+        .par_iter()
+        .filter_map(|(number, file)| {
+            let text = common::read(file);
+            let [spelled] = respelled([&text], *number)?;
+            let options = common::header::options_of(&text);
+            let [before, after] = [text, spelled].map(|text| {
+                let source = SourceFile::new(file.display().to_string(), text);
+                rewrite(&source, &options).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+            });
+            let kinds = |report: &Report| -> Vec<(u32, String)> {
+                let kernels = report.kernels.iter();
+                let of = |load: &LoadReport| (load.line, format!("{:?}", load.decision));
+                kernels.flat_map(|one| one.loads.iter().chain(&one.stores)).map(of).collect()
+            };
+            let (old, new) = (kinds(&before.report), kinds(&after.report));
+            let lines = |text: &str| text.lines().count();
+            let differs = old.iter().zip(&new).find(|(old, new)| old != new);
+            if let Some((old, new)) = differs {
+                return Some(format!("{}: {old:?} became {new:?}", file.display()));
+            }
+            let alike = lines(&before.text) == lines(&after.text);
+            (!alike).then(|| format!("{}: the rewritten texts differ", file.display()))
+        })
+        .collect();
+    common::report(&wrong, "A name is an entity, not a word.");
 }
 
 /// A file's expectations held against what was decided.

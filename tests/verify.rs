@@ -8,6 +8,7 @@
 
 mod command_line;
 mod malformed;
+mod names;
 mod pairs;
 mod rewrites;
 mod semantics;

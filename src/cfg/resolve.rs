@@ -95,6 +95,8 @@ pub struct Inst<'m, 's> {
     /// A `.pragma "used_bytes_mask ..."` stands right before it and applies to it: nothing may come
     /// between (PTX ISA, "Pragma Strings").
     pub pragma: bool,
+    /// The byte at which it begins, with such a pragma: code in front of it stands in front of both.
+    pub front: usize,
     /// The scope it stands in.
     scope: u32,
 }
@@ -118,8 +120,8 @@ struct Resolver<'m, 's> {
     scopes: Vec<Scope<'s>>,
     /// The function whose body it is.
     function: &'m Function<'s>,
-    /// Whether a pragma has been read whose instruction has not come yet.
-    pragma: bool,
+    /// Where a pragma begins whose instruction has not come yet.
+    pragma: Option<usize>,
     /// The scope in force at each instruction that names labels.
     jumps: Vec<(InstId, usize, Name<'s>)>,
 }
@@ -137,7 +139,7 @@ pub(super) fn flatten<'m, 's>(
         flat: Flat::default(),
         scopes: Vec::new(),
         function,
-        pragma: false,
+        pragma: None,
         jumps: Vec::new(),
     };
     let statements = function.statements().unwrap_or_default();
@@ -180,8 +182,10 @@ impl<'m, 's> Resolver<'m, 's> {
                     let names = targets.iter().flat_map(|t| expand(t.text)).collect();
                     self.scopes[scope].target_lists.insert(label.text, names);
                 }
-                Statement::Directive(Directive::Pragma { strings, .. }) => {
-                    self.pragma |= strings.iter().any(|s| s.starts_with("used_bytes_mask"));
+                Statement::Directive(Directive::Pragma { strings, span }) => {
+                    if strings.iter().any(|s| s.starts_with("used_bytes_mask")) {
+                        self.pragma.get_or_insert(span.start as usize);
+                    }
                 }
                 Statement::Directive(_) => {}
             }
@@ -279,13 +283,14 @@ impl<'m, 's> Resolver<'m, 's> {
                 .with_hint("write the offset in bytes, `[name+8]`"));
         }
         let scope = scope as u32;
-        let pragma = std::mem::take(&mut self.pragma);
+        let pragma = self.pragma.take();
         self.flat.insts.push(Inst {
             ast: instruction,
             guard,
             args,
             targets: Vec::new(),
-            pragma,
+            pragma: pragma.is_some(),
+            front: pragma.unwrap_or(instruction.span.start as usize),
             scope,
         });
         Ok(())

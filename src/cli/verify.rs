@@ -17,7 +17,7 @@ use crate::interp::{self, Fault, FaultKind, Outcome};
 use crate::launch::{Launch, show};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
-use crate::verify::{self, Options, Verdict, Verification};
+use crate::verify::{self, Options, Precondition, Verdict, Verification};
 
 /// `verify`
 #[derive(Debug, Args)]
@@ -44,6 +44,13 @@ pub(super) struct Verify {
     /// `x:16`; may be given several times
     #[arg(long, value_name = "PARAM:BYTES", value_parser = aligned)]
     assume_aligned: Vec<(String, u64)>,
+    /// Assume a condition on parameters of the original, as signed numbers: `n % 16 == 0 && n < 4096`; may be given several
+    /// times
+    #[arg(long, value_name = "EXPR")]
+    assume: Vec<Precondition>,
+    /// Assume that the bytes behind these pointer parameters of the original do not overlap: `x,y`
+    #[arg(long, value_name = "PARAM,PARAM", value_delimiter = ',')]
+    assume_no_alias: Vec<String>,
     /// Take it for granted that sums and products of 32 bits do not wrap around where they are widened to an address
     #[arg(long)]
     assume_no_wrap: bool,
@@ -84,8 +91,11 @@ impl Verify {
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
             kernel,
+            against,
             block: self.block.map(|extents| extents.map(|extent| extent as u32)),
             aligned: self.assume_aligned.clone(),
+            preconditions: self.assume.clone(),
+            no_alias: self.assume_no_alias.clone(),
             assume_no_wrap: self.assume_no_wrap,
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
@@ -104,18 +114,18 @@ impl Verify {
     /// # Errors
     /// An assumption names a parameter that no function of the original has.
     fn check_parameters(&self, original: &SourceFile) -> Result<(), Failure> {
-        if self.assume_aligned.is_empty() {
-            return Ok(());
-        }
         let module = ptx::parse(original, Depth::Rewritable)?;
         let parameters = module.functions().flat_map(|function| &function.params);
         let names: Vec<&str> = parameters
             .flat_map(|parameter| &parameter.names)
             .map(|declared| declared.name.text)
             .collect();
-        match self.assume_aligned.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        let aligned = self.assume_aligned.iter().map(|(name, _)| name.as_str());
+        let compared = self.assume.iter().flat_map(Precondition::parameters);
+        let apart = self.assume_no_alias.iter().map(String::as_str);
+        match aligned.chain(compared).chain(apart).find(|name| !names.contains(name)) {
             None => Ok(()),
-            Some((name, _)) => {
+            Some(name) => {
                 let own: Vec<String> = names.iter().map(|own| format!("`{own}`")).collect();
                 let why = match own.is_empty() {
                     true => format!("there is no parameter `{name}`, nor any other"),

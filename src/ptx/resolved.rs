@@ -76,6 +76,14 @@ impl<'s> Resolved<'s> {
         resolved
     }
 
+    /// The places at which a register is named.
+    pub fn registers(&self) -> impl Iterator<Item = Span> {
+        let is_register = |mention: &&Mention| {
+            mention.entity.is_some_and(|number| self.entities[number].kind == Declared::Register)
+        };
+        self.mentions.iter().filter(is_register).map(|mention| mention.span)
+    }
+
     fn add(&mut self, kind: Declared, name: Name<'s>, is_family: bool) -> usize {
         let number = self.entities.len();
         self.entities.push(Entity { kind, name: name.text, is_family });

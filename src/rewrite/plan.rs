@@ -282,9 +282,10 @@ impl Planner<'_, '_, '_, '_> {
         guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default()
     }
 
-    /// The whole statement's bytes in the text.
+    /// The whole statement's bytes in the text, with a pragma about it.
     pub fn span(&self, inst: InstId) -> Range<usize> {
-        self.flow.insts[inst].ast.span.range()
+        let inst = &self.flow.insts[inst];
+        inst.front..inst.ast.span.end as usize
     }
 
     /// Plans that loops get two versions as a whole. The tests of versions in them, planned later, are made in front.

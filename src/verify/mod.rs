@@ -33,6 +33,7 @@
 //! - `witness`: the output: verdicts, terms in words, counterexamples and their execution
 //! - `compare`: compares two evaluated functions, event by event, and two files
 
+mod assume;
 mod bypass;
 mod compare;
 mod lane;
@@ -47,6 +48,7 @@ mod witness;
 
 use std::path::PathBuf;
 
+pub use assume::Precondition;
 pub use compare::{only_kernels, under_names, verify};
 pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification};
 
@@ -55,10 +57,18 @@ pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification
 pub struct Options {
     /// The only kernel or function to look at, if one is named.
     pub kernel: Option<String>,
+    /// The name that the rewritten file gives that kernel, if it is another one; texts come with the original's name
+    /// ([`under_names`]).
+    pub against: Option<String>,
     /// The shape that blocks are taken to have, in threads; of kernels with `.reqntid` they have that one.
     pub block: Option<[u32; 3]>,
     /// Parameters of the original that are taken to be multiples of a power of two, each with that number.
     pub aligned: Vec<(String, u64)>,
+    /// Conditions on the original's parameters that are taken to hold.
+    pub preconditions: Vec<Precondition>,
+    /// Pointer parameters of the original: no byte that is accessed by an address made of one of them is accessed by one
+    /// made of another.
+    pub no_alias: Vec<String>,
     /// Whether sums and products of fewer bits are taken not to wrap around where they are widened to an address.
     pub assume_no_wrap: bool,
     /// z3's resource limit for one query.
@@ -83,8 +93,11 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             kernel: None,
+            against: None,
             block: None,
             aligned: Vec::new(),
+            preconditions: Vec::new(),
+            no_alias: Vec::new(),
             assume_no_wrap: false,
             solver_limit: 2_000_000,
             solver_budget: 40_000_000,

@@ -6,6 +6,7 @@ pub mod expectation;
 pub mod header;
 pub mod invariants;
 pub mod noticed;
+pub mod respelled;
 pub mod shapes;
 mod work;
 

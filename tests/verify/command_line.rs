@@ -234,3 +234,21 @@ fn a_kernel_is_compared_with_one_of_another_name() {
     std::fs::write(&path, format!("{whole}\n{}", &named[start..])).expect("written");
     assert_eq!(run(&[path.clone(), path], &options).status.code(), Some(0));
 }
+
+/// Each of two files has one kernel, of whatever name: these are compared, and the verdict says so.
+#[test]
+fn one_kernel_each_is_a_pair() {
+    let folder = common::root().join("tests/verify/against");
+    let status = |original: &str, rewritten: &str, options: &[&str]| {
+        let files = [original, rewritten].map(|name| folder.join(format!("{name}.ptx")));
+        let output = run(&files, options);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains(&format!("`{original}` against `{rewritten}`")), "{text}");
+        output.status.code()
+    };
+    assert_eq!(status("reference", "optimised", &["--no-run"]), Some(0));
+    // Named like the opcodes that make the difference.
+    assert_eq!(status("add", "sub", &[]), Some(1));
+    assert_eq!(status("add", "sub", &["--kernel", "add", "--against", "sub"]), Some(1));
+    assert_eq!(status("add", "sub", &["--no-run"]), Some(3));
+}

@@ -132,7 +132,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// A recurrence's code with its places in the text.
     fn placed(&self, recurrence: &LoopCarriedReuse, moves: String, lines: Lines) -> CarriedLoad {
-        let span = |inst: InstId| self.flow.insts[inst].ast.span.range();
+        let span = |inst: InstId| self.span(inst);
         let entry = match recurrence.falls_in {
             false => span(recurrence.entry).start,
             true => line_end(self.source.text(), span(recurrence.entry).end),

@@ -159,7 +159,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
             }
             None => {
                 let first = &flow.insts[flow.block(claim.block).first];
-                (first.ast.span.start as usize, format!("{code}\n\t"))
+                (first.front, format!("{code}\n\t"))
             }
         });
         self.runtime_checked.insert(place, copy.clone());

@@ -44,7 +44,7 @@ impl Planner<'_, '_, '_, '_> {
             code.put(op!(Setp.Eq.And.U32), &[&layers, &z, &1, &rows]);
             code.put(op!(Setp.Ge.And.U32), &[&holds, &x, &32, &layers]);
         }
-        let place = first.ast.span.start as usize;
+        let place = first.front;
         prepared.drafts.push(Draft::insert(place, code.text));
         Some(holds.into())
     }

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sharers::Sharers;
 use crate::isa::{Opcode, Qualifier};
+use crate::ptx::resolved::Resolved;
 use crate::ptx::{
     AddressBase, Body, Function, FunctionKind, Instruction, Item, Module, Operand, StateSpace,
     Statement, Variable,
@@ -213,8 +214,9 @@ impl<'a, 's> Surroundings<'a, 's> {
     /// Adds the variables that a function uses by itself.
     fn visit(&self, function: &Function<'s>, reach: &mut Reach<'s>) {
         let statements = function.statements().unwrap_or_default();
-        let mut walk =
-            Walk { around: self, function: function.name.text, local: Vec::new(), reach };
+        let registers = Resolved::of(function).registers().map(|span| span.start).collect();
+        let (function_name, local) = (function.name.text, Vec::new());
+        let mut walk = Walk { around: self, function: function_name, local, registers, reach };
         walk.local.extend(function.params.iter().chain(&function.returns).flat_map(names));
         walk.statements(statements);
     }
@@ -241,6 +243,8 @@ struct Walk<'w, 'a, 's> {
     function: &'s str,
     /// Names that are declared in the scopes around.
     local: Vec<&'s str>,
+    /// The bytes at which registers are named.
+    registers: FxHashSet<u32>,
     reach: &'w mut Reach<'s>,
 }
 
@@ -285,7 +289,7 @@ impl<'s> Walk<'_, '_, 's> {
             Opcode::Cvta if !form.has(Qualifier::To) => true,
             _ => instruction.operands.iter().any(|operand| match operand {
                 Operand::Address(address) => match address.base {
-                    AddressBase::Name(name) => name.text.starts_with('%'),
+                    AddressBase::Name(name) => self.registers.contains(&name.span.start),
                     AddressBase::Absolute => true,
                 },
                 _ => false,

@@ -16,6 +16,7 @@ use crate::isa::Opcode;
 use crate::ptx::Module;
 use crate::solver::Solver;
 use crate::verify::Options;
+use crate::verify::assume;
 use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
 use crate::verify::oracle::Warp;
 use crate::verify::program::arrays::observed;
@@ -128,6 +129,14 @@ fn attempt<'s>(
     let mut terms =
         Terms { assume_no_wrap: options.assume_no_wrap, ..Terms::within(options.steps) };
     terms.symbols.names = text_names(original, rewritten);
+    for precondition in &options.preconditions {
+        let found = precondition.terms(original.function, &mut terms);
+        terms.assumed.extend(found.unwrap_or_default());
+    }
+    for name in &options.no_alias {
+        let found = assume::parameter(original.function, name, &mut terms);
+        terms.no_alias.extend(found);
+    }
     let mut claims = Claims::new(solver(options));
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;

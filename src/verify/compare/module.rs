@@ -10,8 +10,8 @@ use super::renamed::under_parameters;
 use crate::expr::within;
 use crate::parallel;
 use crate::ptx::{
-    self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
-    Statement, Variable,
+    self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
+    Variable,
 };
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
@@ -143,7 +143,13 @@ fn verify_texts(
     for (name, bytes) in &options.aligned {
         assumptions.push(format!("the parameter `{name}` is a multiple of {bytes}"));
     }
-    Ok(Verification { verdict, assumptions, functions, problems })
+    assumptions.extend(options.preconditions.iter().map(|one| format!("`{one}`")));
+    if !options.no_alias.is_empty() {
+        let names: Vec<String> = options.no_alias.iter().map(|name| format!("`{name}`")).collect();
+        assumptions.push(format!("the bytes behind {} do not overlap", names.join(", ")));
+    }
+    let against = options.kernel.clone().zip(options.against.clone()).into_iter().collect();
+    Ok(Verification { verdict, against, assumptions, functions, problems })
 }
 
 /// Compares two functions of one name.
@@ -175,6 +181,10 @@ fn pair<'s>(
         if all.0 != all.1 {
             return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
         }
+    }
+    if !same_masks(used_bytes(original, before), used_bytes(rewritten, after)) {
+        let reason = "the two have other `used_bytes_mask` pragmas, or in front of other loads";
+        return FunctionReport::unknown(name, reason.to_owned());
     }
     let functions = Both { original: before, rewritten: after };
     if resized && let Some(reason) = arrays::overfull(modules, functions) {
@@ -277,7 +287,8 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
 }
 
 /// The declarations in a body besides registers, each with the number of its scope: variables, prototypes of calls and
-/// lists of functions, and pragmas; a pragma about the value of a load comes together with the load.
+/// lists of functions, and pragmas; a pragma about the value of a load is another question
+/// ([`used_bytes`]).
 fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
     declarations(source, function, &|variable| words(source.slice(variable.span)))
 }
@@ -340,9 +351,7 @@ fn declarations(
         all: &mut Vec<(u32, String)>,
     ) {
         let scope = *scopes;
-        // For each place the first instruction from there on, which is found when it is first needed.
-        let mut following: Vec<Option<usize>> = Vec::new();
-        for (index, statement) in statements.iter().enumerate() {
+        for statement in statements {
             let span = match statement {
                 Statement::Block { statements, .. } => {
                     *scopes += 1;
@@ -360,10 +369,8 @@ fn declarations(
                     | Directive::Targets { name: "calltargets", span, .. },
                 ) => *span,
                 Statement::Directive(Directive::Pragma { strings, span }) => {
-                    if strings.iter().any(|text| text.starts_with("used_bytes_mask"))
-                        && let Some(load) = following_instruction(statements, &mut following, index)
-                    {
-                        all.push((scope, words(source.slice(load.span))));
+                    if strings.iter().any(|text| text.starts_with(USED_BYTES)) {
+                        continue;
                     }
                     *span
                 }
@@ -382,24 +389,45 @@ fn declarations(
     all
 }
 
-/// The first instruction of a list of statements from a place on.
-fn following_instruction<'a, 's>(
-    statements: &'a [Statement<'s>],
-    known: &mut Vec<Option<usize>>,
-    from: usize,
-) -> Option<&'a Instruction<'s>> {
-    if known.is_empty() {
-        let mut next = None;
-        known.resize(statements.len(), None);
-        for (index, statement) in statements.iter().enumerate().rev() {
-            if matches!(statement, Statement::Instruction(_)) {
-                next = Some(index);
+/// The beginning of a pragma about the next instruction, a load: which of its bytes are used (PTX ISA, "Pragma Strings").
+const USED_BYTES: &str = "used_bytes_mask";
+
+/// The loads in front of which such a pragma stands, in the order of the text, each with the pragma.
+fn used_bytes(source: &SourceFile, function: &Function<'_>) -> Vec<(String, String)> {
+    fn collect(
+        source: &SourceFile,
+        statements: &[Statement<'_>],
+        open: &mut Option<String>,
+        found: &mut Vec<(String, String)>,
+    ) {
+        for statement in statements {
+            match statement {
+                Statement::Block { statements, .. } => collect(source, statements, open, found),
+                Statement::Directive(Directive::Pragma { strings, span }) => {
+                    let is_mask = strings.iter().any(|text| text.starts_with(USED_BYTES));
+                    *open = open.take().or(is_mask.then(|| words(source.slice(*span))));
+                }
+                Statement::Instruction(load) => {
+                    let own = words(source.slice(load.span));
+                    found.extend(open.take().map(|pragma| (own, pragma)));
+                }
+                _ => {}
             }
-            known[index] = next;
         }
     }
-    match statements.get((*known.get(from)?)?) {
-        Some(Statement::Instruction(instruction)) => Some(instruction),
-        _ => None,
+    let mut found = Vec::new();
+    collect(source, function.statements().unwrap_or_default(), &mut None, &mut found);
+    found
+}
+
+/// Whether pragmas of two functions say the same of the same loads. A load may stand several times, if all have one pragma.
+fn same_masks(mut old: Vec<(String, String)>, mut new: Vec<(String, String)>) -> bool {
+    if old == new {
+        return true;
     }
+    for all in [&mut old, &mut new] {
+        all.sort_unstable();
+        all.dedup();
+    }
+    old == new && old.windows(2).all(|pair| pair[0].0 != pair[1].0)
 }

@@ -60,9 +60,8 @@ pub(super) fn under_parameters(
     for new in after.functions().filter(|one| one.kind == FunctionKind::Entry) {
         let old = before.functions().find(|one| one.name.text == new.name.text);
         let is_other = |old: &&Function<'_>| {
-            !matches!((&old.body, &new.body), (Body::Absent, _) | (_, Body::Absent))
-                && parameters(old) != parameters(new)
-                && original.slice(old.span) != rewritten.slice(new.span)
+            let absent = matches!((&old.body, &new.body), (Body::Absent, _) | (_, Body::Absent));
+            !absent && original.slice(old.span) != rewritten.slice(new.span)
         };
         if let Some(old) = old.filter(is_other) {
             edits.extend(renamed(old, (rewritten, new)).unwrap_or_default());

@@ -5,6 +5,7 @@
 //! may be reached in another way. It may once its address goes anywhere but into addresses of accesses: into memory, a
 //! call, a condition, an instruction that accesses shared memory in a way of its own.
 
+use rustc_hash::FxHashSet;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::array::{Array, array, of_file};
@@ -15,6 +16,7 @@ use super::prepared::Program;
 use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
 use crate::isa::Opcode;
 use crate::isa::limits::MAX_STATIC_SHARED;
+use crate::ptx::resolved::Resolved;
 use crate::ptx::{
     AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
 };
@@ -339,14 +341,14 @@ fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
 
 /// Whether a function makes addresses in shared memory that its caller does not show: of anything but a name.
 fn has_own_addresses(function: &Function<'_>) -> bool {
-    fn within(statements: &[Statement<'_>]) -> bool {
+    fn within(statements: &[Statement<'_>], registers: &FxHashSet<u32>) -> bool {
         statements.iter().any(|statement| match statement {
-            Statement::Block { statements, .. } => within(statements),
+            Statement::Block { statements, .. } => within(statements, registers),
             Statement::Instruction(inst) if inst.form.space() == StateSpace::Shared => {
                 let is_name = |operand: &Operand<'_>| match operand {
                     Operand::Address(address) => matches!(
                         address.base,
-                        AddressBase::Name(name) if !name.text.starts_with('%')
+                        AddressBase::Name(name) if !registers.contains(&name.span.start)
                     ),
                     _ => true,
                 };
@@ -356,7 +358,8 @@ fn has_own_addresses(function: &Function<'_>) -> bool {
             _ => false,
         })
     }
-    within(function.statements().unwrap_or_default())
+    let registers = Resolved::of(function).registers().map(|span| span.start).collect();
+    within(function.statements().unwrap_or_default(), &registers)
 }
 
 /// Whether statements read the sum of all arrays' sizes (PTX ISA, "%total_smem_size", "%aggr_smem_size").

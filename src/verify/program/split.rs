@@ -235,8 +235,11 @@ fn versions(
     let (mut found, mut next) = (Vec::new(), 0);
     for (at, vector) in new.iter().enumerate().filter(|(_, one)| !one.matched) {
         let Some(copies) = copies(rewritten, at, new) else { continue };
+        // The texts may pair a part with another copy of this group.
         let is_part = |(part, copy): (&One<'_>, &One<'_>)| {
-            part.store == copy.store && partners.get(&part.inst).is_none_or(|one| *one == copy.inst)
+            let partner = partners.get(&part.inst);
+            part.store == copy.store
+                && partner.is_none_or(|one| copies.iter().any(|copy| copy.inst == *one))
         };
         let is_run = |from: &usize| {
             let run = old.get(*from..from + copies.len());
@@ -249,6 +252,9 @@ fn versions(
         next = from + copies.len();
         let parts: Vec<InstId> = old[from..next].iter().map(|one| one.inst).collect();
         let copies: Vec<InstId> = copies.iter().map(|one| one.inst).collect();
+        for matched in &mut alignment.matched {
+            *matched = matched.filter(|part| !parts.contains(part));
+        }
         for (&part, &copy) in parts.iter().zip(&copies) {
             alignment.matched[copy] = Some(part);
             alignment.gaps[copy] = part.to(part.next());

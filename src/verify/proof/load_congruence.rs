@@ -98,7 +98,7 @@ impl Prover {
         known: &[TermId],
     ) -> bool {
         let ahead = terms.arena.sub(store.address, address);
-        if self.differ_in_low_bits(terms, ahead, (store.bytes, bytes)) {
+        if self.differ_in_low_bits(terms, ahead, (store.bytes, bytes)) || terms.is_apart(ahead) {
             return true;
         }
         let ahead = self.induction.apply(terms, ahead);

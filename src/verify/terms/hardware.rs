@@ -45,7 +45,7 @@ pub(in crate::verify) fn is_uniform(
 }
 
 /// The guarantees of the hardware about thread indices: they lie within the block, and the lane is the
-/// linear index modulo 32 (PTX ISA, "%tid", "%laneid"). `shape` are the extents that `.reqntid` demands.
+/// linear index modulo 32 (PTX ISA, "%tid", "%laneid"); and what the user takes for granted. `shape` are the extents that `.reqntid` demands.
 pub(in crate::verify) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> {
     let find = |kind: Kind| {
         terms.symbols.find(&kind).map(|symbol| (symbol, terms.symbols.info(symbol).width))
@@ -91,6 +91,7 @@ pub(in crate::verify) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> V
         let lane = arena.extract(lane, 0, 5);
         facts.push(arena.equal(lane, linear));
     }
+    facts.extend(&terms.assumed);
     facts
 }
 

@@ -181,6 +181,10 @@ pub(in crate::verify) struct Terms {
     pub symbols: Symbols,
     /// Terms in which everything that is not linear is replaced by symbols, for quick proofs.
     pub abstraction: Substitution,
+    /// Predicates that hold everywhere, by the user's word.
+    pub assumed: Vec<TermId>,
+    /// Parameters whose bytes do not overlap, by the user's word.
+    pub no_alias: Vec<TermId>,
     /// Whether nothing that is widened wraps around, by the user's word.
     pub assume_no_wrap: bool,
 }
@@ -189,6 +193,18 @@ impl Terms {
     /// No terms yet; making them may take `steps` steps.
     pub(crate) fn within(steps: u64) -> Terms {
         Terms { arena: Arena::with_limit(steps), ..Terms::default() }
+    }
+
+    /// Whether a distance is one between pointers whose bytes do not overlap, by the user's word.
+    pub(crate) fn is_apart(&self, distance: TermId) -> bool {
+        if self.no_alias.is_empty() {
+            return false;
+        }
+        let (_, addends) = self.arena.linear_parts(distance);
+        let own = addends.iter().filter(|(term, _)| self.no_alias.contains(term));
+        let mut factors: Vec<u64> = own.map(|(_, factor)| *factor).collect();
+        factors.sort_unstable();
+        factors == [1, crate::expr::mask(64)]
     }
 
     /// The symbol of a kind; only its width is known.

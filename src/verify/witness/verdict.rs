@@ -32,6 +32,9 @@ impl fmt::Display for Verdict {
 pub struct Verification {
     /// The worst of all functions' verdicts.
     pub verdict: Verdict,
+    /// Kernels of the original, each with the rewritten file's kernel that it is compared with, if that has another name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub against: BTreeMap<String, String>,
     /// The assumptions on which the proofs rest.
     pub assumptions: Vec<String>,
     /// Functions of both files, in the order of the original.
@@ -157,6 +160,9 @@ impl fmt::Display for Counterexample {
 
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (original, rewritten) in &self.against {
+            writeln!(f, "`{original}` against `{rewritten}`")?;
+        }
         for function in &self.functions {
             write!(f, "{}: {}", function.name, function.verdict)?;
             if function.events > 0 {
