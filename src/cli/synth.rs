@@ -49,9 +49,9 @@ pub(super) struct Synth {
     /// Which solutions are looked for.
     #[command(flatten)]
     wanted: Wanted,
-    /// What holes range over: 1 for families without groups and conditions without constants, 2 for families
-    /// without groups, 3 for everything
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
+    /// What holes range over: 1 for families without groups and conditions without constants, 2 for families without
+    /// groups, 3 for everything, and where that has no solution 4, with multiples of coordinates in conditions
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=4))]
     space: u8,
     /// The output
     #[arg(long, value_enum, default_value_t, alias = "format")]

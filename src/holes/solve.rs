@@ -8,6 +8,7 @@ use super::statements::Problem;
 use super::warp::Outcome;
 use crate::source::Span;
 use crate::synth::expr::Expr;
+use crate::synth::family::WITH_MULTIPLES;
 use crate::synth::program::Program;
 use crate::synth::search::{self, Limits, Mode, Unsat};
 
@@ -53,9 +54,9 @@ pub(super) fn solve(
 ) -> Result<Solved, Unsolved> {
     let mut tried = 0;
     let mut last = None;
-    let mut empty_spaces = [false; 3];
+    let mut empty_spaces = [false; WITH_MULTIPLES as usize];
     for tables in TABLES {
-        for space in 1..=3u8 {
+        for space in 1..=WITH_MULTIPLES {
             if empty_spaces[usize::from(space) - 1] {
                 continue;
             }

@@ -62,3 +62,33 @@ fn the_cheapest_solution_is_the_first_of_the_cheapest_of_all() {
         assert!(cheapest.tried <= all.tried, "{name}");
     }
 }
+
+/// What the searches of the published tables cost, in tables that are tried, and how many solutions there are: a richer
+/// grammar must not slow old sketches unseen. `BLESS=1` writes `costs.txt`.
+#[test]
+fn searches_cost_what_is_written_down() {
+    #[expect(clippy::disallowed_methods, reason = "`BLESS` is an environment variable")]
+    let blessing = std::env::var_os("BLESS").is_some();
+    let path = folder().join("costs.txt");
+    let expected = std::fs::read_to_string(&path).expect("the costs");
+    let measured: String = expected
+        .lines()
+        .map(|line| {
+            let (sketch, _) = line.split_once(':').expect("a sketch, a colon and its costs");
+            let mut words = sketch.split(' ');
+            let name = words.next().expect("a name");
+            let defines = words.map(|word| {
+                let (name, value) = word.split_once('=').expect("a definition");
+                (name, value.parse().expect("a number"))
+            });
+            let found = found(name, &defines.collect::<Vec<_>>(), Mode::All);
+            assert!(found.exhaustive, "{sketch}: the search has not ended");
+            format!("{sketch}: {} solutions, {} tables\n", found.count, found.tried)
+        })
+        .collect();
+    if blessing {
+        std::fs::write(&path, &measured).expect("written");
+    } else {
+        assert_eq!(measured, expected);
+    }
+}

@@ -18,6 +18,9 @@ enum Condition {
     Compare { swap: bool, cmp: Cmp, constant: i64, factor: i64 },
 }
 
+/// The smallest space in which conditions compare with multiples of the second coordinate.
+pub const WITH_MULTIPLES: u8 = 4;
+
 /// The largest multiple of the second coordinate that the first one is compared with.
 const MAX_FACTOR: i64 = 32;
 
@@ -59,8 +62,10 @@ impl Conditions {
                 }
             }
         }
-        // Multiples come behind: each is a multiplication more. Beyond the first coordinate all are alike.
-        let most = if second > 1 && request.space == 3 { MAX_FACTOR.min(first as i64) } else { 1 };
+        // Multiples come behind: each is a multiplication more, and they are as many as all others in every hole. Beyond the
+        // first coordinate all are alike.
+        let has_multiples = second > 1 && request.space >= WITH_MULTIPLES;
+        let most = if has_multiples { MAX_FACTOR.min(first as i64) } else { 1 };
         for factor in (2..=most).flat_map(|factor| [factor, -factor]) {
             for &constant in &constants {
                 for cmp in Cmp::ALL {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::expr::Expr;
 use condition::Conditions;
+pub use condition::WITH_MULTIPLES;
 use fit::Fitted;
 use linear::Linear;
 use xform::XForm;

@@ -51,7 +51,8 @@ fn volume(shape: &[usize]) -> usize {
     shape.iter().fold(1, |volume, &extent| volume.saturating_mul(extent))
 }
 
-/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. Entries of `defines` for names that are
+/// Lowers a sketch. `space` restricts the families: 1, 2, 3 for all of them, or 4 for all of them with multiples in
+/// conditions. Entries of `defines` for names that are
 /// not params are ignored.
 ///
 /// # Errors A contradiction in the sketch, with its place.

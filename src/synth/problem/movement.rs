@@ -7,6 +7,7 @@ use crate::isa::ScalarType;
 use crate::source::{Diagnostic, SourceFile};
 use crate::synth::emit::kernel::Kernel;
 use crate::synth::emit::{self, build};
+use crate::synth::family::WITH_MULTIPLES;
 use crate::synth::lower::{Lowered, lower};
 use crate::synth::search::{Found, Limits, MOST_PLANNED, Mode, Solution, Unsat, search};
 use crate::synth::{params, parse, report, states};
@@ -77,6 +78,18 @@ impl Problem for Movement<'_> {
         let (stop, progress) = (Some(stop), Some(progress));
         let limits = Limits { mode, tables, solutions: MOST_WRITTEN, stop, progress };
         self.found = search(&mut self.sketch.program, &limits);
+        if self.found.unsat.is_some()
+            && self.request.space + 1 == WITH_MULTIPLES
+            && let Ok(mut larger) = {
+                let Request { source, tree, defines, .. } = *self.request;
+                lower(source, tree, defines, WITH_MULTIPLES)
+            }
+        {
+            let found = search(&mut larger.program, &limits);
+            if !found.solutions.is_empty() || found.unsat.is_none() {
+                (self.sketch, self.found) = (larger, found);
+            }
+        }
         !self.found.solutions.is_empty()
     }
 
