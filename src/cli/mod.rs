@@ -17,6 +17,7 @@ mod command;
 mod compare;
 mod completions;
 mod doctor;
+mod dumped;
 pub mod env;
 pub mod exit;
 mod explain;
