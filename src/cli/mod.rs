@@ -38,6 +38,7 @@ mod outcome;
 mod parse;
 mod profile;
 mod python;
+mod replay;
 pub mod report;
 mod rewrite;
 pub mod run;
