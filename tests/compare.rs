@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json as value};
 use tempfile::TempDir;
 
 use crate::common::assembler::Assembler;
@@ -71,11 +71,21 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The report of a cubin by `asm`, as if its memory traffic were known, in a file.
+fn report(folder: &Path, cubin: &str, name: &str) -> Value {
+    let mut report = json(&ptxasw(folder, &["asm", cubin, "--format", "json"]));
+    report["kernels"][0]["measure"]["busy"]["l2"] = 1.0.into();
+    fs::write(folder.join(name), report.to_string()).expect("written");
+    report
+}
+
 #[test]
-fn cubins_are_compared_with_their_cycles() {
+fn kernels_are_compared_with_their_cycles() {
     let Some(folder) = folder() else { return };
     let folder = folder.path();
-    let words = ["compare", "one.cubin", "two.cubin", "--format", "json"];
+    report(folder, "one.cubin", "one.json");
+    report(folder, "two.cubin", "two.json");
+    let words = ["compare", "one.json", "two.json", "--format", "json"];
     let report = json(&ptxasw(folder, &words));
     let kernel = &report["kernels"][0];
     assert_eq!(kernel["name"], "_Z1fPf");
@@ -97,17 +107,115 @@ fn cycles_need_both_sides() {
     assert_eq!(asm["kernels"][0]["measure"]["busy"]["l2"], Value::Null);
     assert_eq!(asm["kernels"][0]["measure"]["busy"]["memory"], Value::Null);
     assert!(asm["kernels"][0]["measure"]["busy"]["issue"].is_f64());
-    let mut unmeasured = asm.clone();
+    let mut unmeasured = asm;
     unmeasured["kernels"][0]["measure"] = Value::Null;
-    for (name, report) in [("asm.json", &asm), ("unmeasured.json", &unmeasured)] {
-        fs::write(folder.join(name), report.to_string()).expect("written");
-    }
-    for (old, is_known) in [("asm.json", true), ("unmeasured.json", false)] {
-        let words = ["compare", old, "two.cubin", "--format", "json"];
+    fs::write(folder.join("unmeasured.json"), unmeasured.to_string()).expect("written");
+    report(folder, "one.cubin", "asm.json");
+    report(folder, "two.cubin", "two.json");
+    for (old, is_known) in [("asm.json", true), ("unmeasured.json", false), ("one.cubin", false)] {
+        let words = ["compare", old, "two.json", "--format", "json"];
         let report = json(&ptxasw(folder, &words));
         assert_eq!(report["kernels"][0]["cycles"].is_object(), is_known, "{old}: {report}");
         let row = stdout(&ptxasw(folder, &words[..3]));
         assert_eq!(row.contains("  ?"), !is_known, "{row}");
+    }
+}
+
+/// A build that has replaced a kernel has measured both versions: the other build's cycles are those of the original.
+#[test]
+fn cycles_of_a_kernel_that_was_replaced() {
+    let Some(folder) = folder() else { return };
+    let folder = folder.path();
+    let [old, new] = ["one.cubin", "two.cubin"].map(|cubin| {
+        let kernel =
+            json(&ptxasw(folder, &["asm", cubin, "--format", "json"]))["kernels"][0].clone();
+        kernel["code_hash"].as_str().expect("a hash");
+        kernel
+    });
+    let build = |name: &str, rewritten: &Value, measure: Value| {
+        let both = value!({"original": old, "rewritten": rewritten});
+        let kernel = value!({"name": "k", "resources": both, "measure": measure});
+        fs::write(folder.join(name), value!({"kernels": [kernel]}).to_string()).expect("written");
+    };
+    build("plain.json", &Value::Null, Value::Null);
+    build(
+        "replaced.json",
+        &new,
+        value!({"original": {"8": 30.0, "64": 20.0}, "rewritten": {"64": 10.0}}),
+    );
+    for (files, cycles) in
+        [(["plain", "replaced"], [20.0, 10.0]), (["replaced", "plain"], [10.0, 20.0])]
+    {
+        let [a, b] = files.map(|name| format!("{name}.json"));
+        let found = json(&ptxasw(folder, &["compare", &a, &b, "--format", "json"]));
+        let kernel = &found["kernels"][0];
+        assert_eq!(
+            [&kernel["cycles"]["old"], &kernel["cycles"]["new"]],
+            [cycles[0], cycles[1]],
+            "{found}"
+        );
+        assert_eq!(kernel["state"], "changed");
+    }
+}
+
+/// Machine code that differs although all resources are the same, and that is the same under another name.
+#[test]
+fn other_instructions_are_noticed() {
+    let Some(folder) = folder() else { return };
+    let folder = folder.path();
+    let assembler = Assembler::find().expect("ptxas is there");
+    let one = text("sm_80", 1);
+    for (name, text) in [
+        ("mul.cubin", one.replace("div.rn.f32", "mul.f32")),
+        ("add.cubin", one.replace("div.rn.f32", "add.f32")),
+        ("other.cubin", one.replace("div.rn.f32", "mul.f32").replace("_Z1fPf", "_Z1gPf")),
+    ] {
+        assembler.assemble(&text, &folder.join(name)).expect("it is assembled");
+    }
+    for (new, state, row) in [
+        ("mul.cubin", "same", ""),
+        ("add.cubin", "changed", "f(float*)"),
+        ("other.cubin", "renamed", "f(float*) -> g(float*)"),
+    ] {
+        let words = ["compare", "mul.cubin", new, "--format", "json"];
+        let found = json(&ptxasw(folder, &words));
+        assert_eq!(found["kernels"][0]["state"], state, "{found}");
+        assert_eq!(found["only_old"].as_array().map(Vec::len), Some(0));
+        let shown = stdout(&ptxasw(folder, &words[..3]));
+        let line = shown.lines().find(|line| line.starts_with("f(float*)"));
+        match state {
+            "same" => assert_eq!(line, None, "{shown}"),
+            _ => assert!(
+                line.is_some_and(|line| line.starts_with(row) && line.contains(state)),
+                "{shown}"
+            ),
+        }
+    }
+}
+
+/// Spills of a cubin whose kernel has a stack are not known: a check of them fails, unless the code is the same.
+#[test]
+fn a_check_that_cannot_be_made_fails() {
+    let Some(folder) = folder() else { return };
+    let folder = folder.path();
+    let assembler = Assembler::find().expect("ptxas is there");
+    // An array with indices that nobody knows.
+    let local = ".local .b32 l[32]; .reg .b64 %a<4>; .reg .b32 %i<4>; mov.u64 %a0, l;\n\
+        ld.global.u32 %i1, [%d1]; mul.wide.u32 %a1, %i1, 4; add.u64 %a1, %a1, %a0; st.local.f32 [%a1], %f1;\n\
+        ld.global.u32 %i2, [%d1+4]; mul.wide.u32 %a2, %i2, 4; add.u64 %a2, %a2, %a0; st.local.f32 [%a2], %f2;\n\
+        ld.global.u32 %i3, [%d1+8]; mul.wide.u32 %a3, %i3, 4; add.u64 %a3, %a3, %a0; ld.local.f32 %f1, [%a3];\n";
+    let with_stack = text("sm_80", 1).replace("st.global.f32", &format!("{local}st.global.f32"));
+    assembler.assemble(&with_stack, &folder.join("stack.cubin")).expect("it is assembled");
+    for (old, new, losses, status) in [
+        ("one.cubin", "stack.cubin", "spills", 1),
+        ("one.cubin", "stack.cubin", "shared", 0),
+        ("stack.cubin", "stack.cubin", "spills", 0),
+        ("stack.cubin", "one.cubin", "spills", 0),
+    ] {
+        let output = ptxasw(folder, &["compare", old, new, "--fail-on", losses]);
+        assert_eq!(output.status.code(), Some(status), "{old} {new} {losses}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.contains("--fail-on spills cannot be checked"), status == 1, "{said}");
     }
 }
 

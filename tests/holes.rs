@@ -99,6 +99,7 @@ fn run(text: &str, kernel: &str, buffers: &[&[u32]]) -> Vec<Vec<u32>> {
     let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let names: Vec<String> = (0..buffers.len()).map(|at| format!("b{at}")).collect();
     let launch = Launch {
+        pointers: Default::default(),
         kernel: Some(name.to_owned()),
         grid: [1; 3],
         block: [32, 1, 1],

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -170,7 +170,7 @@ impl Texts {
     fn line(&mut self, block: &Block) -> &str {
         let file = block.file.clone().unwrap_or_default();
         let lines = self.0.entry(file).or_insert_with_key(|file| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let text = io::read_text_within(Path::new(file), io::LARGEST_TABLE).unwrap_or_default();
             text.lines().map(str::to_owned).collect()
         });
         let at = block.line.and_then(|line| (line as usize).checked_sub(1));

@@ -7,10 +7,15 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::exit::{Failure, Status};
+use super::options::warn;
 use super::{io, objects};
 use crate::kernels::demangled;
+use crate::pipeline;
+use crate::ptx::Depth;
 use crate::sass::Resources;
-use crate::sass::compare::{Compared, Comparison, Cycles, Loss, Measured, Taken};
+use crate::sass::compare::{Code, Compared, Comparison, Cycles, Loss, Measured, Taken};
+use crate::sass::cubin;
+use crate::sass::paths::Counterpart;
 use crate::sass::report::{Beside, Report};
 
 /// `compare`
@@ -21,7 +26,7 @@ pub(super) struct Compare {
     old: PathBuf,
     /// The same of the new build
     new: PathBuf,
-    /// End with status 1 if a kernel lost one of these, joined by commas
+    /// End with status 1 if a kernel lost one of these, joined by commas, or if it is not known whether it did
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LOSSES")]
     fail_on: Vec<Loss>,
     /// Output format
@@ -96,18 +101,21 @@ impl ReadKernel {
     fn taken(self) -> Option<(String, Taken)> {
         let ReadKernel { name, resources, measure, own } = self;
         let is_rewritten = resources.as_ref().is_some_and(|both| both.rewritten.is_some());
+        let original = resources.and_then(|both| both.original).filter(|_| is_rewritten);
         let of_build = resources.and_then(|both| both.rewritten.or(both.original));
         let measure = measure.unwrap_or_default();
         let is_of_asm = measure.cycles_per_warp.is_some();
         let has_traffic = !is_of_asm || measure.busy.get("l2").is_some_and(Option::is_some);
+        let of_original = measure.original.clone();
         let cycles = match (measure.cycles_per_warp, is_rewritten) {
             (Some(own), _) => Some(own),
             (None, true) => measure.rewritten,
             (None, false) => measure.original,
         };
-        let cycles = cycles.as_ref().and_then(with_most);
-        let measured = cycles.map(|cycles| Measured { cycles, has_traffic });
-        Some((name, Taken { resources: of_build.or(own)?, measured }))
+        let measured = |of: &CyclesByWarps| Some(Measured { cycles: with_most(of)?, has_traffic });
+        let original = original.zip(of_original.as_ref().and_then(measured));
+        let measured = cycles.as_ref().and_then(measured);
+        Some((name, Taken { resources: of_build.or(own)?, measured, original }))
     }
 }
 
@@ -124,7 +132,15 @@ impl Compare {
             Format::Text => text(&comparison),
             Format::Github => markdown(&comparison),
         })?;
-        match comparison.has_lost(&self.fail_on) {
+        let open = comparison.open(&self.fail_on);
+        for (kernel, loss) in &open {
+            let loss: &str = loss.into();
+            warn(&format!(
+                "--fail-on {loss} cannot be checked: of `{}` they are not known on both sides; compare reports of PTXASW_REPORT, which have what ptxas says",
+                shown(kernel)
+            ));
+        }
+        match comparison.has_lost(&self.fail_on) || !open.is_empty() {
             true => Ok(Status::DIFFERENT),
             false => Ok(Status::SUCCESS),
         }
@@ -145,7 +161,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
     for file in &files {
         let (name, bytes) = io::read_bytes(file)?;
         match objects::cubins(file, (&name, &bytes))? {
-            Some(cubins) => found.extend(of_cubins(&cubins)?),
+            Some(cubins) => found.extend(of_cubins(file, &cubins)?),
             None => found.extend(of_report(&name, &bytes)?),
         }
     }
@@ -157,11 +173,27 @@ fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
     Ok(found)
 }
 
+/// What is known of the kernels of an object from the PTX inside, for an architecture: their memory traffic.
+fn beside(path: &Path, architecture: u32) -> Beside {
+    let mut beside = Beside::default();
+    let options =
+        pipeline::Options { architecture: Some(architecture), ..pipeline::Options::default() };
+    for text in objects::texts(path).unwrap_or_default() {
+        let facts = pipeline::facts(&text, &options, Depth::All).unwrap_or_default();
+        let each = facts.into_iter();
+        beside.requests.extend(each.map(|(name, of)| (name, of.known(Counterpart::None).requests)));
+    }
+    beside
+}
+
 /// The kernels of a file's cubins. Where these are for several architectures, the names say which.
-fn of_cubins(cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failure> {
+fn of_cubins(path: &Path, cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failure> {
     let mut reports = Vec::new();
     for (name, bytes) in cubins {
-        let report = Report::new(bytes, &Beside::default());
+        let is_inside = Path::new(name) != path;
+        let architecture = cubin::read(bytes).ok().map(|cubin| cubin.architecture);
+        let beside = architecture.filter(|_| is_inside).map(|of| beside(path, of));
+        let report = Report::new(bytes, &beside.unwrap_or_default());
         reports.push(report.map_err(|why| Failure::about(name, why))?);
     }
     let is_single = reports.windows(2).all(|pair| pair[0].arch == pair[1].arch);
@@ -174,8 +206,10 @@ fn of_cubins(cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failu
                 true => kernel.name,
                 false => format!("{} on sm_{arch}", kernel.name),
             };
-            let measured = cycles.map(|cycles| Measured { cycles, has_traffic: false });
-            found.insert(name, Taken { resources: kernel.resources, measured });
+            let has_traffic =
+                measure.is_some_and(|of| of.busy.get("l2").is_some_and(Option::is_some));
+            let measured = cycles.map(|cycles| Measured { cycles, has_traffic });
+            found.insert(name, Taken { resources: kernel.resources, measured, original: None });
         }
     }
     Ok(found)
@@ -196,15 +230,26 @@ fn shown(name: &str) -> String {
 }
 
 /// The columns of the tables.
-const HEAD: [&str; 9] =
-    ["kernel", "registers", "spills", "stack", "shared", "code", "warps", "cycles", "lost"];
+const HEAD: [&str; 10] = [
+    "kernel",
+    "instructions",
+    "registers",
+    "spills",
+    "stack",
+    "shared",
+    "code",
+    "warps",
+    "cycles",
+    "lost",
+];
 
-fn rows(comparison: &Comparison) -> Vec<[String; 9]> {
-    let changed = comparison.kernels.iter().filter(|kernel| !kernel.is_same());
+fn rows(comparison: &Comparison) -> Vec<[String; 10]> {
+    let is_shown = |kernel: &&Compared| !kernel.is_same() || kernel.old_name.is_some();
+    let changed = comparison.kernels.iter().filter(is_shown);
     changed.map(cells).collect()
 }
 
-fn cells(kernel: &Compared) -> [String; 9] {
+fn cells(kernel: &Compared) -> [String; 10] {
     let Compared { old, new, cycles, losses, .. } = kernel;
     let cell = |of: fn(&Resources) -> Option<u32>| {
         let text = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
@@ -215,7 +260,17 @@ fn cells(kernel: &Compared) -> [String; 9] {
     };
     let losses: Vec<&str> = losses.iter().map(<&str>::from).collect();
     [
-        shown(&kernel.name),
+        match &kernel.old_name {
+            None => shown(&kernel.name),
+            Some(old) => format!("{} -> {}", shown(old), shown(&kernel.name)),
+        },
+        match kernel.state {
+            None => "?",
+            Some(Code::Same) => "same",
+            Some(Code::Renamed) => "renamed",
+            Some(Code::Changed) => "changed",
+        }
+        .to_owned(),
         cell(|of| Some(of.registers)),
         cell(|of| Some(of.spill_stores?.saturating_add(of.spill_loads?))),
         cell(|of| Some(of.stack)),
@@ -236,9 +291,15 @@ fn rest(comparison: &Comparison) -> String {
     let same = comparison.kernels.iter().filter(|kernel| kernel.is_same()).count();
     let lost = comparison.kernels.iter().filter(|kernel| !kernel.losses.is_empty()).count();
     let mut out = format!(
-        "{} kernels: {lost} lost something, {same} take the same\n",
+        "{} kernels: {lost} lost something, {same} are the same\n",
         comparison.kernels.len()
     );
+    let lacking = comparison.kernels.iter().filter(|kernel| kernel.lacks_traffic).count();
+    if lacking > 0 {
+        out += &format!(
+            "the cycles of {lacking} kernels are not compared, since their memory traffic is not known: it follows from PTX; compare reports of PTXASW_REPORT, or objects that hold PTX\n"
+        );
+    }
     for (which, names) in [("old", &comparison.only_old), ("new", &comparison.only_new)] {
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
@@ -263,7 +324,7 @@ fn text(comparison: &Comparison) -> String {
 }
 
 fn markdown(comparison: &Comparison) -> String {
-    let line = |cells: &[String; 9]| format!("| {} |\n", cells.join(" | "));
+    let line = |cells: &[String; 10]| format!("| {} |\n", cells.join(" | "));
     let rows = rows(comparison);
     let mut out = String::new();
     if !rows.is_empty() {

@@ -4,6 +4,7 @@
 //! are checked only where [`options`] needs them, so that a wrong value costs a warning and not a
 //! build.
 
+use super::io;
 use super::values;
 use crate::ab::cuda;
 use crate::cost::Costs;
@@ -16,7 +17,7 @@ use crate::select::{Selection, Strategies};
 use crate::traffic::Assumed;
 use clap::ValueEnum;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The path or name of the real ptxas.
@@ -295,12 +296,17 @@ impl Taken {
     }
 }
 
+fn read_table(path: &str) -> Result<String, String> {
+    let read = io::read_text_within(Path::new(path), io::LARGEST_TABLE);
+    read.map_err(|error| format!("{path}: {error}"))
+}
+
 /// A table of costs from a file.
 ///
 /// # Errors
 /// One line: why the file cannot be read, or its error.
 pub fn read_costs(path: &str) -> Result<Costs, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = read_table(path)?;
     Costs::read_of_user(&text, path).map_err(|missing| missing.to_string())
 }
 
@@ -309,7 +315,7 @@ pub fn read_costs(path: &str) -> Result<Costs, String> {
 /// # Errors
 /// One line: the file cannot be read, or its error.
 pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = read_table(path)?;
     Ok(Arc::new(Consulted::new(Profile::read(&text, path)?, path, cuda::driver)))
 }
 

@@ -104,6 +104,10 @@ impl<'r> Ready<'r> {
                 return Err(Failure::about(other.name(), message));
             }
         }
+        if let Some(buffer) = launch.pointers.keys().next() {
+            let why = format!("buffer `{buffer}`: `pointers` are possible on the CPU alone");
+            return Err(Failure::about(request.launch.name(), why));
+        }
         launch.kernel = Some(name.clone());
         Ok(Ready { launch, kernel: name, target, original })
     }

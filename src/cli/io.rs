@@ -3,29 +3,103 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::dumped;
 use super::exit::Failure;
+use crate::ptxas::embedded;
+use crate::ptxas::examine::LARGEST_INPUT;
 use crate::source::SourceFile;
 
-/// Reads a text; `-` is standard input.
+/// The largest object, library or executable that is read, in bytes.
+const LARGEST_OBJECT: u64 = 2 << 30;
+
+/// The largest table of costs or profile that is read, in bytes.
+pub(super) const LARGEST_TABLE: u64 = 16 << 20;
+
+/// Reads a text; `-` is standard input. Of what `cuobjdump --dump-ptx` prints the PTX is read.
 ///
 /// # Errors
-/// The file cannot be read, or is not text.
+/// The file cannot be read, is too large, is not text, or is printed by `cuobjdump` and holds several PTX texts.
 pub(super) fn read(path: &Path) -> Result<SourceFile, Failure> {
     let (name, bytes) = read_bytes(path)?;
-    Ok(SourceFile::from_bytes(name, bytes)?)
+    let mut texts = sources(name.clone(), bytes)?;
+    match (texts.pop(), texts.len()) {
+        (Some(only), 0) => Ok(only),
+        (_, others) => {
+            let why = format!(
+                "there are {} PTX texts in it; write each to a file of its own with `cuobjdump -xptx all`",
+                others + 1
+            );
+            Err(Failure::about(name, why))
+        }
+    }
+}
+
+/// The PTX texts in the bytes of a file: one, or those that `cuobjdump --dump-ptx` has printed.
+///
+/// # Errors
+/// The bytes are not text.
+pub(super) fn sources(name: String, bytes: Vec<u8>) -> Result<Vec<SourceFile>, Failure> {
+    let whole = SourceFile::from_bytes(name, bytes)?;
+    let texts = dumped::texts(whole.text());
+    let is_single = texts.len() == 1;
+    let of_part = |(number, text): (usize, String)| match is_single {
+        true => SourceFile::new(whole.name(), text),
+        false => SourceFile::new(format!("{}({})", whole.name(), number + 1), text),
+    };
+    let found: Vec<SourceFile> = texts.into_iter().enumerate().map(of_part).collect();
+    Ok(if found.is_empty() { vec![whole] } else { found })
+}
+
+/// Reads at most `limit` bytes of a file.
+///
+/// # Errors
+/// The file cannot be read, or has more bytes.
+pub(super) fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    take(&mut std::fs::File::open(path)?, &mut bytes, limit)?;
+    Ok(bytes)
+}
+
+/// The same, as text.
+///
+/// # Errors
+/// As [`read_within`]; the file is not UTF-8.
+pub(super) fn read_text_within(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = read_within(path, limit)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Reads until the bytes are more than `limit`.
+fn take(from: &mut dyn Read, bytes: &mut Vec<u8>, limit: u64) -> io::Result<()> {
+    from.take((limit + 1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
+    if bytes.len() as u64 > limit {
+        let size = format!(
+            "it has more than {} MiB, the most that is read; name another file",
+            limit >> 20
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
+    }
+    Ok(())
 }
 
 /// Reads a file, and says how it is called in messages; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or is too large: objects may be larger than texts.
 pub(super) fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let read = if name == "-" {
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-    } else {
-        std::fs::read(path).map(|found| bytes = found)
+    let mut read = |from: &mut dyn Read| match take(from, &mut bytes, LARGEST_INPUT) {
+        Err(error)
+            if error.kind() == io::ErrorKind::FileTooLarge && embedded::may_hold_code(&bytes) =>
+        {
+            take(from, &mut bytes, LARGEST_OBJECT)
+        }
+        done => done,
+    };
+    let read = match &name[..] {
+        "-" => read(&mut io::stdin().lock()),
+        _ => std::fs::File::open(path).and_then(|mut file| read(&mut file)),
     };
     read.map_err(|error| Failure::about(&name, format!("cannot read the file: {error}")))?;
     Ok((name, bytes))

@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 
 use super::exit::Failure;
-use super::options::{Input, Output};
-use super::values;
+use super::options::{Input, Output, warn};
+use super::{objects, values};
 use crate::draft::{self, Draft, Wishes};
 use crate::interp::Fault;
 use crate::source::SourceFile;
@@ -57,22 +57,30 @@ impl Purpose {
 }
 
 impl Launch {
-    /// Prints the launch file.
+    /// Prints the launch file. A draft that stops, or that runs only with other sizes than those tried first, is a warning.
     ///
     /// # Errors
     /// The input cannot be read or parsed, or does not have the kernel; the file cannot be written.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = objects::text_with(&self.input.input, self.kernel.as_deref())?;
         let wishes = Wishes {
             kernel: self.kernel.as_deref(),
             threads: self.threads.or_else(|| self.purpose.threads()),
             block: self.block.map(|extents| extents.map(|extent| extent as u32)),
+            blocks: None,
+            repeats: false,
             whole_blocks: self.purpose != Purpose::Run,
             avoids_races: self.purpose != Purpose::Run,
         };
         let drafted = draft::draft(&source, &wishes)?;
         let draft = drafted.map_err(|why| Failure::about(source.name(), why))?;
-        self.output.write(&draft.plan.text(&outcome(&source, &draft)))
+        let outcome = outcome(&source, &draft);
+        self.output.write(&draft.plan.text(&outcome))?;
+        // What a draft has found stands not only in a comment that nobody may read.
+        if draft.fault.is_some() || draft.first_fault.is_some() {
+            warn(&format!("{}: `{}`: {outcome}", source.name(), draft.plan.kernel()));
+        }
+        Ok(())
     }
 }
 
@@ -85,7 +93,7 @@ fn outcome(source: &SourceFile, draft: &Draft) -> String {
     match (&draft.fault, &draft.first_fault) {
         (None, None) => "Tried in the interpreter: the kernel runs to its end.".to_owned(),
         (None, Some(first)) => format!(
-            "Tried in the interpreter: the kernel runs to its end. With the block and the sizes that were tried first it stops: {}.",
+            "Tried in the interpreter: the kernel runs to its end with this block and these sizes. With the block and the sizes that were tried first it stops: {}.",
             described(first)
         ),
         (Some(fault), _) => format!(

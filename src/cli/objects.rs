@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use super::env::Settings;
 use super::exit::Failure;
 use super::{io, wrapper};
+use crate::launch::bind;
+use crate::ptx::{self, Depth};
 use crate::ptxas::embedded::{self, Code};
 use crate::sass::cubin;
 use crate::source::SourceFile;
@@ -17,7 +19,7 @@ use crate::source::SourceFile;
 pub(super) fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
     let (name, bytes) = io::read_bytes(path)?;
     if !embedded::may_hold_code(&bytes) {
-        return Ok(vec![SourceFile::from_bytes(name, bytes)?]);
+        return io::sources(name, bytes);
     }
     let program = cuobjdump(&name, "PTX is")?;
     let found = embedded::code_in(&program, path, Code::Ptx);
@@ -30,6 +32,33 @@ pub(super) fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
         .into_iter()
         .map(|(part, bytes)| Ok(SourceFile::from_bytes(format!("{name}({part})"), bytes)?));
     each.collect()
+}
+
+/// The PTX of a file that has the kernel of a launch: the only text, or the first one that has the kernel.
+///
+/// # Errors
+/// As [`texts`], or no text has the kernel.
+pub(super) fn text_with(path: &Path, kernel: Option<&str>) -> Result<SourceFile, Failure> {
+    let mut found = texts(path)?;
+    if found.len() == 1 {
+        return Ok(found.remove(0));
+    }
+    let kernel_of = |source: &SourceFile| {
+        let module = ptx::parse(source, Depth::All).ok()?;
+        bind::find_kernel(&module, kernel).ok().map(|found| found.name.text.to_owned())
+    };
+    let count = found.len();
+    let names: Vec<Option<String>> = found.iter().map(kernel_of).collect();
+    let first = names.iter().position(Option::is_some);
+    // The same kernel may be there for several architectures.
+    let is_single =
+        names.iter().flatten().all(|name| Some(Some(name)) == first.map(|at| names[at].as_ref()));
+    let why = match (first, kernel) {
+        (Some(first), _) if is_single => return Ok(found.remove(first)),
+        (None, Some(kernel)) => format!("none of its {count} PTX texts has the kernel `{kernel}`"),
+        _ => format!("there are {count} PTX texts in it; name the kernel (`--kernel`)"),
+    };
+    Err(Failure::about(path.display(), why))
 }
 
 /// The cubins of a file that was read, with their names; `None` if it cannot hold any, since it is a text.

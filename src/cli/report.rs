@@ -8,6 +8,7 @@ use clap::Args;
 use super::exit::Failure;
 use super::options::{Output, warn};
 use crate::page::{self, Inputs};
+use crate::ptxas::examine::LARGEST_INPUT;
 use crate::source::{SourceFile, listed};
 
 /// `report`
@@ -52,8 +53,8 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
     let mut warnings = Vec::new();
     let mut kept = Vec::new();
     for path in json_files(folder)? {
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| cannot_read("file", &path, &error))?;
+        let text = super::io::read_text_within(&path, LARGEST_INPUT)
+            .map_err(|error| cannot_read("file", &path, &error))?;
         let name = path.display().to_string();
         kept.extend(original(&path, &text));
         if !inputs.add(&name, &text).map_err(Failure::unusable)? {
@@ -97,7 +98,8 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
 /// The text that `PTXASW_KEEP` has put beside a report of `PTXASW_REPORT`: `NAME.original.ptx` beside `NAME.json`, under
 /// the name that the report gives it.
 fn original(report: &Path, json: &str) -> Option<SourceFile> {
-    let bytes = std::fs::read(report.with_extension("original.ptx")).ok()?;
+    let bytes =
+        super::io::read_within(&report.with_extension("original.ptx"), LARGEST_INPUT).ok()?;
     let report: serde_json::Value = serde_json::from_str(json).ok()?;
     SourceFile::from_bytes(report.get("file")?.as_str()?, bytes).ok()
 }
@@ -127,7 +129,7 @@ fn source(folder: &Path, name: &str) -> Option<SourceFile> {
     let in_folder = path.file_name().map(|last| folder.join(last));
     let places = in_folder.into_iter().chain([path.to_owned(), folder.join(path)]);
     places.filter(|place| place.is_file()).find_map(|place| {
-        let bytes = std::fs::read(&place).ok()?;
+        let bytes = super::io::read_within(&place, LARGEST_INPUT).ok()?;
         SourceFile::from_bytes(name, bytes).ok()
     })
 }

@@ -12,9 +12,9 @@ use std::fmt::Write;
 use super::by_source::{self, SourceProfile};
 use super::exit::{Failure, Status};
 use super::gpu::{self, Ready, World};
-use super::io;
 use super::options::{Format, Input, Launched, Shown, warn};
 use super::profile::{self, LineProfile};
+use super::{io, objects};
 use crate::ab::device::{Device, Error, Program, Properties};
 use crate::ab::experiment::Candidate;
 use crate::interp::{self, Counters, Fault, Outcome};
@@ -102,9 +102,10 @@ impl Run {
     /// # Errors
     /// Input cannot be used, the kernel faults, there is no GPU where one is asked for.
     pub fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
         let launch = io::read(&self.launched.launch)?;
         let (kernel, format) = (self.launched.kernel.as_deref(), self.shown.format);
+        let named = Launch::from_json(launch.text()).ok().and_then(|launch| launch.kernel);
+        let source = objects::text_with(&self.input.input, kernel.or(named.as_deref()))?;
         if self.on == Processor::Gpu {
             let request = gpu::Request {
                 original: &source,
@@ -257,7 +258,7 @@ fn faulted(source: &SourceFile, module: &Module<'_>, fault: &Fault, format: Form
     let line = |span: Span| source.line(span.start);
     let report = json!({"file": source.name(), "fault": {
         "kind": fault.kind.name(),
-        "message": fault.to_string(),
+        "message": fault.located(source).to_string(),
         "line": fault.span.map(line),
         "source": fault.span.and_then(origin),
         "thread": fault.thread,

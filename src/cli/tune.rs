@@ -106,7 +106,7 @@ fn strategies(variants: &[Variant]) -> Result<Vec<Strategies>, Failure> {
 /// The profile that stands in a file; an empty one where there is none.
 fn known(path: &Path) -> Result<Profile, Failure> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match io::read_text_within(path, io::LARGEST_TABLE) {
         Ok(text) if text.trim().is_empty() => Ok(Profile::default()),
         Ok(text) => Profile::read(&text, &name)
             .map_err(|why| Failure::about(&name, format!("nothing can be added to it: {why}"))),

@@ -62,3 +62,13 @@ pub(super) fn block(text: &str) -> Result<[u64; 3], String> {
         }
     }
 }
+
+/// A relative tolerance: a number that is not negative.
+///
+/// # Errors
+/// Another text.
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
+    let number: Option<f64> =
+        text.trim().parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    number.ok_or_else(|| "a number that is not negative, such as 1e-6, is expected".to_owned())
+}

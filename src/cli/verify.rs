@@ -11,10 +11,9 @@ use serde::Serialize;
 
 use super::exit::{Failure, Status};
 use super::options::{Format, OnlyKernel, Queries, Shown};
+use super::replay::{By, Pair, Replay};
 use super::{io, values};
-use crate::draft::{self, Wishes};
-use crate::interp::{self, Fault, FaultKind, Outcome};
-use crate::launch::{Launch, show};
+use crate::launch::Launch;
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Precondition, Verdict, Verification};
@@ -27,7 +26,7 @@ pub(super) struct Verify {
     /// The rewritten PTX file, whether ptxasw or somebody else has made it
     rewritten: PathBuf,
     /// Also run both programs with this launch on the CPU and compare their buffers bit by bit; may be
-    /// given several times
+    /// given several times. No launch is drafted then
     #[arg(long, value_name = "L.json")]
     launch: Vec<PathBuf>,
     /// Which kernels.
@@ -54,9 +53,12 @@ pub(super) struct Verify {
     /// Take it for granted that sums and products of 32 bits do not wrap around where they are widened to an address
     #[arg(long)]
     assume_no_wrap: bool,
-    /// Do not run both programs with a drafted launch where nothing is proved
+    /// Do not run both programs with drafted launches where nothing is proved
     #[arg(long)]
     no_run: bool,
+    /// Do not count a difference between executed floating-point results up to this relative size, such as `1e-6`
+    #[arg(long, value_name = "R", value_parser = values::tolerance)]
+    tolerance: Option<f64>,
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
@@ -102,8 +104,12 @@ impl Verify {
             ..Options::default()
         };
         let (text, status) = {
-            let drafting = !self.no_run;
-            verify(&original, &rewritten, (&launches, drafting), &options, self.shown.format)?
+            let executions = Executions {
+                launches: &launches,
+                drafting: !self.no_run,
+                tolerance: self.tolerance,
+            };
+            verify(&original, &rewritten, executions, &options, self.shown.format)?
         };
         io::print(&text)?;
         Ok(status)
@@ -142,26 +148,63 @@ impl Verify {
     }
 }
 
-/// The most differing elements of a run that are shown.
-const MAX_SHOWN: usize = 4;
-
-/// The outcome of executing both programs with one launch.
-#[derive(Debug, Serialize)]
-struct Replay {
-    launch: String,
-    /// Whether all buffers are the same to the bit.
-    equal: bool,
-    /// The first differences, or why there was no run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    details: Vec<String>,
-}
-
 #[derive(Serialize)]
 struct Report<'v> {
     #[serde(flatten)]
     verification: &'v Verification,
+    /// What has decided; nothing has if the verdict is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Decider>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: &'v Vec<Replay>,
+}
+
+/// What a verdict is reached by.
+#[derive(Serialize)]
+struct Decider {
+    kind: DeciderKind,
+    /// The index of the execution in `runs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum DeciderKind {
+    /// The proof, or its counterexample.
+    Proof,
+    /// An execution with the user's launch.
+    Launch,
+    /// An execution with a draft.
+    Draft,
+}
+
+impl Decider {
+    fn of(verdict: Verdict, runs: &[Replay]) -> Option<Decider> {
+        let decides = |run: &usize| verdict == Verdict::Different && runs[*run].differs();
+        match (0..runs.len()).find(decides) {
+            Some(run) => {
+                let kind = match runs[run].by {
+                    By::Launch => DeciderKind::Launch,
+                    By::Draft => DeciderKind::Draft,
+                };
+                Some(Decider { kind, run: Some(run) })
+            }
+            None if verdict == Verdict::Unknown => None,
+            None => Some(Decider { kind: DeciderKind::Proof, run: None }),
+        }
+    }
+}
+
+/// How both programs are executed.
+#[derive(Clone, Copy)]
+struct Executions<'a> {
+    /// The user's launches.
+    launches: &'a [SourceFile],
+    /// Whether launches are drafted where nothing is proved. With launches of the user none is.
+    drafting: bool,
+    /// The relative difference of floating-point elements that is not counted.
+    tolerance: Option<f64>,
 }
 
 /// Proves that the programs are equal, if it can, and runs them with each launch. The status is the
@@ -172,33 +215,41 @@ struct Report<'v> {
 fn verify(
     original: &SourceFile,
     rewritten: &SourceFile,
-    (launches, drafting): (&[SourceFile], bool),
+    executions: Executions<'_>,
     options: &Options,
     format: Format,
 ) -> Result<(String, Status), Failure> {
+    let Executions { launches, drafting, tolerance } = executions;
     let mut verification = verify::verify(original, rewritten, options)?;
+    let pair = Pair { original, rewritten, tolerance, options };
     let mut runs = Vec::new();
     for launch in launches {
         let name = launch.name();
         let launch =
             Launch::from_json(launch.text()).map_err(|error| Failure::about(name, error))?;
-        runs.push(replay(original, rewritten, name, launch, options)?);
+        let run = pair.launched(name, launch)?;
+        let is_single = verification.functions.len() == 1;
+        let functions = verification.functions.iter_mut().filter(|function| {
+            run.kernel.as_ref().map_or(is_single, |kernel| *kernel == function.name)
+        });
+        if run.differs() {
+            functions.for_each(|function| function.verdict = Verdict::Different);
+        }
+        runs.push(run);
     }
-    if drafting {
+    if drafting && launches.is_empty() {
         for function in &mut verification.functions {
-            if function.verdict != Verdict::Unknown {
-                continue;
-            }
-            if let Some(run) = drafted(original, rewritten, &function.name, options) {
-                if !run.equal {
+            if function.verdict == Verdict::Unknown {
+                let drafted = pair.drafted(&function.name);
+                if drafted.iter().any(Replay::differs) {
                     function.verdict = Verdict::Different;
                 }
-                runs.push(run);
+                runs.extend(drafted);
             }
         }
     }
     // A difference that was seen counts, whatever was proved.
-    if runs.iter().any(|run| !run.equal) {
+    if runs.iter().any(Replay::differs) {
         verification.verdict = Verdict::Different;
     }
     let status = match verification.verdict {
@@ -206,66 +257,31 @@ fn verify(
         Verdict::Different => Status::DIFFERENT,
         Verdict::Unknown => Status::UNKNOWN,
     };
+    let by = Decider::of(verification.verdict, &runs);
     let text = match format {
-        Format::Json => io::json(&Report { verification: &verification, runs: &runs })?,
-        Format::Text => {
-            let mut text = String::new();
-            for run in &runs {
-                let outcome = if run.equal { "the same bits" } else { "different" };
-                let _ = writeln!(text, "{}: {outcome}", run.launch);
-                for detail in &run.details {
-                    let _ = writeln!(text, "  {detail}");
-                }
-            }
-            format!("{text}{verification}")
-        }
+        Format::Json => io::json(&Report { verification: &verification, by, runs: &runs })?,
+        Format::Text => text(&verification, by.as_ref(), &runs),
     };
     Ok((text, status))
 }
 
-/// The most warp-wide instructions of a run with a drafted launch.
-const MAX_DRAFTED: u64 = 10_000_000;
-
-/// The outcome of executing both programs with a drafted launch of a kernel; `None` if the original does not run to its
-/// end with any, or the function is not a kernel.
-fn drafted(
-    original: &SourceFile,
-    rewritten: &SourceFile,
-    kernel: &str,
-    options: &Options,
-) -> Option<Replay> {
-    let threads = options.block.map(|block| block.map(u64::from).iter().product::<u64>() * 2);
-    let wishes = Wishes {
-        kernel: Some(kernel),
-        threads,
-        block: options.block,
-        whole_blocks: false,
-        avoids_races: true,
+/// The outcome for people. The last line is the verdict, the one before says what has decided.
+fn text(verification: &Verification, by: Option<&Decider>, runs: &[Replay]) -> String {
+    let mut text: String = runs.iter().map(Replay::to_string).collect();
+    let proved = verification.to_string();
+    let verdict = verification.verdict.to_string();
+    let details = proved.strip_suffix(&format!("{verdict}\n")).unwrap_or(&proved);
+    text += details;
+    let decided = match by {
+        Some(Decider { run: Some(run), .. }) => Some(runs[*run].name()),
+        Some(Decider { kind: DeciderKind::Proof, .. }) => Some("the proof".to_owned()),
+        _ => None,
     };
-    let draft = draft::draft(original, &wishes).ok()?.ok()?;
-    if draft.fault.is_some() {
-        return None;
+    if let Some(decided) = decided {
+        let _ = writeln!(text, "decided by {decided}");
     }
-    let mut launch = Launch::from_json(&draft.plan.text("")).ok()?;
-    launch.limit = launch.limit.min(MAX_DRAFTED);
-    let name = format!("a drafted launch of `{kernel}`");
-    let module = ptx::parse(rewritten, Depth::All).ok()?;
-    launch.kernel = Some(kernel.to_owned());
-    let options = Options { kernel: launch.kernel.clone(), ..options.clone() };
-    match interp::run(&module, &launch) {
-        Ok(_) => replay(original, rewritten, &name, launch, &options).ok(),
-        Err(fault) => match fault.kind {
-            // A launch that the interpreter cannot run to its end proves nothing.
-            FaultKind::Launch | FaultKind::Unsupported | FaultKind::Limit => None,
-            // An undetermined value may still be the original's: only other bits are a difference.
-            FaultKind::Uninitialized | FaultKind::Unpredictable => {
-                launch.uninitialized = false;
-                let run = replay(original, rewritten, &name, launch, &options).ok();
-                run.filter(|run| !run.equal)
-            }
-            _ => replay(original, rewritten, &name, launch, &options).ok(),
-        },
-    }
+    let _ = writeln!(text, "{verdict}");
+    text
 }
 
 /// A parameter and its alignment in bytes.
@@ -278,48 +294,4 @@ fn aligned(text: &str) -> Result<(String, u64), String> {
         true => Ok((name.trim().to_owned(), bytes)),
         false => Err(format!("{bytes} is not a power of two")),
     }
-}
-
-fn replay(
-    original: &SourceFile,
-    rewritten: &SourceFile,
-    name: &str,
-    mut launch: Launch,
-    options: &Options,
-) -> Result<Replay, Failure> {
-    if options.kernel.is_some() {
-        launch.kernel.clone_from(&options.kernel);
-    }
-    let run = |source: &SourceFile| -> Result<Result<Outcome, Fault>, Failure> {
-        let module = ptx::parse(source, Depth::All)?;
-        Ok(interp::run(&module, &launch))
-    };
-    let mut details = Vec::new();
-    match (run(original)?, run(rewritten)?) {
-        (Ok(before), Ok(after)) => {
-            for (buffer, expected) in &before.buffers {
-                let Some(found) = after.buffers.get(buffer) else { continue };
-                let pairs = expected.elements().zip(found.elements()).enumerate();
-                for (index, (a, b)) in pairs.filter(|(_, (a, b))| a != b).take(MAX_SHOWN) {
-                    let (a, b) = (show(expected.ty, a), show(expected.ty, b));
-                    details.push(format!("{buffer}[{index}]: {a}, rewritten {b}"));
-                }
-            }
-            if before.printed != after.printed {
-                details.push("the two print different texts".to_owned());
-            }
-        }
-        // The original is not a valid program for this launch: there is nothing to compare with.
-        (Err(fault), _) => {
-            return Err(match fault.span {
-                Some(_) => fault.diagnostic(original).into(),
-                None => Failure::about(name, fault),
-            });
-        }
-        (Ok(_), Err(fault)) => details.push(match fault.span {
-            Some(_) => format!("the rewritten kernel faults: {}", fault.diagnostic(rewritten)),
-            None => format!("the rewritten kernel faults: {fault}"),
-        }),
-    }
-    Ok(Replay { launch: name.to_owned(), equal: details.is_empty(), details })
 }

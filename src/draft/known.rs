@@ -20,6 +20,8 @@ pub(super) struct Known<'m> {
     pub guards: BTreeMap<Part, usize>,
     /// Whether sizes are multiples of the block.
     pub whole_blocks: bool,
+    /// Whether integers in buffers repeat.
+    pub repeats: bool,
     /// Whether small sizes may avoid races and unwritten values.
     pub avoids_races: bool,
     /// The bytes of dynamic shared memory that it asks for.

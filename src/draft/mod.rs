@@ -43,8 +43,12 @@ pub struct Wishes<'a> {
     pub threads: Option<u64>,
     /// The threads of a block along x, y and z.
     pub block: Option<[u32; 3]>,
+    /// Blocks along each axis whose `%ctaid` the kernel reads, unless `threads` says otherwise; 2 if not given.
+    pub blocks: Option<u32>,
     /// Whether sizes are multiples of the block, as for timing; otherwise the last block is partial.
     pub whole_blocks: bool,
+    /// Whether integers in buffers repeat, so that several threads get the same index.
+    pub repeats: bool,
     /// Whether small sizes may avoid races and unwritten values; otherwise these are a result of the draft.
     pub avoids_races: bool,
 }
@@ -80,6 +84,7 @@ pub fn draft(
                     parameters,
                     guards: BTreeMap::new(),
                     whole_blocks: wishes.whole_blocks,
+                    repeats: wishes.repeats,
                     avoids_races: wishes.avoids_races,
                     dynamic_shared: dynamic_shared(source, &module, function),
                     most_shared: most_shared(&module),
@@ -100,6 +105,7 @@ pub fn draft(
             pointers,
             parameters,
             whole_blocks: wishes.whole_blocks,
+            repeats: wishes.repeats,
             avoids_races: wishes.avoids_races,
             dynamic_shared: dynamic_shared(source, &module, function),
             most_shared: most_shared(&module),
@@ -181,7 +187,8 @@ fn shape(kernel: &Function<'_>, wishes: &Wishes<'_>, axes: &[bool; 6]) -> Shape 
         let widest = (0..3).max_by_key(|&axis| block[axis]).unwrap_or(0);
         block[widest] = (block[widest] / 2).max(1);
     }
-    let mut grid = [0, 1, 2].map(|axis| if axes[3 + axis] { 2 } else { 1 });
+    let mut grid =
+        [0, 1, 2].map(|axis| if axes[3 + axis] { wishes.blocks.unwrap_or(2) } else { 1 });
     if let Some(threads) = wishes.threads {
         let others: u64 = [1, 2].map(|axis| u64::from(block[axis] * grid[axis])).iter().product();
         let along = threads.div_ceil(others.max(1)).max(1);

@@ -26,6 +26,8 @@ pub struct BufferPlan {
     pub length: Length,
     /// Whether addresses depend on its contents.
     pub indexes: bool,
+    /// Whether its integers begin again after some elements.
+    pub repeats: bool,
 }
 
 /// How a buffer's length came about.
@@ -168,7 +170,8 @@ impl Plan {
                     let uses = uses.cloned().unwrap_or_default();
                     let reach = reached.iter().find(|(part, _)| *part == (index, at));
                     let reach = reach.map(|(_, reach)| *reach);
-                    plan.buffers.push(buffer(parameter, (index, at), &uses, reach, threads));
+                    let buffer = buffer(parameter, (index, at), &uses, reach, threads);
+                    plan.buffers.push(BufferPlan { repeats: known.repeats, ..buffer });
                     Slot::Buffer(plan.buffers.len() - 1)
                 } else {
                     let unknown = || value(part.ty, shape.longest());
@@ -183,6 +186,11 @@ impl Plan {
             plan.args.push((parameter.short.clone(), parameter.size, made));
         }
         plan
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
     }
 
     /// Makes room for an access that needs `more` bytes of shared memory; returns whether there may be that much.
@@ -233,8 +241,9 @@ impl Plan {
         let indexes: Vec<&BufferPlan> = self.buffers.iter().filter(|b| b.indexes).collect();
         for buffer in indexes {
             notes.push(format!(
-                "What `{}` holds leads to other addresses: here 0, 1, 2, ...",
-                buffer.name
+                "What `{}` holds leads to other addresses: here 0, 1, 2, ...{}",
+                buffer.name,
+                if buffer.repeats { " and again" } else { "" }
             ));
         }
         let numbers = self.args.iter().filter(|(_, _, made)| match made {
@@ -264,6 +273,29 @@ impl Plan {
                 "Integers are small, since larger ones stop the kernel: races and wrong guards can stay hidden.",
             ),
         }
+    }
+
+    /// Whether integers are smaller than the launch, so that few threads may do anything.
+    pub fn is_small(&self) -> bool {
+        matches!(self.sizes, Sizes::Small(_)) && self.has_integers()
+    }
+
+    /// The integers among the arguments, with the names of their parameters (and the offset in a struct).
+    pub fn integers(&self) -> Vec<(String, u64)> {
+        let mut found = Vec::new();
+        for (name, _, made) in &self.args {
+            match made {
+                Made::Single(Slot::Number(ty, bits)) if !ty.is_float() => {
+                    found.push((name.clone(), *bits));
+                }
+                Made::Single(_) => {}
+                Made::Compound(slots) => found.extend(slots.iter().filter_map(|(at, slot)| {
+                    let Slot::Number(ty, bits) = slot else { return None };
+                    (!ty.is_float()).then(|| (format!("{name}+{at}"), *bits))
+                })),
+            }
+        }
+        found
     }
 
     /// Whether an argument is an integer of more than a byte.
@@ -364,6 +396,8 @@ impl BufferPlan {
         let len = bytes.div_ceil(self.ty.bytes() as u64);
         let fill = if self.ty.is_float() {
             format!("\"fill\": \"random\", \"seed\": {}", seed + 1)
+        } else if self.repeats {
+            format!("\"fill\": \"index\", \"period\": {PERIOD}")
         } else {
             "\"fill\": \"index\"".to_owned()
         };
@@ -371,6 +405,9 @@ impl BufferPlan {
         format!("{name}: {{\"type\": \"{ty}\", \"len\": {len}, {fill}}}")
     }
 }
+
+/// Elements after which repeated integers begin again: fewer than the lanes of a warp, and coprime to the extents of blocks.
+const PERIOD: u64 = 7;
 
 /// The longest buffer that is drafted, in bytes.
 pub const MOST_BYTES: u64 = 1 << 26;
@@ -397,5 +434,5 @@ fn buffer(
         }
         None => (0, threads * element, Length::Guess),
     };
-    BufferPlan { name, ty, front, bytes, length, indexes }
+    BufferPlan { name, ty, front, bytes, length, indexes, repeats: false }
 }

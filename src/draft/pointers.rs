@@ -59,8 +59,17 @@ impl Pointers {
         let mut all = Pointers::of_text(parameters);
         let certain: BTreeSet<Part> = all.found.keys().copied().collect();
         for access in &trace.accesses {
-            let global = matches!(access.space, StateSpace::Global | StateSpace::Generic);
-            let (Some(address), true) = (access.address, global) else { continue };
+            let Some(address) = access.address else { continue };
+            for read in loads_below(trace, address) {
+                let mut bases = BTreeSet::new();
+                all.bases(trace, read, &mut bases);
+                for base in bases {
+                    all.found.entry(base).or_default().indexes = true;
+                }
+            }
+            if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
+                continue;
+            }
             let mut bases = BTreeSet::new();
             all.bases(trace, address, &mut bases);
             if bases.iter().any(|base| certain.contains(base)) {
@@ -74,13 +83,6 @@ impl Pointers {
                 match uses.types.iter_mut().find(|(known, _)| *known == ty) {
                     Some((_, count)) => *count += 1,
                     None => uses.types.push((ty, 1)),
-                }
-            }
-            for read in loads_below(trace, address) {
-                let mut bases = BTreeSet::new();
-                all.bases(trace, read, &mut bases);
-                for base in bases {
-                    all.found.entry(base).or_default().indexes = true;
                 }
             }
         }

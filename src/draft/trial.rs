@@ -24,7 +24,10 @@ pub struct Draft {
 }
 
 /// Warp-wide instructions after which a trial is given up.
-const LIMIT: u64 = 1 << 21;
+const MAX_STEPS: u64 = 1 << 21;
+
+/// Warp-wide instructions of all trials of a draft together, those with shorter buffers included.
+const MAX_ALL_STEPS: u64 = 1 << 23;
 
 /// How often buffers are made longer in one trial.
 const MOST_GROWTHS: usize = 96;
@@ -33,12 +36,14 @@ const MOST_GROWTHS: usize = 96;
 const SIZES: [Sizes; 5] =
     [Sizes::Partial, Sizes::Whole, Sizes::Small(8), Sizes::Small(1), Sizes::Small(0)];
 
-/// Square blocks that are tried where a guessed one leaves shared memory unwritten: tiles are often as wide as high.
-const SQUARES: [[u32; 3]; 2] = [[32, 32, 1], [16, 16, 1]];
+/// Blocks that are tried where a guessed one races or leaves shared memory unwritten: tiles are often as wide as high, and
+/// of 32 rows each thread often takes four.
+const TILES: [[u32; 3]; 4] = [[32, 8, 1], [32, 32, 1], [16, 16, 1], [8, 8, 1]];
 
 /// The first plan that runs, else the first one. Blocks that the kernel does not demand are tried once more
-/// with a single warp, which many kernels are written for, and before that as squares where one block of rows is not
-/// all that the kernel reads. A fault of the kernel that small sizes would hide is kept.
+/// with a single warp, which many kernels are written for, and before that with blocks for tiles where one block of rows is not
+/// all that the kernel reads. A fault of the kernel that small sizes or a single warp would hide is kept. All trials
+/// share a budget of instructions.
 /// `reached` tells how far addresses reach for a shape and some values of the parameters.
 pub(super) fn tried(
     source: &SourceFile,
@@ -55,34 +60,35 @@ pub(super) fn tried(
     let fits = |block: &[u32; 3]| {
         block.iter().map(|&n| u64::from(n)).product::<u64>() <= known.most_threads
     };
-    let squares = SQUARES.into_iter().filter(|block| in_rows && fits(block));
-    let squares = squares.map(|block| Shape { block, ..known.shape });
+    let tiles = TILES.into_iter().filter(|block| in_rows && fits(block));
+    let tiles = tiles.map(|block| Shape { block, ..known.shape });
     let attempts = SIZES.map(|sizes| (known.shape, sizes)).into_iter();
     let attempts =
-        attempts.chain(squares.flat_map(|shape| [(shape, Sizes::Partial), (shape, Sizes::Whole)]));
+        attempts.chain(tiles.flat_map(|shape| [(shape, Sizes::Partial), (shape, Sizes::Whole)]));
     let last = again.then_some([(narrow, Sizes::Partial), (narrow, Sizes::Whole)]);
+    let mut budget = MAX_ALL_STEPS;
     for (shape, sizes) in attempts.chain(last.into_iter().flatten()) {
         let stopped = first.as_ref().and_then(|draft| draft.fault.as_ref());
         let hidden = !known.avoids_races && stopped.is_some_and(is_of_order);
-        let is_unwritten = stopped.is_some_and(|fault| fault.kind == FaultKind::Uninitialized);
-        if SQUARES.contains(&shape.block) && shape.block != known.shape.block && !is_unwritten {
-            continue;
-        }
-        if (sizes == Sizes::Partial && known.whole_blocks)
-            || (matches!(sizes, Sizes::Small(_)) && hidden)
+        let is_tile = TILES.contains(&shape.block) && shape.block != known.shape.block;
+        let shrinks = matches!(sizes, Sizes::Small(_)) || (again && shape.block == narrow.block);
+        if (is_tile && !stopped.is_some_and(is_of_order))
+            || (sizes == Sizes::Partial && known.whole_blocks)
+            || (shrinks && hidden)
+            || (budget == 0 && first.is_some())
         {
             continue;
         }
         let values = sizes.values(known, &shape);
         let reach = reached(&shape, &values);
-        let mut draft = grown(module, Plan::new(known, shape, sizes, &reach, wide));
+        let mut draft = grown(module, Plan::new(known, shape, sizes, &reach, wide), &mut budget);
         // An address that begins with none of the buffers: some other number was meant to be a pointer.
         let lost = |fault: &Fault| {
             let beside = fault.outside.is_none() && fault.more_shared == 0;
             fault.kind == FaultKind::OutOfBounds && beside
         };
         if !wide && draft.fault.as_ref().is_some_and(lost) {
-            let other = grown(module, Plan::new(known, shape, sizes, &reach, true));
+            let other = grown(module, Plan::new(known, shape, sizes, &reach, true), &mut budget);
             if !other.fault.as_ref().is_some_and(lost) {
                 (draft, wide) = (other, true);
             }
@@ -96,7 +102,16 @@ pub(super) fn tried(
             Some(fault) if fault.kind == FaultKind::Unsupported => return draft,
             Some(fault) => {
                 log::debug!("{}: with {sizes:?}: {fault}", source.name());
-                first.get_or_insert(draft);
+                // A fault about the order of threads counts more than sizes that do not suit the kernel.
+                let is_first = match stopped {
+                    None => true,
+                    Some(stopped) => {
+                        !known.avoids_races && is_of_order(fault) && !is_of_order(stopped)
+                    }
+                };
+                if is_first {
+                    first = Some(draft);
+                }
             }
         }
     }
@@ -112,10 +127,10 @@ fn is_of_order(fault: &Fault) -> bool {
     matches!(fault.kind, FaultKind::Race | FaultKind::Uninitialized)
 }
 
-/// Runs a plan, and makes buffers longer until every access finds room.
-fn grown(module: &Module<'_>, mut plan: Plan) -> Draft {
+/// Runs a plan, and makes buffers longer until every access finds room or the budget is used up.
+fn grown(module: &Module<'_>, mut plan: Plan, budget: &mut u64) -> Draft {
     for _ in 0..MOST_GROWTHS {
-        let fault = match run(module, &plan) {
+        let fault = match run(module, &plan, budget) {
             Ok(()) => return stopped(plan, None),
             Err(fault) => fault,
         };
@@ -130,7 +145,7 @@ fn grown(module: &Module<'_>, mut plan: Plan) -> Draft {
             _ => return stopped(plan, Some(fault)),
         }
     }
-    let fault = run(module, &plan).err();
+    let fault = run(module, &plan, budget).err();
     stopped(plan, fault)
 }
 
@@ -138,8 +153,15 @@ fn stopped(plan: Plan, fault: Option<Fault>) -> Draft {
     Draft { plan, fault, first_fault: None }
 }
 
-fn run(module: &Module<'_>, plan: &Plan) -> Result<(), Fault> {
+/// Runs a plan, and takes what the run has cost from the budget.
+fn run(module: &Module<'_>, plan: &Plan, budget: &mut u64) -> Result<(), Fault> {
     let mut launch = Launch::from_json(&plan.text("")).map_err(Fault::launch)?;
-    launch.limit = LIMIT;
-    interp::run(module, &launch).map(|_| ())
+    launch.limit = MAX_STEPS.min(*budget);
+    let ran = interp::try_run(module, &launch);
+    let steps = match &ran {
+        Ok(outcome) => outcome.counters.instructions,
+        Err(fault) => fault.steps,
+    };
+    *budget = budget.saturating_sub(steps.max(1));
+    ran.map(|_| ())
 }

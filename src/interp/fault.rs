@@ -68,6 +68,15 @@ pub struct Earlier {
     pub remedy: String,
     /// Where the array is declared whose unwritten bytes were read.
     pub declared: Option<Span>,
+    /// The operation of 32 bits, in words, that has wrapped around here in the index of an access.
+    pub wrapped: Option<&'static str>,
+}
+
+impl Earlier {
+    /// An instruction with its action and advice.
+    pub(super) fn new(span: Span, what: &'static str, remedy: String) -> Option<Box<Earlier>> {
+        Some(Box::new(Earlier { span, what, remedy, declared: None, wrapped: None }))
+    }
 }
 
 /// Where an access lies that belongs to no buffer.
@@ -102,6 +111,8 @@ pub struct Fault {
     pub unwritten: Option<u64>,
     /// Where an access beside the buffers lies.
     pub outside: Option<Box<Outside>>,
+    /// Instructions of warps that were executed before.
+    pub steps: u64,
 }
 
 impl Fault {
@@ -117,6 +128,7 @@ impl Fault {
             more_shared: 0,
             unwritten: None,
             outside: None,
+            steps: 0,
         }
     }
 
@@ -131,9 +143,22 @@ impl Fault {
         self
     }
 
+    /// The same fault, whose message also names the line of an index that has wrapped around.
+    pub fn located(&self, source: &SourceFile) -> Fault {
+        let mut fault = self.clone();
+        if let Some(earlier) = &mut fault.earlier
+            && let Some(wrapped) = earlier.wrapped.take()
+        {
+            let line = source.line(earlier.span.start);
+            fault.message += &format!("; the index wrapped: 32-bit {wrapped} at line {line}");
+        }
+        fault
+    }
+
     /// The fault as a message that points into the source.
     pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
-        let diagnostic = source.diagnostic(self.span.unwrap_or_default(), self.to_string());
+        let message = self.located(source).to_string();
+        let diagnostic = source.diagnostic(self.span.unwrap_or_default(), message);
         match &self.earlier {
             Some(earlier) => {
                 let Earlier { span, what, remedy, .. } = &**earlier;

@@ -28,6 +28,7 @@ pub struct Kernel<'m, 's> {
     function: &'m Function<'s>,
     dynamic_shared: u64,
     random: bool,
+    explains: bool,
     pub(super) program: Program,
 }
 
@@ -49,7 +50,12 @@ impl<'m, 's> Kernel<'m, 's> {
         let dynamic_shared = launch.dynamic_shared;
         let random = random || matches!(launch.meet, Meet::Random(_));
         let program = decode::decode(module, function, dynamic_shared, random)?;
-        Ok(Kernel { function, dynamic_shared, random, program })
+        Ok(Kernel { function, dynamic_shared, random, explains: true, program })
+    }
+
+    /// The same kernel, whose faults do not say which buffer an address was made from: that takes a second run.
+    pub fn without_explanations(self) -> Kernel<'m, 's> {
+        Kernel { explains: false, ..self }
     }
 
     /// Runs a launch of the kernel.
@@ -90,7 +96,8 @@ impl<'m, 's> Kernel<'m, 's> {
             None => {
                 global = self.fresh(launch)?;
                 exec::run(&self.machine(launch, &global, &params), limit, races)
-                    .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?
+                    .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))
+                    .map_err(|fault| self.explained(launch, &params, &fault).unwrap_or(fault))?
             }
         };
         let kernel = self.function.name.text.to_owned();
@@ -118,10 +125,31 @@ impl<'m, 's> Kernel<'m, 's> {
         meant.then_some(race)
     }
 
+    /// The same fault of an access with the buffer that its address was made from, and what has wrapped around: the launch
+    /// is run again with a record of that.
+    fn explained(&self, launch: &Launch, params: &[AtomicU32], fault: &Fault) -> Option<Fault> {
+        let of_address = matches!(fault.kind, FaultKind::OutOfBounds | FaultKind::Misaligned);
+        if !(self.explains && of_address && fault.steps <= MAX_REPEATED) {
+            return None;
+        }
+        let global = self.fresh(launch).ok()?;
+        let machine = Machine { follows_origins: true, ..self.machine(launch, &global, params) };
+        let explained = exec::run::<Counters>(&machine, launch.limit, launch.races).err()?;
+        let meant = (explained.kind, explained.span) == (fault.kind, fault.span);
+        meant.then_some(explained)
+    }
+
     /// Global memory at the start.
     fn fresh(&self, launch: &Launch) -> Result<Global, Fault> {
         let heap_bytes = vec![0; if self.program.heap { HEAP_BYTES } else { 0 }];
-        let buffers = launch.buffers.iter().map(|(name, b)| (name.as_str(), &b.bytes[..]));
+        let with_pointers: BTreeMap<&str, Vec<u8>> = launch
+            .pointers
+            .keys()
+            .map(|name| (&name[..], launch.initial(name, |buffer| self.address(launch, buffer))))
+            .collect();
+        let buffers = launch.buffers.iter().map(|(name, buffer)| {
+            (&name[..], &with_pointers.get(&name[..]).unwrap_or(&buffer.bytes)[..])
+        });
         let heap = self.program.heap.then_some(("(heap)", &heap_bytes[..]));
         Global::new(&self.program.layout, buffers.chain(heap))
     }
@@ -143,6 +171,7 @@ impl<'m, 's> Kernel<'m, 's> {
             params,
             meet: launch.meet,
             follows_poison: launch.uninitialized,
+            follows_origins: false,
             watched_byte: None,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),
         }
@@ -160,20 +189,23 @@ impl<'m, 's> Kernel<'m, 's> {
             .collect()
     }
 
+    /// The address of a buffer of a launch that was checked: the buffer exists.
+    fn address(&self, launch: &Launch, buffer: &str) -> u64 {
+        let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
+        let layout = &self.program.layout;
+        layout.region_base(layout.statics.len() + index)
+    }
+
     /// The bytes of the kernel's parameters.
     fn parameters(&self, launch: &Launch) -> Result<Vec<u8>, Fault> {
         let program = &self.program;
         let parameters: Vec<(&str, u64)> =
             program.params.iter().map(|place| (&*place.name, place.size)).collect();
         bind::check_arguments(&parameters, launch).map_err(Fault::launch)?;
-        let first_buffer = program.layout.statics.len();
         let mut bytes = vec![0; program.layout.param_bytes as usize];
         for (place, argument) in program.params.iter().zip(&launch.args) {
-            let value = argument.bytes(place.size as usize, |buffer| {
-                // (The launch was checked: the buffer exists.)
-                let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
-                program.layout.region_base(first_buffer + index)
-            });
+            let address = |buffer: &str| self.address(launch, buffer);
+            let value = argument.bytes(place.size as usize, address);
             bytes[place.offset as usize..][..value.len()].copy_from_slice(&value);
         }
         Ok(bytes)

@@ -63,6 +63,15 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
     Kernel::new(module, launch, false)?.run(launch)
 }
 
+/// As [`run`], and a fault does not say which buffer an address was made from: for callers that only ask whether there is
+/// one.
+///
+/// # Errors
+/// As [`run`].
+pub fn try_run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
+    Kernel::new(module, launch, false)?.without_explanations().run(launch)
+}
+
 /// Runs a kernel and tells the events of each of its instructions.
 ///
 /// # Errors

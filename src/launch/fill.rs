@@ -30,9 +30,10 @@ pub(super) fn random(ty: Type, count: usize, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The elements 0, 1, 2, ...
-pub(super) fn index(ty: Type, count: usize) -> Vec<u64> {
-    (0..count as u64).map(|i| if ty.is_float() { ty.round(i as f64) } else { i }).collect()
+/// The elements 0, 1, 2, ..., which begin again after `period` of them.
+pub(super) fn index(ty: Type, count: usize, period: u64) -> Vec<u64> {
+    let indices = (0..count as u64).map(|i| i % period);
+    indices.map(|i| if ty.is_float() { ty.round(i as f64) } else { i }).collect()
 }
 
 /// The elements as bytes.

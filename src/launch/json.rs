@@ -24,7 +24,8 @@ impl Launch {
     /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
     /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"uninitialized": "ignore"`
     /// does not report values that nobody has determined. `kernel`, `dynamic_shared` and
-    /// trailing dimensions may be left out. An argument can also be `{"bytes": "0a0b..."}`, or
+    /// trailing dimensions may be left out. A buffer `{"pointers": ["x", {"buffer": "y", "offset": 8}, null]}` holds the
+    /// addresses of others. An argument can also be `{"bytes": "0a0b..."}`, or
     /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
     /// # Errors
@@ -90,12 +91,33 @@ enum Uninitialized {
 #[serde(deny_unknown_fields)]
 struct BufferSpec {
     #[serde(rename = "type")]
-    ty: Type,
+    ty: Option<Type>,
+    /// The addresses of buffers, instead of numbers.
+    pointers: Option<Vec<Option<PointerSpec>>>,
     len: Option<usize>,
     fill: Option<Value>,
     #[serde(default)]
     seed: u64,
+    /// Elements after which `index` begins again.
+    period: Option<u64>,
     data: Option<Vec<Value>>,
+}
+
+/// One entry of `pointers`: a buffer's name, or the name with an offset in bytes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PointerSpec {
+    Name(String),
+    Place(PlaceSpec),
+}
+
+/// A place in a buffer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlaceSpec {
+    buffer: String,
+    #[serde(default)]
+    offset: i64,
 }
 
 /// One entry of `args`: a buffer, a number, bytes, or a struct of these.
@@ -120,9 +142,18 @@ const MAX_BUFFER: usize = 1 << 34;
 pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut buffers = BTreeMap::new();
+    let mut pointers = BTreeMap::new();
     for (name, spec) in file.buffers {
         let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
+        if let Some(specs) = spec.pointers {
+            pointers.insert(name.clone(), pointers_of(specs));
+        }
         buffers.insert(name, buffer);
+    }
+    for (name, each) in &pointers {
+        if let Some(missing) = each.iter().find(|pointer| !buffers.contains_key(&pointer.buffer)) {
+            return Err(format!("buffer `{name}`: `pointers`: no buffer `{}`", missing.buffer));
+        }
     }
     let mut expected = BTreeMap::new();
     for (name, data) in &file.expect {
@@ -144,6 +175,7 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         block: shape("block", &file.block)?,
         dynamic_shared: file.dynamic_shared,
         buffers,
+        pointers,
         args,
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
         races: file.races.unwrap_or(true),
@@ -179,8 +211,30 @@ fn shape(name: &str, given: &[u32]) -> Result<[u32; 3], String> {
     Ok(shape)
 }
 
+/// The pointers of a buffer; `null` is none.
+fn pointers_of(specs: Vec<Option<PointerSpec>>) -> Vec<Pointer> {
+    let each = specs.into_iter().enumerate().filter_map(|(index, spec)| {
+        let (buffer, offset) = match spec? {
+            PointerSpec::Name(buffer) => (buffer, 0),
+            PointerSpec::Place(PlaceSpec { buffer, offset }) => (buffer, offset),
+        };
+        Some(Pointer { at: 8 * index, buffer, offset })
+    });
+    each.collect()
+}
+
 fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
-    let ty = spec.ty;
+    if let Some(pointers) = &spec.pointers {
+        let ty = spec.ty.unwrap_or(Type::B64);
+        let other = spec.data.is_some() || spec.fill.is_some();
+        if ty.bytes() != 8 || other || spec.len.is_some_and(|len| len != pointers.len()) {
+            let why =
+                "`pointers` are 64 bits wide, as many as `len` says, without `data` and `fill`";
+            return Err(why.to_owned());
+        }
+        return Ok(Buffer { ty, bytes: vec![0; 8 * pointers.len()] });
+    }
+    let ty = spec.ty.ok_or("`type` is missing")?;
     let elements = match (&spec.data, spec.len) {
         (Some(data), len) => {
             if len.is_some_and(|len| len != data.len()) {
@@ -197,7 +251,9 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
             match &spec.fill {
                 None => vec![0; len],
                 Some(Value::String(kind)) if kind == "random" => fill::random(ty, len, spec.seed),
-                Some(Value::String(kind)) if kind == "index" => fill::index(ty, len),
+                Some(Value::String(kind)) if kind == "index" => {
+                    fill::index(ty, len, spec.period.unwrap_or(u64::MAX).max(1))
+                }
                 Some(value) => vec![element(ty, value)?; len],
             }
         }

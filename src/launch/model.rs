@@ -21,6 +21,8 @@ pub struct Launch {
     pub dynamic_shared: u64,
     /// Buffers in global memory, by name.
     pub buffers: BTreeMap<String, Buffer>,
+    /// The addresses of buffers that stand in buffers, by the name of the buffer that they stand in.
+    pub pointers: BTreeMap<String, Vec<Pointer>>,
     /// The kernel's arguments in order.
     pub args: Vec<Argument>,
     /// Warp-wide instructions after which an interpreter gives up.
@@ -43,12 +45,24 @@ impl Launch {
             block: [WARP_SIZE, 1, 1],
             dynamic_shared: 0,
             buffers: BTreeMap::new(),
+            pointers: BTreeMap::new(),
             args: Vec::new(),
             limit: DEFAULT_LIMIT,
             races: true,
             uninitialized: true,
             meet: Meet::default(),
         }
+    }
+
+    /// The bytes of a buffer before the launch, where `address` tells the addresses of buffers.
+    pub fn initial(&self, name: &str, address: impl Fn(&str) -> u64) -> Vec<u8> {
+        let mut bytes =
+            self.buffers.get(name).map(|buffer| buffer.bytes.clone()).unwrap_or_default();
+        for Pointer { at, buffer, offset } in self.pointers.get(name).into_iter().flatten() {
+            let value = address(buffer).wrapping_add_signed(*offset).to_le_bytes();
+            bytes[*at..at + 8].copy_from_slice(&value);
+        }
+        bytes
     }
 
     /// Adds an argument that points `offset` bytes behind the start of a new buffer.
@@ -99,12 +113,12 @@ pub enum Argument {
     },
 }
 
-/// A pointer that is a member of a struct.
+/// A pointer that is a member of a struct, or stands in a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// Bytes from the beginning of the struct.
+    /// Bytes from the beginning of the struct or of the buffer that it stands in.
     pub at: usize,
-    /// The buffer's name.
+    /// The name of the buffer that it points into.
     pub buffer: String,
     /// Bytes from the buffer's beginning.
     pub offset: i64,

@@ -29,6 +29,15 @@ impl Function {
         self.instructions.len() as u32 * BYTES
     }
 
+    /// A hash of the machine code, the same on every machine (FNV-1a).
+    pub fn hash(&self) -> u64 {
+        let bytes =
+            self.instructions.iter().flat_map(|instruction| instruction.word().to_le_bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
     /// The number of instructions without the padding: a branch to itself and the `NOP`s behind it.
     pub fn count(&self) -> usize {
         let pads = |instruction: &Instruction| instruction.opcode() == NOP;

@@ -35,6 +35,47 @@ pub struct Taken {
     pub resources: Resources,
     /// Its measure; `None` if it is not known.
     pub measured: Option<Measured>,
+    /// The same of the original, if the build has replaced it and measured both.
+    pub original: Option<(Resources, Measured)>,
+}
+
+impl Taken {
+    /// The measure of the version with these resources.
+    fn measure_of(&self, resources: &Resources) -> Option<Measured> {
+        let own = self.measured.filter(|_| is_same_code(&self.resources, resources) == Some(true));
+        let original = self.original.filter(|(of, _)| is_same_code(of, resources) == Some(true));
+        own.or(original.map(|(_, measured)| measured))
+    }
+}
+
+/// Whether two kernels have the same machine code; `None` if that is not known.
+fn is_same_code(old: &Resources, new: &Resources) -> Option<bool> {
+    let apart =
+        Resources { code_hash: None, warps: None, spill_stores: None, spill_loads: None, ..*old }
+            != Resources {
+                code_hash: None,
+                warps: None,
+                spill_stores: None,
+                spill_loads: None,
+                ..*new
+            };
+    match (old.code_hash, new.code_hash) {
+        _ if apart => Some(false),
+        (Some(old), Some(new)) => Some(old == new),
+        _ => None,
+    }
+}
+
+/// Whether a kernel's machine code is another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Code {
+    /// It is the same.
+    Same,
+    /// It is the same under another name.
+    Renamed,
+    /// It differs, although the resources may not.
+    Changed,
 }
 
 /// The measure of a kernel.
@@ -59,16 +100,27 @@ pub struct Cycles {
 /// A kernel of both builds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Compared {
-    /// Its name.
+    /// Its name in the new build.
     pub name: String,
+    /// Its name in the old build, if it has another one there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_name: Option<String>,
+    /// Whether its machine code has changed; `None` if that is not known.
+    pub state: Option<Code>,
     /// Its resources before.
     pub old: Resources,
     /// Its resources now.
     pub new: Resources,
     /// Its cycles, if both are known.
     pub cycles: Option<Cycles>,
+    /// Whether cycles are known of both and cannot be compared: memory traffic is not known of one.
+    #[serde(skip)]
+    pub lacks_traffic: bool,
     /// Its losses, the worst first.
     pub losses: Vec<Loss>,
+    /// What may have been lost or not: it is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Loss>,
 }
 
 /// Two builds.
@@ -95,26 +147,45 @@ impl Loss {
         })
     }
 
-    /// By how much a kernel is worse, relative to the old resources; not positive if it is not worse.
+    /// By how much a kernel is worse, relative to the old resources; not positive if it is not worse. More registers are
+    /// worse only if fewer warps are resident, as far as that is known.
     fn worse(self, old: &Resources, new: &Resources) -> f64 {
         match (self.taken(old), self.taken(new)) {
+            _ if self == Loss::Registers && old.warps.is_some() && new.warps >= old.warps => 0.0,
             (Some(old), Some(new)) => (new - old) / old.abs().max(1.0),
             _ => 0.0,
+        }
+    }
+
+    /// Whether it cannot be told if a kernel is worse. One that takes nothing is not.
+    fn is_open(self, old: &Resources, new: &Resources) -> bool {
+        match (self.taken(old), self.taken(new)) {
+            (Some(_), Some(_)) => false,
+            (None, Some(new)) => new > 0.0 || self == Loss::Warps,
+            (_, None) => is_same_code(old, new) != Some(true),
         }
     }
 }
 
 impl Compared {
     fn new(name: &str, old: &Taken, new: &Taken) -> Compared {
-        let both = old.measured.zip(new.measured);
-        let alike = both.filter(|(old, new)| old.has_traffic == new.has_traffic);
-        let cycles = alike.map(|(old, new)| Cycles { old: old.cycles, new: new.cycles });
+        // A build that has replaced the kernel has measured the original as well.
+        let before = old.measured.or_else(|| new.measure_of(&old.resources));
+        let now = new.measured.or_else(|| old.measure_of(&new.resources));
+        let both = before.zip(now);
+        let known = both.filter(|(old, new)| old.has_traffic && new.has_traffic);
+        let cycles = known.map(|(old, new)| Cycles { old: old.cycles, new: new.cycles });
         let (old, new) = (old.resources, new.resources);
         let losses = Loss::iter().filter(|loss| loss.worse(&old, &new) > 0.0).collect();
-        Compared { name: name.to_owned(), old, new, cycles, losses }
+        let unknown = Loss::iter().filter(|loss| loss.is_open(&old, &new)).collect();
+        let state = is_same_code(&old, &new);
+        let state = state.map(|same| if same { Code::Same } else { Code::Changed });
+        let lacks_traffic = both.is_some() && known.is_none();
+        let name = name.to_owned();
+        Compared { name, old_name: None, state, old, new, cycles, lacks_traffic, losses, unknown }
     }
 
-    /// Whether both builds take the same.
+    /// Whether both builds take the same, by the same instructions as far as that is known.
     pub fn is_same(&self) -> bool {
         self.old == self.new && self.cycles.is_none_or(|cycles| cycles.old == cycles.new)
     }
@@ -132,17 +203,43 @@ impl Compared {
 impl Comparison {
     /// Compares the kernels of two builds by name.
     pub fn new(old: &BTreeMap<String, Taken>, new: &BTreeMap<String, Taken>) -> Comparison {
-        let missing = |from: &BTreeMap<String, Taken>, of: &BTreeMap<String, Taken>| {
-            of.keys().filter(|name| !from.contains_key(*name)).cloned().collect()
-        };
+        let missing =
+            |from: &BTreeMap<String, Taken>, of: &BTreeMap<String, Taken>| -> Vec<String> {
+                of.keys().filter(|name| !from.contains_key(*name)).cloned().collect()
+            };
         let both = old.iter().filter_map(|(name, old)| Some((name, old, new.get(name)?)));
         let mut kernels: Vec<Compared> =
             both.map(|(name, old, new)| Compared::new(name, old, new)).collect();
+        let (mut only_old, mut only_new) = (missing(new, old), missing(old, new));
+        only_old.retain(|before: &String| {
+            let is_it = |name: &&String| {
+                is_same_code(&old[before].resources, &new[*name].resources) == Some(true)
+            };
+            let mut candidates = only_new.iter().filter(is_it);
+            let (Some(name), None) = (candidates.next().cloned(), candidates.next()) else {
+                return true;
+            };
+            only_new.retain(|other| *other != name);
+            let compared = Compared::new(&name, &old[before], &new[&name]);
+            let state = Some(Code::Renamed);
+            kernels.push(Compared { old_name: Some(before.clone()), state, ..compared });
+            false
+        });
         kernels.sort_by(|a, b| {
             let by_kind = a.rank().into_iter().zip(b.rank()).map(|(a, b)| b.total_cmp(&a));
             by_kind.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
-        Comparison { kernels, only_old: missing(new, old), only_new: missing(old, new) }
+        Comparison { kernels, only_old, only_new }
+    }
+
+    /// The kernels of which it is not known whether they lost one of these, with what is not known.
+    pub fn open(&self, losses: &[Loss]) -> Vec<(&str, Loss)> {
+        let open = |kernel: &Compared| kernel.unknown.clone();
+        let each = self
+            .kernels
+            .iter()
+            .flat_map(|kernel| open(kernel).into_iter().map(|loss| (kernel.name.as_str(), loss)));
+        each.filter(|(_, loss)| losses.contains(loss)).collect()
     }
 
     /// Whether some kernel lost one of these.
@@ -165,16 +262,13 @@ mod tests {
         let old = [("a", with(32, Some(64))), ("b", with(32, Some(64))), ("c", with(32, Some(64)))];
         let new = [("a", with(33, Some(64))), ("b", with(64, Some(32))), ("d", with(1, None))];
         let [old, new] = [old, new].map(|kernels| {
-            let taken = |resources| Taken { resources, measured: None };
+            let taken = |resources| Taken { resources, ..Taken::default() };
             kernels.into_iter().map(|(name, of)| (name.to_owned(), taken(of))).collect()
         });
         let comparison = Comparison::new(&old, &new);
         let found: Vec<_> =
             comparison.kernels.iter().map(|k| (&k.name[..], &k.losses[..])).collect();
-        assert_eq!(
-            found,
-            [("b", &[Loss::Warps, Loss::Registers][..]), ("a", &[Loss::Registers][..])]
-        );
+        assert_eq!(found, [("b", &[Loss::Warps, Loss::Registers][..]), ("a", &[][..])]);
         assert_eq!(
             (&comparison.only_old[..], &comparison.only_new[..]),
             (&["c".to_owned()][..], &["d".to_owned()][..])
@@ -183,8 +277,9 @@ mod tests {
     }
 
     fn what_is_not_known_is_not_lost() {
-        let one =
-            |resources, measured| BTreeMap::from([("k".to_owned(), Taken { resources, measured })]);
+        let one = |resources, measured| {
+            BTreeMap::from([("k".to_owned(), Taken { resources, measured, original: None })])
+        };
         let cycles = |cycles, has_traffic| Some(Measured { cycles, has_traffic });
         let old = one(with(8, Some(64)), cycles(12.0, true));
         let comparison = Comparison::new(&old, &one(with(8, None), None));

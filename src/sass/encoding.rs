@@ -93,6 +93,11 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// Its bits as they stand in the code.
+    pub fn word(self) -> u128 {
+        self.word
+    }
+
     /// The instruction with these bits.
     pub fn new(offset: u32, word: u128) -> Instruction {
         Instruction { offset, word }

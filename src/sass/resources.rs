@@ -32,6 +32,29 @@ pub struct Resources {
     /// Warps that are resident on a multiprocessor: in blocks of the size that the kernel names, otherwise in the best of
     /// `USUAL_BLOCKS`.
     pub warps: Option<u32>,
+    /// A hash of the machine code.
+    #[serde(default, with = "hexadecimal", skip_serializing_if = "Option::is_none")]
+    pub code_hash: Option<u64>,
+}
+
+/// Numbers of 64 bits as texts, since numbers in JSON are often read as doubles.
+mod hexadecimal {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(
+        number: &Option<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:016x}", number.unwrap_or_default()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        let number = text.map(|text| u64::from_str_radix(&text, 16));
+        number.transpose().map_err(de::Error::custom)
+    }
 }
 
 /// The resources of the kernels of a cubin by name, and the architecture, 80 for `sm_80`.
@@ -60,6 +83,7 @@ pub fn of(function: &Function, usage: &Usage, architecture: u32) -> Resources {
         code_bytes: function.code_bytes(),
         instructions: function.count() as u32,
         warps: Multiprocessor::of(architecture).map(|on| resident(on, usage)),
+        code_hash: Some(function.hash()),
     }
 }
 

@@ -57,6 +57,7 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
         block: [1; 3],
         dynamic_shared: 0,
         buffers: BTreeMap::from([("out".to_owned(), out)]),
+        pointers: Default::default(),
         args,
         limit: DEFAULT_LIMIT,
         meet: Meet::default(),

@@ -64,6 +64,7 @@ impl Bed {
             block: [32, 1, 1],
             dynamic_shared: 0,
             buffers: BTreeMap::new(),
+            pointers: Default::default(),
             args: Vec::new(),
             limit: DEFAULT_LIMIT,
             races: true,

@@ -17,7 +17,10 @@ fn the_last_byte_of_a_buffer_is_inside_and_the_next_is_not() {
     assert_eq!(passes("ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1; ret;"), [7; 32]);
     let (kind, message) = faults("ld.global.u32 %r1, [%rd1]; ret;", 31);
     assert_eq!(kind, FaultKind::OutOfBounds);
-    assert!(message.contains("4 bytes at offset 124 of `p`, which has 124 bytes"), "{message}");
+    assert!(
+        message.contains("4 bytes, directly behind the end of `p`, which has 124 bytes"),
+        "{message}"
+    );
     assert!(message.contains("thread (31, 0, 0) of block (0, 0, 0)"), "{message}");
     assert!(message.starts_with("body.ptx:8:1: error: access of"), "{message}");
     assert_eq!(faults("st.global.u32 [%rd1+-4], %r1; ret;", 32).0, FaultKind::OutOfBounds);

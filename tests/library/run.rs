@@ -41,6 +41,7 @@ pub fn run(module: &Module, kernel: &str, buffers: &[Values], start: &Start) -> 
         block: [start.threads, 1, 1],
         dynamic_shared: 0,
         buffers: names.iter().cloned().zip(held).collect::<BTreeMap<_, _>>(),
+        pointers: Default::default(),
         args: pointers.chain(numbers).collect(),
         limit: DEFAULT_LIMIT,
         races: true,

@@ -229,6 +229,7 @@ fn scanned(module: &ptx::Module<'_>, name: &str, operator: Operator, threads: us
     let buffer = |words: &[u32]| Buffer { ty: Type::U32, bytes: bytes(words) };
     let pointer = |name: &str| Argument::Pointer { buffer: name.to_owned(), offset: 0 };
     let launch = Launch {
+        pointers: Default::default(),
         kernel: Some(format!("{name}_block_kernel")),
         grid: [1; 3],
         block: [threads as u32, 1, 1],

@@ -2,9 +2,9 @@
 
 use super::decoder::Decoder;
 use super::inst::Inst;
-use super::reconverge;
 use super::scope::{Family, Found, Home, LabelId, Register, Symbol, Variable as Place};
 use super::unit::{align_of, align_up, element_size, size_of};
+use super::{polling, reconverge};
 use crate::interp::fault::Fault;
 use crate::interp::memory::Named;
 use crate::interp::ops;
@@ -57,6 +57,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                 self.emit(Op::Return);
                 patch(&mut self.function.code, &self.labels);
                 reconverge::annotate(&mut self.function.code);
+                polling::mark(&mut self.function.code);
                 self.function.unwritten = unwritten(&self.function, self.names);
             }
             None => self.function.external = true,

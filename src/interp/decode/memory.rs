@@ -79,6 +79,7 @@ fn order_of(inst: &Inst<'_, '_>) -> Order {
         scope: scope(inst),
         acquires: both || inst.ast.form.has(Qualifier::Acquire),
         releases: both || inst.ast.form.has(Qualifier::Release),
+        polls: false,
     }
 }
 

@@ -18,6 +18,7 @@ mod kernel;
 mod memory;
 mod operand;
 mod paths;
+mod polling;
 mod reconverge;
 mod scope;
 mod stack;

@@ -4,7 +4,7 @@ use super::tally::Tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{FaultKind, Outside};
-use crate::interp::memory::{Global, Kind, StateSpaceLayout, Window};
+use crate::interp::memory::{Global, Kind, Order, StateSpaceLayout, Window};
 use crate::interp::poison::Poison;
 use crate::interp::program::{Base, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
@@ -149,6 +149,7 @@ impl<'a> Spaces<'a> {
                 let outside = self.beside(address, bytes);
                 Err(AccessFault {
                     outside,
+                    access: Some((address, bytes)),
                     ..AccessFault::new(lane, FaultKind::OutOfBounds, message)
                 })
             };
@@ -173,7 +174,8 @@ impl<'a> Spaces<'a> {
                 if part.offsets[lane] & u64::from(bytes - 1) != 0 {
                     let address = addresses[lane];
                     let message = format!("address {address:#x} is not a multiple of {bytes}");
-                    return Err(AccessFault::new(lane, FaultKind::Misaligned, message));
+                    let fault = AccessFault::new(lane, FaultKind::Misaligned, message);
+                    return Err(AccessFault { access: Some((address, bytes)), ..fault });
                 }
             }
             rest &= !part.lanes;
@@ -294,8 +296,8 @@ impl<'a> Spaces<'a> {
                         part.window.write(at, lane, store.bytes, value);
                         let changes = part.window.read(at, lane, store.bytes) != old;
                         let kind = Kind::Write { changes };
-                        let scope = store.order.map(|order| order.scope);
-                        watch.note(part, home, lane, skip, store.bytes, kind, scope)?;
+                        let strong = store.order.map(Order::of_plain);
+                        watch.note(part, home, lane, skip, store.bytes, kind, strong)?;
                     } else {
                         part.window.write(at, lane, store.bytes, value);
                     }

@@ -33,8 +33,8 @@ impl Spaces<'_> {
             cost = if home == StateSpace::Shared { passes } else { tally::distinct(part).1 };
             for lane in lanes(part.lanes) {
                 let kind = Kind::Write { changes: true };
-                let scope = Some(atomic.order.scope);
-                watch.note(part, home, lane, 0, atomic.align, kind, scope)?;
+                let strong = Some(atomic.order.of_atomic());
+                watch.note(part, home, lane, 0, atomic.align, kind, strong)?;
                 let at = part.offsets[lane];
                 watch.mark_atomic((part, home), atomic, lane)?;
                 if let Some(compare) = atomic.wide {

@@ -181,9 +181,18 @@ impl<'p, C: Tally> Block<'p, C> {
         if self.before.1 != self.epoch {
             self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
         }
+        if std::mem::take(&mut self.warps[warp].gathered) {
+            self.warps[warp].phase = self.warps[warp].phase.map(|phase| shadow.gather(phase));
+        }
         let phase = *self.warps[warp].phase.get_or_insert_with(|| {
             let block = self.machine.number(self.id);
-            shadow.begin(Phase { block, warp: warp as u32, epoch: self.epoch, first: 0 })
+            shadow.begin(Phase {
+                block,
+                warp: warp as u32,
+                epoch: self.epoch,
+                first: 0,
+                gathered: 0,
+            })
         });
         Accessor { phase, before: self.before.0.clone(), site: 0 }
     }
@@ -221,7 +230,10 @@ impl<'p, C: Tally> Block<'p, C> {
                 lacks: None,
             };
             let before = self.warps[warp].steps;
-            let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
+            let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left);
+            let spent = self.warps[warp].steps - before;
+            self.steps += spent;
+            let stop = stop?;
             if self.warps[warp].phase.is_some() {
                 self.warps[warp].phase = Some(watch.who.phase);
             }
@@ -232,8 +244,6 @@ impl<'p, C: Tally> Block<'p, C> {
             if let (Stop::Yield(group), MAX_TESTS..) = (&stop, self.tests) {
                 return Err(self.nobody_arrives(warp, *group, lacks));
             }
-            let spent = self.warps[warp].steps - before;
-            self.steps += spent;
             left = left.saturating_sub(spent);
             match stop {
                 Stop::Switch => {}
@@ -313,8 +323,7 @@ impl<'p, C: Tally> Block<'p, C> {
                     let span = function.spans[target];
                     let remedy = "the loop does not end for these threads, or the launch needs a larger `limit`";
                     let what = "the loop begins here";
-                    let (remedy, declared) = (remedy.to_owned(), None);
-                    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
+                    fault.earlier = Earlier::new(span, what, remedy.to_owned());
                 }
             }
         }

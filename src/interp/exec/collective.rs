@@ -226,6 +226,7 @@ impl Warp {
         for &(group, executing) in parts {
             let Some(collective) = self.collective(machine, group) else { continue };
             let counters = counters.at(self.function_id(group), self.groups[group].pc);
+            self.gathered = true;
             match collective.kind {
                 CollectiveKind::Shuffle(_) => counters.shuffles += 1,
                 CollectiveKind::Sync => {

@@ -136,12 +136,14 @@ fn run_part<C: Total>(
         }
         let before = block.steps;
         let turn = TURN.min(limit.saturating_sub(executed.steps).saturating_add(1));
-        let progress = block.run(turn, shadow)?;
+        let progress = block.run(turn, shadow);
         executed.steps += block.steps - before;
+        let progress = progress.map_err(|fault| Fault { steps: executed.steps, ..fault })?;
         if executed.steps > limit {
             let message =
                 format!("the launch has executed more than {limit} instructions, its limit");
-            return Err(block.spinning(Fault::new(FaultKind::Limit, message)));
+            let fault = Fault { steps: executed.steps, ..Fault::new(FaultKind::Limit, message) };
+            return Err(block.spinning(fault));
         }
         match progress {
             Progress::Done => {

@@ -28,6 +28,8 @@ pub(crate) struct Machine<'p> {
     pub meet: Meet,
     /// Whether values that nobody has determined are followed, and reported where they reach an effect.
     pub follows_poison: bool,
+    /// Whether it is followed which buffers addresses are made from.
+    pub follows_origins: bool,
     /// The byte of shared memory, by its offset, that alone is watched for races; `None`: all bytes are.
     pub watched_byte: Option<u64>,
     /// The device heap. Blocks that allocate run in order, so that it is never contended.

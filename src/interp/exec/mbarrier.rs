@@ -125,6 +125,7 @@ impl Spaces<'_> {
                 scope: Scope::Block,
                 acquires: acquires && strict,
                 releases: releases && strict,
+                polls: false,
             };
             let what = match mbarrier.kind {
                 MBarrierKind::Init(_) | MBarrierKind::Invalidate => {
@@ -134,12 +135,13 @@ impl Spaces<'_> {
                 _ => (order(false, true), true, Some(false)),
             };
             // Setting up and tearing down are weak: something has to order them.
+            let of_block = Some(order(false, false).of_atomic());
             let (kind, strong) = match mbarrier.kind {
                 MBarrierKind::Init(_) | MBarrierKind::Invalidate => {
                     (Kind::Write { changes: true }, None)
                 }
-                MBarrierKind::Test { .. } => (Kind::Read, Some(Scope::Block)),
-                _ => (Kind::Write { changes: true }, Some(Scope::Block)),
+                MBarrierKind::Test { .. } => (Kind::Read, of_block),
+                _ => (Kind::Write { changes: true }, of_block),
             };
             let space = (mbarrier.place.space, 8, Intent::Write);
             self.parts(space, &addresses, 1 << lane, |part, home| {

@@ -38,6 +38,8 @@ pub(crate) struct AccessFault {
     pub message: String,
     /// Where it is beside a buffer, if the access lies outside of all of them.
     pub outside: Option<Box<Outside>>,
+    /// The address and the bytes of an access that is out of bounds or misaligned.
+    pub access: Option<(u64, u32)>,
     /// How many bytes of shared memory more the access needs, if it lies behind their end.
     pub more_shared: Option<u64>,
     /// Where the value was read that nobody has determined, if that is what failed.
@@ -47,7 +49,15 @@ pub(crate) struct AccessFault {
 impl AccessFault {
     /// A fault of a lane.
     pub(crate) fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
-        AccessFault { lane, kind, message, outside: None, more_shared: None, poison: None }
+        AccessFault {
+            lane,
+            kind,
+            message,
+            outside: None,
+            access: None,
+            more_shared: None,
+            poison: None,
+        }
     }
 
     /// A value that nobody has determined reaches an effect.

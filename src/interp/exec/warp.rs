@@ -68,6 +68,8 @@ pub(super) struct Warp {
     pub slices: u32,
     /// The phase that the warp is in, unless the phase has just ended.
     pub phase: Option<PhaseId>,
+    /// Whether lanes have executed a `.sync` instruction together since the phase was last looked at.
+    pub gathered: bool,
     /// The warp's choices where the PTX ISA leaves one.
     pub schedule: Schedule,
 }
@@ -90,6 +92,7 @@ impl Warp {
             steps: 0,
             slices: 0,
             phase: None,
+            gathered: false,
             schedule: Schedule::new(machine.meet, machine.number(block), index),
         };
         let frame = warp.push_frame(machine, block, FunctionId::KERNEL);
@@ -134,8 +137,12 @@ impl Warp {
         self.forget_local(local_base, function.local_bytes);
         let follows = machine.follows_poison && !function.unwritten.is_empty();
         let unwritten = &function.unwritten;
-        let poison =
-            follows.then(|| Box::new(Poison::of_unwritten(template, unwritten, self.live)));
+        let mut poison = follows.then(|| Poison::of_unwritten(template, unwritten, self.live));
+        if machine.follows_origins {
+            let begun = poison.unwrap_or_else(|| Poison::new(template));
+            poison = Some(begun.with_origins(template));
+        }
+        let poison = poison.map(Box::new);
         let frame = Frame { function: id, registers, poison, local_base, dynamic: 0, free: false };
         match self.frames.iter().position(|frame| frame.free) {
             Some(free) => {
@@ -347,6 +354,14 @@ impl Warp {
                     }
                 }
             };
+            if POISON
+                && stepped.is_ok()
+                && let Some(poison) = poison
+                && let Some(origins) = &mut poison.origins
+            {
+                let what = (&micro.op, watch.who.site);
+                origins.after(what, registers, lanes, machine);
+            }
             match stepped {
                 Ok(Next::On) => pc = pc.next(),
                 Ok(Next::Poison) => {
@@ -372,7 +387,14 @@ impl Warp {
                     return Ok(Stop::Switch);
                 }
                 Err(failed) => {
-                    return Err(fault_of(machine, function, pc, watch, failed, self.index));
+                    let (lane, access) = (failed.lane, failed.access);
+                    let mut fault = fault_of(machine, function, pc, watch, failed, self.index);
+                    if let (Some(poison), Some(access)) = (poison, access)
+                        && let Some(origins) = &poison.origins
+                    {
+                        origins.explain(&mut fault, (&micro.op, lane), access, machine);
+                    }
+                    return Err(fault);
                 }
             }
         }
@@ -446,7 +468,7 @@ fn fault_of(
     failed: AccessFault,
     warp: u32,
 ) -> Fault {
-    let AccessFault { lane, kind, message, outside, more_shared, poison } = failed;
+    let AccessFault { lane, kind, message, outside, more_shared, poison, .. } = failed;
     let mut fault = Fault::new(kind, message).at(function.spans[pc]);
     fault.outside = outside;
     fault.more_shared = more_shared.unwrap_or_default();
@@ -478,7 +500,7 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
             fault.message += &format!(" depends on `{name}`, which no instruction has written");
             let (span, what) = (program.span(source.site()), "the register is read here");
             let remedy = format!("write `{name}` on all paths that lead here");
-            fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared: None }));
+            fault.earlier = Earlier::new(span, what, remedy);
             return;
         }
         Place::Shuffle { lane } => {
@@ -487,8 +509,7 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
             );
             let remedy = "a shuffle delivers anything from a lane that does not execute it together with the others";
             let (span, what) = (program.span(source.site()), "read by this shuffle");
-            fault.earlier =
-                Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
+            fault.earlier = Earlier::new(span, what, remedy.to_owned());
             return;
         }
     };
@@ -507,7 +528,7 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
         None => format!("offset {offset} of {space} memory"),
     };
     let (span, what) = (program.span(source.site()), "the unwritten bytes are read here");
-    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
+    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared, wrapped: None }));
 }
 
 /// Adds the other access of a race to a warp's fault.
@@ -526,6 +547,9 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         Conflict::ReadOnly => {
             " wrote, and `.nc` is for memory that no thread of the launch writes".to_owned()
         }
+        Conflict::Order => format!(
+            " {verb}: both are volatile or relaxed, and the result depends on which lane of the warp comes first, which nothing guarantees"
+        ),
         Conflict::Unordered => format!(" {verb}, and nothing orders the two"),
     };
     let remedy = match () {
@@ -534,6 +558,9 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
         () if race.conflict == Conflict::Copies => {
             "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
+        }
+        () if race.conflict == Conflict::Order => {
+            "lanes of a warp do not stay in step by themselves; `__syncwarp()` (`bar.warp.sync`) between the two would order them"
         }
         () if !race.same_block => {
             "blocks are ordered by nothing but fences and atomics that acquire and release"
@@ -549,8 +576,7 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         (_, true) => "written here",
         (_, false) => "read here",
     };
-    fault.earlier =
-        Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
+    fault.earlier = Earlier::new(span, what, remedy.to_owned());
 }
 
 /// The lanes of a mask for which a guard holds.

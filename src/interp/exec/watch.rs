@@ -2,7 +2,7 @@
 
 use super::part::{AccessFault, Part};
 use crate::interp::fault::FaultKind;
-use crate::interp::memory::{Accessor, Kind, Named, Race, Shadow, StateSpaceLayout};
+use crate::interp::memory::{Accessor, Kind, Named, Race, Shadow, StateSpaceLayout, Strength};
 use crate::interp::poison::{Found, Marks, Poison, Source, Spot};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Destination, Order, Scope};
@@ -83,7 +83,7 @@ impl Watch<'_> {
         skip: u64,
         bytes: u32,
         kind: Kind,
-        strong: Option<Scope>,
+        strong: Option<Strength>,
     ) -> Result<(), AccessFault> {
         let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
         if !matches!(home, StateSpace::Global | StateSpace::Shared) {
@@ -109,7 +109,7 @@ impl Watch<'_> {
         bytes: u32,
         (order, read_only): (Option<Order>, bool),
     ) -> Result<(), AccessFault> {
-        let strong = order.map(|order| order.scope);
+        let strong = order.map(Order::of_plain);
         let read_only = read_only && home == StateSpace::Global;
         self.arrived |= order.is_some();
         let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };

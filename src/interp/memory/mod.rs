@@ -12,7 +12,7 @@ mod shadow;
 mod words;
 
 pub(super) use global::{Global, Region};
-pub(super) use order::{Order, Scope};
+pub(super) use order::{Order, Scope, Strength};
 pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Reports, Shadow, Site};
 pub(super) use words::{Window, new_junk, new_unwritten, new_words};
 

@@ -6,20 +6,23 @@
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `integer`: poison of integer arithmetic; `prepare`: the steps before a micro-operation; `region`: branches on
+//! `integer`: poison of integer arithmetic; `origins`: which buffers addresses were made from, which uses the same places; `prepare`: the steps before a micro-operation; `region`: branches on
 //! poison; `spread`: poison of other operations; `uses`: which operands have to be determined; `unwritten`: registers
 //! that may be read before they are written.
 
 mod integer;
+mod origins;
 mod prepare;
 mod region;
 mod spread;
 mod unwritten;
 mod uses;
 
+pub(super) use origins::Origins;
 pub(super) use unwritten::unwritten;
 pub(super) use uses::contributed;
-use uses::{other_results, reads, results, uses, writes};
+use uses::{other_results, results, uses};
+pub(super) use uses::{reads, writes};
 
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
@@ -208,6 +211,8 @@ pub(super) struct Poison {
     scratch: Registers,
     /// The present micro-operation.
     site: Site,
+    /// Which buffers addresses were made from, if somebody asks.
+    pub origins: Option<Box<Origins>>,
 }
 
 fn index(file: File) -> usize {
@@ -248,6 +253,12 @@ impl Poison {
         poison
     }
 
+    /// The same with a record of which buffers addresses are made from.
+    pub(super) fn with_origins(mut self, frame: &FrameTemplate) -> Poison {
+        self.origins = Some(Box::new(Origins::new(frame)));
+        self
+    }
+
     /// No poison, in as many registers as these.
     pub(super) fn of_registers(registers: &Registers) -> Poison {
         Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
@@ -271,12 +282,15 @@ impl Poison {
             pending: Vec::new(),
             scratch,
             site: 0,
+            origins: None,
         }
     }
 
-    /// Whether no register holds poison.
+    /// Whether no register holds poison, and nobody asks for origins.
     pub(super) fn is_clean(&self) -> bool {
-        self.pending.is_empty() && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
+        self.origins.is_none()
+            && self.pending.is_empty()
+            && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
     }
 
     /// The lanes of a register that hold poison.

@@ -22,6 +22,9 @@ impl Poison {
     ) -> Result<(), AccessFault> {
         let micro = &code[pc];
         self.site = site;
+        if let Some(origins) = &mut self.origins {
+            origins.before(&micro.op, registers);
+        }
         let guard = match micro.guard {
             Guard::Always => None,
             Guard::If(slot) | Guard::Unless(slot) => Some((File::Pred, slot)),

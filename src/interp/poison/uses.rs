@@ -24,7 +24,8 @@ pub(super) struct Use {
 /// Some operands.
 type Uses = SmallVec<[Use; 4]>;
 
-const ADDRESS: &str = "the address of this access";
+/// The address of an access.
+pub(super) const ADDRESS: &str = "the address of this access";
 const OPERAND: &str = "the operand of this atomic operation";
 const SIZE: &str = "the size of this copy";
 
@@ -173,7 +174,7 @@ fn registers(formals: &[Formal]) -> impl Iterator<Item = Cell> {
 }
 
 /// The registers that a micro-operation reads, its guard aside.
-pub(super) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
+pub(crate) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
     let mut cells: SmallVec<[Cell; 8]> = uses(op).iter().map(|operand| operand.cell).collect();
     match op {
         Op::Lanes(op, slots) => {
@@ -195,7 +196,7 @@ pub(super) fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
 }
 
 /// The registers that a micro-operation writes.
-pub(super) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
+pub(crate) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
     match op {
         Op::CrossLane(cross_lane) => cross_lane.results.iter().copied().collect(),
         Op::Collective(collective) => {

@@ -96,17 +96,17 @@ pub(in crate::verify) fn run(
 /// may be overwritten, or differ in another run, and a value that the interpreter takes for undetermined may be the
 /// original's.
 fn differs(modules: Both<&Module<'_>>, launch: &Launch) -> Option<bool> {
-    let expected = interp::run(modules.original, launch).ok()?;
+    let expected = interp::try_run(modules.original, launch).ok()?;
     let other = |found: &interp::Outcome| {
         found.buffers != expected.buffers || found.printed != expected.printed
     };
-    match interp::run(modules.rewritten, launch) {
+    match interp::try_run(modules.rewritten, launch) {
         Ok(found) => Some(other(&found)),
         // An instruction that is not modelled says nothing.
         Err(fault) if fault.kind == interp::FaultKind::Unsupported => None,
         Err(fault) if decides_nothing(fault.kind) => {
             let launch = Launch { races: false, uninitialized: false, ..launch.clone() };
-            match interp::run(modules.rewritten, &launch) {
+            match interp::try_run(modules.rewritten, &launch) {
                 Ok(found) => other(&found).then_some(true),
                 Err(fault) if decides_nothing(fault.kind) => None,
                 Err(_) => Some(true),
@@ -152,6 +152,7 @@ fn launch(
         block,
         dynamic_shared,
         buffers,
+        pointers: BTreeMap::new(),
         args,
         limit,
         races,

@@ -19,14 +19,16 @@ mod clock;
 mod copies;
 mod orders;
 mod phases;
+mod reports;
 mod stamp;
 
 pub(in crate::interp) use phases::{Phase, Phases};
+pub(in crate::interp) use reports::Reports;
 pub(in crate::interp) use stamp::{PhaseId, Site};
 
 use std::ops::Range;
 
-use crate::interp::memory::{Order, Scope};
+use crate::interp::memory::{Order, Scope, Strength};
 use crate::interp::registers::{LANES, Mask, lanes};
 
 use self::copies::{Copies, Owner};
@@ -86,6 +88,8 @@ pub(crate) enum Conflict {
     Unordered,
     /// The earlier one is a copy by `cp.async` that its thread has not waited for.
     Copies,
+    /// They are of two lanes of a warp, and both volatile or relaxed; which comes first is open.
+    Order,
     /// The later one is an `ld.global.nc`, which may only read what no thread of the launch writes (PTX ISA, "ld").
     ReadOnly,
 }
@@ -192,30 +196,8 @@ pub(crate) struct Shadow {
     orders: Option<Orders>,
     /// Which races are reported.
     reports: Reports,
-}
-
-/// Which races are reported.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reports {
-    /// None.
-    Nothing,
-    /// All.
-    All,
-    /// Those about the byte at this offset of shared memory.
-    Shared(u64),
-}
-
-impl Reports {
-    /// Whether a race about some bytes of a region, or of shared memory, is reported.
-    fn wants(self, region: Option<usize>, (offset, bytes): (u64, u32)) -> bool {
-        match self {
-            Reports::Nothing => false,
-            Reports::All => true,
-            Reports::Shared(byte) => {
-                region.is_none() && (offset..offset + u64::from(bytes)).contains(&byte)
-            }
-        }
-    }
+    /// Whether there was a volatile or relaxed access that orders nothing.
+    has_loose: bool,
 }
 
 impl Shadow {
@@ -229,7 +211,7 @@ impl Shadow {
         let global = regions.map(Cells::new).collect();
         let orders = orders.then(Orders::default);
         let (shared, copies) = (Cells::new(shared), Copies::default());
-        Shadow { global, shared, copies, phases: Phases::new(), orders, reports }
+        Shadow { global, shared, copies, phases: Phases::new(), orders, reports, has_loose: false }
     }
 
     /// Forgets the shared memory, for another block.
@@ -250,6 +232,11 @@ impl Shadow {
             orders.sync_warp(phase.block, phase.warp);
         }
         self.phases.begin(phase)
+    }
+
+    /// The lanes of a warp have executed a `.sync` instruction together; their next accesses belong to another phase.
+    pub(crate) fn gather(&mut self, phase: PhaseId) -> PhaseId {
+        if self.has_loose { self.phases.gather(phase) } else { phase }
     }
 
     /// A block has passed a barrier.
@@ -353,7 +340,7 @@ impl Shadow {
         region: Option<usize>,
         (offset, bytes): (u64, u32),
         (who, lane): (&Accessor, usize),
-        (kind, strong): (Kind, Option<Scope>),
+        (kind, strong): (Kind, Option<Strength>),
     ) -> Option<Race> {
         if let Some(race) = self.copied(region, (offset, bytes), who) {
             return Some(race);
@@ -366,6 +353,7 @@ impl Shadow {
             return None;
         }
         cells.expect(strong.is_some());
+        self.has_loose |= strong.is_some_and(|strong| strong.loose);
         let me = Me {
             stamp: Stamp::new(who.phase, lane, who.site, strong),
             before: who.before.clone(),
@@ -381,7 +369,7 @@ impl Shadow {
             race = race.or(found);
         }
         let (earlier, wrote) = race.filter(|_| self.reports.wants(region, (offset, bytes)))?;
-        Some(self.race(who, earlier, wrote))
+        Some(Race { conflict: me.conflict(earlier), ..self.race(who, earlier, wrote) })
     }
 
     /// Notes that some lanes read `bytes` bytes each, in ascending order; the first that races, with the earlier access.
@@ -391,7 +379,7 @@ impl Shadow {
         region: Option<usize>,
         (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
         who: &Accessor,
-        (strong, read_only): (Option<Scope>, bool),
+        (strong, read_only): (Option<Strength>, bool),
     ) -> Option<(usize, Race)> {
         for lane in lanes(mask) {
             if let Some(race) = self.copied(region, (offsets[lane], bytes), who) {
@@ -406,6 +394,7 @@ impl Shadow {
             return None;
         }
         cells.expect(strong.is_some());
+        self.has_loose |= strong.is_some_and(|strong| strong.loose);
         let (shift, count) = (cells.shift, (bytes as usize) >> cells.shift);
         let mut me = Me {
             stamp: Stamp::NONE,
@@ -425,7 +414,8 @@ impl Shadow {
             }
             let wanted = self.reports.wants(region, (offsets[lane], bytes));
             if let Some((earlier, wrote)) = found.take().filter(|_| wanted) {
-                return Some((lane, self.race(who, earlier, wrote)));
+                let race = self.race(who, earlier, wrote);
+                return Some((lane, Race { conflict: me.conflict(earlier), ..race }));
             }
             if read_only && wanted {
                 let mut writes = (first..first + count).map(|at| cells.last_write(at));
@@ -479,11 +469,15 @@ impl Cell {
     #[inline]
     fn race(&self, me: &Me<'_>, kind: Kind) -> Option<(Stamp, bool)> {
         match kind {
-            Kind::Read => me.races(self.write).then_some((self.write, true)),
+            Kind::Read => {
+                let races = me.races(self.write) || me.races_in_step(self.write);
+                races.then_some((self.write, true))
+            }
             Kind::Write { changes: false } => None,
             Kind::Write { changes: true } => {
                 let earlier = [(self.write, true), (self.read, false), (self.other, false)];
-                earlier.into_iter().find(|&(stamp, _)| me.races(stamp))
+                let in_step = |stamp, wrote: bool| !wrote && me.races_in_step(stamp);
+                earlier.into_iter().find(|&(stamp, wrote)| me.races(stamp) || in_step(stamp, wrote))
             }
         }
     }
@@ -560,6 +554,22 @@ impl Me<'_> {
             && self.stamp.strong()
             && (!(earlier.narrow() || self.stamp.narrow())
                 || self.phases.concurrency(earlier, self.stamp) != Concurrency::Blocks)
+    }
+
+    /// Why this access clashes with an earlier one that it races with.
+    fn conflict(&self, earlier: Stamp) -> Conflict {
+        if self.both_strong(earlier) { Conflict::Order } else { Conflict::Unordered }
+    }
+
+    /// Whether an earlier access and this one are volatile or relaxed ones of two lanes of a warp, and nothing has brought
+    /// the lanes together in between. (Of two writes one wins, and which one may well be open.)
+    #[inline]
+    fn races_in_step(&self, earlier: Stamp) -> bool {
+        earlier.loose()
+            && self.stamp.loose()
+            && earlier.lane() != self.stamp.lane()
+            && self.phases.apart(earlier, self.stamp)
+            && self.concurrency(earlier) == Concurrency::Lanes
     }
 
     /// Whether an earlier access and this one are unordered, and one of them weak.

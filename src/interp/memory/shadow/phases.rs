@@ -21,6 +21,9 @@ pub(crate) struct Phase {
     /// The phase with which the stretch between two points that order the warp's lanes begins: this one, unless a fence
     /// has begun another phase within the stretch.
     pub first: PhaseId,
+    /// The phase with which the stretch since the last `.sync` instruction of the warp begins. Such an instruction orders no
+    /// memory unless it is `bar.warp.sync`, and yet the lanes that it names have come there.
+    pub gathered: PhaseId,
 }
 
 /// How far apart two accesses are that nothing orders.
@@ -50,7 +53,7 @@ impl Phases {
     pub(crate) fn begin(&mut self, phase: Phase) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
-            self.0.push(Phase { first: id, ..phase });
+            self.0.push(Phase { first: id, gathered: id, ..phase });
         }
         id.min(LAST)
     }
@@ -63,6 +66,22 @@ impl Phases {
             self.0.push(phase);
         }
         id.min(LAST)
+    }
+
+    /// Begins another phase of the same stretch behind a `.sync` instruction.
+    pub(crate) fn gather(&mut self, phase: PhaseId) -> PhaseId {
+        let id = self.split(phase);
+        if let Some(last) = self.0.get_mut(id as usize).filter(|_| id != LAST) {
+            last.gathered = id;
+        }
+        id
+    }
+
+    /// Whether two accesses lie in one stretch without a `.sync` instruction.
+    pub(crate) fn apart(&self, a: Stamp, b: Stamp) -> bool {
+        a.phase() != LAST
+            && b.phase() != LAST
+            && self.get(a.phase()).gathered == self.get(b.phase()).gathered
     }
 
     /// The number of the phase that begins next.

@@ -1,6 +1,6 @@
 //! One access in 64 bits: by which thread, where in the program, and in which phase of its warp.
 
-use crate::interp::memory::Scope;
+use crate::interp::memory::{Scope, Strength};
 
 /// Number of a micro-operation among those of all functions.
 pub(crate) type Site = u32;
@@ -16,13 +16,15 @@ pub(crate) type PhaseId = u32;
 /// | 31 | whether the access is strong for its block only |
 /// | 32 to 36 | the lane |
 /// | 37 | whether the access is strong (volatile, atomic, ...) |
-/// | 38 to 63 | the site |
+/// | 38 | whether it is a volatile or relaxed load or store that orders nothing |
+/// | 39 to 63 | the site |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Stamp(u64);
 
 const LANE_SHIFT: u32 = 32;
 const STRONG_SHIFT: u32 = 37;
-const SITE_SHIFT: u32 = 38;
+const LOOSE_SHIFT: u32 = 38;
+const SITE_SHIFT: u32 = 39;
 const NARROW_SHIFT: u32 = 31;
 /// The bits of the phase.
 const PHASE: u64 = (1 << NARROW_SHIFT) - 1;
@@ -33,13 +35,14 @@ impl Stamp {
     /// No access.
     pub(crate) const NONE: Stamp = Stamp(0);
 
-    /// The access of a lane. A site that is too large for its bits is kept modulo 2^26.
-    pub(crate) fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Scope>) -> Stamp {
+    /// The access of a lane. A site that is too large for its bits is kept modulo 2^25.
+    pub(crate) fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Strength>) -> Stamp {
         Stamp(
             u64::from(phase)
-                | u64::from(strong == Some(Scope::Block)) << NARROW_SHIFT
+                | u64::from(strong.is_some_and(|s| s.scope == Scope::Block)) << NARROW_SHIFT
                 | (lane as u64) << LANE_SHIFT
                 | u64::from(strong.is_some()) << STRONG_SHIFT
+                | u64::from(strong.is_some_and(|s| s.loose)) << LOOSE_SHIFT
                 | u64::from(site) << SITE_SHIFT,
         )
     }
@@ -62,6 +65,11 @@ impl Stamp {
     /// Whether the access is strong.
     pub(crate) fn strong(self) -> bool {
         self.0 >> STRONG_SHIFT & 1 != 0
+    }
+
+    /// Whether the access is a volatile or relaxed load or store that orders nothing.
+    pub(crate) fn loose(self) -> bool {
+        self.0 >> LOOSE_SHIFT & 1 != 0
     }
 
     /// Whether the access is strong for the threads of its block only.
