@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{root, some};
+use ptxasw::cfg::Flow;
 use ptxasw::draft::{Wishes, draft};
 use ptxasw::interp::{self, InstructionProfile, RequestCosts};
 use ptxasw::launch::{Argument, Launch};
@@ -39,6 +40,21 @@ impl Tally {
         self.irregular += other.irregular;
         self.wrong.extend(other.wrong);
         self
+    }
+
+    fn compare_all(
+        &mut self,
+        title: &str,
+        (source, flow): (&SourceFile, &Flow<'_, '_>),
+        traffic: &Traffic,
+        profile: &[InstructionProfile],
+    ) {
+        for access in traffic.all() {
+            let span = flow.insts[access.inst].ast.span;
+            if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
+                self.compare(title, source.line(span.start), access, ran);
+            }
+        }
     }
 
     fn compare(&mut self, name: &str, line: u32, access: &AccessTraffic, ran: &InstructionProfile) {
@@ -108,12 +124,7 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
         for assumed in [known, rows].into_iter().take(if whole { 2 } else { 1 }) {
             let traffic = Traffic::of(module, function, &flow, &trace, &assumed);
             let title = format!("{} {name} {assumed:?}", source.name());
-            for access in traffic.all() {
-                let span = flow.insts[access.inst].ast.span;
-                if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
-                    tally.compare(&title, source.line(span.start), access, ran);
-                }
-            }
+            tally.compare_all(&title, (source, &flow), &traffic, &profile);
         }
     }
     tally
@@ -173,6 +184,33 @@ fn matrices_cost_what_the_interpreter_counts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let counts = (exact, ranges, bounds, irregular);
     assert!(exact >= 6 && ranges >= 1 && bounds == 0 && irregular == 0, "{counts:?}");
+}
+
+/// The files of `tests/traffic`, each with a launch of its own: many blocks, so that the numbers which the text leaves open
+/// have many values.
+#[test]
+fn counts_hold_for_all_values_of_the_unknowns() {
+    let mut files = Vec::new();
+    below("tests/traffic", ".ptx", &mut files);
+    let mut tally = Tally::default();
+    for path in &files {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let text = fs::read_to_string(path).expect("the file can be read");
+        let source = SourceFile::new(name, text);
+        let launch = fs::read_to_string(path.with_extension("json")).expect("a launch beside it");
+        let launch = Launch::from_json(&launch).expect("the launch can be read");
+        let module = ptx::parse(&source, Depth::All).expect("it can be parsed");
+        let wanted = launch.kernel.as_deref();
+        let function = module.functions().find(|one| Some(one.name.text) == wanted).expect("k");
+        let (flow, trace) = pipeline::emulated(&source, function, &Options::default()).expect("k");
+        let (_, profile) = interp::profile(&module, &launch).expect("it runs");
+        let assumed = Assumed { block: Some(launch.block.map(u64::from)), pointer_bytes: 256 };
+        let traffic = Traffic::of(&module, function, &flow, &trace, &assumed);
+        tally.compare_all(source.name(), (&source, &flow), &traffic, &profile);
+    }
+    assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
+    // Bounds that hold for any request would hold, too.
+    assert!(tally.exact + tally.ranges >= 10 && tally.ranges > 0 && tally.bounds == 0, "{tally:?}");
 }
 
 /// The same for the files of a folder of one's own.

@@ -110,7 +110,7 @@ fn of_function<'s>(
     let traffic = traffic.map_err(too_large)?;
     let reusable = pipeline::reusable(places, around, function, &flow, &mut trace);
     within(|| {
-        let subject = Subject::new(places, function, &flow, (&trace, &traffic));
+        let subject = Subject::new(places, (module, function), &flow, (&trace, &traffic));
         let mut findings = merged(findings(&subject, &reusable, rows_are_warps(function, options)));
         findings.retain(|finding| finding.level >= options.level);
         findings.sort_by_key(|finding| {

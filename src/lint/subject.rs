@@ -7,7 +7,8 @@ use super::rule::{Level, Rule};
 use crate::cfg::{Arg, BlockId, Flow, Inst, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions};
 use crate::expr::{Node, SymbolId, TermId};
-use crate::ptx::{Function, StateSpace};
+use crate::pipeline::architecture_of;
+use crate::ptx::{Function, Module, StateSpace};
 use crate::report::Origins;
 use crate::source::SourceFile;
 use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
@@ -16,6 +17,8 @@ use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
 pub(super) struct Subject<'a, 'm, 's> {
     /// The text.
     pub source: &'a SourceFile,
+    /// The compute capability that the text is for, 80 for `sm_80`.
+    pub architecture: Option<u32>,
     /// The function.
     pub function: &'a Function<'s>,
     /// Its control flow.
@@ -50,10 +53,10 @@ pub(super) struct Found {
 }
 
 impl<'a, 'm, 's> Subject<'a, 'm, 's> {
-    /// A function. `places`: the text and where its instructions were compiled from.
+    /// A function of a module. `places`: the text and where its instructions were compiled from.
     pub(super) fn new(
         (source, origins): (&'a SourceFile, &'a Origins<'s, 's>),
-        function: &'a Function<'s>,
+        (module, function): (&Module<'s>, &'a Function<'s>),
         flow: &'a Flow<'m, 's>,
         (trace, traffic): (&'a KernelTrace, &'a Traffic),
     ) -> Subject<'a, 'm, 's> {
@@ -66,7 +69,8 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         // (Each is looked up by its register.)
         let single = writes.into_iter().filter(|(_, (_, count))| *count == 1);
         let single = single.map(|(register, (at, _))| (register, at)).collect();
-        Subject { source, function, flow, trace, traffic, origins, single }
+        let architecture = module.target.iter().find_map(|word| architecture_of(word));
+        Subject { source, architecture, function, flow, trace, traffic, origins, single }
     }
 
     /// An instruction.

@@ -172,7 +172,7 @@ impl Traffic {
         let moved = each.filter_map(|(index, access)| counter.access(index, access)).collect();
         let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
         let partial = partial::all(&mut counter.warps);
-        let races = races::all(&mut counter.warps);
+        let races = races::all(&mut counter.warps, &counter.behind);
         Traffic { accesses, moved, splits, partial, races }
     }
 }
@@ -340,9 +340,17 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             let (spread, stride) = match self.warps.value(warp, access.block, address) {
                 Value::Data => (Spread::Irregular, None),
                 Value::Unknown => (any, None),
-                Value::Known(sum) => {
-                    let counted = self.counted(access, &sum, (warp, &lanes), counted, facts);
-                    (counted.unwrap_or(any), stride(&sum, self.context.shape.lanes()))
+                value => {
+                    let cases = value.cases().unwrap_or_default();
+                    let each = cases.iter().map(|sum| {
+                        self.counted(access, sum, (warp, &lanes), counted, facts).unwrap_or(any)
+                    });
+                    let spread = each.reduce(Spread::join).unwrap_or(any);
+                    let stride = match cases {
+                        [sum] => stride(sum, self.context.shape.lanes()),
+                        _ => None,
+                    };
+                    (spread, stride)
                 }
             };
             found = Some(found.map_or(spread, |found| found.join(spread)));
