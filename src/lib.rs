@@ -103,7 +103,7 @@
 //!   Chooses nothing.
 //! - `requests`: the requests of a kernel's accesses, by kind, for its measure by machine code.
 //! - `collective`: joint computations of lanes by shuffles, and instructions that may replace them.
-//! - `traffic`: sectors and wavefronts of one full warp's request, for every access.
+//! - `traffic`: sectors and wavefronts of a warp's request, for every access.
 //! - `rewrite`: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction

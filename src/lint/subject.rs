@@ -193,18 +193,19 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 }
 
-/// Findings of one place that say the same, as one.
+/// The findings of one rule for one line of a source as one: the worst, with the number of all.
 pub(super) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
+    let mut places: FxHashMap<(Rule, String, u32), usize> = FxHashMap::default();
     for finding in findings {
-        let same = |other: &&mut Finding| {
-            other.source.is_some()
-                && other.source == finding.source
-                && (other.rule, other.level) == (finding.rule, finding.level)
-                && (&other.message, &other.label) == (&finding.message, &finding.label)
+        let Some(origin) = &finding.source else {
+            out.push(finding);
+            continue;
         };
-        match out.iter_mut().find(same) {
-            Some(other) => other.count += 1,
+        let at =
+            *places.entry((finding.rule, origin.file.clone(), origin.line)).or_insert(out.len());
+        match out.get_mut(at) {
+            Some(known) => known.join(finding),
             None => out.push(finding),
         }
     }
