@@ -1,5 +1,6 @@
-//! `ptxasw` stands in for NVIDIA's PTX assembler `ptxas`: it replaces redundant global loads by warp
-//! shuffles and runs the real ptxas on the result.
+//! `ptxasw` stands in for NVIDIA's PTX assembler `ptxas`: it makes the memory accesses of kernels cheaper (vectors and
+//! batches of loads and stores, sums in registers, layouts without bank conflicts, shuffles for trees in shared memory,
+//! reuse of loaded values) and runs the real ptxas on the result.
 //!
 //! # Bird's-eye view
 //!

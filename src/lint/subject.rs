@@ -152,7 +152,12 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
                 param.names.first().is_some_and(|first| first.name.text == name)
             };
             if let Some(at) = self.function.params.iter().position(named) {
-                said.push(format!("{} = parameter {}", self.term(term), at + 1));
+                let (name, number) = (self.term(term), at + 1);
+                // (Compilers number parameters from 0 on.)
+                said.push(match name == format!("param_{at}") {
+                    true => format!("{name}: the {}", ordinal(number)),
+                    false => format!("{name} = parameter {number}"),
+                });
             }
         }
         said.sort();
@@ -191,6 +196,17 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     pub(super) fn is_global(access: &Access) -> bool {
         matches!(access.space, StateSpace::Global | StateSpace::Generic)
     }
+}
+
+/// "1st parameter", "2nd parameter", "13th parameter".
+fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (1, rest) if rest != 11 => "st",
+        (2, rest) if rest != 12 => "nd",
+        (3, rest) if rest != 13 => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending} parameter")
 }
 
 /// The findings of one rule for one line of a source as one: the worst, with the number of all.
