@@ -1,5 +1,6 @@
-//! `ptxasw` stands in for NVIDIA's PTX assembler `ptxas`: it replaces redundant global loads by warp
-//! shuffles and runs the real ptxas on the result.
+//! `ptxasw` stands in for NVIDIA's PTX assembler `ptxas`: it makes the memory accesses of kernels cheaper (vectors and
+//! batches of loads and stores, sums in registers, layouts without bank conflicts, shuffles for trees in shared memory,
+//! reuse of loaded values) and runs the real ptxas on the result.
 //!
 //! # Bird's-eye view
 //!
@@ -104,7 +105,7 @@
 //!   Chooses nothing.
 //! - `requests`: the requests of a kernel's accesses, by kind, for its measure by machine code.
 //! - `collective`: joint computations of lanes by shuffles, and instructions that may replace them.
-//! - `traffic`: sectors and wavefronts of one full warp's request, for every access.
+//! - `traffic`: sectors and wavefronts of a warp's request, for every access.
 //! - `rewrite`: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction

@@ -78,7 +78,7 @@ pub struct TraceAccess {
     /// The accesses of a warp's lanes together, in words: the stride, and its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The cost of a full warp's request; none for barriers, calls, and accesses of other state spaces.
+    /// The cost of a warp's request; none for barriers, calls, and accesses of other state spaces.
     #[serde(flatten)]
     pub request: Option<Request>,
     /// The predicate under which the access runs, if it is guarded.

@@ -103,6 +103,51 @@ fn lanes_are_neighbours_in_rows_of_whole_warps() {
     assert!(!of_other_lanes(&["--block", "4x64"]));
 }
 
+/// `lint`, `trace` and `candidates` have one number for one access, and that of one thread is one.
+#[test]
+fn one_number_for_one_access() {
+    let files =
+        ["one-thread-counts", "some-lanes", "some-lanes-shared", "thread-rows", "thresholds"];
+    let (mut compared, mut of_one_lane) = (0, 0);
+    for file in files {
+        let file = format!("{file}.ptx");
+        let called = |subcommand: &str| -> Value {
+            let output = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
+                .args([subcommand, "--format", "json", &file])
+                .current_dir(folder())
+                .output()
+                .expect("the program can be started");
+            serde_json::from_slice(&output.stdout).expect("JSON")
+        };
+        // (Some lines have several accesses.)
+        let counts = |report: &Value, of: &str| -> Vec<Value> {
+            let kernels = report["kernels"].as_array().expect("kernels").clone();
+            let all = kernels.iter().flat_map(|kernel| kernel[of].as_array().expect("accesses"));
+            let counted =
+                all.filter(|one| !one["sectors"].is_null() || !one["wavefronts"].is_null());
+            let key =
+                |one: &Value| serde_json::json!([one["line"], one["sectors"], one["wavefronts"]]);
+            counted.map(key).collect()
+        };
+        let lint = called("lint");
+        let own = counts(&lint, "accesses");
+        for other in [counts(&called("trace"), "accesses"), counts(&called("candidates"), "loads")]
+        {
+            compared += other.len();
+            assert!(other.iter().all(|one| own.contains(one)), "{file}: {other:?}, {own:?}");
+        }
+        for kernel in lint["kernels"].as_array().expect("kernels") {
+            let all = kernel["accesses"].as_array().expect("accesses");
+            for access in all.iter().filter(|one| one["lanes"] == 1) {
+                of_one_lane += 1;
+                let counts = [&access["sectors"]["max"], &access["wavefronts"]["max"]];
+                assert!(counts.contains(&&1.into()), "{file}: {access}");
+            }
+        }
+    }
+    assert!(compared > 40 && of_one_lane > 10, "{compared} compared, {of_one_lane} of one lane");
+}
+
 #[test]
 fn the_contract_of_the_json() {
     let report = json(&["uncoalesced-load.bad.ptx"]);

@@ -1,4 +1,5 @@
-//! `ptxasw trace`: its lines about accesses, and that its JSON leaves nothing out.
+//! `ptxasw trace`: its lines about accesses, and that its JSON leaves nothing out. `tests/trace` has kernels with the text
+//! that is printed of each; `BLESS=1` writes it.
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
@@ -6,6 +7,8 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::common::root;
 
 /// The trace of a text, as text or as JSON.
 fn trace(text: &str, format: &str) -> String {
@@ -19,6 +22,27 @@ fn trace(text: &str, format: &str) -> String {
         .expect("the program can be started");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).expect("a text")
+}
+
+#[test]
+fn texts_are_as_expected() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(root().join("tests/trace")).expect("the folder can be read") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|ending| ending != "ptx") {
+            continue;
+        }
+        let printed = trace(&std::fs::read_to_string(&path).expect("a text"), "text");
+        let expected = path.with_extension("txt");
+        if bless {
+            std::fs::write(&expected, &printed).expect("written");
+        }
+        if std::fs::read_to_string(&expected).unwrap_or_default() != printed {
+            wrong.push(format!("{}:\n{printed}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn kernel(body: &str) -> String {

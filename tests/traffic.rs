@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{root, some};
+use ptxasw::cfg::Flow;
 use ptxasw::draft::{Wishes, draft};
 use ptxasw::interp::{self, InstructionProfile, RequestCosts};
 use ptxasw::launch::{Argument, Launch};
@@ -23,6 +24,8 @@ struct Tally {
     narrow: usize,
     /// Counts of some lanes of a warp.
     some: usize,
+    /// Counts of the lanes that conditions leave.
+    fewer: usize,
     ranges: usize,
     bounds: usize,
     irregular: usize,
@@ -34,11 +37,27 @@ impl Tally {
         self.exact += other.exact;
         self.narrow += other.narrow;
         self.some += other.some;
+        self.fewer += other.fewer;
         self.ranges += other.ranges;
         self.bounds += other.bounds;
         self.irregular += other.irregular;
         self.wrong.extend(other.wrong);
         self
+    }
+
+    fn compare_all(
+        &mut self,
+        title: &str,
+        (source, flow): (&SourceFile, &Flow<'_, '_>),
+        traffic: &Traffic,
+        profile: &[InstructionProfile],
+    ) {
+        for access in traffic.all() {
+            let span = flow.insts[access.inst].ast.span;
+            if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
+                self.compare(title, source.line(span.start), access, ran);
+            }
+        }
     }
 
     fn compare(&mut self, name: &str, line: u32, access: &AccessTraffic, ran: &InstructionProfile) {
@@ -57,6 +76,11 @@ impl Tally {
                 _ => self.narrow += 1,
             }
             wrong |= access.spread.span().is_some_and(|span| !is_within(span, &full));
+        }
+        // Of fewer lanes, as far as it is known that others do not take part.
+        if let Some(span) = access.request.filter(|_| access.lanes < access.warp_lanes) {
+            self.fewer += u64::from(ran.some.requests > 0) as usize;
+            wrong |= ran.some.requests > 0 && !is_within(span, &ran.some);
         }
         if let Some(active) = access.active {
             // (Of a warp that is named, others may have other lanes.)
@@ -108,12 +132,7 @@ fn kernel(source: &SourceFile, module: &Module<'_>, function: &Function<'_>) -> 
         for assumed in [known, rows].into_iter().take(if whole { 2 } else { 1 }) {
             let traffic = Traffic::of(module, function, &flow, &trace, &assumed);
             let title = format!("{} {name} {assumed:?}", source.name());
-            for access in traffic.all() {
-                let span = flow.insts[access.inst].ast.span;
-                if let Some(ran) = profile.iter().find(|ran| ran.span == span) {
-                    tally.compare(&title, source.line(span.start), access, ran);
-                }
-            }
+            tally.compare_all(&title, (source, &flow), &traffic, &profile);
         }
     }
     tally
@@ -151,7 +170,7 @@ fn requests_cost_what_the_interpreter_counts() {
     files.sort();
     let files = some(files, 3);
     let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
-    let Tally { exact, narrow, some, ranges, bounds, irregular, wrong } = &tally;
+    let Tally { exact, narrow, some, ranges, bounds, irregular, wrong, fewer } = &tally;
     println!(
         "{exact} exact, {narrow} of narrow blocks, {some} of some lanes, {ranges} ranges, {bounds} bounds, \
          {irregular} irregular"
@@ -162,7 +181,10 @@ fn requests_cost_what_the_interpreter_counts() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(*exact > 500 && *ranges > 20 && *narrow > 100 && *some > 20, "{tally:?}");
+    assert!(
+        *exact > 500 && *ranges > 20 && *narrow > 100 && *some > 20 && *fewer > 20,
+        "{tally:?}"
+    );
 }
 
 /// Each `wmma.load` and `wmma.store` of global memory is one request for a whole matrix.
@@ -173,6 +195,33 @@ fn matrices_cost_what_the_interpreter_counts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let counts = (exact, ranges, bounds, irregular);
     assert!(exact >= 6 && ranges >= 1 && bounds == 0 && irregular == 0, "{counts:?}");
+}
+
+/// The files of `tests/traffic`, each with a launch of its own: many blocks, so that the numbers which the text leaves open
+/// have many values.
+#[test]
+fn counts_hold_for_all_values_of_the_unknowns() {
+    let mut files = Vec::new();
+    below("tests/traffic", ".ptx", &mut files);
+    let mut tally = Tally::default();
+    for path in &files {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let text = fs::read_to_string(path).expect("the file can be read");
+        let source = SourceFile::new(name, text);
+        let launch = fs::read_to_string(path.with_extension("json")).expect("a launch beside it");
+        let launch = Launch::from_json(&launch).expect("the launch can be read");
+        let module = ptx::parse(&source, Depth::All).expect("it can be parsed");
+        let wanted = launch.kernel.as_deref();
+        let function = module.functions().find(|one| Some(one.name.text) == wanted).expect("k");
+        let (flow, trace) = pipeline::emulated(&source, function, &Options::default()).expect("k");
+        let (_, profile) = interp::profile(&module, &launch).expect("it runs");
+        let assumed = Assumed { block: Some(launch.block.map(u64::from)), pointer_bytes: 256 };
+        let traffic = Traffic::of(&module, function, &flow, &trace, &assumed);
+        tally.compare_all(source.name(), (&source, &flow), &traffic, &profile);
+    }
+    assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
+    // Bounds that hold for any request would hold, too.
+    assert!(tally.exact + tally.ranges >= 10 && tally.ranges > 0 && tally.bounds == 0, "{tally:?}");
 }
 
 /// The same for the files of a folder of one's own.

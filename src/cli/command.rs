@@ -31,8 +31,9 @@ use super::uninstall::Uninstall;
 use super::verify::Verify;
 use super::wrapper;
 
-/// Replaces redundant global loads in PTX by warp shuffles. Called by the name `ptxas` it stands in
-/// for NVIDIA's assembler.
+/// Stands in for NVIDIA's assembler ptxas, under that name, and makes kernels faster: vectors of loads and stores, loads in
+/// batches, sums kept in registers, fewer bank conflicts, shuffles for trees in shared memory. Also finds wasted memory traffic,
+/// proves rewrites and executes kernels on the CPU.
 #[derive(Debug, Parser)]
 #[command(name = "ptxasw", version = super::version::SHORT, propagate_version = true)]
 pub(super) struct Cli {

@@ -202,6 +202,16 @@ impl Judge {
     }
 }
 
+/// A ratio of cycles in words: `takes 0.41 times the cycles of the original, which is faster`.
+fn compared(ratio: f64) -> String {
+    let verdict = match ratio {
+        _ if ratio < MOST_CYCLES => "which is faster",
+        _ if ratio > MOST_CYCLES => "which is slower",
+        _ => "which is the same",
+    };
+    format!("takes {ratio:.2} times the cycles of the original, {verdict}")
+}
+
 /// The kernels of a rewritten text that are to be measured: no profile has decided for them.
 fn to_measure(rewritten: &Rewritten) -> impl Iterator<Item = &str> {
     let kernels = rewritten.report.kernels.iter();
@@ -252,7 +262,13 @@ fn judged(
         // (That a kernel is taken back, and for which cycles, is said by itself.)
         let level = if is_slower { log::Level::Debug } else { log::Level::Info };
         let shown = demangled(name);
-        log::log!(level, "{}: {shown} takes {ratio:.2} times the cycles: {measure}", source.name());
+        log::log!(
+            target: "ptxasw::cli::measure",
+            level,
+            "{}: {shown} {}: {measure}",
+            source.name(),
+            compared(ratio)
+        );
     }
     lost
 }

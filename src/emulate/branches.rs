@@ -15,6 +15,9 @@ use crate::solver::Solver;
 /// How far up the dominator tree conditions are looked for that decide a branch.
 const MAX_PATH: usize = 32;
 
+/// Of more facts on an edge the rest is left out where several edges meet.
+const MAX_SHARED: usize = 32;
+
 /// A condition and facts that are made of more terms are not evaluated on samples.
 const MAX_SAMPLED: usize = 2048;
 
@@ -53,16 +56,73 @@ impl Branches {
         }
     }
 
-    /// A block with one edge into it is reached only under that edge's condition.
+    /// The facts of a block beyond those of its immediate dominator: what holds on every edge into it. Facts are about
+    /// values, not about registers, so those on the edges into a loop hold in all its iterations.
     pub(super) fn assume(&mut self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) {
-        let all = &state.flow.block(state.block).predecessors;
-        if let ([edge], [_]) = (incoming, &all[..])
-            && let EdgeCondition::Predicate(_, taken) = edge.condition
+        let (flow, block) = (state.flow, state.block);
+        // (Lanes enter a cycle of several entries by edges whose facts are not known yet.)
+        if flow.loops.is_irreducible_entry(block) {
+            return;
+        }
+        let known = match incoming {
+            [] => None,
+            [edge] => {
+                let known = self.along(state, edge);
+                known.predicates().to_vec().into_iter().reduce(|a, b| state.arena.and(a, b))
+            }
+            [first, others @ ..] => self.shared(state, first, others),
+        };
+        self.assumptions[block] =
+            known.filter(|&known| state.arena.constant_value(known).is_none());
+    }
+
+    /// The facts that hold on all of several edges into the block.
+    fn shared(
+        &self,
+        state: &mut State<'_, '_, '_>,
+        first: &Edge,
+        others: &[Edge],
+    ) -> Option<TermId> {
+        let mut shared = self.along(state, first);
+        for edge in others {
+            let own = self.along(state, edge);
+            let arena = &mut state.arena;
+            let both = [(&shared, &own), (&own, &shared)].map(|(one, other)| {
+                let literals = one.literals(arena).filter(|&one| other.decide(arena, one));
+                literals.take(MAX_SHARED).collect::<Vec<_>>()
+            });
+            shared = Facts::default();
+            for (term, holds) in both.concat() {
+                let fact = if holds { term } else { arena.not(term) };
+                if !shared.contain(arena, fact) {
+                    shared.add(arena, fact);
+                }
+            }
+            if shared.predicates().is_empty() {
+                break;
+            }
+        }
+        shared.predicates().iter().copied().reduce(|a, b| state.arena.and(a, b))
+    }
+
+    /// The facts on an edge into the block, beyond those of the block's immediate dominator.
+    fn along(&self, state: &mut State<'_, '_, '_>, edge: &Edge) -> Facts {
+        let (flow, top) = (state.flow, state.flow.dominators.immediate(state.block));
+        let mut facts = Facts::default();
+        if let EdgeCondition::Predicate(_, taken) = edge.condition
             && let Some(condition) = self.conditions[edge.from]
         {
             let holds = if taken { condition } else { state.arena.not(condition) };
-            self.assumptions[state.block] = Some(holds);
+            facts.add(&state.arena, holds);
         }
+        let below = flow.dominators.chain(edge.from).take_while(|&at| Some(at) != top);
+        for at in below.take(MAX_PATH) {
+            state.arena.charge(1);
+            if let Some(known) = self.assumptions[at] {
+                facts.add(&state.arena, known);
+            }
+        }
+        facts
     }
 
     /// Reads the predicate that the block branches on, at its end.

@@ -9,7 +9,7 @@ use super::effects::Effect;
 use super::symbols::Symbols;
 use super::uniform::{self, Beliefs, Uniformity};
 use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
-use crate::expr::{Arena, Node, SymbolId, TermId};
+use crate::expr::{Arena, Facts, Node, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
 /// An instruction that reads, writes or orders memory.
@@ -106,7 +106,7 @@ pub struct KernelTrace {
     /// of `wmma` as if each lane accessed one ([`super::WmmaMatrix`]): addresses without values. To everything but `traffic` and the layouts of arrays these instructions are
     /// not modelled.
     pub moved: Vec<Access>,
-    /// For each block, its facts beyond those of its immediate dominator.
+    /// For each block, its facts beyond those of its immediate dominator: they hold on every edge into it.
     pub assumptions: TiVec<BlockId, Option<TermId>>,
     /// The condition by which each block branches, read at its end.
     pub branches: TiVec<BlockId, Option<TermId>>,
@@ -143,6 +143,18 @@ impl KernelTrace {
             term = inner;
         }
         term
+    }
+
+    /// The facts that hold wherever a block is executed.
+    pub fn facts(&self, flow: &Flow<'_, '_>, block: BlockId) -> Facts {
+        let mut facts = Facts::default();
+        for at in flow.dominators.chain(block) {
+            self.arena.charge(1);
+            if let Some(known) = self.assumptions[at] {
+                facts.add(&self.arena, known);
+            }
+        }
+        facts
     }
 
     /// Which symbols are uniform if more is believed of some.

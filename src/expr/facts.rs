@@ -46,10 +46,15 @@ impl Facts {
 
     /// Whether a predicate is one of the facts, or follows from them by logic alone.
     pub fn contain(&self, arena: &Arena, predicate: TermId) -> bool {
-        self.decide(arena, predicate, true, MAX_DEPTH)
+        self.decide(arena, (predicate, true))
     }
 
-    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool, depth: u32) -> bool {
+    /// Whether it follows from the facts by logic alone that a predicate has a value.
+    pub fn decide(&self, arena: &Arena, (predicate, holds): (TermId, bool)) -> bool {
+        self.follows(arena, predicate, holds, MAX_DEPTH)
+    }
+
+    fn follows(&self, arena: &Arena, predicate: TermId, holds: bool, depth: u32) -> bool {
         arena.charge(1 + self.conjuncts.len() as u64 / 8);
         let Some(depth) = depth.checked_sub(1) else { return false };
         if self.conjuncts.contains(&(predicate, holds)) {
@@ -57,18 +62,18 @@ impl Facts {
         }
         match *arena.node(predicate) {
             Node::Constant(value) => (value != 0) == holds,
-            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds, depth),
+            Node::Unary(UnaryOp::Not, inner) => self.follows(arena, inner, !holds, depth),
             Node::Binary(BinaryOp::And, a, b) if holds => {
-                self.decide(arena, a, true, depth) && self.decide(arena, b, true, depth)
+                self.follows(arena, a, true, depth) && self.follows(arena, b, true, depth)
             }
             Node::Binary(BinaryOp::Or, a, b) if holds => {
-                self.decide(arena, a, true, depth) || self.decide(arena, b, true, depth)
+                self.follows(arena, a, true, depth) || self.follows(arena, b, true, depth)
             }
             Node::Binary(BinaryOp::And, a, b) => {
-                self.decide(arena, a, false, depth) || self.decide(arena, b, false, depth)
+                self.follows(arena, a, false, depth) || self.follows(arena, b, false, depth)
             }
             Node::Binary(BinaryOp::Or, a, b) => {
-                self.decide(arena, a, false, depth) && self.decide(arena, b, false, depth)
+                self.follows(arena, a, false, depth) && self.follows(arena, b, false, depth)
             }
             Node::Compare(op, a, b) => {
                 self.comparisons.iter().any(|&(known, x, y, value)| {

@@ -1,6 +1,6 @@
 //! `ptxasw lint`: the costs of every kernel's memory accesses, by source line, with advice.
 //!
-//! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with the cost of a full warp's request
+//! In: a PTX text. Out: a [`LintFile`]: for each function its accesses with the cost of a warp's request
 //! ([`crate::traffic`]), and findings: facts with numbers, each with advice. A rule reports facts that are certain
 //! under the assumptions of [`crate::traffic`], and is silent otherwise.
 //!

@@ -64,7 +64,7 @@ pub struct AccessLint {
     pub bytes: u32,
     /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// The cost of a full warp's request.
+    /// The cost of a warp's request.
     #[serde(flatten)]
     pub request: Request,
     /// How many loops are around the access.
@@ -91,21 +91,28 @@ pub struct Finding {
     pub label: Option<String>,
     /// What to do.
     pub help: String,
-    /// Sectors or wavefronts too many in one full warp's request.
+    /// Sectors or wavefronts too many in one request.
     pub waste: u32,
     /// How many loops are around it.
     pub loop_depth: usize,
-    /// How many instructions of the place have this finding.
+    /// How many instructions of the line have a finding of this rule; this is the worst of these.
     pub count: u32,
+    /// What all of them waste, times loops.
+    #[serde(skip)]
+    pub weight: u64,
     /// The instruction's bytes in its line of the input.
     #[serde(skip)]
     pub span: Range<usize>,
 }
 
 impl Finding {
-    /// The key by which findings are sorted: the waste of all instructions, times loops.
-    pub fn weight(&self) -> u64 {
-        u64::from(self.waste) * u64::from(self.count) * (1 + self.loop_depth as u64)
+    /// Adds a finding of the same rule for the same line.
+    pub(super) fn join(&mut self, mut other: Finding) {
+        let (count, weight) = (self.count + other.count, self.weight + other.weight);
+        if (other.level, other.weight) > (self.level, self.weight / u64::from(self.count)) {
+            std::mem::swap(self, &mut other);
+        }
+        (self.count, self.weight) = (count, weight);
     }
 }
 

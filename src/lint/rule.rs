@@ -42,6 +42,8 @@ pub enum Rule {
     LoopInvariantLoad,
     /// A value is loaded again since a store may have changed it.
     ReloadedAfterStore,
+    /// A loop stores to the same address in each iteration, since other accesses may read it.
+    SumInMemory,
     /// Consecutive scalars that one vector access would move.
     ScalarCouldBeVector,
     /// Arithmetic in double precision on floats because of a constant.

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use super::report::{AccessLint, FORMAT_VERSION, Finding, KernelLint, LintFile};
 use super::rule::Level;
 use super::rules;
-use super::subject::{Subject, merged};
+use super::subject::{Found, Subject, merged};
 use crate::cfg::InstId;
 use crate::expr::within;
 use crate::isa::{Form, Opcode, Qualifier};
@@ -110,11 +110,11 @@ fn of_function<'s>(
     let traffic = traffic.map_err(too_large)?;
     let reusable = pipeline::reusable(places, around, function, &flow, &mut trace);
     within(|| {
-        let subject = Subject::new(places, function, &flow, (&trace, &traffic));
+        let subject = Subject::new(places, (module, function), &flow, (&trace, &traffic));
         let mut findings = merged(findings(&subject, &reusable, rows_are_warps(function, options)));
         findings.retain(|finding| finding.level >= options.level);
         findings.sort_by_key(|finding| {
-            (std::cmp::Reverse(finding.weight()), std::cmp::Reverse(finding.level), finding.line)
+            (std::cmp::Reverse(finding.weight), std::cmp::Reverse(finding.level), finding.line)
         });
         let mut accesses: Vec<AccessLint> =
             traffic.all().map(|one| described(&subject, one)).collect();
@@ -166,9 +166,9 @@ fn findings(
     let mut found = rules::all(subject);
     found.extend(rules::redundant(subject, reusable, rows_are_warps));
     found.sort_by_key(|found| (found.inst, found.rule));
-    found
-        .into_iter()
-        .map(|found| Finding {
+    let finding = |found: Found| {
+        let loop_depth = subject.flow.loops.depth(subject.loop_of(found.inst));
+        Finding {
             rule: found.rule,
             level: found.level,
             line: subject.line(found.inst),
@@ -177,11 +177,13 @@ fn findings(
             label: found.label,
             help: found.help,
             waste: found.waste,
-            loop_depth: subject.flow.loops.depth(subject.loop_of(found.inst)),
+            loop_depth,
             count: 1,
+            weight: u64::from(found.waste) * (1 + loop_depth as u64),
             span: in_line(subject.source, subject.inst(found.inst).ast.span),
-        })
-        .collect()
+        }
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// The bytes of a span in the line that it begins in.

@@ -7,7 +7,8 @@ use super::rule::{Level, Rule};
 use crate::cfg::{Arg, BlockId, Flow, Inst, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions};
 use crate::expr::{Node, SymbolId, TermId};
-use crate::ptx::{Function, StateSpace};
+use crate::pipeline::architecture_of;
+use crate::ptx::{Function, Module, StateSpace};
 use crate::report::Origins;
 use crate::source::SourceFile;
 use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
@@ -16,6 +17,8 @@ use crate::traffic::{self, AccessTraffic, Request, Stride, Traffic};
 pub(super) struct Subject<'a, 'm, 's> {
     /// The text.
     pub source: &'a SourceFile,
+    /// The compute capability that the text is for, 80 for `sm_80`.
+    pub architecture: Option<u32>,
     /// The function.
     pub function: &'a Function<'s>,
     /// Its control flow.
@@ -50,10 +53,10 @@ pub(super) struct Found {
 }
 
 impl<'a, 'm, 's> Subject<'a, 'm, 's> {
-    /// A function. `places`: the text and where its instructions were compiled from.
+    /// A function of a module. `places`: the text and where its instructions were compiled from.
     pub(super) fn new(
         (source, origins): (&'a SourceFile, &'a Origins<'s, 's>),
-        function: &'a Function<'s>,
+        (module, function): (&Module<'s>, &'a Function<'s>),
         flow: &'a Flow<'m, 's>,
         (trace, traffic): (&'a KernelTrace, &'a Traffic),
     ) -> Subject<'a, 'm, 's> {
@@ -66,7 +69,8 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
         // (Each is looked up by its register.)
         let single = writes.into_iter().filter(|(_, (_, count))| *count == 1);
         let single = single.map(|(register, (at, _))| (register, at)).collect();
-        Subject { source, function, flow, trace, traffic, origins, single }
+        let architecture = module.target.iter().find_map(|word| architecture_of(word));
+        Subject { source, architecture, function, flow, trace, traffic, origins, single }
     }
 
     /// An instruction.
@@ -148,7 +152,12 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
                 param.names.first().is_some_and(|first| first.name.text == name)
             };
             if let Some(at) = self.function.params.iter().position(named) {
-                said.push(format!("{} = parameter {}", self.term(term), at + 1));
+                let (name, number) = (self.term(term), at + 1);
+                // (Compilers number parameters from 0 on.)
+                said.push(match name == format!("param_{at}") {
+                    true => format!("{name}: the {}", ordinal(number)),
+                    false => format!("{name} = parameter {number}"),
+                });
             }
         }
         said.sort();
@@ -189,18 +198,30 @@ impl<'a, 'm, 's> Subject<'a, 'm, 's> {
     }
 }
 
-/// Findings of one place that say the same, as one.
+/// "1st parameter", "2nd parameter", "13th parameter".
+fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (1, rest) if rest != 11 => "st",
+        (2, rest) if rest != 12 => "nd",
+        (3, rest) if rest != 13 => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending} parameter")
+}
+
+/// The findings of one rule for one line of a source as one: the worst, with the number of all.
 pub(super) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
+    let mut places: FxHashMap<(Rule, String, u32), usize> = FxHashMap::default();
     for finding in findings {
-        let same = |other: &&mut Finding| {
-            other.source.is_some()
-                && other.source == finding.source
-                && (other.rule, other.level) == (finding.rule, finding.level)
-                && (&other.message, &other.label) == (&finding.message, &finding.label)
+        let Some(origin) = &finding.source else {
+            out.push(finding);
+            continue;
         };
-        match out.iter_mut().find(same) {
-            Some(other) => other.count += 1,
+        let at =
+            *places.entry((finding.rule, origin.file.clone(), origin.line)).or_insert(out.len());
+        match out.get_mut(at) {
+            Some(known) => known.join(finding),
             None => out.push(finding),
         }
     }

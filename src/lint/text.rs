@@ -11,7 +11,7 @@ use crate::source::SourceFile;
 pub fn text(file: &LintFile, source: &SourceFile, sources: &mut Sources, colours: bool) -> String {
     let mut all: Vec<(&KernelLint, &Finding)> = file.findings().collect();
     all.sort_by_key(|(_, finding)| {
-        (std::cmp::Reverse(finding.level), std::cmp::Reverse(finding.weight()))
+        (std::cmp::Reverse(finding.level), std::cmp::Reverse(finding.weight))
     });
     let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();
@@ -96,7 +96,7 @@ fn drawn<'a>(
         place += &format!(", loop depth {}", finding.loop_depth);
     }
     if finding.count > 1 {
-        place += &format!(", {} instructions", finding.count);
+        place += &format!(", the worst of {} instructions", finding.count);
     }
     if let Some(origin) = origin {
         place += &format!(", line {} of the PTX", finding.line);

@@ -120,7 +120,7 @@ pub struct LintAccess {
     pub bytes: u32,
     /// The lane stride in bytes, if it is constant.
     pub lane_stride: Option<i64>,
-    /// The cost of a full warp's request.
+    /// The cost of a warp's request.
     #[serde(flatten)]
     pub request: Request,
     /// How many loops are around it.

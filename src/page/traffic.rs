@@ -64,7 +64,7 @@ pub(super) fn section(
     Some(html! {
         h3 { "What accesses cost" }
         p.legend {
-            "Sectors or wavefronts of one full warp's request: "
+            "Sectors or wavefronts of a warp's request, of the lanes that take part: "
             span.key.used {} " needed; " span.key.wasted {} " too many; "
             span.key.maybe {} " possibly too many: for some values of parameters, or where lanes are not followed"
         }

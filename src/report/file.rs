@@ -63,11 +63,14 @@ impl Report {
     pub fn summary(&self) -> String {
         let (functions, loads, replaced) = self.counts();
         let many = |count: usize| if count == 1 { "" } else { "s" };
-        let mut out = format!(
-            "{functions} function{}, {loads} global load{}, {replaced} replaced",
-            many(functions),
-            many(loads)
-        );
+        let rewritten = self.kernels.iter().filter(|kernel| kernel.is_rewritten()).count();
+        let mut out = format!("{functions} function{}", many(functions));
+        // (Stores, arrays and collectives alone may be changed.)
+        if rewritten > 0 && replaced == 0 {
+            out += &format!(", {rewritten} rewritten, {loads} global load{}", many(loads));
+        } else {
+            out += &format!(", {loads} global load{}, {replaced} replaced", many(loads));
+        }
         if self.is_proved() {
             out += ", proved";
         }

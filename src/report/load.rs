@@ -19,7 +19,7 @@ pub struct LoadReport {
     /// The lane stride in bytes, where it was counted and is constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
-    /// The cost of a full warp's request, where it was counted.
+    /// The cost of a warp's request, where it was counted.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
     /// The decision.

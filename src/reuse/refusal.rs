@@ -386,7 +386,9 @@ impl fmt::Display for Refusal {
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
             Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
             Refusal::NarrowBlock => write!(f, "narrow block: no warp of it is whole"),
-            Refusal::NeverRuns => write!(f, "can never run: some lane of every warp is elsewhere"),
+            Refusal::NeverRuns => {
+                write!(f, "a replacement would never run: no full warp gets there")
+            }
             Refusal::Guarded => {
                 write!(f, "runs under a guard predicate that is written more than once")
             }
@@ -493,7 +495,11 @@ impl fmt::Display for Refusal {
                 let (cost_after, cost_before) = (cycles(cost_after), cycles(cost_before));
                 write!(
                     f,
-                    "does not pay on sm_{architecture}: `{possible}` {cost_after} cycle{} against {cost_before}",
+                    "does not pay on sm_{architecture}: `{possible}` {}{cost_after} cycle{} against {cost_before}",
+                    match cost_after < cost_before && *limit != Limit::Displaced {
+                        true => "saves too little, ",
+                        false => "",
+                    },
                     if cost_after == 1.0 { "" } else { "s" }
                 )?;
                 if *loads > 1 {

@@ -12,7 +12,7 @@ use super::lane_sum::{Factor, LaneSum};
 use super::partial::{self, Partial};
 use super::races::{self, Race};
 use super::shape::{Assumed, BlockShape, LANES, Warp};
-use super::warps::Warps;
+use super::warps::{Literal, Warps};
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
 use crate::emulate::{Access, KernelTrace, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, TermId};
@@ -77,6 +77,8 @@ pub struct AccessTraffic {
     pub loop_depth: usize,
     /// The lane stride, where the lanes lie at equal distances.
     pub stride: Option<Stride>,
+    /// Bytes from the first lane's address to the second's, where that is one number in all warps.
+    pub step: Option<i64>,
     /// The cost of a full warp's request.
     pub spread: Spread,
     /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
@@ -85,6 +87,8 @@ pub struct AccessTraffic {
     pub warp_lanes: u32,
     /// The lanes of a load or store, if they are known and are fewer than the warp has.
     pub active: Option<Active>,
+    /// The cost of a request of the lanes that may take part; `None` if the addresses depend on data.
+    pub request: Option<Span>,
     /// Whether lanes that are in the same iteration of every loop have the same address.
     pub is_shared: bool,
     /// Low bits of lane 0's address that are known, at most 7, and their value.
@@ -172,7 +176,7 @@ impl Traffic {
         let moved = each.filter_map(|(index, access)| counter.access(index, access)).collect();
         let splits = flow.block_ids().filter_map(|block| counter.split(block)).collect();
         let partial = partial::all(&mut counter.warps);
-        let races = races::all(&mut counter.warps);
+        let races = races::all(&mut counter.warps, &counter.behind);
         Traffic { accesses, moved, splits, partial, races }
     }
 }
@@ -206,9 +210,9 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         };
         let facts = self.warps.facts(access.block);
         let lanes = self.warps.together(access, &facts);
-        let (mut spread, stride) = match access.address {
+        let (mut spread, stride, step) = match access.address {
             Some(address) => self.spread(access, address, counted, &facts),
-            None => (Spread::Irregular, None),
+            None => (Spread::Irregular, None, None),
         };
         let mut is_shared = stride == Some(Stride::Constant(0));
         if let (Spread::Irregular | Spread::Any(_), Some(address)) = (spread, access.address) {
@@ -225,6 +229,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         let is_partial = !kind.is_atomic() && (2..warp_lanes).contains(&lanes);
         let active = access.address.filter(|_| is_partial);
         let active = active.and_then(|address| self.active(access, address, counted, &facts));
+        let request = self.request(access, counted, (spread, lanes), active.as_ref(), &facts);
         let base = access.address.and_then(|address| self.base(access.block, address));
         let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
         Some(AccessTraffic {
@@ -235,10 +240,12 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             bytes,
             loop_depth: depth,
             stride,
+            step,
             spread,
             lanes,
             warp_lanes,
             active,
+            request,
             is_shared,
             base,
         })
@@ -252,8 +259,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         counted: Counted,
         facts: &Facts,
     ) -> Option<Active> {
-        let form = &self.flow.insts[access.inst].ast.form;
-        if matches!(form.opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix) {
+        if self.is_of_matrices(access) {
             return None;
         }
         let (warp, lanes) = active::lanes(&mut self.warps, &self.behind, access, facts)?;
@@ -269,6 +275,72 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             Warp::Numbered(number) => Some(number),
         };
         Some(Active { lanes: bits(&lanes), warp, span })
+    }
+
+    /// The cost of a request of at most `lanes` lanes, of the `active` ones where they are known.
+    fn request(
+        &mut self,
+        access: &Access,
+        counted: Counted,
+        (spread, lanes): (Spread, u32),
+        active: Option<&Active>,
+        facts: &Facts,
+    ) -> Option<Span> {
+        let (full, bytes) = (spread.span(), i64::from(access.bytes()));
+        if lanes as usize >= self.context.shape.lanes() || self.is_of_matrices(access) {
+            return full;
+        }
+        if let Some(active) = active {
+            let others = match active.warp {
+                Some(_) => self.of_other_warps(access, counted, active, facts),
+                None => Some(active.span),
+            };
+            if others.is_some() {
+                return others;
+            }
+        }
+        let any = Span::of_any(counted, bytes, lanes.max(1) as usize);
+        let min = Span::of_any(counted, bytes, 1).min;
+        match full {
+            Some(full) => {
+                let max = any.max.min(full.max);
+                let ideal = any.ideal.min(full.ideal).min(max);
+                Some(Span { min, max, ideal, from: None, moved: None, apart: None })
+            }
+            None => (lanes <= 1).then_some(any),
+        }
+    }
+
+    /// The cost of the requests of the active lanes of one warp and of the lanes of all others that take part.
+    fn of_other_warps(
+        &mut self,
+        access: &Access,
+        counted: Counted,
+        active: &Active,
+        facts: &Facts,
+    ) -> Option<Span> {
+        let guard = access.guard.map(|guard| (guard, true));
+        let literals: Vec<Literal> =
+            facts.literals(&self.context.trace.arena).chain(guard).collect();
+        let mut span = active.span;
+        for (number, warp) in (0..).zip(self.warps.each()) {
+            let held = self.warps.holding(warp, access.block, &literals);
+            let lanes: Vec<usize> = (0..LANES).filter(|&lane| held[lane]).collect();
+            if active.warp == Some(number) || lanes.is_empty() {
+                continue;
+            }
+            let value = self.warps.value(warp, access.block, access.address?);
+            for sum in value.cases()? {
+                let one = self.counted(access, sum, (warp, &lanes), counted, facts)?.span()?;
+                span = span.join(one);
+            }
+        }
+        Some(span)
+    }
+
+    fn is_of_matrices(&self, access: &Access) -> bool {
+        let opcode = self.flow.insts[access.inst].ast.form.opcode;
+        matches!(opcode, Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix)
     }
 
     /// The lanes that give an address: of `ldmatrix` and `stmatrix` the first 8 for each matrix; of `wmma` as many as the
@@ -324,7 +396,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         address: TermId,
         counted: Counted,
         facts: &Facts,
-    ) -> (Spread, Option<Stride>) {
+    ) -> (Spread, Option<Stride>, Option<i64>) {
         let shape = self.context.shape;
         let lanes: Vec<usize> = (0..self.lanes(access)).collect();
         let any = Spread::Any(self.any(access, counted));
@@ -335,14 +407,22 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             warps = self.warps.each();
         }
         let mut found: Option<Spread> = None;
-        let mut strides: Vec<Option<Stride>> = Vec::new();
+        let mut strides: Vec<[Option<Stride>; 2]> = Vec::new();
         for warp in warps {
             let (spread, stride) = match self.warps.value(warp, access.block, address) {
-                Value::Data => (Spread::Irregular, None),
-                Value::Unknown => (any, None),
-                Value::Known(sum) => {
-                    let counted = self.counted(access, &sum, (warp, &lanes), counted, facts);
-                    (counted.unwrap_or(any), stride(&sum, self.context.shape.lanes()))
+                Value::Data => (Spread::Irregular, [None, None]),
+                Value::Unknown => (any, [None, None]),
+                value => {
+                    let cases = value.cases().unwrap_or_default();
+                    let each = cases.iter().map(|sum| {
+                        self.counted(access, sum, (warp, &lanes), counted, facts).unwrap_or(any)
+                    });
+                    let spread = each.reduce(Spread::join).unwrap_or(any);
+                    let stride = match cases {
+                        [sum] => [self.context.shape.lanes(), 2].map(|count| stride(sum, count)),
+                        _ => [None, None],
+                    };
+                    (spread, stride)
                 }
             };
             found = Some(found.map_or(spread, |found| found.join(spread)));
@@ -351,9 +431,15 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
                 break;
             }
         }
-        let same = strides.windows(2).all(|two| two[0] == two[1]);
-        let stride = strides.into_iter().next().flatten().filter(|_| same);
-        (found.unwrap_or(any), stride)
+        let same = |at: usize| {
+            let all = strides.windows(2).all(|two| two[0][at] == two[1][at]);
+            strides.first().filter(|_| all).and_then(|first| first[at].clone())
+        };
+        let step = match same(1) {
+            Some(Stride::Constant(step)) => Some(step),
+            _ => None,
+        };
+        (found.unwrap_or(any), same(0), step)
     }
 
     /// The bounds of every request.

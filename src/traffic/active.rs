@@ -60,7 +60,11 @@ pub(super) fn lanes(
 
 /// Whether the conditions of the edges that dominate a block are all that keeps a lane from it, in each iteration of
 /// the loops around.
-fn is_decided_by_edges(warps: &Warps<'_, '_, '_>, behind: &PostDominators, block: BlockId) -> bool {
+pub(super) fn is_decided_by_edges(
+    warps: &Warps<'_, '_, '_>,
+    behind: &PostDominators,
+    block: BlockId,
+) -> bool {
     let (flow, context) = (warps.flow, warps.context);
     let mut around = flow.loops.around(flow.loops.innermost(block));
     around.all(|id| context.uniformity.exits[id])

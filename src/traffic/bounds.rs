@@ -67,6 +67,9 @@ pub struct Span {
     pub from: Option<u64>,
     /// The least count while the unknown factor is not 0; `None` unless there is one such factor.
     pub moved: Option<u32>,
+    /// The least count while the unknown factors are so large that lanes which they move differently share nothing; `None`
+    /// if there is no such factor, or if it is never so large.
+    pub apart: Option<u32>,
 }
 
 impl Span {
@@ -78,6 +81,7 @@ impl Span {
             ideal: if other.max > self.max { other.ideal } else { self.ideal },
             from: self.from.zip(other.from).map(|(one, other)| one.max(other)),
             moved: self.moved.zip(other.moved).map(|(one, other)| one.min(other)),
+            apart: self.apart.zip(other.apart).map(|(one, other)| one.min(other)),
         }
     }
 
@@ -95,7 +99,7 @@ impl Span {
             Counted::Passes => (1, 1),
         };
         let per_lane = if counted == Counted::Sectors { min } else { 1 };
-        Span { min, max: lanes_count * per_lane, ideal, from: None, moved: None }
+        Span { min, max: lanes_count * per_lane, ideal, from: None, moved: None, apart: None }
     }
 }
 
@@ -137,7 +141,7 @@ fn counted(pattern: &Pattern, base: i64, numbers: &[i64; LANES]) -> Span {
         }
         Counted::Passes => (count::passes(addresses), 1),
     };
-    Span { min: count, max: count, ideal, from: None, moved: None }
+    Span { min: count, max: count, ideal, from: None, moved: None, apart: None }
 }
 
 /// The span over all bases, numbers per lane being known.
@@ -189,7 +193,7 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
     }
     let mut span: Option<Span> = None;
     let mut counts: Vec<(i64, u32)> = Vec::new();
-    let mut moved: Option<u32> = None;
+    let (mut moved, mut apart): (Option<u32>, Option<u32>) = (None, None);
     for value in (first..=last).map(|value| value * step) {
         let mut all = pattern.numbers;
         for (number, by) in all.iter_mut().zip(&unknown.lanes) {
@@ -201,11 +205,15 @@ fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
             if value != 0 {
                 moved = Some(moved.map_or(one.min, |moved| moved.min(one.min)));
             }
+            if value.abs() > beyond {
+                apart = Some(apart.map_or(one.min, |apart| apart.min(one.min)));
+            }
         }
     }
     let mut span = span?;
     span.from = greatest_from(&counts, span.max, beyond);
     span.moved = moved;
+    span.apart = apart;
     Some(span)
 }
 
@@ -244,12 +252,14 @@ fn by_groups(pattern: &Pattern) -> Option<Span> {
         }
         let alone = Pattern { lanes: group.len(), known_bits: 0, base: 0, ..pattern.clone() };
         let one = over_bases(&alone, &numbers)?;
+        let one = Span { apart: Some(one.min), ..one };
         span = Some(span.map_or(one, |span| Span {
             min: span.min.max(one.min),
             max: span.max + one.max,
             ideal: 0,
             from: None,
             moved: None,
+            apart: span.apart.zip(one.apart).map(|(one, other)| one + other),
         }));
     }
     span.map(|span| Span { ideal: any.ideal.min(span.max), ..span })

@@ -1,8 +1,10 @@
 //! Terms as sums over the lanes of a warp.
 //!
 //! In: a term of the trace, a warp, the innermost loop around the place. Out: its [`LaneSum`], or why there is none.
-//! Extensions of 32-bit sums are assumed not to have wrapped; terms with a known number in each lane are computed
-//! exactly.
+//! Extensions of 32-bit sums are assumed not to have wrapped, those of narrower ones, which are masks and remainders, are
+//! not; terms with a known number in each lane are computed exactly.
+
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,21 +19,62 @@ use crate::expr::{
 };
 use crate::isa::Special;
 
+/// Indices have at least this width.
+const INDEX_BITS: u8 = 32;
+
 /// Symbols that feed symbols that feed symbols: further are not followed.
 const MAX_NESTED: u32 = 12;
 
 /// A uniform sum of more summands is one term.
 const MAX_UNIFORM_PARTS: usize = 4;
 
+/// A value that may be one of more sums is not followed.
+pub(super) const MAX_CASES: usize = 128;
+
 /// The value of a term.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Value {
     /// In each lane.
     Known(LaneSum),
+    /// One of several in each lane: which, depends on the values of uniform terms.
+    OneOf(Rc<[LaneSum]>),
     /// It depends on loaded or exchanged values, or on results that are not modelled.
     Data,
     /// It is an unknown function of the lane.
     Unknown,
+}
+
+impl Value {
+    /// One of some values; `None` if they are too many.
+    pub(super) fn one_of(mut sums: Vec<LaneSum>) -> Option<Value> {
+        match sums.len() {
+            1 => sums.pop().map(Value::Known),
+            count => (count <= MAX_CASES).then(|| Value::OneOf(sums.into())),
+        }
+    }
+
+    /// The values that it may have, where these are known.
+    pub(super) fn cases(&self) -> Option<&[LaneSum]> {
+        match self {
+            Value::Known(sum) => Some(std::slice::from_ref(sum)),
+            Value::OneOf(sums) => Some(sums),
+            Value::Data | Value::Unknown => None,
+        }
+    }
+
+    /// What `combine` makes of each two cases of both values; `None` if it makes nothing of some.
+    fn combined(
+        &self,
+        other: &[LaneSum],
+        combine: impl Fn(&LaneSum, &LaneSum) -> Option<LaneSum>,
+    ) -> Option<Value> {
+        let own = self.cases().filter(|own| own.len() * other.len() <= MAX_CASES)?;
+        let pairs = own.iter().flat_map(|one| other.iter().map(move |other| (one, other)));
+        pairs
+            .map(|(one, other)| combine(one, other))
+            .collect::<Option<Vec<_>>>()
+            .and_then(Value::one_of)
+    }
 }
 
 /// Everything that values depend on besides the warp and the place.
@@ -111,34 +154,35 @@ impl<'a> Evaluator<'a> {
             Node::Constant(value) => Value::Known(LaneSum::constant(to_signed(*value, width))),
             Node::Symbol(symbol) => self.of_symbol(*symbol, term),
             Node::Sum { constant, addends } => {
-                let mut sum = LaneSum::constant(to_signed(*constant, width));
+                let mut sum = Value::Known(LaneSum::constant(to_signed(*constant, width)));
                 for (addend, times) in addends {
-                    match self.of(*addend) {
-                        Value::Known(value) if sum.add(&value, to_signed(*times, width)) => {}
-                        Value::Known(_) => return self.unfollowed(term),
-                        other => return other,
-                    }
+                    let value = self.of(*addend);
+                    let Some(cases) = value.cases() else { return value };
+                    let times = to_signed(*times, width);
+                    let added = |one: &LaneSum, other: &LaneSum| {
+                        let mut sum = one.clone();
+                        sum.add(other, times).then_some(sum)
+                    };
+                    let Some(next) = sum.combined(cases, added) else {
+                        return self.unfollowed(term);
+                    };
+                    sum = next;
                 }
-                Value::Known(sum)
+                sum
             }
             Node::Product(powers) => {
-                let mut product = LaneSum::constant(1);
+                let mut product = Value::Known(LaneSum::constant(1));
                 for (factor, power) in powers {
-                    let value = match self.of(*factor) {
-                        Value::Known(value) => value,
-                        other => return other,
-                    };
-                    for _ in 0..(*power).min(8) {
-                        match product.times(&value) {
-                            Some(next) => product = next,
-                            None => return self.unfollowed(term),
-                        }
-                    }
-                    if *power > 8 {
-                        return self.unfollowed(term);
+                    let value = self.of(*factor);
+                    let Some(cases) = value.cases() else { return value };
+                    for _ in 0..*power {
+                        let Some(next) = product.combined(cases, LaneSum::times) else {
+                            return self.unfollowed(term);
+                        };
+                        product = next;
                     }
                 }
-                Value::Known(product)
+                product
             }
             Node::ZeroExtend(inner) => self.widened(term, *inner, false),
             Node::SignExtend(inner) => self.widened(term, *inner, true),
@@ -352,27 +396,40 @@ impl<'a> Evaluator<'a> {
 
     fn widened(&mut self, term: TermId, inner: TermId, signed: bool) -> Value {
         let from = self.context.trace.arena.width(inner);
-        let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        let Value::Known(sum) = self.of(inner) else { return self.fitting(term, inner, from) };
         if let Some(lanes) = sum.known() {
             let bits = lanes.map(|one| one as u64 & mask(from));
             let extended = bits.map(|one| if signed { sign_extend(one, from) } else { one } as i64);
             return Value::Known(LaneSum::numbers(extended));
         }
-        if sum.is_uniform() || !sum.spans_too_far(from) {
-            return Value::Known(sum);
+        // (A number of fewer bits than an index is one that was masked.)
+        match from < INDEX_BITS && !sum.is_uniform() {
+            true => self.wrapped(term, &sum, from, signed),
+            false => self.fitting(term, inner, from),
         }
-        self.unfollowed(term)
     }
 
     fn narrowed(&mut self, term: TermId, inner: TermId, width: u8) -> Value {
-        let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
-        match sum.known() {
+        let known = match self.of(inner) {
+            Value::Known(sum) => sum.known(),
+            _ => None,
+        };
+        match known {
             Some(lanes) => {
                 let cut = lanes.map(|one| to_signed(one as u64 & mask(width), width));
                 Value::Known(LaneSum::numbers(cut))
             }
-            None if sum.is_uniform() || !sum.spans_too_far(width) => Value::Known(sum),
-            None => self.unfollowed(term),
+            None => self.fitting(term, inner, width),
+        }
+    }
+
+    /// The value of `inner`, taken not to have wrapped around in `width` bits.
+    fn fitting(&self, term: TermId, inner: TermId, width: u8) -> Value {
+        let value = self.of(inner);
+        let fits = |sum: &LaneSum| sum.is_uniform() || !sum.spans_too_far(width);
+        match value.cases() {
+            Some(cases) if !cases.iter().all(fits) => self.unfollowed(term),
+            _ => value,
         }
     }
 
@@ -393,7 +450,8 @@ impl<'a> Evaluator<'a> {
             return Value::Known(LaneSum::uniform(term));
         }
         match low {
-            0 => self.remainder(term, &sum, 1 << width.min(62)),
+            // (Where it is widened again, it has wrapped around.)
+            0 => Value::Known(sum),
             1..62 if low + width == arena.width(inner) => self.quotient(term, &sum, 1 << low),
             _ => self.unfollowed(term),
         }

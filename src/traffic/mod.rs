@@ -1,10 +1,10 @@
-//! The cost of one full warp's request in the memory system: sectors of global memory, wavefronts of shared memory.
+//! The cost of a warp's request in the memory system: sectors of global memory, wavefronts of shared memory.
 //!
 //! In: the control flow and the memory trace of one function, and the shape of its blocks. Out: an [`AccessTraffic`] for
 //! each load, store, atomic and reduction, with the least and the greatest number over everything that the text leaves
 //! open: the base's alignment, parameters that are a factor of the stride. The numbers hold for these assumptions:
 //!
-//! - all lanes of a full warp take part, and have met;
+//! - all lanes of a full warp take part for which the conditions on the lane hold, and they have met;
 //! - each lane's address is a multiple of the access's size, as PTX demands;
 //! - a pointer parameter is a multiple of [`Assumed::pointer_bytes`], 256 by default, as `cudaMalloc` returns it;
 //! - an index that is extended to 64 bits has not wrapped around, and a sum of products of thread and block numbers is not

@@ -17,6 +17,8 @@ use crate::isa::{Opcode, Qualifier};
 pub struct Partial {
     /// The instruction.
     pub inst: InstId,
+    /// The warp in which that is so, of those that every block has.
+    pub warp: usize,
     /// The lanes that execute it, a bit for each.
     pub executing: u32,
     /// The lanes that go past it, a bit for each.
@@ -50,12 +52,12 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
             let Conditions { ended, parted } =
                 conditions.get_or_insert_with(|| Conditions::of(warps, block, &mut known));
             let executed = [&ended[..], parted, &own].concat();
-            let partial = certain.into_iter().find_map(|warp| {
+            let partial = certain.iter().enumerate().find_map(|(number, &warp)| {
                 let running = bits(&warps.holding(warp, block, ended));
                 let executing = bits(&warps.holding(warp, block, &executed));
                 let passing = running & !executing;
                 let is_partial = executing != 0 && passing != 0;
-                is_partial.then_some(Partial { inst: at, executing, passing })
+                is_partial.then_some(Partial { inst: at, warp: number, executing, passing })
             });
             found.extend(partial);
         }
@@ -109,19 +111,22 @@ impl Conditions {
     }
 }
 
-/// Whether lanes that do not take the only edge into a block execute, later, code that those which take it execute, too.
+/// Whether lanes that come to the immediate dominator of a block and not to the block execute, later, code that those
+/// which come to it execute, too.
 fn others_stay(flow: &Flow<'_, '_>, at: BlockId) -> bool {
-    let [edge] = flow.block(at).predecessors[..] else { return false };
-    let others = flow.block(edge.from).successors.iter().map(|other| other.to);
-    let others = reached(flow, others.filter(|&other| other != at).collect());
-    let own = reached(flow, vec![at]);
-    let is_shared = |block: BlockId| others[block] && own[block];
+    let Some(above) = flow.dominators.immediate(at) else { return false };
+    let next = flow.block(above).successors.iter().map(|edge| edge.to);
+    let others = reached(flow, next.filter(|&next| next != at).collect(), at);
+    let behind = flow.block(at).successors.iter().map(|edge| edge.to).collect();
+    let own = reached(flow, behind, at);
+    let is_shared = |block: BlockId| block != at && others[block] && own[block];
     flow.block_ids().any(|block| is_shared(block) && !only_leaves(flow, block))
 }
 
-/// The blocks that some way leads to from others, with these.
-fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>) -> TiVec<BlockId, bool> {
+/// The blocks that some way around `but` leads to from others, with these.
+fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>, but: BlockId) -> TiVec<BlockId, bool> {
     let mut seen = ti_vec![false; flow.blocks.len()];
+    seen[but] = true;
     while let Some(next) = open.pop() {
         if !std::mem::replace(&mut seen[next], true) {
             open.extend(flow.block(next).successors.iter().map(|edge| edge.to));

@@ -1,6 +1,6 @@
 //! Quotients, remainders, shifts and masks by a number.
 
-use super::evaluate::{Context, Evaluator, Value};
+use super::evaluate::{Context, Evaluator, MAX_CASES, Value};
 use super::lane_sum::LaneSum;
 use super::shape::LANES;
 use crate::emulate::SymbolKind;
@@ -117,7 +117,55 @@ impl Evaluator<'_> {
                 false => Value::Unknown,
             };
         }
-        self.unfollowed(term)
+        match power(by) {
+            Some(bits) => self.wrapped(term, x, bits as u8, false),
+            None => self.unfollowed(term),
+        }
+    }
+
+    /// The low `bits` bits of a sum, read as a number. Where its uniform part is just below a multiple of their power of
+    /// two, some lanes have wrapped around and others have not.
+    pub(super) fn wrapped(&mut self, term: TermId, x: &LaneSum, bits: u8, signed: bool) -> Value {
+        let factors_uniform =
+            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+        if !factors_uniform || bits >= 62 {
+            return self.unfollowed(term);
+        }
+        let size = 1_i64 << bits;
+        let half = if signed { size / 2 } else { 0 };
+        let numbers = x.numbers_only();
+        let zeros = self.alignments.of_sum(x, true);
+        if zeros >= bits.into() {
+            let cut = numbers.map(|one| (one.wrapping_add(half)).rem_euclid(size) - half);
+            return Value::Known(LaneSum::numbers(cut));
+        }
+        // In each lane the sum is `base + rest`, where the base is a multiple of `step`.
+        let step = 1_i64 << zeros;
+        let low = numbers.iter().copied().min().unwrap_or(0).div_euclid(step).wrapping_mul(step);
+        let rest = numbers.map(|one| one.wrapping_sub(low));
+        let far = rest.iter().copied().max().unwrap_or(0);
+        if !(0..size).contains(&far) {
+            return self.unfollowed(term);
+        }
+        let first = (size - far).div_euclid(step) * step;
+        let first = if first < size - far { first + step } else { first };
+        if (size - first) / step > MAX_CASES as i64 {
+            return self.unfollowed(term);
+        }
+        let mut cases = Vec::new();
+        if first > 0 {
+            let mut sum = LaneSum::uniform(term);
+            self.alignments.set_base(term, zeros);
+            if !sum.add(&LaneSum::numbers(rest), 1) {
+                return Value::Unknown;
+            }
+            cases.push(sum);
+        }
+        for base in (first..size).step_by(step as usize) {
+            let cut = rest.map(|one| (base + one) % size - half);
+            cases.push(LaneSum::numbers(cut));
+        }
+        Value::one_of(cases).unwrap_or(Value::Unknown)
     }
 
     /// Whether a value is a sum of products of numbers that are not negative: indices of threads and blocks, their counts,

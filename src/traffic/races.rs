@@ -4,11 +4,12 @@
 //! lanes. A race is reported where both addresses and the lanes that execute them are known as far as it matters, so a
 //! pair of threads can be named. (PTX ISA, "Memory Consistency Model": lanes of a warp are not ordered by running together.)
 
+use super::active::is_decided_by_edges;
 use super::evaluate::Value;
 use super::lane_sum::{Coefficients, Factor};
 use super::shape::{LANES, Warp};
 use super::warps::{Lanes, Literal, Warps};
-use crate::cfg::{BlockId, Flow, InstId};
+use crate::cfg::{BlockId, Flow, InstId, PostDominators};
 use crate::emulate::{Access, Effect, SymbolKind, effect};
 use crate::expr::{Node, TermId};
 use crate::isa::{Axis, Qualifier};
@@ -49,7 +50,7 @@ struct Executed {
 }
 
 /// The races of a function, at most one for each pair of accesses.
-pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Race> {
+pub(super) fn all(warps: &mut Warps<'_, '_, '_>, behind: &PostDominators) -> Vec<Race> {
     let (flow, trace) = (warps.flow, warps.context.trace);
     let mut accesses: Vec<&Access> =
         trace.accesses.iter().filter(|one| is_looked_at(one)).collect();
@@ -58,6 +59,10 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Race> {
     for block in accesses.chunk_by(|a, b| a.block == b.block) {
         let stores = block.iter().filter(|access| access.effect == Effect::Store).count();
         if stores == 0 || stores == block.len() || block.len() > MAX_ACCESSES {
+            continue;
+        }
+        // (Otherwise the conditions of the block do not say which lanes come to it.)
+        if !is_decided_by_edges(warps, behind, block[0].block) {
             continue;
         }
         let facts = warps.facts(block[0].block);

@@ -8,7 +8,7 @@ use crate::emulate::{KernelTrace, Printer};
 use crate::expr::TermId;
 use crate::ptx::{Function, StateSpace};
 
-/// Sectors or wavefronts of one full warp's request.
+/// Sectors or wavefronts of a warp's request, of the lanes that may take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// The least number.
@@ -19,7 +19,7 @@ pub struct Counts {
     pub ideal: u32,
 }
 
-/// The cost of one full warp's request.
+/// The cost of a warp's request: of all its lanes, or of those for which the conditions on the lane hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The lane stride as text, if it is not constant.
@@ -40,11 +40,8 @@ impl Request {
         trace: &KernelTrace,
         traffic: &AccessTraffic,
     ) -> Request {
-        let counts = traffic.spread.span().map(|span| Counts {
-            min: span.min,
-            max: span.max,
-            ideal: span.ideal,
-        });
+        let counts =
+            traffic.request.map(|span| Counts { min: span.min, max: span.max, ideal: span.ideal });
         let is_shared = traffic.space == StateSpace::Shared;
         Request {
             stride: stride(function, flow, trace, traffic),

@@ -83,15 +83,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
 
     /// The facts that hold in a block.
     pub(super) fn facts(&self, block: BlockId) -> Facts {
-        let arena = &self.context.trace.arena;
-        let mut facts = Facts::default();
-        for at in self.flow.dominators.chain(block) {
-            arena.charge(1);
-            if let Some(assumed) = self.context.trace.assumptions[at] {
-                facts.add(arena, assumed);
-            }
-        }
-        facts
+        self.context.trace.facts(self.flow, block)
     }
 
     /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
@@ -119,7 +111,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         let differs = |value: &Value| match value {
             Value::Known(value) => !value.is_uniform() || value.known().is_some(),
             Value::Data => false,
-            Value::Unknown => true,
+            Value::OneOf(_) | Value::Unknown => true,
         };
         let literals = literals.iter().copied();
         literals.filter(|&(term, _)| differs(&self.value(warp, block, term))).collect()

@@ -10,32 +10,37 @@ use crate::isa::{Opcode, Qualifier, ScalarType};
 /// Operations between the conversions that are followed.
 const MAX_OPERATIONS: usize = 64;
 
-/// Arithmetic in double precision between a float that is widened and the result that is narrowed again, with a constant.
+/// Arithmetic in double precision between floats or small integers that are widened and a result that is narrowed again or
+/// compared, with a constant.
 pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (at, inst) in subject.flow.insts.iter_enumerated() {
         let form = &inst.ast.form;
-        let narrows =
-            form.opcode == Opcode::Cvt && form.types()[..] == [ScalarType::F32, ScalarType::F64];
-        if !narrows {
+        let is_narrowed = match form.types()[..] {
+            [to, ScalarType::F64] => form.opcode == Opcode::Cvt && to.bits() <= 32,
+            [ScalarType::F64] => form.opcode == Opcode::Setp,
+            _ => false,
+        };
+        let compares = form.opcode == Opcode::Setp;
+        let roots = if compares { 1..3 } else { 1..2 };
+        let Some(roots) = inst.args.get(roots).filter(|_| is_narrowed) else { continue };
+        let Some(tree) = tree(subject, roots) else { continue };
+        let operations = tree.operations + usize::from(compares);
+        if operations == 0 || tree.narrow == 0 || tree.constants == 0 {
             continue;
         }
-        let Some(tree) = inst.args.get(1).and_then(|arg| tree(subject, arg)) else { continue };
-        if tree.operations == 0 || tree.floats == 0 || tree.constants == 0 {
-            continue;
-        }
-        let at = tree.last.unwrap_or(at);
+        let what = if tree.floats { "floats" } else { "small integers" };
+        let back = if compares { "" } else { " and back" };
         found.push(Found {
             rule: Rule::DoublePromotion,
             level: Level::Warning,
-            inst: at,
-            message: format!(
-                "floats are converted to double precision for {} and back",
-                match tree.operations {
-                    1 => "one operation".to_owned(),
-                    count => format!("{count} operations"),
-                }
-            ),
+            inst: tree.last.unwrap_or(at),
+            message: match operations {
+                1 => format!("{what} are converted to double precision for one operation{back}"),
+                _ => format!(
+                    "{what} are converted to double precision for {operations} operations{back}"
+                ),
+            },
             label: Some("a constant of the expression is a double".to_owned()),
             help: "write the constant as a float (`0.5f` instead of `0.5`)".to_owned(),
             waste: 0,
@@ -48,16 +53,19 @@ pub(super) fn promotions(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 #[derive(Default)]
 struct Tree {
     operations: usize,
-    floats: usize,
+    /// Floats, and integers that a float holds.
+    narrow: usize,
+    /// Whether there is a float among them.
+    floats: bool,
     constants: usize,
     /// The operation whose result is the expression's.
     last: Option<InstId>,
 }
 
-/// The expression of an operand, if all its leaves are floats that were widened, or constants.
-fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
+/// The expression of some operands, if all its leaves are floats or small integers that were widened, or constants.
+fn tree(subject: &Subject<'_, '_, '_>, roots: &[Arg<'_>]) -> Option<Tree> {
     let mut tree = Tree::default();
-    let mut open = vec![root.clone()];
+    let mut open = roots.to_vec();
     let mut seen = BTreeSet::new();
     while let Some(arg) = open.pop() {
         if matches!(arg, Arg::Constant(_)) {
@@ -72,8 +80,9 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
         let form = &inst.ast.form;
         let double = form.last_type() == Some(ScalarType::F64);
         match form.opcode {
-            Opcode::Cvt if form.types()[..] == [ScalarType::F64, ScalarType::F32] => {
-                tree.floats += 1
+            Opcode::Cvt if double_of_narrow(subject, at) => {
+                tree.narrow += 1;
+                tree.floats |= form.types().last().is_some_and(|ty| ty.is_float());
             }
             Opcode::Mov if matches!(inst.args.get(1), Some(Arg::Constant(_))) => {
                 tree.constants += 1
@@ -92,10 +101,27 @@ fn tree(subject: &Subject<'_, '_, '_>, root: &Arg<'_>) -> Option<Tree> {
     Some(tree)
 }
 
+/// Whether a conversion to double precision has an operand that a float holds: a float, or an integer of at most 16 bits.
+fn double_of_narrow(subject: &Subject<'_, '_, '_>, at: InstId) -> bool {
+    let inst = subject.inst(at);
+    let [ScalarType::F64, from] = inst.ast.form.types()[..] else { return false };
+    let of_load = || {
+        let made = inst.args.get(1).and_then(|arg| subject.definition_of(arg));
+        let form = made.map(|made| &subject.inst(made).ast.form);
+        form.is_some_and(|form| {
+            form.opcode == Opcode::Ld && form.last_type().is_some_and(|ty| ty.bits() <= 16)
+        })
+    };
+    match from.is_float() {
+        true => from.bits() <= 32,
+        false => from.bits() <= 16 || of_load(),
+    }
+}
+
 /// How many operands of an operation in double precision are numbers; `None` of operations that are not followed.
 fn operands(opcode: Opcode) -> Option<usize> {
     match opcode {
-        Opcode::Neg | Opcode::Abs | Opcode::Sqrt | Opcode::Rcp => Some(1),
+        Opcode::Neg | Opcode::Abs | Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp => Some(1),
         Opcode::Add
         | Opcode::Sub
         | Opcode::Mul

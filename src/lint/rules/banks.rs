@@ -7,6 +7,9 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
 use crate::traffic::{Active, LANES, Spread, Stride, wavefronts};
 
+/// Lanes that are fewer bytes apart are hardly in rows of their own.
+const SHORTEST_ROW: i64 = 64;
+
 /// Accesses to shared memory that take more wavefronts than their words need, whatever is not known.
 pub(super) fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
@@ -61,10 +64,19 @@ pub(super) fn conflicts(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             }),
             help: match stride.and_then(|stride| padding(stride, mask, traffic.bytes, span.ideal)) {
                 _ if in_rows => "pad or swizzle the array's rows by 16 bytes, so that 8 rows lie in different banks".to_owned(),
-                Some(bytes) => format!(
-                    "make the array's rows {bytes} bytes longer (`tile[32][33]` instead of `tile[32][32]`), or swizzle \
-                     the column by the row; `ptxasw candidates --strategy bank` finds both"
-                ),
+                Some(more) if stride.is_some_and(|stride| stride.abs() >= SHORTEST_ROW) => {
+                    let (row, bytes) = (stride.map_or(0, i64::abs), i64::from(traffic.bytes));
+                    format!(
+                        "leave {more} bytes free behind every {row} bytes of the array (rows of {} elements instead of {}), or \
+                         swizzle the column by the row; `ptxasw candidates --strategy bank` finds both",
+                        (row + more) / bytes,
+                        row / bytes
+                    )
+                }
+                Some(_) => "let neighbouring threads access neighbouring elements (another order of the threads, an array of its \
+                            own for each member of a struct), or swizzle the array; `ptxasw candidates --strategy bank` looks \
+                            for a layout"
+                    .to_owned(),
                 None => "pad or swizzle the array; `ptxasw candidates --strategy bank` looks for a layout".to_owned(),
             },
             waste: span.max - span.ideal,

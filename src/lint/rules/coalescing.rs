@@ -32,11 +32,12 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
         if members.contains(&traffic.inst) {
             continue;
         }
-        let symbolic = matches!(traffic.stride, Some(Stride::Symbolic(_)));
-        let certain = span.min >= 2 * span.ideal;
-        if !(certain || symbolic && span.max >= 2 * span.ideal) {
+        // (Lanes may lie together for small values of a factor, and for one that is 0 they do.)
+        let least = span.apart.unwrap_or(span.min).max(span.min);
+        if least < 2 * span.ideal {
             continue;
         }
+        let short_rows = traffic.stride.is_none() && traffic.step == Some(traffic.bytes.into());
         let load = traffic.kind == AccessKind::Load;
         let is_matrix = subject.inst(traffic.inst).ast.form.opcode == Opcode::Wmma;
         found.push(Found {
@@ -61,6 +62,9 @@ pub(super) fn uncoalesced(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Ve
             help: match is_matrix {
                 true => {
                     "store the rows of a tile one behind the other, or move the tile through shared memory"
+                }
+                false if short_rows => {
+                    "make the block's rows longer, so that the threads of one row access all bytes of a sector or more"
                 }
                 false => {
                     "let neighbouring threads access neighbouring elements (another layout or order of loops), or move \

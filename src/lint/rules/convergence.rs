@@ -10,7 +10,7 @@ use crate::traffic::Partial;
 pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let is_barrier = |inst: InstId| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
     let partial = subject.traffic.partial.iter().filter(|one| is_barrier(one.inst));
-    let found = partial.map(|&Partial { inst, executing, passing }| Found {
+    let found = partial.map(|&Partial { inst, executing, passing, .. }| Found {
         rule: Rule::BarrierInDivergence,
         level: Level::Warning,
         inst,
@@ -30,11 +30,11 @@ pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 /// Shuffles whose mask names lanes that go past them.
 pub(super) fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
-    for &Partial { inst, executing, passing } in &subject.traffic.partial {
+    for one @ &Partial { inst, executing, passing, .. } in &subject.traffic.partial {
         let shuffle = subject.inst(inst);
         let is_shuffle = shuffle.ast.form.opcode == Opcode::Shfl;
         let named = shuffle.args.last().filter(|_| is_shuffle).and_then(|arg| bits(subject, arg));
-        let missing = named.unwrap_or(0) & passing;
+        let missing = named.unwrap_or(0) & passing & !elsewhere(subject, one);
         if missing == 0 {
             continue;
         }
@@ -54,6 +54,22 @@ pub(super) fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         });
     }
     found
+}
+
+/// The lanes that execute another shuffle with the same qualifiers and the same mask instead of one: from sm_70 on a lane
+/// waits for all lanes that the mask names to execute any such shuffle (PTX ISA, "shfl.sync").
+fn elsewhere(subject: &Subject<'_, '_, '_>, one: &Partial) -> u32 {
+    if subject.architecture.is_none_or(|architecture| architecture < 70) {
+        return 0;
+    }
+    let mask = |inst: InstId| subject.inst(inst).args.last().and_then(|arg| bits(subject, arg));
+    let stands_for = |other: &&Partial| {
+        let same_form = subject.inst(other.inst).ast.form == subject.inst(one.inst).ast.form;
+        let apart = other.executing & one.executing == 0;
+        other.warp == one.warp && apart && same_form && mask(other.inst) == mask(one.inst)
+    };
+    let others = subject.traffic.partial.iter().filter(stands_for);
+    others.fold(0, |lanes, other| lanes | other.executing)
 }
 
 /// The bits of an operand that is constant.

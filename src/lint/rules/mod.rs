@@ -35,6 +35,7 @@ pub(super) fn all(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     found.extend(spaces::generic(subject));
     found.extend(reloads::invariant(subject));
     found.extend(reloads::reloaded(subject));
+    found.extend(reloads::sums(subject));
     found.extend(arithmetic::promotions(subject));
     found.extend(arithmetic::divisions(subject));
     found.extend(divergence::branches(subject));

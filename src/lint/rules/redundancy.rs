@@ -60,8 +60,16 @@ pub(crate) fn redundant(
                         delta.unsigned_abs(),
                         if delta < 0 { "below" } else { "above" }
                     ),
-                    "load a row of elements once into shared memory, or let lanes pass them on (`__shfl_sync`): \
-                 `ptxasw candidates --strategy paper,window` says what that costs",
+                    match subject.architecture {
+                        Some(..70) => {
+                            "let lanes pass the elements on (`__shfl`), or load a row of them once into shared memory"
+                        }
+                        _ => {
+                            "leave it as it is unless loads limit the kernel: the first-level cache has the element, and a \
+                             shuffle costs more (`ptxasw candidates` has both numbers); else load a row of elements once \
+                             into shared memory"
+                        }
+                    },
                 )
             }
             _ => continue,

@@ -1,4 +1,5 @@
-//! `loop-invariant-load`, `reloaded-after-store`: values that a store through another pointer forbids to keep.
+//! `loop-invariant-load`, `reloaded-after-store`, `sum-in-memory`: values that accesses through another pointer forbid to
+//! keep.
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
@@ -48,6 +49,59 @@ pub(super) fn invariant(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             label: Some(aliases(subject, own, store)),
             help: "declare the pointers `__restrict__`, or load the value into a local variable in front of the loop"
                 .to_owned(),
+            waste: 0,
+        });
+    }
+    found
+}
+
+/// Stores to the same address in each iteration of a loop that accesses memory through another pointer, too: a sum that is
+/// kept in memory.
+pub(super) fn sums(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
+    let (trace, flow) = (subject.trace, subject.flow);
+    if trace.accesses.len() > MAX_ACCESSES {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for traffic in &subject.traffic.accesses {
+        let store = subject.access(traffic);
+        let is_plain = store.effect == Effect::Store && store.strong.is_none();
+        let is_global = Subject::is_global(store) && store.guard.is_none();
+        let around = flow.loops.innermost(store.block).filter(|_| is_plain && is_global);
+        let (Some(around), Some(address)) = (around, store.address) else { continue };
+        let latches = &flow.loops.get(around).latches;
+        let is_always =
+            latches.iter().all(|latch| flow.dominators.dominates(store.block, latch.from));
+        let Some(own) = subject.pointer(store).filter(|_| is_always) else { continue };
+        let mut inside = trace.accesses.iter().filter(|one| flow.loops.contains(around, one.block));
+        if !is_invariant(subject, address, around) || inside.clone().any(Subject::synchronises) {
+            continue;
+        }
+        let is_same = |one: &&Access| one.address == Some(address) && one.bytes() == store.bytes();
+        let mut others = inside.clone().filter(|one| Subject::is_global(one) && !is_same(one));
+        let is_other = |one: &Access| subject.pointer(one).is_some_and(|pointer| pointer != own);
+        let (Some(other), true) = (others.clone().find(|one| !one.read_only), others.all(is_other))
+        else {
+            continue;
+        };
+        // (A value that nothing of the loop has read before is no sum.)
+        let sums = |value: &TermId| !is_invariant(subject, *value, around);
+        if !store.values.iter().flatten().any(sums)
+            && !inside.any(|one| is_same(&one) && is_weak_load(one))
+        {
+            continue;
+        }
+        found.push(Found {
+            rule: Rule::SumInMemory,
+            level: Level::Warning,
+            inst: traffic.inst,
+            message: format!(
+                "each iteration stores to the same address: the {} at {} may access the same bytes",
+                if other.effect == Effect::Load { "load" } else { "store" },
+                subject.place(other.inst)
+            ),
+            label: Some(aliases(subject, own, other)),
+            help: "keep the value in a local variable, and store it behind the loop".to_owned(),
             waste: 0,
         });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::cfg::InstId;
+use crate::cfg::{BlockId, InstId};
 use crate::emulate::{Access, Effect, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::ptx::{FunctionKind, StateSpace, Statement};
@@ -109,11 +109,9 @@ pub(super) fn local(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
             }
         }
         let Some(name) = name.filter(|_| others > 0) else { continue };
-        let of_library = subject.source.slice(subject.function.span).contains(REDUCTION_TABLE);
-        match local_bytes(subject, &name) {
-            None => continue,
-            Some(bytes) if of_library && REDUCTION_BYTES.contains(&bytes) => continue,
-            Some(_) => {}
+        let Some(bytes) = local_bytes(subject, &name) else { continue };
+        if is_reduction(subject, access.block, bytes) {
+            continue;
         }
         arrays.entry(name).or_insert((access.inst, 0)).1 += 1;
     }
@@ -142,10 +140,27 @@ fn variable(symbol: &str) -> Option<String> {
     Some(name.split_once('.').map_or(name, |(_, name)| name).to_owned())
 }
 
-/// The table that `sin`, `cos` and `tan` of CUDA's library reduce large arguments by, and the bytes of the array that they
-/// do so in: no array of the user's, and hardly ever used.
+/// Whether a block reduces a large argument of `sin`, `cos` or `tan` by the array that it uses: no array of the user's, and
+/// hardly ever used. CUDA's library tests for such arguments; that for doubles is a function with a table, and the bytes of
+/// its array are known.
+fn is_reduction(subject: &Subject<'_, '_, '_>, block: BlockId, bytes: u64) -> bool {
+    let arena = &subject.trace.arena;
+    let is_limit = |&term: &TermId| {
+        arena.width(term) == 32 && arena.constant_value(term) == Some(REDUCTION_LIMIT)
+    };
+    let facts = subject.trace.facts(subject.flow, block);
+    let has_test = facts.literals(arena).any(|(test, _)| match arena.node(test) {
+        Node::Apply(_, arguments) => arguments.iter().any(is_limit),
+        _ => false,
+    });
+    let text = || subject.source.slice(subject.function.span);
+    has_test || bytes == REDUCTION_BYTES && text().contains(REDUCTION_TABLE)
+}
+
+/// The bits of 105615, from which on floats are reduced by means of an array.
+const REDUCTION_LIMIT: u64 = 0x47CE_4780;
 const REDUCTION_TABLE: &str = "__cudart_i2opi_";
-const REDUCTION_BYTES: [u64; 2] = [28, 40];
+const REDUCTION_BYTES: u64 = 40;
 
 /// The bytes of a variable in local memory.
 fn local_bytes(subject: &Subject<'_, '_, '_>, name: &str) -> Option<u64> {

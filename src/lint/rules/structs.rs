@@ -29,6 +29,13 @@ impl Group {
     pub(super) fn instructions(&self) -> impl Iterator<Item = InstId> {
         self.members.iter().map(|member| member.2)
     }
+
+    /// Bytes of each struct that they access.
+    fn used(&self) -> i64 {
+        let mut members = self.members.clone();
+        members.dedup_by_key(|member| member.0);
+        members.iter().map(|member| member.1).sum()
+    }
 }
 
 /// All groups of two accesses or more.
@@ -80,11 +87,11 @@ pub(super) fn partial(subject: &Subject<'_, '_, '_>, groups: &[Group]) -> Vec<Fo
     let mut found = Vec::new();
     for group in groups {
         let vector = vector(subject, group);
-        if let Some(vector) = vector {
-            found.push(vector);
-            continue;
+        // (Also as one vector they use a part of their sectors, if most of each struct is not used.)
+        if vector.is_none() || 2 * group.used() <= group.stride {
+            found.extend(members(subject, group));
         }
-        found.extend(members(subject, group));
+        found.extend(vector);
     }
     found
 }
@@ -127,7 +134,7 @@ fn vector(subject: &Subject<'_, '_, '_>, group: &Group) -> Option<Found> {
 fn members(subject: &Subject<'_, '_, '_>, group: &Group) -> Option<Found> {
     let mut members = group.members.clone();
     members.dedup_by_key(|member| member.0);
-    let used: i64 = members.iter().map(|member| member.1).sum();
+    let used = group.used();
     let (_, _, inst, index) = members[0];
     let traffic = &subject.traffic.accesses[index];
     let span = counted(traffic)?;
