@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "compilers are processes")]
 
 use crate::common;
+use crate::common::missing::not_run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,7 +25,11 @@ fn run(command: &mut Command) -> (Output, String) {
 
 /// Whether there is a compiler for Fortran; scripts/setup installs one.
 fn fortran() -> bool {
-    ["gfortran-12", "gfortran"].iter().any(|name| which::which(name).is_ok())
+    let found = ["gfortran-12", "gfortran"].iter().any(|name| which::which(name).is_ok());
+    if !found {
+        not_run("bench: there is no gfortran");
+    }
+    found
 }
 
 /// The benchmarks, and whether each is written in Fortran.
@@ -69,7 +74,7 @@ fn openacc_programs_agree_with_plain_loops() {
 fn gcc_calls_ptxasw() {
     let ptxas = Assembler::find();
     if ptxas.is_none() || which::which("x86_64-linux-gnu-accel-nvptx-none-gcc-12").is_err() {
-        eprintln!("not tried: there is no gcc-12-offload-nvptx");
+        not_run("bench: there is no gcc-12-offload-nvptx");
         return;
     }
     let mut names = vec!["average1d", "hypterm", "laplacian"];
@@ -82,7 +87,7 @@ fn gcc_calls_ptxasw() {
     let (output, said) = run(Command::new("make")
         .args(["--silent", "--jobs=2", "check-gcc"])
         .arg(format!("NAMES={}", names.join(" ")))
-        .arg(concat!("PTXASW=", env!("CARGO_BIN_EXE_ptxasw")))
+        .arg(concat!("PROGRAM=", env!("CARGO_BIN_EXE_ptxasw")))
         .env("PTXASW_PTXAS", ptxas.expect("a ptxas").ptxas)
         .current_dir(folder()));
     assert!(output.status.success(), "{said}");

@@ -14,6 +14,7 @@ mod common {
 
     pub mod assembler;
     pub mod header;
+    pub mod missing;
     pub mod noticed;
     pub mod shapes;
     mod work;

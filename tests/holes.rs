@@ -10,6 +10,7 @@
 )]
 
 use crate::common::assembler;
+use crate::common::missing::not_run;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -360,7 +361,7 @@ fn compilers_keep_holes() {
         let by_clang = name == "clang";
         let Some(compiler): Option<&PathBuf> = (if by_clang { &clang } else { &nvcc }).as_ref()
         else {
-            eprintln!("{name}: its compiler is not here");
+            not_run(&format!("holes: there is no compiler for {name}"));
             continue;
         };
         let sample = root().join(format!("openacc-bench/holes/{name}.cu"));

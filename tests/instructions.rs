@@ -13,6 +13,7 @@ mod reachable;
 mod reference;
 mod templates;
 
+use crate::common::missing::not_run;
 use crate::common::{assembler, share};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -331,7 +332,10 @@ static FORMS_WITH_RESULTS: LazyLock<(Vec<String>, usize)> = LazyLock::new(|| {
 fn the_assembler_folds_to_what_the_interpreter_computes() {
     let Some(assembler) = Assembler::find() else { return };
     if !folded::has_disassembler(&assembler) {
-        println!("not run: there is no nvdisasm beside {}", assembler.ptxas.display());
+        not_run(&format!(
+            "instructions: there is no nvdisasm beside {}",
+            assembler.ptxas.display()
+        ));
         return;
     }
     let mut forms = FORMS_WITH_RESULTS.0.clone();

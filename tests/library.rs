@@ -18,6 +18,7 @@ mod scans;
 mod structs;
 mod windows;
 
+use crate::common::missing::not_run;
 use crate::common::{self, assembler};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -55,14 +56,18 @@ fn headers() -> TempDir {
 /// The nvcc beside the assembler; none where tests without one were asked for.
 fn nvcc() -> Option<PathBuf> {
     let nvcc = Assembler::find()?.ptxas.with_file_name("nvcc");
-    nvcc.exists().then_some(nvcc).or_else(|| which::which("nvcc").ok())
+    let found = nvcc.exists().then_some(nvcc).or_else(|| which::which("nvcc").ok());
+    if found.is_none() {
+        not_run("library: there is no nvcc");
+    }
+    found
 }
 
 /// clang, where it is.
 fn clang() -> Option<PathBuf> {
     let found = which::which("clang-19").ok();
     if found.is_none() {
-        eprintln!("clang-19 is not here");
+        not_run("library: there is no clang-19");
     }
     found
 }

@@ -136,13 +136,13 @@ fn recognise(
         return None;
     }
     let repeated = repeats.of(at).filter(|_| is_shuffle);
-    let whole = network_of(chain, at, None);
+    let whole = network_of(chain, at, None)?;
     let shuffles = whole.iter().filter(|inst| flow.insts[**inst].ast.form.opcode == Opcode::Shfl);
     // The operand may have come from other lanes itself.
     let mut found = None;
     for &shuffle in shuffles.take(MAX_SOURCES) {
         let (source, combined, from) = sent(flow, chain, shuffle)?;
-        let network = network_of(chain, at, from);
+        let network = network_of(chain, at, from)?;
         found = match repeated {
             Some(_) => Some((Computes::Duplicate, 32, u32::MAX)),
             None => match classify(chains, &combined, &table) {

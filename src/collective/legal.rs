@@ -75,13 +75,11 @@ fn form(
         return Err(Obstacle::NoInstruction("the predicate of a shuffle"));
     }
     let mut network = one.network.clone();
-    if let Form::Move(from, _) = found {
-        network.extend(
-            chain
-                .written_before(one.result, from)
-                .map(|at| network_of(chain, at, None))
-                .unwrap_or_default(),
-        );
+    if let Form::Move(from, _) = found
+        && let Some(at) = chain.written_before(one.result, from)
+    {
+        let other = network_of(chain, at, None);
+        network.extend(other.ok_or(Obstacle::NoInstruction("a network of that size"))?);
     }
     for at in network.into_iter().filter(|at| insts[*at].ast.form.opcode == Opcode::Shfl) {
         if insts[at].guard.is_some() {

@@ -103,7 +103,7 @@ fn recognise(
     (at, register): (InstId, RegisterId),
 ) -> Option<Collective> {
     let (_, table) = chain.written.get(&register)?;
-    let network: Vec<InstId> = network_of(chain, at, None)
+    let network: Vec<InstId> = network_of(chain, at, None)?
         .into_iter()
         .filter(|at| counted.insts.contains(at) && chain.steps[at].crosses)
         .collect();

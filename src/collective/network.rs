@@ -81,14 +81,21 @@ pub struct InLoop {
     pub others: Vec<Collective>,
 }
 
-/// The instructions that a result depends on and whose values may come from other lanes, in program order.
-/// `source` is the instruction that has written the combined value: neither it nor its dependences are included.
-pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> Vec<InstId> {
+/// The most instructions of a network: several for each lane and each word of its value.
+const MAX_INSTS: usize = 512;
+
+/// The instructions that a result depends on and whose values may come from other lanes, in program order; `None` if they are
+/// too many for one collective. `source` is the instruction that has written the combined value: neither it nor its
+/// dependences are included.
+pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> Option<Vec<InstId>> {
     let mut found: FxHashSet<InstId> = FxHashSet::default();
     let mut work = vec![at];
     while let Some(next) = work.pop() {
         if !found.insert(next) {
             continue;
+        }
+        if found.len() > MAX_INSTS {
+            return None;
         }
         let step = &chain.steps[&next];
         for (_, from) in &step.reads {
@@ -100,7 +107,7 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> V
     }
     let mut found: Vec<InstId> = found.into_iter().collect();
     found.sort_unstable();
-    found
+    Some(found)
 }
 
 /// The shuffles of a network as often as the chain executes them, with where their lanes have their values from.

@@ -21,7 +21,7 @@ pub(super) fn recognise_wide(
 ) -> Option<Collective> {
     let operator = wide_operator(&flow.insts[at].ast.form)?;
     let (register, table) = chain.steps.get(&at)?.results.first().cloned()?;
-    let network = network_of(chain, at, None);
+    let network = network_of(chain, at, None)?;
     let (whole, low, high) = halves(flow, chains, chain, &network)?;
     let (computes, lanes, exact) = match operator.is_wide() {
         true => classify(chains, &whole, &table)?,

@@ -5,6 +5,7 @@ pub mod assembler;
 pub mod expectation;
 pub mod header;
 pub mod invariants;
+pub mod missing;
 pub mod noticed;
 pub mod respelled;
 pub mod shapes;

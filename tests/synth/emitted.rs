@@ -21,6 +21,7 @@ use ptxasw::synth::search::{Limits, Mode, search};
 use ptxasw::synth::{Lowered, lower::lower, parse};
 
 use crate::common::assembler::Assembler;
+use crate::common::missing::not_run;
 
 /// A solved sketch with given params.
 struct Solved {
@@ -136,7 +137,11 @@ fn emitted_cuda_does_what_the_goals_say() {
 /// The compiler beside the assembler, if there is one.
 pub fn nvcc() -> Option<PathBuf> {
     let nvcc = Assembler::find()?.ptxas.with_file_name("nvcc");
-    nvcc.exists().then_some(nvcc)
+    if !nvcc.exists() {
+        not_run("synth: there is no nvcc beside ptxas");
+        return None;
+    }
+    Some(nvcc)
 }
 
 /// The type of elements for CUDA: for movements 32 bits, which a shuffle takes whole, so that nothing but moves touches

@@ -1,6 +1,7 @@
 //! A long search on a terminal, which is the pseudo-terminal of `script`, and without one: how far the search is, and
 //! how an interrupt ends it.
 
+use crate::common::missing::not_run;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -38,7 +39,7 @@ fn shown(printed: &str) -> Option<(u64, u64)> {
 fn on_a_terminal_a_bar_shows_a_long_search_and_an_interrupt_ends_it_with_what_was_found() {
     // (A container without `devpts` has none.)
     if let Err(error) = std::fs::File::options().read(true).write(true).open("/dev/ptmx") {
-        eprintln!("not run: no pseudo-terminal can be had: /dev/ptmx: {error}");
+        not_run(&format!("synth: no pseudo-terminal can be had: /dev/ptmx: {error}"));
         return;
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
