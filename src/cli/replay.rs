@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::exit::Failure;
 use crate::draft::{self, Draft, Wishes};
 use crate::interp::{self, Fault, FaultKind, InstructionProfile, Outcome};
-use crate::launch::{Buffer, Launch, show};
-use crate::ptx::{self, Depth};
+use crate::launch::{Argument, Buffer, Launch, show};
+use crate::ptx::{self, Depth, FunctionKind, Module};
 use crate::source::SourceFile;
 use crate::verify::Options;
 
@@ -160,8 +160,31 @@ impl Pair<'_> {
         }
     }
 
+    /// The precondition that the arguments of a launch do not meet.
+    fn unmet(&self, module: &Module<'_>, launch: &Launch) -> Option<String> {
+        let kernel = launch.kernel.as_deref();
+        let mut kernels = module.functions().filter(|one| one.kind == FunctionKind::Entry);
+        let function = kernels.find(|one| kernel.is_none_or(|name| one.name.text == name))?;
+        let names = function.params.iter().flat_map(|parameter| &parameter.names);
+        let names: Vec<&str> = names.map(|declared| declared.name.text).collect();
+        let value = |name: &str| {
+            let at = names.iter().position(|own| *own == name)?;
+            let Some(Argument::Value(bytes)) = launch.args.get(at) else { return None };
+            let (mut own, sign) = ([0; 8], bytes.last()? >> 7);
+            own.fill(if sign == 1 { 0xff } else { 0 });
+            own.get_mut(..bytes.len())?.copy_from_slice(bytes);
+            Some(i64::from_le_bytes(own))
+        };
+        let mut unmet = self.options.preconditions.iter();
+        let unmet = unmet.find(|one| one.holds(value) == Some(false))?;
+        Some(format!("the launch does not meet `{unmet}`"))
+    }
+
     fn replay(&self, begun: Replay, launch: &Launch) -> Result<Replay, Failure> {
         let module = ptx::parse(self.original, Depth::All)?;
+        if let Some(unmet) = self.unmet(&module, launch) {
+            return Ok(begun.untried(unmet));
+        }
         // The original may not be a valid program for this launch: there is nothing to compare with.
         let (before, profile) =
             interp::profile(&module, launch).map_err(|fault| match fault.span {
@@ -249,6 +272,10 @@ impl Pair<'_> {
         launch.limit = launch.limit.min(MAX_DRAFTED);
         launch.kernel = wishes.kernel.map(str::to_owned);
         let begun = self.begun_draft(wishes, draft, &launch);
+        let original = ptx::parse(self.original, Depth::All).ok()?;
+        if let Some(unmet) = self.unmet(&original, &launch) {
+            return Some(begun.untried(unmet));
+        }
         let module = ptx::parse(self.rewritten, Depth::All).ok()?;
         let why = match interp::run(&module, &launch) {
             Ok(_) => None,

@@ -388,9 +388,18 @@
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
 //! ```
 //!
+//! An address in the window of shared memory that no name has made may be one in any array: a number behind
+//! `cvta.shared`, an address behind `mapa` or from memory, a register of a function that is called. An address that is
+//! made from an array's name stays in that array, whatever is added to it (as CUDA C++ demands of pointers); both the
+//! analysis and the validator (`verify/program/arrays.rs`) take that for granted.
+//!
+//! ```text
+//! cvta.shared g, 0;  ld r1, [g+o]     // reads `tile`, whose name stands nowhere
+//! ```
+//!
 //! Rules `array-escapes`, `array-unknown`; and, since multiversioned code for other loads would have accesses
-//! without the function, `array-beside-others`. `tests/cases/refuse/bank.ptx`; mistakes `ArrayEscapes`,
-//! `ArrayForgotten`.
+//! without the function, `array-beside-others`. `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/nameless.ptx`; mistakes
+//! `ArrayEscapes`, `ArrayForgotten`.
 //!
 //! **33. The function is one to one, stays within the array, and keeps the bytes of each access together and
 //! aligned**: a swizzle changes bits above those of the widest access and within rows that the array consists of,

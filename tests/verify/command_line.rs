@@ -252,3 +252,40 @@ fn one_kernel_each_is_a_pair() {
     assert_eq!(status("add", "sub", &["--kernel", "add", "--against", "sub"]), Some(1));
     assert_eq!(status("add", "sub", &["--no-run"]), Some(3));
 }
+
+/// Preconditions are taken for granted, listed, and never hide a launch that does not meet them.
+#[test]
+fn preconditions_are_assumed_and_listed() {
+    let folder = common::root().join("tests/verify/against");
+    let files = ["scalars", "vectors"].map(|name| folder.join(format!("{name}.ptx")));
+    let rows =
+        ["--kernel", "k", "--no-run", "--assume-no-wrap", "--assume-aligned", "k_param_0:16"];
+    let with = |options: &[&str]| run(&files, &[&rows, options].concat());
+    assert_eq!(with(&[]).status.code(), Some(3));
+    assert_eq!(with(&["--assume", "k_param_3 % 2 == 0"]).status.code(), Some(3));
+    let listed = with(&["--assume", "0 < k_param_3 && k_param_3 % 8 == 0", "--format", "json"]);
+    assert_eq!(listed.status.code(), Some(0));
+    let said = "`0 < k_param_3 && k_param_3 % 8 == 0`";
+    assert!(report(&listed)["assumptions"].as_array().expect("a list").contains(&json!(said)));
+    for wrong in [
+        "k_param_3",
+        "m % 4 == 0",
+        "k_param_3 % 0 == 0",
+        "k_param_3 == 1.5",
+        "k_param_3 % 4 == 0 &&",
+    ] {
+        assert_eq!(with(&["--assume", wrong]).status.code(), Some(2), "{wrong}");
+    }
+    let apart = ["--kernel", "s", "--no-run", "--assume-no-alias", "s_param_0,s_param_1"];
+    assert_eq!(run(&files, &apart).status.code(), Some(0));
+    assert_eq!(run(&files, &apart[..3]).status.code(), Some(3));
+    assert_eq!(
+        run(&files, &["--kernel", "s", "--no-run", "--assume-no-alias", "s_param_0,y"])
+            .status
+            .code(),
+        Some(2)
+    );
+    // A difference outside of the preconditions is none.
+    let pair = ["add", "sub"].map(|name| folder.join(format!("{name}.ptx")));
+    assert_eq!(run(&pair, &["--assume", "1 == 2"]).status.code(), Some(3));
+}
