@@ -14,7 +14,7 @@ use crate::cfg::LoopId;
 use crate::expr::within;
 use crate::isa::Opcode;
 use crate::ptx::Module;
-use crate::solver::Solver;
+use crate::solver::{Answer, Solver};
 use crate::verify::Options;
 use crate::verify::assume;
 use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
@@ -129,13 +129,8 @@ fn attempt<'s>(
     let mut terms =
         Terms { assume_no_wrap: options.assume_no_wrap, ..Terms::within(options.steps) };
     terms.symbols.names = text_names(original, rewritten);
-    for precondition in &options.preconditions {
-        let found = precondition.terms(original.function, &mut terms);
-        terms.assumed.extend(found.unwrap_or_default());
-    }
-    for name in &options.no_alias {
-        let found = assume::parameter(original.function, name, &mut terms);
-        terms.no_alias.extend(found);
+    if let Err(reason) = assume(original, &mut terms, options) {
+        return FunctionReport::unknown(name, reason);
     }
     let mut claims = Claims::new(solver(options));
     rewritten.leave_out_own_barriers(&alignment.matched);
@@ -202,6 +197,29 @@ fn attempt<'s>(
         return FunctionReport { layouts: described, ..comparison.report(name) };
     }
     FunctionReport::unknown(name, UNMATCHED.to_owned())
+}
+
+/// Takes for granted what the user does.
+///
+/// # Errors
+/// The preconditions contradict each other: they would prove anything.
+fn assume(original: &Program<'_, '_>, terms: &mut Terms, options: &Options) -> Result<(), String> {
+    for precondition in &options.preconditions {
+        let found = precondition.terms(original.function, terms);
+        terms.assumed.extend(found.unwrap_or_default());
+    }
+    for name in &options.no_alias {
+        let found = assume::parameter(original.function, name, terms);
+        terms.no_alias.extend(found);
+    }
+    let Terms { arena, symbols, assumed, .. } = terms;
+    let all = assumed.iter().fold(arena.boolean(true), |all, one| arena.and(all, *one));
+    let never = (all, arena.boolean(false));
+    let asked = solver(options).prove_equal(arena, symbols, never, &[]);
+    match !assumed.is_empty() && asked == Answer::Proved {
+        true => Err("the preconditions contradict each other".to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// The reason where an access is not shown to go where the layout says.
