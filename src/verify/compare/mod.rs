@@ -15,8 +15,10 @@
 //! - `functions`: two functions
 //! - `outside`: the text outside of functions
 //! - `renamed`: a kernel under the names of another one
+//! - `barriers`: one spelling for barriers that are the same
 //! - `module`: two files
 
+mod barriers;
 mod carried;
 mod comparison;
 mod converged;

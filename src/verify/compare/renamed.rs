@@ -175,7 +175,7 @@ fn parameters<'s>(function: &Function<'s>) -> Vec<&'s str> {
 }
 
 /// The file after some edits.
-fn edited(source: &SourceFile, mut edits: Edits) -> SourceFile {
+pub(super) fn edited(source: &SourceFile, mut edits: Edits) -> SourceFile {
     let text = source.text();
     edits.sort_by_key(|(range, _)| range.start);
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);

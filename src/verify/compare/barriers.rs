@@ -1,0 +1,53 @@
+//! One spelling for barriers that are the same.
+//!
+//! `bar{.cta}.sync` is `barrier{.cta}.sync.aligned` (PTX ISA, "bar, barrier"). Without `.aligned` the threads of a warp need
+//! not execute the instruction together; where all threads of a kernel come to it, once and under no condition, they do.
+//!
+//! In: a text. Out: the text with `bar.sync` in the place of such barriers. Lines stay where they are.
+
+use std::ops::Range;
+
+use super::renamed::edited;
+use crate::cfg::{self, BlockId, PostDominators};
+use crate::isa::Opcode;
+use crate::ptx::{self, Depth, FunctionKind};
+use crate::source::SourceFile;
+
+/// The text with one spelling; `None` if it has that already.
+pub(super) fn with_one_spelling(source: &SourceFile) -> Option<SourceFile> {
+    if !["barrier", "bar.cta"].iter().any(|word| source.text().contains(word)) {
+        return None;
+    }
+    let module = ptx::parse(source, Depth::All).ok()?;
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for function in module.functions().filter(|one| one.statements().is_some()) {
+        let Ok(flow) = cfg::build(source, function) else { continue };
+        // The blocks that each thread of a kernel executes once.
+        let (behind, mut whole) = (PostDominators::of(&flow), Vec::new());
+        let is_reducible = !flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block));
+        let is_whole = function.kind == FunctionKind::Entry && is_reducible;
+        let mut next = is_whole.then_some(BlockId(0));
+        while let Some(block) = next {
+            whole.push(block);
+            next = behind.immediate(block);
+        }
+        whole.retain(|block| flow.loops.innermost(*block).is_none());
+        for block in flow.block_ids() {
+            for at in flow.block(block).instructions() {
+                let inst = &flow.insts[at];
+                let words: String = inst.ast.opcode.text.split_whitespace().collect();
+                let is_alike = match words.as_str() {
+                    "barrier.sync.aligned" | "barrier.cta.sync.aligned" | "bar.cta.sync" => true,
+                    "barrier.sync" | "barrier.cta.sync" => {
+                        inst.guard.is_none() && whole.contains(&block)
+                    }
+                    _ => false,
+                };
+                if is_alike && matches!(inst.ast.form.opcode, Opcode::Bar | Opcode::Barrier) {
+                    edits.push((inst.ast.opcode.span.range(), "bar.sync".to_owned()));
+                }
+            }
+        }
+    }
+    (!edits.is_empty()).then(|| edited(source, edits))
+}
