@@ -1,7 +1,7 @@
 //! Networks of shuffles with branches between them, past which some lanes go (`if (lane < 31) x = f(x, received)`). They are
 //! listed, and stay.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chain::{Chain, Chains};
 use super::members::Place;
@@ -61,13 +61,15 @@ pub(super) fn with_branches<'f, 'm, 's>(
 ) -> Vec<Collective> {
     let flow = chains.flow;
     let (mut found, mut end) = (Vec::new(), BlockId(0));
+    let mut straight: FxHashSet<BlockId> = FxHashSet::default();
     for block in flow.block_ids() {
-        // Lines do not begin within another one.
-        if block < end || chains.is_full() {
+        // Lines do not begin within another one, and the rest of one without branches has none either.
+        if block < end || straight.contains(&block) || chains.is_full() {
             continue;
         }
         let line = line(chains, block);
         if line.under.is_empty() {
+            straight.extend(line.blocks);
             continue;
         }
         end = BlockId(line.blocks.iter().map(|block| block.0 + 1).max().unwrap_or(0));

@@ -3,6 +3,7 @@
 //! In: the control flow of a function. Out: for each [`Chain`] of blocks that are executed one behind the other without
 //! a branch, the table of each result, and the instruction that each operand comes from. Values computed in front of the chain are followed where they are a function of the lane's number alone.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -47,6 +48,8 @@ pub(super) struct Chain {
     pub before: FxHashMap<RegisterId, Rc<Table>>,
     /// Its shuffles as often as they are executed, where known with the lane that each lane has its value from.
     pub shuffles: Vec<(InstId, Sources)>,
+    /// The instructions whose results are found to depend on more than a network has.
+    pub large: RefCell<FxHashSet<InstId>>,
 }
 
 impl Chain {

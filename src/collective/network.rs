@@ -94,7 +94,10 @@ pub(super) fn network_of(chain: &Chain, at: InstId, source: Option<InstId>) -> O
         if !found.insert(next) {
             continue;
         }
-        if found.len() > MAX_INSTS {
+        if found.len() > MAX_INSTS || source.is_none() && chain.large.borrow().contains(&next) {
+            if source.is_none() {
+                chain.large.borrow_mut().insert(at);
+            }
             return None;
         }
         let step = &chain.steps[&next];
