@@ -27,7 +27,7 @@ fn run(command: &mut Command) -> (Output, String) {
 fn fortran() -> bool {
     let found = ["gfortran-12", "gfortran"].iter().any(|name| which::which(name).is_ok());
     if !found {
-        not_run("bench: there is no gfortran");
+        not_run("bench: gfortran is missing");
     }
     found
 }
@@ -74,7 +74,7 @@ fn openacc_programs_agree_with_plain_loops() {
 fn gcc_calls_ptxasw() {
     let ptxas = Assembler::find();
     if ptxas.is_none() || which::which("x86_64-linux-gnu-accel-nvptx-none-gcc-12").is_err() {
-        not_run("bench: there is no gcc-12-offload-nvptx");
+        not_run("bench: gcc-12-offload-nvptx is missing");
         return;
     }
     let mut names = vec!["average1d", "hypterm", "laplacian"];

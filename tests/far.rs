@@ -73,7 +73,7 @@ fn moved(source: &SourceFile, by: i64, alternate: bool) -> Option<String> {
     Some(out + &text[done..])
 }
 
-/// What is wrong with a file with far offsets, and in how many launches of kernels that were changed nothing is.
+/// The faults of a file with far offsets, and the number of launches of changed kernels without any.
 fn check(file: &Path, number: usize) -> (Vec<String>, usize) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let name = file.display().to_string();

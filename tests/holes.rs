@@ -361,7 +361,7 @@ fn compilers_keep_holes() {
         let by_clang = name == "clang";
         let Some(compiler): Option<&PathBuf> = (if by_clang { &clang } else { &nvcc }).as_ref()
         else {
-            not_run(&format!("holes: there is no compiler for {name}"));
+            not_run(&format!("holes: the compiler of {name} is missing"));
             continue;
         };
         let sample = root().join(format!("openacc-bench/holes/{name}.cu"));

@@ -332,10 +332,7 @@ static FORMS_WITH_RESULTS: LazyLock<(Vec<String>, usize)> = LazyLock::new(|| {
 fn the_assembler_folds_to_what_the_interpreter_computes() {
     let Some(assembler) = Assembler::find() else { return };
     if !folded::has_disassembler(&assembler) {
-        not_run(&format!(
-            "instructions: there is no nvdisasm beside {}",
-            assembler.ptxas.display()
-        ));
+        not_run(&format!("instructions: nvdisasm is missing beside {}", assembler.ptxas.display()));
         return;
     }
     let mut forms = FORMS_WITH_RESULTS.0.clone();

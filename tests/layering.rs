@@ -71,13 +71,12 @@ const FENCED: [(&str, &[&str]); 7] = [
 
 /// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of
 /// a room use only those before them in the list in the room's `mod.rs`.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("program", &[]),
     ("bypass", &["program"]),
     ("unroll", &["program", "bypass"]),
     ("promotion", &["program", "bypass"]),
     ("terms", &["program"]),
-    ("assume", &["terms"]),
     ("record", &["program", "terms"]),
     ("lane", &["program", "terms", "record"]),
     ("proof", &["program", "terms", "record"]),
@@ -91,7 +90,6 @@ const ROOMS: [(&str, &[&str]); 12] = [
             "unroll",
             "promotion",
             "terms",
-            "assume",
             "record",
             "lane",
             "proof",

@@ -58,7 +58,7 @@ fn nvcc() -> Option<PathBuf> {
     let nvcc = Assembler::find()?.ptxas.with_file_name("nvcc");
     let found = nvcc.exists().then_some(nvcc).or_else(|| which::which("nvcc").ok());
     if found.is_none() {
-        not_run("library: there is no nvcc");
+        not_run("library: nvcc is missing");
     }
     found
 }
@@ -67,7 +67,7 @@ fn nvcc() -> Option<PathBuf> {
 fn clang() -> Option<PathBuf> {
     let found = which::which("clang-19").ok();
     if found.is_none() {
-        not_run("library: there is no clang-19");
+        not_run("library: clang-19 is missing");
     }
     found
 }

@@ -173,7 +173,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
     Ok(found)
 }
 
-/// What is known of the kernels of an object from the PTX inside, for an architecture: their memory traffic.
+/// The memory traffic of an object's kernels, known from the PTX inside, for an architecture.
 fn beside(path: &Path, architecture: u32) -> Beside {
     let mut beside = Beside::default();
     let options =

@@ -76,7 +76,7 @@ impl Launch {
         let draft = drafted.map_err(|why| Failure::about(source.name(), why))?;
         let outcome = outcome(&source, &draft);
         self.output.write(&draft.plan.text(&outcome))?;
-        // What a draft has found stands not only in a comment that nobody may read.
+        // Findings of a draft go to standard error, too: nobody may read a comment.
         if draft.fault.is_some() || draft.first_fault.is_some() {
             warn(&format!("{}: `{}`: {outcome}", source.name(), draft.plan.kernel()));
         }

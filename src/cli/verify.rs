@@ -14,7 +14,7 @@ use super::options::{Format, OnlyKernel, Queries, Shown};
 use super::replay::{By, Pair, Replay};
 use super::{io, values};
 use crate::launch::Launch;
-use crate::ptx::{self, Depth};
+use crate::ptx::{self, Depth, Module, ScalarType};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Precondition, Verdict, Verification};
 
@@ -45,7 +45,7 @@ pub(super) struct Verify {
     assume_aligned: Vec<(String, u64)>,
     /// Assume a condition on parameters of the original, as signed numbers: `n % 16 == 0 && n < 4096`; may be given several
     /// times
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     assume: Vec<Precondition>,
     /// Assume that the bytes behind these pointer parameters of the original do not overlap: `x,y`
     #[arg(long, value_name = "PARAM,PARAM", value_delimiter = ',')]
@@ -118,6 +118,36 @@ impl Verify {
 
 impl Verify {
     /// # Errors
+    /// A condition compares a parameter that is not an integer, or `--assume-no-alias` names one that is not a pointer, or one
+    /// twice.
+    fn check_types(&self, file: &str, module: &Module<'_>) -> Result<(), Failure> {
+        let is = |name: &str, fits: fn(ScalarType) -> bool| {
+            let all = module.functions().flat_map(|function| &function.params);
+            let own = all.filter(|one| one.names.iter().any(|own| own.name.text == name));
+            own.into_iter().all(|one| {
+                let is_one = one.vector <= 1 && one.names[0].dimensions.is_empty();
+                is_one && one.ty.is_some_and(fits)
+            })
+        };
+        let mut compared = self.assume.iter().flat_map(Precondition::parameters);
+        if let Some(name) = compared.find(|name| !is(name, |ty| !ty.is_float())) {
+            let why =
+                format!("`{name}` is not an integer; `--assume` compares integers and pointers");
+            return Err(Failure::about(file, why));
+        }
+        let apart = &self.assume_no_alias;
+        let is_twice = |(at, name): (usize, &String)| apart[..at].contains(name);
+        let pointer = |ty: ScalarType| !ty.is_float() && ty.bits() == 64;
+        let twice = apart.iter().enumerate().any(is_twice);
+        if twice || apart.len() == 1 || apart.iter().any(|name| !is(name, pointer)) {
+            let why =
+                "`--assume-no-alias` takes several parameters, each another pointer of 64 bits";
+            return Err(Failure::about(file, why));
+        }
+        Ok(())
+    }
+
+    /// # Errors
     /// An assumption names a parameter that no function of the original has.
     fn check_parameters(&self, original: &SourceFile) -> Result<(), Failure> {
         let module = ptx::parse(original, Depth::Rewritable)?;
@@ -130,7 +160,7 @@ impl Verify {
         let compared = self.assume.iter().flat_map(Precondition::parameters);
         let apart = self.assume_no_alias.iter().map(String::as_str);
         match aligned.chain(compared).chain(apart).find(|name| !names.contains(name)) {
-            None => Ok(()),
+            None => self.check_types(original.name(), &module),
             Some(name) => {
                 let own: Vec<String> = names.iter().map(|own| format!("`{own}`")).collect();
                 let why = match own.is_empty() {
@@ -159,7 +189,7 @@ struct Report<'v> {
     runs: &'v Vec<Replay>,
 }
 
-/// What a verdict is reached by.
+/// The kind of evidence for a verdict.
 #[derive(Serialize)]
 struct Decider {
     kind: DeciderKind,

@@ -153,7 +153,7 @@ fn stopped(plan: Plan, fault: Option<Fault>) -> Draft {
     Draft { plan, fault, first_fault: None }
 }
 
-/// Runs a plan, and takes what the run has cost from the budget.
+/// Runs a plan, and takes the cost of the run from the budget.
 fn run(module: &Module<'_>, plan: &Plan, budget: &mut u64) -> Result<(), Fault> {
     let mut launch = Launch::from_json(&plan.text("")).map_err(Fault::launch)?;
     launch.limit = MAX_STEPS.min(*budget);

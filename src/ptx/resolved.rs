@@ -1,4 +1,4 @@
-//! The names in a function's body, each with what it names.
+//! The names in a function's body, each with its meaning.
 //!
 //! A name names the last declaration in front of it in the innermost scope that has one (PTX ISA, "Instruction
 //! Statements"); labels of a scope are known in all of it. What no scope of the function declares belongs to the module or
@@ -11,7 +11,7 @@ use super::{Declarator, Directive, Function, Name, StateSpace, Statement, Variab
 use crate::isa::Opcode;
 use crate::source::Span;
 
-/// What a function declares, in the order of the text.
+/// The kinds of declarations of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Declared {
     /// A parameter or the place of a result.
@@ -40,14 +40,14 @@ pub struct Entity<'s> {
 pub struct Mention {
     /// The bytes: a name without a component (`.x`), of a member of a family the prefix alone.
     pub span: Span,
-    /// What it names, by its number among the entities; `None` for what is outside of the function.
+    /// The number of the named entity; `None` for names from outside of the function.
     pub entity: Option<usize>,
 }
 
 /// A function's entities and the places at which they are named, declarations included.
 #[derive(Debug, Default)]
 pub struct Resolved<'s> {
-    /// What it declares.
+    /// Its declarations.
     pub entities: Vec<Entity<'s>>,
     /// The places, in no order.
     pub mentions: Vec<Mention>,

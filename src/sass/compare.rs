@@ -232,7 +232,7 @@ impl Comparison {
         Comparison { kernels, only_old, only_new }
     }
 
-    /// The kernels of which it is not known whether they lost one of these, with what is not known.
+    /// The kernels that may have lost one of these, with the unknown resource.
     pub fn open(&self, losses: &[Loss]) -> Vec<(&str, Loss)> {
         let open = |kernel: &Compared| kernel.unknown.clone();
         let each = self

@@ -68,7 +68,7 @@ pub struct Span {
     /// The least count while the unknown factor is not 0; `None` unless there is one such factor.
     pub moved: Option<u32>,
     /// The least count while the unknown factors are so large that lanes which they move differently share nothing; `None`
-    /// if there is no such factor, or if it is never so large.
+    /// without such a factor, or if it is never so large.
     pub apart: Option<u32>,
 }
 

@@ -33,7 +33,6 @@
 //! - `witness`: the output: verdicts, terms in words, counterexamples and their execution
 //! - `compare`: compares two evaluated functions, event by event, and two files
 
-mod assume;
 mod bypass;
 mod compare;
 mod lane;
@@ -48,8 +47,8 @@ mod witness;
 
 use std::path::PathBuf;
 
-pub use assume::Precondition;
 pub use compare::{only_kernels, under_names, verify};
+pub use terms::Precondition;
 pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification};
 
 /// Bounds on the work, by count, so that giving up is reproducible.

@@ -138,7 +138,7 @@ fn emitted_cuda_does_what_the_goals_say() {
 pub fn nvcc() -> Option<PathBuf> {
     let nvcc = Assembler::find()?.ptxas.with_file_name("nvcc");
     if !nvcc.exists() {
-        not_run("synth: there is no nvcc beside ptxas");
+        not_run("synth: nvcc is missing beside ptxas");
         return None;
     }
     Some(nvcc)

@@ -285,6 +285,14 @@ fn preconditions_are_assumed_and_listed() {
             .code(),
         Some(2)
     );
+    // What no value meets proves nothing, and floating-point numbers are not compared.
+    for never in
+        ["k_param_3 < 0 && k_param_3 > 0", "k_param_3 > 3000000000", "k_param_3 % 16 == 17"]
+    {
+        assert_eq!(with(&["--assume", never]).status.code(), Some(3), "{never}");
+    }
+    let twice = ["--kernel", "s", "--no-run", "--assume-no-alias", "s_param_0,s_param_0"];
+    assert_eq!(run(&files, &twice).status.code(), Some(2));
     // A difference outside of the preconditions is none.
     let pair = ["add", "sub"].map(|name| folder.join(format!("{name}.ptx")));
     assert_eq!(run(&pair, &["--assume", "1 == 2"]).status.code(), Some(3));

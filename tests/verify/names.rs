@@ -24,7 +24,7 @@ fn names_like_words_of_the_language_change_no_verdict() {
                 .map(|path| (verdict, path)),
         );
     }
-    // (What is malformed does not declare each name once.)
+    // (Malformed files do not declare each name once.)
     stems.retain(|(_, path)| !path.display().to_string().contains("malformed"));
     stems.sort();
     let chosen: Vec<(usize, (Verdict, PathBuf))> = some(stems.into_iter().enumerate().collect(), 0);

@@ -1,4 +1,4 @@
-//! Loads that poll: a loop repeats them until it likes what they read, and does nothing else that others could see.
+//! Loads that poll: a loop repeats them until it likes their values, and does nothing else that others could see.
 //!
 //! In: the micro-operations of a function. Out: its strong loads in loops without stores and collectives, on whose values
 //! it depends whether the loop goes on, are marked ([`Order::polls`]).

@@ -253,7 +253,7 @@ impl Poison {
         poison
     }
 
-    /// The same with a record of which buffers addresses are made from.
+    /// The same with a record of the buffers that addresses are made from.
     pub(super) fn with_origins(mut self, frame: &FrameTemplate) -> Poison {
         self.origins = Some(Box::new(Origins::new(frame)));
         self

@@ -277,7 +277,7 @@ fn is_unsigned(value: i128) -> bool {
     u32::try_from(value).is_ok()
 }
 
-/// A number of which compilers write the negative ones as large ones: `i - 1` is a sum.
+/// A number; compilers write negative ones as large ones: `i - 1` is a sum.
 fn either(value: u32) -> i64 {
     i64::from(value as i32)
 }

@@ -84,7 +84,7 @@ pub(super) fn sums(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
         else {
             continue;
         };
-        // (A value that nothing of the loop has read before is no sum.)
+        // (A value that nothing of the loop has read before is not a sum.)
         let sums = |value: &TermId| !is_invariant(subject, *value, around);
         if !store.values.iter().flatten().any(sums)
             && !inside.any(|one| is_same(&one) && is_weak_load(one))

@@ -16,7 +16,6 @@ use crate::isa::Opcode;
 use crate::ptx::Module;
 use crate::solver::{Answer, Solver};
 use crate::verify::Options;
-use crate::verify::assume;
 use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
 use crate::verify::oracle::Warp;
 use crate::verify::program::arrays::observed;
@@ -27,7 +26,7 @@ use crate::verify::program::{
 use crate::verify::proof::{Claims, Exchanges, Flags, Lanes, Prover};
 use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{HeaderRegister, Reference, layouts};
-use crate::verify::terms::{Terms, TextNames};
+use crate::verify::terms::{Terms, TextNames, assume};
 use crate::verify::witness::{FunctionReport, Verdict};
 
 /// How often registers are given values of their own.
@@ -126,12 +125,10 @@ fn attempt<'s>(
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
-    let mut terms =
-        Terms { assume_no_wrap: options.assume_no_wrap, ..Terms::within(options.steps) };
-    terms.symbols.names = text_names(original, rewritten);
-    if let Err(reason) = assume(original, &mut terms, options) {
-        return FunctionReport::unknown(name, reason);
-    }
+    let mut terms = match terms(original, rewritten, options) {
+        Ok(terms) => terms,
+        Err(reason) => return FunctionReport::unknown(name, reason),
+    };
     let mut claims = Claims::new(solver(options));
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
@@ -199,27 +196,36 @@ fn attempt<'s>(
     FunctionReport::unknown(name, UNMATCHED.to_owned())
 }
 
-/// Takes for granted what the user does.
+/// The terms of two programs, with what the user takes for granted.
 ///
 /// # Errors
 /// The preconditions contradict each other: they would prove anything.
-fn assume(original: &Program<'_, '_>, terms: &mut Terms, options: &Options) -> Result<(), String> {
+fn terms<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    options: &Options,
+) -> Result<Terms, String> {
+    let mut terms =
+        Terms { assume_no_wrap: options.assume_no_wrap, ..Terms::within(options.steps) };
+    terms.symbols.names = text_names(original, rewritten);
     for precondition in &options.preconditions {
-        let found = precondition.terms(original.function, terms);
+        let found = precondition.terms(original.function, &mut terms);
         terms.assumed.extend(found.unwrap_or_default());
     }
     for name in &options.no_alias {
-        let found = assume::parameter(original.function, name, terms);
+        let found = assume::parameter(original.function, name, &mut terms);
         terms.no_alias.extend(found);
     }
-    let Terms { arena, symbols, assumed, .. } = terms;
+    let Terms { arena, symbols, assumed, .. } = &mut terms;
     let all = assumed.iter().fold(arena.boolean(true), |all, one| arena.and(all, *one));
     let never = (all, arena.boolean(false));
-    let asked = solver(options).prove_equal(arena, symbols, never, &[]);
-    match !assumed.is_empty() && asked == Answer::Proved {
-        true => Err("the preconditions contradict each other".to_owned()),
-        false => Ok(()),
+    if !assumed.is_empty()
+        && solver(options).prove_equal(arena, symbols, never, &[]) == Answer::Proved
+    {
+        let reason = "no value of the parameters meets the preconditions: they are signed numbers of the declared width";
+        return Err(reason.to_owned());
     }
+    Ok(terms)
 }
 
 /// The reason where an access is not shown to go where the layout says.

@@ -147,13 +147,15 @@ fn verify_texts(
     for (name, bytes) in &options.aligned {
         assumptions.push(format!("the parameter `{name}` is a multiple of {bytes}"));
     }
-    assumptions.extend(options.preconditions.iter().map(|one| format!("`{one}`")));
+    let mut assumed: Vec<String> =
+        options.preconditions.iter().map(|one| format!("`{one}`")).collect();
     if !options.no_alias.is_empty() {
         let names: Vec<String> = options.no_alias.iter().map(|name| format!("`{name}`")).collect();
-        assumptions.push(format!("the bytes behind {} do not overlap", names.join(", ")));
+        assumed.push(format!("the bytes behind {} do not overlap", names.join(", ")));
     }
+    assumptions.extend(assumed.iter().cloned());
     let against = options.kernel.clone().zip(options.against.clone()).into_iter().collect();
-    Ok(Verification { verdict, against, assumptions, functions, problems })
+    Ok(Verification { verdict, against, assumptions, assumed, functions, problems })
 }
 
 /// Compares two functions of one name.
@@ -398,7 +400,7 @@ fn declarations(
 /// The beginning of a pragma about the next instruction, a load: which of its bytes are used (PTX ISA, "Pragma Strings").
 const USED_BYTES: &str = "used_bytes_mask";
 
-/// The loads in front of which such a pragma stands, in the order of the text, each with the pragma.
+/// The loads behind such pragmas, in the order of the text, each with its pragma.
 fn used_bytes(source: &SourceFile, function: &Function<'_>) -> Vec<(String, String)> {
     fn collect(
         source: &SourceFile,

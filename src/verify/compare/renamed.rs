@@ -50,14 +50,14 @@ pub fn under_names(
     Ok(edited(rewritten, edits))
 }
 
-/// The file `rewritten` with the parameters of each kernel that is in both files named as the original's in the same
-/// places; `None` if they are. Launches give arguments by place.
+/// The file `rewritten` with the parameters of each function that is in both files named as the original's in the same
+/// places; `None` if they are. Launches and calls give arguments by place.
 pub(super) fn under_parameters(
     (original, before): (&SourceFile, &Module<'_>),
     (rewritten, after): (&SourceFile, &Module<'_>),
 ) -> Option<SourceFile> {
     let mut edits = Edits::new();
-    for new in after.functions().filter(|one| one.kind == FunctionKind::Entry) {
+    for new in after.functions() {
         let old = before.functions().find(|one| one.name.text == new.name.text);
         let is_other = |old: &&Function<'_>| {
             let absent = matches!((&old.body, &new.body), (Body::Absent, _) | (_, Body::Absent));
@@ -122,11 +122,12 @@ fn renamed(
             kind == Declared::Variable && set(&resolved, &from) == set(&resolved_old, &to);
         if from.len() == to.len() && !are_same {
             let pairs = from.iter().zip(&to);
-            names.extend(pairs.map(|(from, to)| (*from, name(&resolved_old, to))));
+            let pairs = pairs.map(|(from, to)| (*from, name(&resolved_old, to)));
+            names.extend(pairs.filter(|(from, to)| *to != name(&resolved, from)));
         }
     }
-    let wanted: BTreeSet<String> =
-        names.values().cloned().chain([old.name.text.to_owned()]).collect();
+    let own = (old.name.text != new.name.text).then(|| old.name.text.to_owned());
+    let wanted: BTreeSet<String> = names.values().cloned().chain(own).collect();
     let text = source.text();
     let outside = resolved.mentions.iter().filter(|mention| mention.entity.is_none());
     let mut outside = outside.map(|mention| &text[mention.span.range()]);

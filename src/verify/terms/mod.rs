@@ -15,6 +15,7 @@
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 
 mod apart;
+pub(in crate::verify) mod assume;
 pub(in crate::verify) mod commute;
 pub(in crate::verify) mod conditions;
 pub(in crate::verify) mod division;
@@ -28,6 +29,7 @@ mod truth;
 pub(in crate::verify) mod wrap;
 
 pub(in crate::verify) use apart::disjoint;
+pub use assume::Precondition;
 pub(in crate::verify) use functions::{
     BranchTarget, FloatComparison, Function, Lattice, Operation, Output,
 };

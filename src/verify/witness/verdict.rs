@@ -37,6 +37,9 @@ pub struct Verification {
     pub against: BTreeMap<String, String>,
     /// The assumptions on which the proofs rest.
     pub assumptions: Vec<String>,
+    /// Those that the user has added.
+    #[serde(skip)]
+    pub assumed: Vec<String>,
     /// Functions of both files, in the order of the original.
     pub functions: Vec<FunctionReport>,
     /// The differences outside of functions.
@@ -163,6 +166,7 @@ impl fmt::Display for Verification {
         for (original, rewritten) in &self.against {
             writeln!(f, "`{original}` against `{rewritten}`")?;
         }
+        self.assumed.iter().try_for_each(|one| writeln!(f, "assuming that {one}"))?;
         for function in &self.functions {
             write!(f, "{}: {}", function.name, function.verdict)?;
             if function.events > 0 {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::terms::{Kind, Terms};
+use super::{Kind, Terms};
 use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::ptx::Function;
 
@@ -20,7 +20,7 @@ pub struct Precondition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Side {
     value: Value,
-    /// What the remainder is taken by, if it is one (of the dividend's sign, as in C).
+    /// The divisor, if the value is a remainder (of the dividend's sign, as in C).
     modulus: Option<i64>,
 }
 
@@ -139,7 +139,11 @@ impl Precondition {
     }
 
     /// The predicates, if the function has all of its parameters.
-    pub(super) fn terms(&self, function: &Function<'_>, terms: &mut Terms) -> Option<Vec<TermId>> {
+    pub(in crate::verify) fn terms(
+        &self,
+        function: &Function<'_>,
+        terms: &mut Terms,
+    ) -> Option<Vec<TermId>> {
         let mut found = Vec::new();
         for (a, relation, b) in &self.comparisons {
             if let (Relation::Equal, Some(low)) = (relation, a.low_bits(b, function, terms)) {
@@ -182,7 +186,7 @@ impl Side {
         Some(arena.sign_extend(rest, 64))
     }
 
-    /// That the remainder by a power of two is 0, as a predicate on the low bits, if that is what is compared.
+    /// That the remainder by a power of two is 0, as a predicate on the low bits, if such a remainder is compared with 0.
     fn low_bits(&self, other: &Side, function: &Function<'_>, terms: &mut Terms) -> Option<TermId> {
         let modulus = self.modulus.filter(|modulus| modulus.count_ones() == 1)? as u64;
         let Value::Parameter(name) = &self.value else { return None };
@@ -207,13 +211,17 @@ fn terms_width(function: &Function<'_>, value: &Value) -> Option<u8> {
     let own = parameters.find(|one| one.names.iter().any(|own| own.name.text == name))?;
     let is_one = own.vector <= 1 && own.names[0].dimensions.is_empty();
     own.ty
-        .filter(|_| is_one)
+        .filter(|ty| is_one && !ty.is_float())
         .map(|ty| ty.bits() as u8)
         .filter(|bits| matches!(bits, 8 | 16 | 32 | 64))
 }
 
 /// The symbol of a parameter.
-pub(super) fn parameter(function: &Function<'_>, name: &str, terms: &mut Terms) -> Option<TermId> {
+pub(in crate::verify) fn parameter(
+    function: &Function<'_>,
+    name: &str,
+    terms: &mut Terms,
+) -> Option<TermId> {
     let bits = terms_width(function, &Value::Parameter(name.to_owned()))?;
     let kind = Kind::Parameter { name: name.to_owned(), offset: 0, bits };
     Some(terms.symbol(kind, bits, None))
