@@ -1,7 +1,8 @@
 //! One spelling for barriers that are the same.
 //!
 //! `bar{.cta}.sync` is `barrier{.cta}.sync.aligned` (PTX ISA, "bar, barrier"). Without `.aligned` the threads of a warp need
-//! not execute the instruction together; where all threads of a kernel come to it, once and under no condition, they do.
+//! not execute the instruction together. Where all threads of a kernel come to it, once and under no condition, both may stand,
+//! unless something asks which lanes are together: they need not be behind a barrier without `.aligned`.
 //!
 //! In: a text. Out: the text with `bar.sync` in the place of such barriers. Lines stay where they are.
 
@@ -13,8 +14,18 @@ use crate::isa::Opcode;
 use crate::ptx::{self, Depth, FunctionKind};
 use crate::source::SourceFile;
 
-/// The text with one spelling; `None` if it has that already.
-pub(super) fn with_one_spelling(source: &SourceFile) -> Option<SourceFile> {
+/// The opcodes of instructions of a warp, whose results or effects may depend on which lanes are together.
+const OF_WARP: [&str; 10] =
+    ["activemask", "shfl", "vote", "match", "redux", "elect", "mma", "matrix", "bar.warp", "call"];
+
+/// Whether a text may ask which lanes are together.
+pub(super) fn asks_for_lanes(source: &SourceFile) -> bool {
+    OF_WARP.iter().any(|word| source.text().contains(word))
+}
+
+/// The text with one spelling; `None` if it has that already. `asks` says whether one of the compared texts may ask which
+/// lanes are together.
+pub(super) fn with_one_spelling(source: &SourceFile, asks: bool) -> Option<SourceFile> {
     if !["barrier", "bar.cta"].iter().any(|word| source.text().contains(word)) {
         return None;
     }
@@ -39,7 +50,7 @@ pub(super) fn with_one_spelling(source: &SourceFile) -> Option<SourceFile> {
                 let is_alike = match words.as_str() {
                     "barrier.sync.aligned" | "barrier.cta.sync.aligned" | "bar.cta.sync" => true,
                     "barrier.sync" | "barrier.cta.sync" => {
-                        inst.guard.is_none() && whole.contains(&block)
+                        !asks && inst.guard.is_none() && whole.contains(&block)
                     }
                     _ => false,
                 };
