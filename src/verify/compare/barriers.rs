@@ -10,17 +10,28 @@ use std::ops::Range;
 
 use super::renamed::edited;
 use crate::cfg::{self, BlockId, PostDominators};
-use crate::isa::Opcode;
-use crate::ptx::{self, Depth, FunctionKind};
+use crate::isa::{Opcode, Qualifier};
+use crate::ptx::{self, Depth, FunctionKind, Statement};
 use crate::source::SourceFile;
 
-/// The opcodes of instructions of a warp, whose results or effects may depend on which lanes are together.
-const OF_WARP: [&str; 10] =
-    ["activemask", "shfl", "vote", "match", "redux", "elect", "mma", "matrix", "bar.warp", "call"];
-
-/// Whether a text may ask which lanes are together.
+/// Whether a text with barriers may ask which lanes are together: it has instructions of a warp, or calls.
 pub(super) fn asks_for_lanes(source: &SourceFile) -> bool {
-    OF_WARP.iter().any(|word| source.text().contains(word))
+    fn within(statements: &[Statement<'_>]) -> bool {
+        statements.iter().any(|statement| match statement {
+            Statement::Block { statements, .. } => within(statements),
+            Statement::Instruction(inst) => match inst.form.opcode {
+                Opcode::Bar | Opcode::Barrier => inst.opcode.text.contains("warp"),
+                Opcode::ActiveMask | Opcode::Shfl | Opcode::Vote | Opcode::Match => true,
+                Opcode::Call | Opcode::Unknown => true,
+                _ => inst.form.has(Qualifier::Sync) || inst.form.has(Qualifier::Aligned),
+            },
+            _ => false,
+        })
+    }
+    let module = ptx::parse(source, Depth::All);
+    module.map_or(true, |module| {
+        module.functions().any(|one| within(one.statements().unwrap_or_default()))
+    })
 }
 
 /// The text with one spelling; `None` if it has that already. `asks` says whether one of the compared texts may ask which

@@ -11,6 +11,7 @@
 //! - `no_wrap`: equalities under the assumption that nothing that is widened wraps around
 //! - `apart`: accesses without a common byte, decided by intervals
 //! - `parts`: equalities of the parts of two equal terms
+//! - `assume`: preconditions that users name
 //! - `hardware`: facts about every lane by the layout of blocks
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 
