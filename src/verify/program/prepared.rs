@@ -126,7 +126,8 @@ impl<'m, 's> Program<'m, 's> {
         let assumed = options.block.filter(|_| function.kind == FunctionKind::Entry);
         let pointers = function.aligned_pointers();
         let pointers = pointers.map(|(name, align)| (name.to_owned(), align));
-        let aligned = pointers.chain(options.aligned.iter().cloned()).collect();
+        let by_user = options.aligned.iter().filter(|_| function.kind == FunctionKind::Entry);
+        let aligned = pointers.chain(by_user.cloned()).collect();
         let mut shared = FxHashSet::default();
         in_shared(function.statements().unwrap_or_default(), &mut 0, &mut shared);
         Ok(Program {
