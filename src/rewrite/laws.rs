@@ -382,24 +382,17 @@
 //! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the function's
 //! own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and atomics,
 //! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
-//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code.
+//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code. An
+//! address that no name has made (behind `cvta.shared`, from memory, in a register of a called function) may be one in any
+//! array; one made from an array's name stays in it, as CUDA C++ demands (`verify` assumes that, too).
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
+//! cvta.shared g, 0;  ld r1, [g+o]                     // reads `tile`, whose name stands nowhere
 //! ```
 //!
-//! An address in the window of shared memory that no name has made may be one in any array: a number behind
-//! `cvta.shared`, an address behind `mapa` or from memory, a register of a function that is called. An address that is
-//! made from an array's name stays in that array, whatever is added to it (as CUDA C++ demands of pointers); both the
-//! analysis and the validator (`verify/program/arrays.rs`) take that for granted.
-//!
-//! ```text
-//! cvta.shared g, 0;  ld r1, [g+o]     // reads `tile`, whose name stands nowhere
-//! ```
-//!
-//! Rules `array-escapes`, `array-unknown`; and, since multiversioned code for other loads would have accesses
-//! without the function, `array-beside-others`. `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/nameless.ptx`; mistakes
-//! `ArrayEscapes`, `ArrayForgotten`.
+//! Rules `array-escapes`, `array-unknown`, `array-beside-others` (versions of other loads would lack the function).
+//! `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/nameless.ptx`; mistakes `ArrayEscapes`, `ArrayForgotten`.
 //!
 //! **33. The function is one to one, stays within the array, and keeps the bytes of each access together and
 //! aligned**: a swizzle changes bits above those of the widest access and within rows that the array consists of,

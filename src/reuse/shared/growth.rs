@@ -299,27 +299,7 @@ impl<'s> Walk<'_, '_, 's> {
         if form.space() == StateSpace::Shared && by_number && !is_known {
             self.reach.addressed.push((self.function, instruction.span));
         }
-        instruction.operands.iter().for_each(|operand| self.operand(operand, instruction.span));
-    }
-
-    fn operand(&mut self, operand: &Operand<'s>, span: Span) {
-        match operand {
-            Operand::Name(name)
-            | Operand::Not(name)
-            | Operand::Negated(name)
-            | Operand::Offset { name, .. } => self.name(name.text, span),
-            Operand::Pair(pair) => pair.iter().for_each(|one| self.operand(one, span)),
-            Operand::Vector(all, _) | Operand::List(all, _) => {
-                all.iter().for_each(|one| self.operand(one, span));
-            }
-            Operand::Address(address) => {
-                if let AddressBase::Name(name) = address.base {
-                    self.name(name.text, span);
-                }
-                address.rest.iter().for_each(|one| self.operand(one, span));
-            }
-            Operand::Immediate(_) | Operand::Sink(_) => {}
-        }
+        instruction.names().iter().for_each(|name| self.name(name.text, instruction.span));
     }
 
     fn name(&mut self, name: &'s str, span: Span) {

@@ -14,8 +14,20 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{self, Depth, FunctionKind, Statement};
 use crate::source::SourceFile;
 
-/// Whether a text with barriers may ask which lanes are together: it has instructions of a warp, or calls.
-pub(super) fn asks_for_lanes(source: &SourceFile) -> bool {
+/// Two texts that are compared, each with one spelling; `None` for one that has it already.
+pub(super) fn with_one_spelling(texts: [&SourceFile; 2]) -> [Option<SourceFile>; 2] {
+    let has_other = |source: &&SourceFile| {
+        ["barrier", "bar.cta"].iter().any(|word| source.text().contains(word))
+    };
+    if !texts.iter().any(has_other) {
+        return [None, None];
+    }
+    let asks = texts.iter().any(|source| asks_for_lanes(source));
+    texts.map(|source| respelled(source, asks))
+}
+
+/// Whether a text may ask which lanes are together: it has instructions of a warp, or calls.
+fn asks_for_lanes(source: &SourceFile) -> bool {
     fn within(statements: &[Statement<'_>]) -> bool {
         statements.iter().any(|statement| match statement {
             Statement::Block { statements, .. } => within(statements),
@@ -34,12 +46,8 @@ pub(super) fn asks_for_lanes(source: &SourceFile) -> bool {
     })
 }
 
-/// The text with one spelling; `None` if it has that already. `asks` says whether one of the compared texts may ask which
-/// lanes are together.
-pub(super) fn with_one_spelling(source: &SourceFile, asks: bool) -> Option<SourceFile> {
-    if !["barrier", "bar.cta"].iter().any(|word| source.text().contains(word)) {
-        return None;
-    }
+/// The text with one spelling. `asks` says whether one of the compared texts may ask which lanes are together.
+fn respelled(source: &SourceFile, asks: bool) -> Option<SourceFile> {
     let module = ptx::parse(source, Depth::All).ok()?;
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for function in module.functions().filter(|one| one.statements().is_some()) {

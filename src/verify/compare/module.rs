@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use rustc_hash::FxHashMap;
 
-use super::barriers::{asks_for_lanes, with_one_spelling};
+use super::barriers::with_one_spelling;
 use super::functions::compare;
 use super::outside::{outside, words};
 use super::renamed::under_parameters;
@@ -50,8 +50,7 @@ pub fn verify(
         under_parameters((original, &before), (rewritten, &after))
     };
     let rewritten = positional.as_ref().unwrap_or(rewritten);
-    let asks = [original, rewritten].into_iter().any(asks_for_lanes);
-    let [old, new] = [original, rewritten].map(|source| with_one_spelling(source, asks));
+    let [old, new] = with_one_spelling([original, rewritten]);
     let [original, rewritten] =
         [old.as_ref().unwrap_or(original), new.as_ref().unwrap_or(rewritten)];
     let simpler = without_bypasses(original, rewritten);

@@ -310,29 +310,9 @@ pub(in crate::verify) fn uses_common(body: &[Statement<'_>], variables: &[&str])
 
 /// Whether statements name one of these variables.
 fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
-    fn named(operand: &Operand<'_>, variables: &[&str]) -> bool {
-        match operand {
-            Operand::Name(name)
-            | Operand::Not(name)
-            | Operand::Negated(name)
-            | Operand::Offset { name, .. } => variables.contains(&name.text),
-            Operand::Pair(pair) => pair.iter().any(|one| named(one, variables)),
-            Operand::Vector(all, _) | Operand::List(all, _) => {
-                all.iter().any(|one| named(one, variables))
-            }
-            Operand::Address(address) => {
-                let base = match address.base {
-                    AddressBase::Name(name) => variables.contains(&name.text),
-                    AddressBase::Absolute => false,
-                };
-                base || address.rest.iter().any(|one| named(one, variables))
-            }
-            Operand::Immediate(_) | Operand::Sink(_) => false,
-        }
-    }
     statements.iter().any(|statement| match statement {
         Statement::Instruction(instruction) => {
-            instruction.operands.iter().any(|operand| named(operand, variables))
+            instruction.names().iter().any(|name| variables.contains(&name.text))
         }
         Statement::Block { statements, .. } => uses(statements, variables),
         _ => false,
