@@ -10,9 +10,12 @@
 //! entry, and at the back edge it may be the result of comparing two addresses. (All possible flags are kept: the use
 //! of the value shows which of them guards it.)
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
+use super::counted::counted;
 use crate::cfg::{Arg, Inst, InstId, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, SymbolId, TermId};
 use crate::isa::Opcode;
@@ -28,6 +31,8 @@ pub(super) struct LoopCarriedRegisters {
     /// By loop and register of the rewritten program.
     pub values: FxHashMap<HeaderRegister, Assumed>,
     withdrawn: FxHashSet<HeaderRegister>,
+    /// The loops with a register that counts in another way than the original's.
+    pub counting: BTreeSet<LoopId>,
 }
 
 /// The most values of the original that are tried for one register.
@@ -73,6 +78,11 @@ impl LoopCarriedRegisters {
                     let latch = with_guesses(comparison.terms, &told, loop_value.latch);
                     let found = guess(comparison, id, before, (loop_value.initial, latch))
                         .map(|value| Assumed { value, when: Vec::new() });
+                    let found = found.or_else(|| {
+                        let value = counted(comparison.terms, before, loop_value)?;
+                        self.counting.insert(id);
+                        Some(Assumed { value, when: Vec::new() })
+                    });
                     let found = found.or_else(|| {
                         if flags.is_empty() || comparison.terms.arena.width(latch) == 1 {
                             return None;

@@ -1,6 +1,8 @@
 //! A comparison of two functions that have both been evaluated: the facts at a block, claims that are
 //! proved there, and the problems found so far.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfg::{BlockId, InstId, LoopId};
@@ -48,6 +50,8 @@ pub(super) struct Comparison<'c, 's> {
     pub misaligned: FxHashSet<InstId>,
     /// Stores of the original whose words nobody reads in the rewritten program.
     pub unread: FxHashSet<InstId>,
+    /// What is shown to hold at a loop's header, in each iteration.
+    pub at_header: BTreeMap<LoopId, Vec<TermId>>,
 }
 
 impl<'c, 's> Comparison<'c, 's> {
@@ -79,6 +83,7 @@ impl<'c, 's> Comparison<'c, 's> {
             seen: Vec::new(),
             misaligned: FxHashSet::default(),
             unread: FxHashSet::default(),
+            at_header: BTreeMap::new(),
         }
     }
 
@@ -90,12 +95,38 @@ impl<'c, 's> Comparison<'c, 's> {
             false => &[],
         };
         let known = Known { reaches: &self.warp.reaches, votes: &self.warp.votes, global };
-        Place::new(self.terms, self.rewritten, self.after, &entries, block, &known)
+        let mut place = Place::new(self.terms, self.rewritten, self.after, &entries, block, &known);
+        let facts = self.at_headers(place.around);
+        place.path.extend(facts);
+        place
+    }
+
+    /// What holds at the headers of the loops around a place, and, of a loop that it is not in, in its last iteration if
+    /// there was one.
+    fn at_headers(&mut self, around: Option<LoopId>) -> Vec<TermId> {
+        let loops = &self.rewritten.flow.loops;
+        let arena = &mut self.terms.arena;
+        let mut all = Vec::new();
+        for (&id, facts) in &self.at_header {
+            if loops.nested(around, id) {
+                all.extend(facts);
+                continue;
+            }
+            let mut absent = arena.boolean(false);
+            for outer in loops.around(Some(id)) {
+                let Some(record) = &self.after.loops[outer] else { continue };
+                let skipped = arena.not(record.entry);
+                absent = arena.or(absent, skipped);
+            }
+            all.extend(facts.iter().map(|&fact| arena.or(absent, fact)));
+        }
+        all
     }
 
     /// The header of a loop with all facts that hold in an iteration that both programs have reached.
     pub(super) fn iteration(&mut self, around: Option<LoopId>) -> Place {
-        let mut place = Place { around, ..Place::default() };
+        let path = self.at_headers(around);
+        let mut place = Place { around, path, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {
             if let Some(record) = &self.after.loops[around] {
                 place.path.extend(conditions::literals(&mut self.terms.arena, record.entry));

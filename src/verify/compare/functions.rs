@@ -182,8 +182,9 @@ fn attempt<'s>(
         }
         let differ = comparison.loop_carried(&carried);
         if !differ.is_empty() {
+            let differ = comparison.causes(carried.withdraw(differ).collect());
             claims = comparison.warp.prover.claims;
-            split.extend(carried.withdraw(differ));
+            split.extend(differ);
             continue;
         }
         if let Some(&astray) = result.astray.first() {
@@ -290,10 +291,14 @@ impl Comparison<'_, '_> {
         let prover = &mut self.warp.prover;
         prover.deciding = true;
         prover.flags = Flags::new(self.terms, forest, loops);
-        match self.original.irreducible {
-            true => self.cutpoints(),
-            false => self.loops(&carried.values),
+        if self.original.irreducible {
+            return self.cutpoints();
         }
+        for &id in &carried.counting {
+            let facts = self.header_facts(id);
+            self.at_header.insert(id, facts);
+        }
+        self.loops(&carried.values)
     }
 
     /// Compares all that the two functions do, and executes the counterexamples.

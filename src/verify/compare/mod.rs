@@ -5,6 +5,7 @@
 //! - `refutation`: turns a claim that was not proved into a problem, with a counterexample if there is one
 //! - `loops`: loop-carried values
 //! - `events`: each event
+//! - `counted`: loops that count in another way
 //! - `carried`: loop-carried registers that only the rewritten program has
 //! - `loads_by_other_lanes`: loads that the original performs in another lane
 //! - `stores_by_other_lanes`: stores that the original performs in another lane
@@ -22,6 +23,7 @@ mod barriers;
 mod carried;
 mod comparison;
 mod converged;
+mod counted;
 mod events;
 mod faults;
 mod functions;
