@@ -206,19 +206,27 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The original's address that an address corresponds to by a layout; itself, if that is not shown.
     fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
-        let Paired { layout, original, before, base, last, align, size } = paired;
-        let wanted = layout.terms(self.terms, before, Region { base, size });
+        let Paired { layout, is_back, original, before, base, last, align, size } = paired;
+        let (from, to) = if is_back { (own, before) } else { (before, own) };
+        let wanted = layout.terms(self.terms, from, Region { base, size });
         let arena = &mut self.terms.arena;
-        let ahead = arena.sub(before, base);
-        let last = arena.constant(last, arena.width(base));
-        let within = arena.compare(Comparison::UnsignedLessEqual, ahead, last);
+        let mut within = |address: TermId, last: u64| {
+            let ahead = arena.sub(address, base);
+            let last = arena.constant(last, arena.width(base));
+            arena.compare(Comparison::UnsignedLessEqual, ahead, last)
+        };
+        let is_within = within(before, last.original);
+        let stays_within = within(own, last.rewritten);
         let (low, none) =
             (arena.and_constant(base, align - 1), arena.constant(0, arena.width(base)));
         let aligned = arena.equal(low, none);
-        let known = [within, aligned];
-        let claim = (wanted[0], own);
-        let shown = wanted.contains(&own)
-            || self.ask_oracle(|oracle, here| oracle.is_equal(here, claim, &known)) == Some(true);
+        let known = [is_within, aligned];
+        let always = arena.boolean(true);
+        let mut is_equal = |a: TermId, b: TermId| {
+            self.ask_oracle(|oracle, here| oracle.is_equal(here, (a, b), &known)) == Some(true)
+        };
+        let shown = (wanted.contains(&to) || is_equal(wanted[0], to))
+            && (!is_back || is_equal(stays_within, always));
         if !shown {
             self.out.astray.push(self.at);
             return own;

@@ -10,6 +10,10 @@
 //! the rewritten program at `layout(a)` then corresponds to one at `a`, as long as no access comes to the array in
 //! another way (`arrays`) and each one stays within the array: that is assumed of the original, and follows for the
 //! rewritten program.
+//!
+//! An array whose rows have gaps in the original may have none in the rewritten program. Then it is the other way round:
+//! the original's array holds at `layout(a)` what the rewritten program's holds at `a`, as far as that one has bytes, and
+//! that an access goes to one of these is shown for each.
 
 use rustc_hash::FxHashMap;
 
@@ -33,14 +37,16 @@ const ENOUGH: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Paired {
     pub layout: Layout,
+    /// Whether the layout leads from the rewritten program's addresses to the original's.
+    pub is_back: bool,
     /// The address of the original's access, as wide as its register.
     pub original: TermId,
     /// The same, as wide as the rewritten program's.
     pub before: TermId,
     /// The array's address, as wide.
     pub base: TermId,
-    /// The last byte of the array at which such an access can begin.
-    pub last: u64,
+    /// The last byte of the array at which such an access can begin, in the original and in the rewritten program.
+    pub last: Both<u64>,
     /// The alignment of the array's address, a power of two.
     pub align: u64,
     /// The bytes of an array whose size each launch gives, as wide.
@@ -162,14 +168,15 @@ fn claims(
     Ok(claims)
 }
 
-/// The first layout with which the addresses agree in all samples and that keeps the array's bytes apart.
+/// The first layout with which the addresses agree in all samples and that keeps the array's bytes apart; and whether
+/// it leads from the rewritten program's addresses to the original's.
 fn fitting(
     terms: &Terms,
     Both { original: old, rewritten: new }: Both<&Array>,
     claims: &[Claim],
     bytes: &[u32],
     dynamic_size: TermId,
-) -> Option<Layout> {
+) -> Option<(Layout, bool)> {
     let samples: Vec<(Sample, u8)> = claims
         .iter()
         .flat_map(|claim| {
@@ -181,9 +188,12 @@ fn fitting(
     // Samples beyond the array matter only if there are too few others.
     let within = |([x, _, base, _], _): &(Sample, u8)| (*base..*base + old.bytes).contains(x);
     let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
-    let agrees = |layout: &Layout| {
+    let agrees = |layout: &Layout, is_back: bool| {
         let mut all = samples.iter().filter(|sample| !enough || within(sample));
-        all.all(|&([x, y, base, size], width)| layout.apply(x, Region { base, size }, width) == y)
+        all.all(|&([x, y, base, size], width)| {
+            let (from, to) = if is_back { (y, x) } else { (x, y) };
+            layout.apply(from, Region { base, size }, width) == to
+        })
     };
     let extent = Extent {
         before: old.bytes,
@@ -191,11 +201,14 @@ fn fitting(
         align: new.align,
         is_dynamic: old.is_dynamic,
     };
-    let fits = |layout: &Layout| agrees(layout) && layout.keeps(extent, bytes);
-    match old.is_dynamic {
-        true => Layout::guarded().find(fits),
-        false => Layout::all().find(fits),
+    let back = Extent { before: new.bytes, after: old.bytes, align: old.align, ..extent };
+    let fits = |layout: &Layout| agrees(layout, false) && layout.keeps(extent, bytes);
+    if old.is_dynamic {
+        return Layout::guarded().find(fits).map(|layout| (layout, false));
     }
+    let fits_back = |layout: &Layout| agrees(layout, true) && layout.keeps(back, bytes);
+    let found = Layout::all().find(fits).map(|layout| (layout, false));
+    found.or_else(|| Layout::all().find(fits_back).map(|layout| (layout, true)))
 }
 
 /// Finds the layout of one array; `reached` says why accesses may reach it by other addresses.
@@ -224,18 +237,23 @@ fn one_array(
     }
     let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
     let dynamic_size = terms.symbol(Kind::Uniform(Special::DynamicSmemSize), 32, None);
-    let layout = fitting(terms, arrays, &claims, &bytes, dynamic_size)
+    let (layout, is_back) = fitting(terms, arrays, &claims, &bytes, dynamic_size)
         .ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
     let is_wide = |bytes: &u32| u64::from(*bytes) > old.align && !old.is_dynamic;
     if bytes.iter().any(is_wide) || new.align < old.align {
         return Err(format!("accesses to `{name}` are wider than it is aligned"));
     }
-    layouts.described.push(format!("{name}: {}", layout.describe()));
+    let from = if is_back { "the original's: " } else { "" };
+    layouts.described.push(format!("{name}: {from}{}", layout.describe()));
     for Claim { access, original, before, base, .. } in claims {
-        let most = if old.is_dynamic { MAX_SHARED } else { old.bytes };
-        let last = most.saturating_sub(u64::from(access.bytes));
+        let last = |array: &Array| {
+            let most = if old.is_dynamic { MAX_SHARED } else { array.bytes };
+            most.saturating_sub(u64::from(access.bytes))
+        };
+        let last = Both { original: last(old), rewritten: last(new) };
         let size = terms.arena.zero_extend(dynamic_size, terms.arena.width(base));
-        let paired = Paired { layout, original, before, base, last, align: new.align, size };
+        let paired =
+            Paired { layout, is_back, original, before, base, last, align: new.align, size };
         layouts.paired.insert(access.inst, paired);
     }
     Ok(())

@@ -19,6 +19,9 @@ pub(in crate::verify) enum Layout {
     Guarded { from: u8, bits: u8, to: u8, start: u8, block: u8 },
     /// A gap of `bytes` behind each `1 << every` bytes.
     Gaps { every: u8, bytes: u64 },
+    /// Rows of `1 << every` bytes from the array's start on: `bits` bits of a row's number are added to those of the offset
+    /// in it from bit `to` on, without carry, and a gap of `bytes` is behind each row. So people write it by hand.
+    Rows { every: u8, bits: u8, to: u8, bytes: u64 },
 }
 
 /// An array before and after: its bytes, and the alignment of its address afterwards.
@@ -52,7 +55,14 @@ impl Layout {
         let gaps = (2..16u8).flat_map(|every| {
             (1..=16u64).map(move |words| Layout::Gaps { every, bytes: 4 * words })
         });
-        std::iter::once(Layout::Same).chain(swizzles).chain(gaps)
+        let rows = (3..16u8).flat_map(|every| {
+            (2..every.min(8)).flat_map(move |to| {
+                (1..=(every - to).min(6)).flat_map(move |bits| {
+                    (0..=16u64).map(move |words| Layout::Rows { every, bits, to, bytes: 4 * words })
+                })
+            })
+        });
+        std::iter::once(Layout::Same).chain(swizzles).chain(gaps).chain(rows)
     }
 
     /// Every layout that is looked for where each launch gives the size.
@@ -101,6 +111,12 @@ impl Layout {
             Layout::Gaps { every, bytes } => {
                 let ahead = address.wrapping_sub(base) & mask;
                 address.wrapping_add((ahead >> every).wrapping_mul(bytes))
+            }
+            Layout::Rows { every, bits, to, bytes } => {
+                let ahead = address.wrapping_sub(base) & mask;
+                let row = ahead >> every;
+                let turned = ahead ^ ((row & ((1 << bits) - 1)) << to);
+                base.wrapping_add(turned).wrapping_add(row.wrapping_mul(bytes))
             }
         };
         to & mask
@@ -158,6 +174,17 @@ impl Layout {
                 let rows = arena.binary(BinaryOp::ShiftRight, ahead, by);
                 let gaps = arena.scale(rows, bytes);
                 vec![arena.add(address, gaps)]
+            }
+            Layout::Rows { every, bits, to, bytes } => {
+                let ahead = arena.sub(address, base);
+                let by = arena.constant(u64::from(every), width);
+                let row = arena.binary(BinaryOp::ShiftRight, ahead, by);
+                let low = arena.and_constant(row, (1 << bits) - 1);
+                let low = arena.scale(low, 1 << to);
+                let turned = arena.xor(ahead, low);
+                let gaps = arena.scale(row, bytes);
+                let place = arena.add(turned, gaps);
+                vec![arena.add(base, place)]
             }
         }
     }
@@ -222,6 +249,14 @@ impl Layout {
                 1u32 << block
             ),
             Layout::Gaps { every, bytes } => format!("a + ((a - A) >> {every}) * {bytes}"),
+            Layout::Rows { every, bits, to, bytes } => {
+                let gaps = match bytes {
+                    0 => String::new(),
+                    _ => format!(" + (o >> {every}) * {bytes}"),
+                };
+                let mask = (1u32 << bits) - 1;
+                format!("A + (o ^ (o >> {every} & {mask}) << {to}){gaps} with o = a - A")
+            }
         }
     }
 }
