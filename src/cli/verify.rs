@@ -3,6 +3,7 @@
 //! [`verify`] takes texts and returns a text and an exit status; reading and printing is left to
 //! [`Verify::run`].
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -13,8 +14,10 @@ use super::exit::{Failure, Status};
 use super::options::{Format, OnlyKernel, Queries, Shown};
 use super::replay::{By, Pair, Replay};
 use super::{io, values};
+use crate::kernels;
 use crate::launch::Launch;
-use crate::ptx::{self, Depth, Module, ScalarType};
+use crate::lint::Sources;
+use crate::ptx::{self, Depth, Directive, Function, Item, Module, ScalarType};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Precondition, Verdict, Verification};
 
@@ -78,7 +81,12 @@ impl Verify {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
         let mut kernel = self.kernel.find(&original)?;
-        self.check_parameters(&original)?;
+        let assumed = Assumptions {
+            aligned: self.assume_aligned.clone(),
+            preconditions: self.assume.clone(),
+            no_alias: self.assume_no_alias.clone(),
+        };
+        let assumed = assumed.of(&original, kernel.as_deref())?;
         let mut against = self.against.clone();
         if kernel.is_none()
             && let Some([one, other]) = verify::only_kernels(&original, &rewritten)
@@ -95,9 +103,9 @@ impl Verify {
             kernel,
             against,
             block: self.block.map(|extents| extents.map(|extent| extent as u32)),
-            aligned: self.assume_aligned.clone(),
-            preconditions: self.assume.clone(),
-            no_alias: self.assume_no_alias.clone(),
+            aligned: assumed.aligned,
+            preconditions: assumed.preconditions,
+            no_alias: assumed.no_alias,
             assume_no_wrap: self.assume_no_wrap,
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
@@ -116,10 +124,72 @@ impl Verify {
     }
 }
 
-impl Verify {
+/// What the user takes for granted, by names of parameters.
+#[derive(Clone, Debug, Default)]
+struct Assumptions {
+    aligned: Vec<(String, u64)>,
+    preconditions: Vec<Precondition>,
+    no_alias: Vec<String>,
+}
+
+impl Assumptions {
+    /// The same by names in the PTX: a name that only the source has stands for that parameter of each kernel that has it.
+    ///
     /// # Errors
-    /// A condition compares a parameter that is not an integer, or `--assume-no-alias` names one that is not a pointer, or one
-    /// twice.
+    /// No function of the original has all the parameters, or one is of another type.
+    fn of(self, original: &SourceFile, kernel: Option<&str>) -> Result<Assumptions, Failure> {
+        let module = ptx::parse(original, Depth::Rewritable)?;
+        let names: Vec<&str> = module.functions().flat_map(parameters_of).collect();
+        let Some(unknown) = self.names().find(|name| !names.contains(name)) else {
+            self.check_types(original.name(), &module)?;
+            return Ok(self);
+        };
+        let mut all = None;
+        for function in module.functions() {
+            let own = names_in_source(original.name(), &module, function);
+            let own = |name: &str| own.get(name).map_or(name, String::as_str).to_owned();
+            let is_asked = kernel.is_none_or(|kernel| kernel == function.name.text);
+            let is_own = |name: &str| parameters_of(function).any(|one| one == own(name));
+            if is_asked && self.names().all(is_own) {
+                let own = self.clone().renamed(own);
+                own.check_types(original.name(), &module)?;
+                let Assumptions { aligned, preconditions, no_alias } = all.get_or_insert_default();
+                aligned.extend(own.aligned);
+                preconditions.extend(own.preconditions);
+                no_alias.extend(own.no_alias);
+            }
+        }
+        all.ok_or_else(|| {
+            let own: Vec<String> = names.iter().map(|own| format!("`{own}`")).collect();
+            let why = match own.is_empty() {
+                true => format!("there is no parameter `{unknown}`, nor any other"),
+                false => {
+                    let own = own.join(", ");
+                    format!("there is no parameter `{unknown}`; its parameters are {own}")
+                }
+            };
+            Failure::about(original.name(), why)
+        })
+    }
+
+    /// The parameters that are named.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let aligned = self.aligned.iter().map(|(name, _)| name.as_str());
+        let compared = self.preconditions.iter().flat_map(Precondition::parameters);
+        aligned.chain(compared).chain(self.no_alias.iter().map(String::as_str))
+    }
+
+    fn renamed(self, name: impl Fn(&str) -> String) -> Assumptions {
+        let aligned = self.aligned.into_iter().map(|(own, bytes)| (name(&own), bytes)).collect();
+        let own = self.preconditions.into_iter();
+        let preconditions = own.map(|precondition| precondition.renamed(&name)).collect();
+        let no_alias = self.no_alias.iter().map(|own| name(own)).collect();
+        Assumptions { aligned, preconditions, no_alias }
+    }
+
+    /// # Errors
+    /// A condition compares a parameter that is not an integer, or parameters that do not overlap are no pointers, or one of
+    /// them twice.
     fn check_types(&self, file: &str, module: &Module<'_>) -> Result<(), Failure> {
         let is = |name: &str, fits: fn(ScalarType) -> bool| {
             let all = module.functions().flat_map(|function| &function.params);
@@ -129,13 +199,13 @@ impl Verify {
                 is_one && one.ty.is_some_and(fits)
             })
         };
-        let mut compared = self.assume.iter().flat_map(Precondition::parameters);
+        let mut compared = self.preconditions.iter().flat_map(Precondition::parameters);
         if let Some(name) = compared.find(|name| !is(name, |ty| !ty.is_float())) {
             let why =
                 format!("`{name}` is not an integer; `--assume` compares integers and pointers");
             return Err(Failure::about(file, why));
         }
-        let apart = &self.assume_no_alias;
+        let apart = &self.no_alias;
         let is_twice = |(at, name): (usize, &String)| apart[..at].contains(name);
         let pointer = |ty: ScalarType| !ty.is_float() && ty.bits() == 64;
         let twice = apart.iter().enumerate().any(is_twice);
@@ -146,36 +216,39 @@ impl Verify {
         }
         Ok(())
     }
+}
 
-    /// # Errors
-    /// An assumption names a parameter that no function of the original has.
-    fn check_parameters(&self, original: &SourceFile) -> Result<(), Failure> {
-        let module = ptx::parse(original, Depth::Rewritable)?;
-        let parameters = module.functions().flat_map(|function| &function.params);
-        let names: Vec<&str> = parameters
-            .flat_map(|parameter| &parameter.names)
-            .map(|declared| declared.name.text)
-            .collect();
-        let aligned = self.assume_aligned.iter().map(|(name, _)| name.as_str());
-        let compared = self.assume.iter().flat_map(Precondition::parameters);
-        let apart = self.assume_no_alias.iter().map(String::as_str);
-        match aligned.chain(compared).chain(apart).find(|name| !names.contains(name)) {
-            None => self.check_types(original.name(), &module),
-            Some(name) => {
-                let own: Vec<String> = names.iter().map(|own| format!("`{own}`")).collect();
-                let why = match own.is_empty() {
-                    true => format!("there is no parameter `{name}`, nor any other"),
-                    false => {
-                        format!(
-                            "there is no parameter `{name}`; its parameters are {}",
-                            own.join(", ")
-                        )
-                    }
-                };
-                Err(Failure::about(original.name(), why))
-            }
+/// The names of a function's parameters in the PTX.
+fn parameters_of<'s>(function: &Function<'s>) -> impl Iterator<Item = &'s str> {
+    let all = function.params.iter().flat_map(|parameter| &parameter.names);
+    all.map(|declared| declared.name.text).collect::<Vec<_>>().into_iter()
+}
+
+/// The parameters of a kernel by other names: without the kernel's name in front, as in `param_0`, and as in the source, if
+/// a `.file` names one that can be read.
+fn names_in_source(
+    file: &str,
+    module: &Module<'_>,
+    function: &Function<'_>,
+) -> BTreeMap<String, String> {
+    let kernel = function.name.text;
+    let own: Vec<&str> = parameters_of(function).collect();
+    let shortened = |name: &&str| {
+        let short = name.strip_prefix(kernel)?.strip_prefix('_')?;
+        Some((short.to_owned(), (*name).to_owned()))
+    };
+    let mut found: BTreeMap<String, String> = own.iter().filter_map(shortened).collect();
+    let mut sources = Sources::beside(file);
+    for item in &module.items {
+        let Item::Directive(Directive::File { name, .. }) = item else { continue };
+        let text = sources.lines(name).map(|lines| lines.join("\n"));
+        let names = text.and_then(|text| kernels::parameters(&text, kernel, own.len()));
+        if let Some(names) = names {
+            found.extend(names.into_iter().zip(own.iter().map(|own| (*own).to_owned())));
+            break;
         }
     }
+    found
 }
 
 #[derive(Serialize)]

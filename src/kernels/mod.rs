@@ -1,13 +1,15 @@
 //! Kernels by name: their names as people write them, and rules that choose kernels by pattern.
 //!
 //! In: a name as PTX has it. Out: its demangled form, or whether a rule chooses it. `demangle`: names of C++ and Rust;
-//! `rules`: lists such as `-march7,+jacobi*`; `pattern`: one name with `*` and `?`.
+//! `parameters`: names of parameters in the source; `rules`: lists such as `-march7,+jacobi*`; `pattern`: one name with `*` and `?`.
 
 mod demangle;
+mod parameters;
 mod pattern;
 mod rules;
 
 pub use demangle::{demangled, spellings};
+pub use parameters::parameters;
 pub use rules::Rules;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,13 +27,18 @@ impl Sources {
 
     /// A 1-based line of a file; none if there is none or the file cannot be read.
     pub fn line(&mut self, file: &str, line: u32) -> Option<&str> {
+        let lines = self.lines(file)?;
+        let text = lines.get((line as usize).checked_sub(1)?)?;
+        (text.len() <= LONGEST_LINE && !text.trim().is_empty()).then_some(text)
+    }
+
+    /// The lines of a file, if it can be read.
+    pub fn lines(&mut self, file: &str) -> Option<&[String]> {
         if !self.files.contains_key(file) {
             let lines = self.read(file);
             self.files.insert(file.to_owned(), lines);
         }
-        let lines = self.files.get(file)?.as_ref()?;
-        let text = lines.get((line as usize).checked_sub(1)?)?;
-        (text.len() <= LONGEST_LINE && !text.trim().is_empty()).then_some(text)
+        self.files.get(file)?.as_deref()
     }
 
     fn read(&self, file: &str) -> Option<Vec<String>> {

@@ -297,3 +297,33 @@ fn preconditions_are_assumed_and_listed() {
     let pair = ["add", "sub"].map(|name| folder.join(format!("{name}.ptx")));
     assert_eq!(run(&pair, &["--assume", "1 == 2"]).status.code(), Some(3));
 }
+
+/// Parameters are named as in the PTX, without the kernel's name in front, or as in the source where it can be read.
+#[test]
+fn parameters_have_the_names_of_the_source() {
+    let pairs = common::root().join("tests/verify/unknown");
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["ptx", "rewritten.ptx"].map(|ending| {
+        let path = pairs.join(format!("counts_down_by_two.{ending}"));
+        let text = std::fs::read_to_string(path).expect("a case");
+        let text = ["a", "b", "n"].iter().zip(0..).fold(text, |text, (name, number)| {
+            text.replace(&format!("[{name}]"), &format!("[k_param_{number}]"))
+                .replace(&format!(" {name},"), &format!(" k_param_{number},"))
+                .replace(&format!(" {name})"), &format!(" k_param_{number})"))
+        });
+        let path = folder.path().join(format!("k.{ending}"));
+        std::fs::write(&path, text + ".file 1 \"k.cu\"\n").expect("a file");
+        path
+    });
+    let with = |condition: &str| {
+        run(&files, &["--no-run", "--assume", condition]).status.code().expect("a status")
+    };
+    assert_eq!(with("k_param_2 < 1000"), 0);
+    assert_eq!(with("param_2 < 1000"), 0);
+    assert_eq!(with("rows < 1000"), 2, "there is no source");
+    let source = "__global__ void k(const int *in, int *out, int rows) { }\n";
+    std::fs::write(folder.path().join("k.cu"), source).expect("a source");
+    assert_eq!(with("rows < 1000"), 0);
+    assert_eq!(with("rows > 1000"), 3);
+    assert_eq!(with("columns < 1000"), 2);
+}
