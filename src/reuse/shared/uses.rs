@@ -16,6 +16,12 @@ type From = u64;
 /// Other variables.
 const OTHER: From = 1 << 63;
 
+/// An address that is not one of these plus a number: it may be in any array.
+const BENT: From = 1 << 62;
+
+/// The most instructions that the constant of an address is made of.
+const MAX_STEPS: usize = 16;
+
 /// The scope of a function's outermost braces.
 const BODY: u32 = 1;
 
@@ -36,15 +42,23 @@ pub(super) fn uses(
     callee: Option<u32>,
 ) -> Uses {
     let found = vec![Ok(Vec::new()); arrays.len()];
-    let mut uses = Search { arrays, found, told: None };
-    if arrays.len() >= 63 {
+    let mut only = ti_vec![None; flow.registers.len()];
+    let mut several = ti_vec![false; flow.registers.len()];
+    for (at, inst) in flow.insts.iter_enumerated() {
+        for register in definitions(inst) {
+            several[register] |= only[register].is_some();
+            only[register] = Some(at).filter(|_| !several[register]);
+        }
+    }
+    let mut uses = Search { arrays, only, found, told: None };
+    if arrays.len() >= 62 {
         let told = Some((format!("{} arrays", arrays.len()), 0));
         return Uses { found: vec![Err(Refusal::Budget); arrays.len()], told };
     }
     let from = uses.sources(flow);
     let line = |inst: &Inst<'_, '_>| source.line(inst.ast.span.start);
     for (at, inst) in flow.insts.iter_enumerated() {
-        uses.look_at(&from, at, inst, line(inst));
+        uses.look_at((flow, &from), at, inst, line(inst));
     }
     for block in flow.block_ids() {
         let last = &flow.insts[flow.block(block).instructions().end.before()];
@@ -64,6 +78,8 @@ pub(super) fn uses(
 
 struct Search<'a> {
     arrays: &'a [SharedArray],
+    /// The instruction that writes a register, if it is one alone.
+    only: TiVec<RegisterId, Option<InstId>>,
     found: Vec<Result<Vec<InstId>, Refusal>>,
     told: Option<(String, u32)>,
 }
@@ -111,7 +127,10 @@ impl Search<'_> {
                 matches!(effect(inst), Effect::Load | Effect::Atomic) || granule(inst).is_some()
             };
             for inst in flow.insts.iter().filter(|inst| !reads_memory(inst)) {
-                let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
+                let mut all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
+                if all != 0 && !self.adds(inst, &from) {
+                    all |= BENT;
+                }
                 for register in definitions(inst) {
                     let known = &mut from[register];
                     news |= *known | all != *known;
@@ -122,6 +141,64 @@ impl Search<'_> {
                 return from;
             }
         }
+    }
+
+    /// Whether the result is an address plus a number, if an operand is an address.
+    fn adds(&self, inst: &Inst<'_, '_>, from: &TiSlice<RegisterId, From>) -> bool {
+        let is_number =
+            |at: usize| inst.args.get(at).is_none_or(|arg| self.operand(arg, from) == 0);
+        match inst.ast.form.opcode {
+            Opcode::Sub => is_number(2),
+            Opcode::Mad | Opcode::Mad24 => is_number(1) && is_number(2),
+            Opcode::Mov
+            | Opcode::Add
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Cvt
+            | Opcode::Cvta
+            | Opcode::Selp
+            | Opcode::Setp => true,
+            _ => false,
+        }
+    }
+
+    /// Whether an address lies outside of its array for certain: it is the array's plus a constant.
+    fn leaves<'s>(&self, flow: &Flow<'_, 's>, mut base: Base<'s>, mut offset: i64) -> bool {
+        for _ in 0..MAX_STEPS {
+            let register = match base {
+                Base::Symbol { name, local } => {
+                    let array = self.variable(name, local).trailing_zeros() as usize;
+                    let is_outside = |array: &SharedArray| {
+                        offset < 0 || !array.is_dynamic && offset as u64 >= array.bytes
+                    };
+                    return self.arrays.get(array).is_some_and(is_outside);
+                }
+                Base::Register(register) => register,
+                Base::Absolute => return false,
+            };
+            let Some(at) = self.only[register] else { return false };
+            let inst = &flow.insts[at];
+            match (inst.ast.form.opcode, &inst.args[..], inst.guard) {
+                (
+                    Opcode::Mov,
+                    &[_, Arg::Symbol { name, local, indexed: false, offset: by }],
+                    None,
+                ) => {
+                    base = Base::Symbol { name, local };
+                    offset = offset.wrapping_add(by);
+                }
+                (Opcode::Mov | Opcode::Cvta, &[_, Arg::Register(from)], None) => {
+                    base = Base::Register(from);
+                }
+                (Opcode::Add, &[_, Arg::Register(from), Arg::Constant(by)], None) => {
+                    let Some(by) = by.as_integer() else { return false };
+                    base = Base::Register(from);
+                    offset = offset.wrapping_add(by);
+                }
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Refuses arrays whose address is a value that an instruction takes.
@@ -145,11 +222,11 @@ impl Search<'_> {
         }
     }
 
-    fn look_at(
+    fn look_at<'s>(
         &mut self,
-        from: &TiSlice<RegisterId, From>,
+        (flow, from): (&Flow<'_, 's>, &TiSlice<RegisterId, From>),
         at: InstId,
-        inst: &Inst<'_, '_>,
+        inst: &Inst<'_, 's>,
         line: u32,
     ) {
         let everything = !0;
@@ -171,10 +248,11 @@ impl Search<'_> {
         for (index, arg) in inst.args.iter().enumerate() {
             let in_shared = form.space() == StateSpace::Shared && !(is_copy && index == 1);
             match arg {
-                Arg::Memory { base, rest, .. } if in_shared => {
+                Arg::Memory { base, offset, rest } if in_shared => {
                     let array = self.base(*base, from);
                     let plain = place == Some(index) && rest.is_empty();
-                    if array == 0 || !array.is_power_of_two() {
+                    let leaves = self.leaves(flow, *base, *offset);
+                    if array == 0 || !array.is_power_of_two() || leaves {
                         self.refuse(everything, inst, line);
                     } else if array != OTHER && !plain {
                         self.refuse(array, inst, line);
@@ -194,8 +272,8 @@ impl Search<'_> {
         let is_made = form.opcode == Opcode::Cvta
             && form.space() == StateSpace::Shared
             && !form.has(Qualifier::To);
-        let operands = || inst.args.iter().skip(1);
-        if is_made && operands().all(|arg| self.operand(arg, from) == 0) {
+        let made_of = inst.args.get(1).map_or(0, |arg| self.operand(arg, from));
+        if is_made && (made_of == 0 || made_of & BENT != 0) {
             self.refuse(everything, inst, line);
         }
         // These access shared memory in ways of their own.

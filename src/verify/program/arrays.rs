@@ -40,6 +40,9 @@ pub(in crate::verify) struct Arrays {
     pub reached: Vec<Option<String>>,
     /// Where the address of an array is a value that an instruction takes, and no address of an access.
     pub told: Option<String>,
+    /// Where an address that is made from an array's is not that plus a number. (Of the rewritten program it is shown for
+    /// each access where it goes.)
+    pub bent: Option<String>,
 }
 
 /// The variables that a register's value may be made from: a bit for each array of the function, and the last bit
@@ -47,6 +50,9 @@ pub(in crate::verify) struct Arrays {
 type Made = u64;
 
 const OTHER: Made = 1 << 63;
+
+/// Not one of these plus a number: it may be an address in any array.
+const BENT: Made = 1 << 62;
 
 /// Whether an instruction is a load, a store, an atomic access, weak or strong, or moves granules: no register gets an
 /// address from it.
@@ -56,7 +62,7 @@ fn is_access(inst: &Inst<'_, '_>) -> bool {
 }
 
 /// The most arrays.
-const MOST: usize = 63;
+const MOST: usize = 62;
 
 /// The shared variables that a function declares.
 pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
@@ -370,7 +376,8 @@ impl Arrays {
             return Err(format!("{} arrays in shared memory", declared.len()));
         }
         let unreached = vec![None; declared.len()];
-        let mut arrays = Arrays { declared, accesses: Vec::new(), reached: unreached, told: None };
+        let mut arrays =
+            Arrays { declared, accesses: Vec::new(), reached: unreached, told: None, bent: None };
         let made = arrays.made(program);
         for (at, inst) in program.flow.insts.iter_enumerated() {
             arrays.look_at(program, &made, at, inst);
@@ -428,7 +435,11 @@ impl Arrays {
                 if is_access(inst) {
                     continue;
                 }
-                let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
+                let mut from =
+                    inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
+                if from != 0 && !self.moves(inst, &made) {
+                    from |= BENT;
+                }
                 for register in results(inst) {
                     let known = &mut made[register];
                     changed |= *known | from != *known;
@@ -438,6 +449,18 @@ impl Arrays {
             if !changed {
                 return made;
             }
+        }
+    }
+
+    /// Whether an instruction moves an address by a number, or not at all.
+    fn moves(&self, inst: &Inst<'_, '_>, made: &TiSlice<RegisterId, Made>) -> bool {
+        let at = |index: usize| inst.args.get(index).map_or(0, |arg| self.of_operand(arg, made));
+        match inst.ast.form.opcode {
+            Opcode::Mov | Opcode::Selp | Opcode::Cvt | Opcode::Cvta | Opcode::Setp => true,
+            Opcode::Add | Opcode::Or | Opcode::Xor => true,
+            Opcode::Sub => at(2) == 0,
+            Opcode::Mad | Opcode::Mad24 => at(1) | at(2) == 0,
+            _ => false,
         }
     }
 
@@ -476,9 +499,14 @@ impl Arrays {
         let space = inst.ast.form.space();
         if inst.ast.form.opcode == Opcode::Cvta
             && space == StateSpace::Shared
-            && inst.args.last().is_some_and(|from| self.of_operand(from, made) == 0)
+            && let Some(from) = inst.args.last().map(|from| self.of_operand(from, made))
         {
-            self.tell(!0, how("it is not known in which array is the address of"));
+            let unknown = how("it is not known in which array is the address of");
+            if from == 0 {
+                self.tell(!0, unknown);
+            } else if from & BENT != 0 {
+                self.bent.get_or_insert(unknown);
+            }
         }
         let plain = is_access(inst);
         let whole = granule(inst);
@@ -492,9 +520,13 @@ impl Arrays {
             match arg {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared && !is_read => {
                     let from = self.of_base(*base, made);
+                    let unknown = || how("it is not known which array is accessed by");
                     if from == 0 {
-                        self.tell(!0, how("it is not known which array is accessed by"));
+                        self.tell(!0, unknown());
+                    } else if from & BENT != 0 {
+                        self.bent.get_or_insert_with(unknown);
                     }
+                    let from = from & !BENT;
                     if plain && index == place && rest.is_empty() {
                         let array = (from.is_power_of_two() && from != OTHER)
                             .then(|| from.trailing_zeros() as usize);
