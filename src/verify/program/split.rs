@@ -166,7 +166,14 @@ fn twice(
                 run.iter().zip(copies).all(alike)
             })
         };
-        let Some(from) = (next..old.len()).find(is_run) else { continue };
+        // (Another run of the original may have the same text.)
+        let of_pair = |from: &usize| {
+            let run = &old[*from..*from + copies.len()];
+            let partners = a.iter().chain(*b).filter_map(|one| alignment.matched[one.inst]);
+            partners.into_iter().any(|partner| run.iter().any(|one| one.inst == partner))
+        };
+        let runs = || (next..old.len()).filter(is_run);
+        let Some(from) = runs().find(of_pair).or_else(|| runs().next()) else { continue };
         next = from + copies.len();
         let mut at = 0;
         for (vector, length) in vectors.iter().zip(lengths) {
@@ -319,14 +326,15 @@ fn overwritten(
             () if apart(at + count, at) => Some((at + count, Some(at), at + 1 + count)),
             () => None,
         });
+        // (Where stores of the run have one text, the last one may be matched with any of them.)
         let alone = || {
-            let last = run.last().map(|one| one.inst);
+            let is_of_run = |old: &InstId| run.iter().any(|one| one.inst == *old);
             let is_alone = |at: &usize| {
-                last.is_some() && alignment.matched[new[*at].inst] == last && is_last(at)
+                alignment.matched[new[*at].inst].as_ref().is_some_and(is_of_run) && is_last(at)
             };
-            let missing = |one: &One<'_>| !alignment.matched.contains(&Some(one.inst));
+            let partners = alignment.matched.iter().flatten().filter(|old| is_of_run(old)).count();
             let at = (0..new.len()).find(is_alone);
-            at.filter(|_| run[..count - 1].iter().all(missing)).map(|at| (at, None, next))
+            at.filter(|_| partners == 1).map(|at| (at, None, next))
         };
         let Some((at, copies, end)) = version.or_else(alone) else { continue };
         next = end;
