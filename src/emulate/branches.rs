@@ -87,9 +87,10 @@ impl Branches {
         let (flow, block) = (state.flow, state.block);
         let each: Vec<Facts> = incoming.iter().map(|edge| self.along(state, edge)).collect();
         let shared = shared(&mut state.arena, &each);
-        let one = match self.behind.follows_dominator(flow, block) {
-            true => None,
-            false => alternatives(&mut state.arena, &shared, &each),
+        let one = if self.behind.follows_dominator(flow, block) {
+            None
+        } else {
+            alternatives(&mut state.arena, &shared, &each)
         };
         shared.predicates().iter().copied().chain(one).reduce(|a, b| state.arena.and(a, b))
     }
