@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fmt::{self, Write};
 use typed_index_collections::{TiVec, ti_vec};
 
-use crate::cfg::{BlockId, Flow, InstId};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, InstId, PostDominators};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
 use crate::kernels::demangled;
@@ -143,6 +143,7 @@ pub fn describe(
     let costs = view.traffic.map_or(&[][..], |traffic| &traffic.accesses);
     let costs: FxHashMap<usize, &AccessTraffic> =
         costs.iter().map(|one| (one.index, one)).collect();
+    let behind = PostDominators::of(flow);
     let line = |inst: InstId| match flow.insts.get(inst) {
         Some(inst) => source.line(inst.ast.span.start),
         None => source.line(function.span.end),
@@ -164,7 +165,7 @@ pub fn describe(
                 lane_stride,
                 request: costs.get(&index).map(|one| Request::of(function, flow, trace, one)),
                 guard: access.guard.map(|term| printer.print(term)),
-                path: path(flow, trace, &printer, access.block),
+                path: path((flow, &behind), trace, &printer, access.block),
                 loops: loops(flow, access.block),
             };
             (access.inst, described)
@@ -196,9 +197,9 @@ fn kind(access: &Access) -> &'static str {
     }
 }
 
-/// The assumptions that hold in a block, outermost first.
+/// The assumptions that hold in a block, outermost first, behind a `…` where there are more.
 fn path(
-    flow: &Flow<'_, '_>,
+    (flow, behind): (&Flow<'_, '_>, &PostDominators),
     trace: &KernelTrace,
     printer: &Printer<'_>,
     block: BlockId,
@@ -209,8 +210,9 @@ fn path(
     });
     let mut nearest: Vec<TermId> = assumed.take(MAX_PATH + 1).collect();
     let mut shown = Vec::new();
-    if nearest.len() > MAX_PATH {
-        nearest.pop();
+    let is_cut = nearest.len() > MAX_PATH;
+    nearest.truncate(MAX_PATH);
+    if is_cut || flow.dominators.chain(block).any(|at| has_unstated(flow, behind, at)) {
         shown.push("…".to_owned());
     }
     let mut known = Facts::default();
@@ -218,6 +220,14 @@ fn path(
     let literals = known.literals(&trace.arena).take(MAX_PATH);
     shown.extend(literals.map(|(term, holds)| printer.literal(term, holds)));
     shown
+}
+
+/// Whether a block is entered under conditions that no term states: by a branch with an index, or by several entries of a
+/// cycle.
+fn has_unstated(flow: &Flow<'_, '_>, behind: &PostDominators, block: BlockId) -> bool {
+    let by_index = |edge: &Edge| edge.condition == EdgeCondition::Index;
+    (flow.loops.is_irreducible_entry(block) || flow.block(block).predecessors.iter().any(by_index))
+        && !behind.follows_dominator(flow, block)
 }
 
 fn loops(flow: &Flow<'_, '_>, block: BlockId) -> Vec<u32> {

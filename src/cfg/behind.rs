@@ -48,6 +48,13 @@ impl PostDominators {
         self.0[block]
     }
 
+    /// Whether every way from a block's immediate dominator out of the function passes the block.
+    pub fn follows_dominator(&self, flow: &Flow<'_, '_>, block: BlockId) -> bool {
+        let Some(from) = flow.dominators.immediate(block) else { return true };
+        let behind = std::iter::successors(self.immediate(from), |&at| self.immediate(at));
+        behind.take(flow.blocks.len()).any(|at| at == block)
+    }
+
     /// The blocks on ways from the successors of a block to its immediate post-dominator, that one left out.
     pub fn between(&self, flow: &Flow<'_, '_>, block: BlockId) -> Vec<BlockId> {
         let next = flow.block(block).successors.iter().map(|edge| edge.to);

@@ -4,6 +4,7 @@
 //! registers (PTX ISA, "Grouping Instructions"). Registers of a vector (`.reg .v4 .f32 %v`) become
 //! one register per element.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -11,12 +12,12 @@ use typed_index_collections::TiVec;
 
 use super::inst::InstId;
 use super::register::{COMPONENTS, Register, RegisterId};
-use super::scopes::{Declared, Family, Meaning, Scope, Scopes};
+use super::scopes::{Declared, DeclaredNames, Family, Meaning, Scope, Scopes};
 use crate::isa::{Opcode, Selector, Special, SpecialName, special};
 use crate::ptx::family::Row;
 use crate::ptx::{
-    Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
-    Statement, Value, Variable,
+    self, Address, AddressBase, Depth, Directive, Function, Instruction, Name, Operand, ScalarType,
+    StateSpace, Statement, Value, Variable,
 };
 use crate::source::{Diagnostic, SourceFile, Span};
 
@@ -120,6 +121,8 @@ struct Resolver<'m, 's> {
     scopes: Vec<Scope<'s>>,
     /// The function whose body it is.
     function: &'m Function<'s>,
+    /// The names that the module declares outside of bodies, once they are needed.
+    outside: OnceCell<DeclaredNames<'m>>,
     /// Where a pragma begins whose instruction has not come yet.
     pragma: Option<usize>,
     /// The scope in force at each instruction that names labels.
@@ -139,6 +142,7 @@ pub(super) fn flatten<'m, 's>(
         flat: Flat::default(),
         scopes: Vec::new(),
         function,
+        outside: OnceCell::new(),
         pragma: None,
         jumps: Vec::new(),
     };
@@ -186,6 +190,9 @@ impl<'m, 's> Resolver<'m, 's> {
                     if strings.iter().any(|s| s.starts_with("used_bytes_mask")) {
                         self.pragma.get_or_insert(span.start as usize);
                     }
+                }
+                Statement::Directive(Directive::Prototype { label, .. }) => {
+                    self.scopes[scope].prototypes.insert(label.text);
                 }
                 Statement::Directive(_) => {}
             }
@@ -343,14 +350,25 @@ impl<'m, 's> Resolver<'m, 's> {
         if let Some(special) = special(name.text) {
             return Ok(special_arg(special));
         }
-        // GCC's parameters have names like registers: `.entry f(.param .u64 %in_ar0)`.
-        let parameters = self.function.returns.iter().chain(&self.function.params);
         if name.text.starts_with('%')
-            && !parameters.flat_map(|p| &p.names).any(|p| p.name.text == name.text)
+            && self.find(scope, |s| s.is_label(name.text).then_some(())).is_none()
+            && !self.is_declared_outside(name.text)
         {
             return Err(self.undeclared(name));
         }
         Ok(symbol(None))
+    }
+
+    /// Whether a name like a register's is that of a parameter (GCC's: `.entry f(.param .u64 %in_ar0)`), or of a function
+    /// or variable of the module.
+    fn is_declared_outside(&self, name: &str) -> bool {
+        let mut parameters = self.function.returns.iter().chain(&self.function.params);
+        let of_module = || {
+            let module = ptx::parse(self.source, Depth::Named(&[])).ok();
+            module.map(|module| DeclaredNames::of_module(&module)).unwrap_or_default()
+        };
+        parameters.any(|p| p.names.iter().any(|one| one.name.text == name))
+            || self.outside.get_or_init(of_module).contains(name)
     }
 
     fn operand(&mut self, scope: usize, operand: &'m Operand<'s>) -> Result<Arg<'s>, Diagnostic> {

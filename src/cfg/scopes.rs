@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::inst::InstId;
 use super::register::RegisterId;
-use crate::ptx::{ScalarType, family};
+use crate::ptx::{Item, Module, ScalarType, family};
 
 /// The scopes of a body and the declarations in each.
 #[derive(Debug, Default)]
@@ -103,7 +103,28 @@ pub struct DeclaredNames<'s> {
     families: BTreeMap<&'s str, u32>,
 }
 
-impl DeclaredNames<'_> {
+impl<'s> DeclaredNames<'s> {
+    /// The names of a module's functions and variables.
+    pub(super) fn of_module(module: &Module<'s>) -> DeclaredNames<'s> {
+        let mut declared = DeclaredNames::default();
+        declared.names.extend(module.aliases.iter().map(|[alias, _]| alias.text));
+        for item in &module.items {
+            match item {
+                Item::Function(function) => _ = declared.names.insert(function.name.text),
+                Item::Variable(variable) => {
+                    for one in &variable.names {
+                        match one.count {
+                            Some(count) => _ = declared.families.insert(one.name.text, count),
+                            None => _ = declared.names.insert(one.name.text),
+                        }
+                    }
+                }
+                Item::Directive(_) => {}
+            }
+        }
+        declared
+    }
+
     /// Whether the body declares a name.
     pub fn contains(&self, name: &str) -> bool {
         let is_member = |(prefix, index): (&str, u32)| {
@@ -128,9 +149,18 @@ pub(super) struct Scope<'s> {
     pub labels: FxHashMap<&'s str, Declared<InstId>>,
     /// Lists of branch targets (`.branchtargets`).
     pub target_lists: FxHashMap<&'s str, Vec<String>>,
+    /// The labels of prototypes of calls (`.callprototype`).
+    pub prototypes: FxHashSet<&'s str>,
 }
 
 impl Scope<'_> {
+    /// Whether a name is a label of the scope, so far.
+    pub(super) fn is_label(&self, name: &str) -> bool {
+        self.labels.contains_key(name)
+            || self.target_lists.contains_key(name)
+            || self.prototypes.contains(name)
+    }
+
     /// The family that a member of a parameterised declaration is of.
     pub(super) fn family_member(&self, name: &str) -> Option<Declared<Family>> {
         family::memberships(name).find_map(|(prefix, index)| {

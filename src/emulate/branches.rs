@@ -8,8 +8,8 @@
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::state::State;
-use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
-use crate::expr::{Facts, TermId};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, PostDominators};
+use crate::expr::{Arena, Facts, TermId};
 use crate::solver::Solver;
 
 /// How far up the dominator tree conditions are looked for that decide a branch.
@@ -17,6 +17,9 @@ const MAX_PATH: usize = 32;
 
 /// Of more facts on an edge the rest is left out where several edges meet.
 const MAX_SHARED: usize = 32;
+
+/// The conditions of a block that more edges than this lead to are not stated as alternatives.
+const MAX_ALTERNATIVES: usize = 8;
 
 /// A condition and facts that are made of more terms are not evaluated on samples.
 const MAX_SAMPLED: usize = 2048;
@@ -29,6 +32,7 @@ pub(super) struct Branches {
     pub conditions: TiVec<BlockId, Option<TermId>>,
     /// Which blocks can be reached.
     pub reachable: TiVec<BlockId, bool>,
+    behind: PostDominators,
     /// Decides branches that the facts alone do not decide.
     solver: Solver,
 }
@@ -40,6 +44,7 @@ impl Branches {
             assumptions: ti_vec![None; flow.blocks.len()],
             conditions: ti_vec![None; flow.blocks.len()],
             reachable: ti_vec![false; flow.blocks.len()],
+            behind: PostDominators::of(flow),
             solver: Solver::new(0, None).sized(flow.insts.len()),
         }
     }
@@ -70,39 +75,24 @@ impl Branches {
                 let known = self.along(state, edge);
                 known.predicates().to_vec().into_iter().reduce(|a, b| state.arena.and(a, b))
             }
-            [first, others @ ..] => self.shared(state, first, others),
+            several => self.joined(state, several),
         };
         self.assumptions[block] =
             known.filter(|&known| state.arena.constant_value(known).is_none());
     }
 
-    /// The facts that hold on all of several edges into the block.
-    fn shared(
-        &self,
-        state: &mut State<'_, '_, '_>,
-        first: &Edge,
-        others: &[Edge],
-    ) -> Option<TermId> {
-        let mut shared = self.along(state, first);
-        for edge in others {
-            let own = self.along(state, edge);
-            let arena = &mut state.arena;
-            let both = [(&shared, &own), (&own, &shared)].map(|(one, other)| {
-                let literals = one.literals(arena).filter(|&one| other.decide(arena, one));
-                literals.take(MAX_SHARED).collect::<Vec<_>>()
-            });
-            shared = Facts::default();
-            for (term, holds) in both.concat() {
-                let fact = if holds { term } else { arena.not(term) };
-                if !shared.contain(arena, fact) {
-                    shared.add(arena, fact);
-                }
-            }
-            if shared.predicates().is_empty() {
-                break;
-            }
-        }
-        shared.predicates().iter().copied().reduce(|a, b| state.arena.and(a, b))
+    /// The facts behind several edges into the block: those that hold on all of them, and that one of the edges was taken
+    /// where lanes may have left the function or a loop on another way from the block's immediate dominator.
+    fn joined(&self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) -> Option<TermId> {
+        let (flow, block) = (state.flow, state.block);
+        let each: Vec<Facts> = incoming.iter().map(|edge| self.along(state, edge)).collect();
+        let shared = shared(&mut state.arena, &each);
+        let one = if self.behind.follows_dominator(flow, block) {
+            None
+        } else {
+            alternatives(&mut state.arena, &shared, &each)
+        };
+        shared.predicates().iter().copied().chain(one).reduce(|a, b| state.arena.and(a, b))
     }
 
     /// The facts on an edge into the block, beyond those of the block's immediate dominator.
@@ -181,4 +171,54 @@ impl Branches {
             None => condition,
         }
     }
+}
+
+/// The facts that hold on each of several edges.
+fn shared(arena: &mut Arena, each: &[Facts]) -> Facts {
+    let mut shared = each[0].clone();
+    for own in &each[1..] {
+        let both = [(&shared, own), (own, &shared)].map(|(one, other)| {
+            let literals = one.literals(arena).filter(|&one| other.decide(arena, one));
+            literals.take(MAX_SHARED).collect::<Vec<_>>()
+        });
+        shared = Facts::default();
+        for (term, holds) in both.concat() {
+            let fact = if holds { term } else { arena.not(term) };
+            if !shared.contain(arena, fact) {
+                shared.add(arena, fact);
+            }
+        }
+        if shared.predicates().is_empty() {
+            break;
+        }
+    }
+    shared
+}
+
+/// The disjunction of the facts on several edges, without the `shared` ones; `None` if it says nothing.
+fn alternatives(arena: &mut Arena, shared: &Facts, each: &[Facts]) -> Option<TermId> {
+    if each.len() > MAX_ALTERNATIVES {
+        return None;
+    }
+    let mut ways: Vec<Vec<TermId>> = Vec::new();
+    for facts in each {
+        let literals = facts.literals(arena).filter(|&one| !shared.decide(arena, one));
+        let literals: Vec<_> = literals.take(MAX_SHARED).collect();
+        let fact = |(term, holds)| if holds { term } else { arena.not(term) };
+        ways.push(literals.into_iter().map(fact).collect());
+    }
+    // `a or (not a and b)` is `a or b`.
+    for at in 0..ways.len() {
+        for other in 0..ways.len() {
+            if let ([alone], true) = (&ways[other][..], other != at) {
+                let mut fails = Facts::default();
+                let negation = arena.not(*alone);
+                fails.add(arena, negation);
+                ways[at].retain(|&term| !fails.contain(arena, term));
+            }
+        }
+    }
+    let ways = ways.into_iter().map(|way| way.into_iter().reduce(|a, b| arena.and(a, b)));
+    let ways: Option<Vec<TermId>> = ways.collect();
+    ways?.into_iter().reduce(|a, b| arena.or(a, b))
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::object::{Entries, Object, OneOf, in_words};
 use super::{
     Argument, Buffer, DEFAULT_LIMIT, Expectation, Launch, Meet, Pointer, Tolerance, Type, fill,
 };
@@ -57,17 +58,17 @@ struct File {
     #[serde(default)]
     dynamic_shared: u64,
     #[serde(default)]
-    buffers: BTreeMap<String, BufferSpec>,
+    buffers: Entries<Object<BufferSpec>>,
     #[serde(default)]
-    args: Vec<ArgumentSpec>,
+    args: Vec<Object<ArgumentSpec>>,
     limit: Option<u64>,
     races: Option<bool>,
     #[serde(default)]
     meet: Meet,
     #[serde(default)]
-    expect: BTreeMap<String, Vec<Value>>,
+    expect: Entries<Vec<Value>>,
     #[serde(default)]
-    tolerance: Tolerance,
+    tolerance: Object<Tolerance>,
     #[serde(default)]
     uninitialized: Uninitialized,
     /// Accepted and not needed: such shuffles are reported wherever their values reach an effect.
@@ -93,7 +94,7 @@ struct BufferSpec {
     #[serde(rename = "type")]
     ty: Option<Type>,
     /// The addresses of buffers, instead of numbers.
-    pointers: Option<Vec<Option<PointerSpec>>>,
+    pointers: Option<Vec<Option<OneOf<PlaceSpec>>>>,
     len: Option<usize>,
     fill: Option<Value>,
     #[serde(default)]
@@ -103,15 +104,7 @@ struct BufferSpec {
     data: Option<Vec<Value>>,
 }
 
-/// One entry of `pointers`: a buffer's name, or the name with an offset in bytes.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum PointerSpec {
-    Name(String),
-    Place(PlaceSpec),
-}
-
-/// A place in a buffer.
+/// One entry of `pointers` that is not just a buffer's name: a place in a buffer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlaceSpec {
@@ -132,7 +125,7 @@ struct ArgumentSpec {
     value: Option<Value>,
     bytes: Option<String>,
     #[serde(rename = "struct")]
-    members: Option<Vec<ArgumentSpec>>,
+    members: Option<Vec<Object<ArgumentSpec>>>,
 }
 
 /// The largest buffer that a launch file may ask for, in bytes.
@@ -140,10 +133,11 @@ const MAX_BUFFER: usize = 1 << 34;
 
 /// Reads a launch file.
 pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
-    let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let Object(file): Object<File> =
+        serde_json::from_str(text).map_err(|error| in_words(&error.to_string()))?;
     let mut buffers = BTreeMap::new();
     let mut pointers = BTreeMap::new();
-    for (name, spec) in file.buffers {
+    for (name, Object(spec)) in file.buffers.0 {
         let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
         if let Some(specs) = spec.pointers {
             pointers.insert(name.clone(), pointers_of(specs));
@@ -156,17 +150,18 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         }
     }
     let mut expected = BTreeMap::new();
-    for (name, data) in &file.expect {
+    for (name, data) in &file.expect.0 {
         let buffer = expectation(&buffers, name, data).map_err(|why| format!("`expect`: {why}"))?;
         expected.insert(name.clone(), buffer);
     }
-    let Tolerance { absolute, relative } = file.tolerance;
+    let Object(tolerance) = file.tolerance;
+    let Tolerance { absolute, relative } = tolerance;
     if !(absolute >= 0.0 && relative >= 0.0) {
         return Err("`tolerance` has two numbers that are not negative".to_owned());
     }
-    let expectation = Expectation { buffers: expected, tolerance: file.tolerance };
+    let expectation = Expectation { buffers: expected, tolerance };
     let mut args = Vec::new();
-    for (index, spec) in file.args.iter().enumerate() {
+    for (index, Object(spec)) in file.args.iter().enumerate() {
         args.push(argument(spec).map_err(|message| format!("argument {index}: {message}"))?);
     }
     let launch = Launch {
@@ -212,11 +207,11 @@ fn shape(name: &str, given: &[u32]) -> Result<[u32; 3], String> {
 }
 
 /// The pointers of a buffer; `null` is none.
-fn pointers_of(specs: Vec<Option<PointerSpec>>) -> Vec<Pointer> {
+fn pointers_of(specs: Vec<Option<OneOf<PlaceSpec>>>) -> Vec<Pointer> {
     let each = specs.into_iter().enumerate().filter_map(|(index, spec)| {
         let (buffer, offset) = match spec? {
-            PointerSpec::Name(buffer) => (buffer, 0),
-            PointerSpec::Place(PlaceSpec { buffer, offset }) => (buffer, offset),
+            OneOf::Name(buffer) => (buffer, 0),
+            OneOf::Object(PlaceSpec { buffer, offset }) => (buffer, offset),
         };
         Some(Pointer { at: 8 * index, buffer, offset })
     });
@@ -328,10 +323,10 @@ fn hex(digits: &str) -> Result<Vec<u8>, String> {
 
 /// Members one after the other, each at a multiple of its size, and the whole padded to a multiple of
 /// the largest.
-fn members_of(members: &[ArgumentSpec]) -> Result<Argument, String> {
+fn members_of(members: &[Object<ArgumentSpec>]) -> Result<Argument, String> {
     let (mut bytes, mut pointers): (Vec<u8>, Vec<Pointer>) = (Vec::new(), Vec::new());
     let mut widest = 1;
-    for member in members {
+    for Object(member) in members {
         let (value, align) = match argument(member)? {
             Argument::Value(value) => (value, member.ty.map_or(1, Type::bytes)),
             Argument::Pointer { buffer, offset } => {

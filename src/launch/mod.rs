@@ -11,6 +11,7 @@ mod json;
 mod meet;
 mod model;
 mod number;
+mod object;
 
 pub use expect::{Difference, Expectation, Tolerance};
 pub use meet::Meet;

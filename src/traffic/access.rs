@@ -379,7 +379,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             return None;
         }
         let mut taken = None;
-        for warp in self.warps.each() {
+        for warp in self.warps.full() {
             let Value::Known(value) = self.warps.value(warp, block, condition) else { return None };
             let count = value.known()?.iter().filter(|&&one| one & 1 != 0).count();
             if count == 0 || count == lanes {
@@ -404,7 +404,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         let first = self.warps.value(warps[0], access.block, address);
         if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
             self.one_by_one += 1;
-            warps = self.warps.each();
+            warps = self.warps.full();
         }
         let mut found: Option<Spread> = None;
         let mut strides: Vec<[Option<Stride>; 2]> = Vec::new();

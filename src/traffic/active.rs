@@ -7,7 +7,7 @@
 use super::bounds::Span;
 use super::shape::Warp;
 use super::warps::{Lanes, Literal, Warps};
-use crate::cfg::{BlockId, Flow, PostDominators};
+use crate::cfg::{BlockId, PostDominators};
 use crate::emulate::Access;
 use crate::expr::Facts;
 
@@ -76,20 +76,7 @@ pub(super) fn is_decided_by_edges(
                     flow.block(edge.from).successors.len() == 1
                         || context.trace.assumptions[at].is_some()
                 }
-                _ => is_behind(flow, behind, at),
+                _ => behind.follows_dominator(flow, at),
             }
         })
-}
-
-/// Whether a block post-dominates its immediate dominator.
-fn is_behind(flow: &Flow<'_, '_>, behind: &PostDominators, at: BlockId) -> bool {
-    let Some(mut from) = flow.dominators.immediate(at) else { return true };
-    for _ in 0..flow.blocks.len() {
-        match behind.immediate(from) {
-            Some(next) if next == at => return true,
-            Some(next) => from = next,
-            None => return false,
-        }
-    }
-    false
 }

@@ -86,13 +86,29 @@ impl BlockShape {
         }
     }
 
-    /// The full warps one by one.
+    /// The warps one by one. Where the shape is known, the last one may have fewer lanes ([`BlockShape::lanes_of`]).
     pub(super) fn each_warp(self, most_threads: u64) -> Vec<Warp> {
-        let rows = |threads: u64| (0..full(threads)).map(|warp| Warp::From(32 * warp)).collect();
+        let rows = |warps: u64| (0..warps).map(|warp| Warp::From(32 * warp)).collect();
+        let all = |threads: u64| threads.min(1024).div_ceil(LANES as u64);
         match self {
-            BlockShape::Rows => rows(most_threads),
-            BlockShape::Known([x, ..]) if self.is_linear() => rows(x),
-            BlockShape::Known(_) => self.warps(),
+            BlockShape::Rows => rows(full(most_threads)),
+            BlockShape::Known([x, ..]) if self.is_linear() => rows(all(x)),
+            BlockShape::Known([x, y, z]) => (0..all(x * y * z)).map(Warp::Numbered).collect(),
+        }
+    }
+
+    /// Lanes of a warp: fewer than 32 in the last warp of a block whose threads are no multiple of 32.
+    pub(super) fn lanes_of(self, warp: Warp) -> usize {
+        let first = match warp {
+            Warp::Row => 0,
+            Warp::From(first) => first,
+            Warp::Numbered(number) => LANES as u64 * number,
+        };
+        match self {
+            BlockShape::Rows => LANES,
+            BlockShape::Known([x, y, z]) => {
+                (x * y * z).saturating_sub(first).min(LANES as u64) as usize
+            }
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) type Literal = (TermId, bool);
 /// For each lane, whether it takes part.
 pub(super) type Lanes = [bool; LANES];
 
-/// The full warps of a function's blocks.
+/// The warps of a function's blocks.
 pub(super) struct Warps<'a, 'm, 's> {
     /// The function.
     pub flow: &'a Flow<'m, 's>,
@@ -47,9 +47,17 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         self.context.shape
     }
 
-    /// All full warps one by one.
+    /// All warps one by one.
     pub(super) fn each(&self) -> Vec<Warp> {
         self.shape().each_warp(self.most_threads)
+    }
+
+    /// The full ones of [`Warps::each`].
+    pub(super) fn full(&self) -> Vec<Warp> {
+        let shape = self.shape();
+        let mut warps = self.each();
+        warps.retain(|&warp| shape.lanes_of(warp) == shape.lanes());
+        warps
     }
 
     /// Those of [`Warps::each`] that every block has. Where the shape is not known, the first alone, and none if the block
@@ -143,8 +151,7 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
             let each = together.iter_mut().zip(lanes);
             each.for_each(|(together, one)| *together &= (one & 1 != 0) == holds);
         }
-        let size = self.shape().lanes();
-        together[size..].fill(false);
+        together[self.shape().lanes_of(warp)..].fill(false);
         together
     }
 

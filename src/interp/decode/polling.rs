@@ -52,8 +52,10 @@ fn decides(code: &TiSlice<Pc, MicroOp>, (first, last): (Pc, Pc), load: Pc) -> bo
         return false;
     }
     let mut known: BTreeSet<(u8, u32)> = writes(&code[load].op).iter().map(key).collect();
-    // Twice: a value may be handed on to the next iteration.
-    for _ in 0..2 {
+    // To a fixpoint: a register may hand a value on to a register of the next iteration, and so on.
+    let mut count = 0;
+    while count < known.len() {
+        count = known.len();
         for micro in body {
             let guard = guard(micro).is_some_and(|cell| known.contains(&key(&cell)));
             if guard || reads(&micro.op).iter().any(|cell| known.contains(&key(cell))) {

@@ -166,7 +166,14 @@ fn twice(
                 run.iter().zip(copies).all(alike)
             })
         };
-        let Some(from) = (next..old.len()).find(is_run) else { continue };
+        // (Another run of the original may have the same text.)
+        let of_pair = |from: &usize| {
+            let run = &old[*from..*from + copies.len()];
+            let partners = a.iter().chain(*b).filter_map(|one| alignment.matched[one.inst]);
+            partners.into_iter().any(|partner| run.iter().any(|one| one.inst == partner))
+        };
+        let runs = || (next..old.len()).filter(is_run);
+        let Some(from) = runs().find(of_pair).or_else(|| runs().next()) else { continue };
         next = from + copies.len();
         let mut at = 0;
         for (vector, length) in vectors.iter().zip(lengths) {
@@ -315,33 +322,66 @@ fn overwritten(
                 && are_versions(rewritten, new[at].block, new[copies].block)
         };
         let version = (next..new.len()).find_map(|at| match () {
-            () if apart(at, at + 1) => Some((at, Some(at + 1), at + 1 + count)),
-            () if apart(at + count, at) => Some((at + count, Some(at), at + 1 + count)),
+            () if apart(at, at + 1) => Some((at, at + 1, at + 1 + count)),
+            () if apart(at + count, at) => Some((at + count, at, at + 1 + count)),
             () => None,
         });
-        let alone = || {
-            let last = run.last().map(|one| one.inst);
-            let is_alone = |at: &usize| {
-                last.is_some() && alignment.matched[new[*at].inst] == last && is_last(at)
-            };
-            let missing = |one: &One<'_>| !alignment.matched.contains(&Some(one.inst));
-            let at = (0..new.len()).find(is_alone);
-            at.filter(|_| run[..count - 1].iter().all(missing)).map(|at| (at, None, next))
+        let groups = match version {
+            Some((at, copies, end)) => {
+                next = end;
+                vec![(at, Some(copies), run)]
+            }
+            None => replaced((original, run), (rewritten, new), alignment),
         };
-        let Some((at, copies, end)) = version.or_else(alone) else { continue };
-        next = end;
-        let parts: Vec<InstId> = run.iter().map(|one| one.inst).collect();
-        let copies = copies.map_or(&[][..], |copies| &new[copies..copies + count]);
-        let copies: Vec<InstId> = copies.iter().map(|one| one.inst).collect();
-        for matched in &mut alignment.matched {
-            *matched = matched.filter(|part| !parts.contains(part));
+        for (at, copies, run) in groups {
+            let parts: Vec<InstId> = run.iter().map(|one| one.inst).collect();
+            let copies = copies.map_or(&[][..], |copies| &new[copies..copies + count]);
+            let copies: Vec<InstId> = copies.iter().map(|one| one.inst).collect();
+            for matched in &mut alignment.matched {
+                *matched = matched.filter(|part| !parts.contains(part));
+            }
+            for (&part, &copy) in parts.iter().zip(&copies) {
+                alignment.matched[copy] = Some(part);
+                alignment.gaps[copy] = part.to(part.next());
+            }
+            let vector = new[at].inst;
+            found.push(Split { joined: true, vector, parts, copies, overwritten: true });
         }
-        for (&part, &copy) in parts.iter().zip(&copies) {
-            alignment.matched[copy] = Some(part);
-            alignment.gaps[copy] = part.to(part.next());
+    }
+    found
+}
+
+/// A store of the rewritten program, its copies, and the original's stores that it replaces.
+type Replaced<'o, 's> = (usize, Option<usize>, &'o [One<'s>]);
+
+/// The parts of a run of stores to the same bytes that have one partner in the rewritten program, the last one's.
+fn replaced<'o, 's>(
+    (original, run): (&Program<'_, '_>, &'o [One<'s>]),
+    (rewritten, new): (&Program<'_, '_>, &[One<'_>]),
+    alignment: &Alignment,
+) -> Vec<Replaced<'o, 's>> {
+    let partner =
+        |old: &One<'_>| new.iter().position(|one| alignment.matched[one.inst] == Some(old.inst));
+    let mut kept: Vec<Option<usize>> = run.iter().map(partner).collect();
+    let texts: Vec<String> = run.iter().map(|one| text(original, one)).collect();
+    let mut own = kept.iter().zip(&texts);
+    if own.any(|(at, own)| at.is_some_and(|at| text(rewritten, &new[at]) != *own)) {
+        return Vec::new();
+    }
+    // Of stores with one text in a row, any may have been matched with the partner.
+    for at in (0..run.len()).rev().filter(|&at| kept[at].is_some()).collect::<Vec<_>>() {
+        let free = (at + 1..run.len()).take_while(|&other| kept[other].is_none());
+        if let Some(last) = free.filter(|&other| texts[other] == texts[at]).last() {
+            kept.swap(at, last);
         }
-        let vector = new[at].inst;
-        found.push(Split { joined: true, vector, parts, copies, overwritten: true });
+    }
+    let (mut found, mut first) = (Vec::new(), 0);
+    for (at, one) in kept.into_iter().enumerate() {
+        let Some(one) = one else { continue };
+        if at > first {
+            found.push((one, None, &run[first..=at]));
+        }
+        first = at + 1;
     }
     found
 }
