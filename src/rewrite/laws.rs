@@ -384,7 +384,8 @@
 //! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
 //! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code. An
 //! address that no name has made (behind `cvta.shared`, from memory, in a register of a called function) may be one in any
-//! array; one made from an array's name stays in it, as CUDA C++ demands (`verify` assumes that, too).
+//! array, and so may one that is no array's plus a number, or that the text shows to be outside of its array; any other that
+//! is made from an array's name stays in it, as CUDA C++ demands (`verify` assumes that, too, and lists it).
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
@@ -392,7 +393,7 @@
 //! ```
 //!
 //! Rules `array-escapes`, `array-unknown`, `array-beside-others` (versions of other loads would lack the function).
-//! `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/nameless.ptx`; mistakes `ArrayEscapes`, `ArrayForgotten`.
+//! `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/nameless.ptx`, `tests/cases/refuse/neighbour.ptx`; mistakes `ArrayEscapes`, `ArrayForgotten`.
 //!
 //! **33. The function is one to one, stays within the array, and keeps the bytes of each access together and
 //! aligned**: a swizzle changes bits above those of the widest access and within rows that the array consists of,

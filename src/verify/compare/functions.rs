@@ -346,6 +346,7 @@ impl Comparison<'_, '_> {
             own_shuffles,
             queries: self.warp.prover.claims.solver.queries(),
             problems,
+            within_arrays: !self.unread.is_empty() && verdict == Verdict::Equal,
             layouts: Vec::new(),
         }
     }

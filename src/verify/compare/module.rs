@@ -23,7 +23,7 @@ use crate::verify::promotion::{switched, without_promotions};
 use crate::verify::unroll::unrolled;
 use crate::verify::witness::{FunctionReport, Problem, Verdict, Verification};
 
-/// Taken for granted where an array in shared memory is laid out anew.
+/// Taken for granted where an array in shared memory is laid out anew, or nobody reads it by its name.
 const WITHIN_ARRAYS: &str =
     "what the original accesses by the name of an array in shared memory is within that array";
 
@@ -135,9 +135,6 @@ fn verify_texts(
     let problems = outside(original, &before, rewritten, &after, shared);
     let verdict = overall(&functions, &problems, options);
     let mut assumptions: Vec<String> = ASSUMPTIONS.iter().map(|one| (*one).to_owned()).collect();
-    if functions.iter().any(|function| !function.layouts.is_empty()) {
-        assumptions.push(WITHIN_ARRAYS.to_owned());
-    }
     if let Some([x, y, z]) = options.block {
         assumptions.push(format!("kernels without `.reqntid` run in blocks of {x} x {y} x {z}"));
     }
@@ -152,6 +149,9 @@ fn verify_texts(
     if !options.no_alias.is_empty() {
         let names: Vec<String> = options.no_alias.iter().map(|name| format!("`{name}`")).collect();
         assumed.push(format!("the bytes behind {} do not overlap", names.join(", ")));
+    }
+    if functions.iter().any(|one| one.within_arrays || !one.layouts.is_empty()) {
+        assumed.push(WITHIN_ARRAYS.to_owned());
     }
     assumptions.extend(assumed.iter().cloned());
     let against = options.kernel.clone().zip(options.against.clone()).into_iter().collect();

@@ -56,6 +56,9 @@ pub struct FunctionReport {
     pub verdict: Verdict,
     /// Stores, atomics, calls, barriers, exits and other events that were compared.
     pub events: usize,
+    /// Whether accesses are taken to stay within the array in shared memory that their address is made from.
+    #[serde(skip)]
+    pub within_arrays: bool,
     /// Shuffles of the rewritten function that the original has not, and whose results are known.
     pub shuffles: u32,
     /// All shuffles of the rewritten function that the original has not.
@@ -82,6 +85,7 @@ impl FunctionReport {
             shuffles: 0,
             own_shuffles: 0,
             queries: 0,
+            within_arrays: false,
             layouts: Vec::new(),
             problems: Vec::new(),
         }
