@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::spellings;
 use crate::source::comments;
 
-/// The names of a kernel's parameters in a text of CUDA C++, if it is defined there and has so many; all definitions of
+/// The names of a kernel's parameters in a text of CUDA C++, if it is defined there with that number of them; all definitions of
 /// that name have to agree.
 pub fn parameters(source: &str, kernel: &str, count: usize) -> Option<Vec<String>> {
     let code = comments::code(source);

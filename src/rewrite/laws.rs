@@ -384,7 +384,7 @@
 //! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
 //! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code. An
 //! address that no name has made (behind `cvta.shared`, from memory, in a register of a called function) may be one in any
-//! array, and so may one that is no array's plus a number, or that the text shows to be outside of its array; any other that
+//! array, and so may one that arithmetic other than a sum has made of a name, or that the text shows to be outside of its array; any other that
 //! is made from an array's name stays in it, as CUDA C++ demands (`verify` assumes that, too, and lists it).
 //!
 //! ```text

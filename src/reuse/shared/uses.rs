@@ -262,6 +262,12 @@ impl Search<'_> {
                         uses.push(at);
                     }
                 }
+                // A generic address, or one of another window.
+                Arg::Memory { base, offset, .. }
+                    if self.base(*base, from) & BENT != 0 || self.leaves(flow, *base, *offset) =>
+                {
+                    self.refuse(everything, inst, line);
+                }
                 // An element by its number: its address is not the array's own plus a number of bytes.
                 Arg::Symbol { indexed: true, .. } => self.tell(self.operand(arg, from), inst, line),
                 _ if effect == Effect::Pure => {}

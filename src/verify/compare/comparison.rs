@@ -50,7 +50,7 @@ pub(super) struct Comparison<'c, 's> {
     pub misaligned: FxHashSet<InstId>,
     /// Stores of the original whose words nobody reads in the rewritten program.
     pub unread: FxHashSet<InstId>,
-    /// What is shown to hold at a loop's header, in each iteration.
+    /// Shown to hold at a loop's header, in each iteration.
     pub at_header: BTreeMap<LoopId, Vec<TermId>>,
 }
 

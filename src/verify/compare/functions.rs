@@ -174,7 +174,7 @@ fn attempt<'s>(
         let mut comparison =
             Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
         comparison.doubtful = doubtful;
-        comparison.unread = unread(programs, modules, (comparison.terms, &execution));
+        comparison.unread = unread(programs, modules);
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             claims = comparison.warp.prover.claims;

@@ -9,15 +9,11 @@ use crate::cfg::InstId;
 use crate::ptx::{FunctionKind, Module};
 use crate::verify::program::arrays::Arrays;
 use crate::verify::program::{Both, Program, Role, role};
-use crate::verify::record::Execution;
-use crate::verify::record::layouts::leaving;
-use crate::verify::terms::Terms;
 
 /// The stores of the original whose words nobody reads in the rewritten program.
 pub(super) fn unread(
     programs: Both<&Program<'_, '_>>,
     modules: Both<&Module<'_>>,
-    (terms, execution): (&Terms, &Execution),
 ) -> FxHashSet<InstId> {
     let Both { original, rewritten } = programs;
     let mut found = FxHashSet::default();
@@ -28,8 +24,7 @@ pub(super) fn unread(
     else {
         return found;
     };
-    let astray = || before.bent.is_some() || leaving(terms, original, execution, &before).is_some();
-    if !are_kernels || astray() {
+    if !are_kernels || before.bent.is_some() {
         return found;
     }
     let is_store =

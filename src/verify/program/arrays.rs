@@ -13,6 +13,7 @@ use super::both::Both;
 use super::granules::{granule, only_waits};
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
+use super::stray::stray;
 use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
 use crate::isa::Opcode;
 use crate::isa::limits::MAX_STATIC_SHARED;
@@ -40,7 +41,7 @@ pub(in crate::verify) struct Arrays {
     pub reached: Vec<Option<String>>,
     /// Where the address of an array is a value that an instruction takes, and no address of an access.
     pub told: Option<String>,
-    /// Where an address that is made from an array's is not that plus a number. (Of the rewritten program it is shown for
+    /// Where an address that is made from an array's is not that plus a number, or lies outside of it for certain. (Of the rewritten program it is shown for
     /// each access where it goes.)
     pub bent: Option<String>,
 }
@@ -382,6 +383,10 @@ impl Arrays {
         for (at, inst) in program.flow.insts.iter_enumerated() {
             arrays.look_at(program, &made, at, inst);
         }
+        if let Some((at, name)) = stray(&program.flow, &arrays.declared) {
+            let line = program.line(at);
+            arrays.bent = Some(format!("line {line}: this is outside of `{name}`"));
+        }
         let others = reached(module, program.function.name.text).into_iter();
         let mut others = others.filter(|other| other.span != program.function.span);
         if let Some(other) = others.find(|other| has_own_addresses(other)) {
@@ -481,6 +486,26 @@ impl Arrays {
         }
     }
 
+    /// Notes where an address in the window of shared memory becomes generic that may be in any array.
+    fn look_at_window(
+        &mut self,
+        made: &TiSlice<RegisterId, Made>,
+        inst: &Inst<'_, '_>,
+        how: impl Fn(&str) -> String,
+    ) {
+        let is_shared = inst.ast.form.space() == StateSpace::Shared;
+        if inst.ast.form.opcode != Opcode::Cvta || !is_shared {
+            return;
+        }
+        let Some(from) = inst.args.last().map(|from| self.of_operand(from, made)) else { return };
+        let unknown = how("it is not known in which array is the address of");
+        if from == 0 {
+            self.tell(!0, unknown);
+        } else if from & BENT != 0 {
+            self.bent.get_or_insert(unknown);
+        }
+    }
+
     /// Notes an instruction's access, and its other effects on arrays.
     fn look_at(
         &mut self,
@@ -497,17 +522,7 @@ impl Arrays {
             self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
-        if inst.ast.form.opcode == Opcode::Cvta
-            && space == StateSpace::Shared
-            && let Some(from) = inst.args.last().map(|from| self.of_operand(from, made))
-        {
-            let unknown = how("it is not known in which array is the address of");
-            if from == 0 {
-                self.tell(!0, unknown);
-            } else if from & BENT != 0 {
-                self.bent.get_or_insert(unknown);
-            }
-        }
+        self.look_at_window(made, inst, how);
         let plain = is_access(inst);
         let whole = granule(inst);
         let place = match whole {
@@ -545,6 +560,11 @@ impl Arrays {
                 }
                 // The address of an element by its number is not a sum.
                 Arg::Symbol { indexed: true, .. } => {
+                    self.tell(self.of_operand(arg, made), how(goes_to));
+                }
+                Arg::Memory { base, .. } if self.of_base(*base, made) & BENT != 0 => {
+                    self.bent
+                        .get_or_insert_with(|| how("it is not known which array is accessed by"));
                     self.tell(self.of_operand(arg, made), how(goes_to));
                 }
                 // Arithmetic may be made with addresses.

@@ -20,7 +20,7 @@
 //! | **Special registers** | no: `emulate::special`, `special` here | a register that no table lists is volatile here; the interpreter |
 //! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
 //! | **Addresses of variables in shared memory** are below 2^30 (`operands`) | no | compilers that keep them in registers of 32 bits; the sizes that the real `ptxas` takes |
-//! | **An address made from an array's name stays in that array**; one that no name has made, that is no array's plus a number, or that is outside for certain may be in any (`arrays`) | analysis, validator | CUDA C++'s rule for pointers; compilers that assume it; the interpreter, where a launch is given |
+//! | **An address made from an array's name stays in that array**; one that no name has made, or arithmetic other than a sum, or that is outside for certain may be in any (`arrays`) | analysis, validator | CUDA C++'s rule for pointers; compilers that assume it; the interpreter, where a launch is given |
 //! | **Versions of PTX**: from 7.0 on a later version gives no instruction another meaning (`outside`) | no | the PTX ISA's release notes |
 //! | **Freedom from data races in the original** | taken for granted by both, said with each verdict | the interpreter's race detector, where a launch is given |
 //!

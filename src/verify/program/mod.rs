@@ -15,6 +15,7 @@
 //! - `align`: matches instructions of the two programs
 //! - `split`: vector stores that replace several stores
 //! - `divergence`: temporal divergence that only the rewritten program has
+//! - `stray`: addresses outside of the array that they are made from
 //! - `arrays`: the arrays in shared memory and all accesses to them
 //! - `module_arrays`: the arrays that a module declares for one kernel alone
 
@@ -32,6 +33,7 @@ mod prepared;
 mod signatures;
 mod special;
 pub(in crate::verify) mod split;
+mod stray;
 mod wellformed;
 mod window;
 

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
 use crate::cfg::InstId;
-use crate::expr::{TermId, Valuation, to_signed};
+use crate::expr::{TermId, Valuation};
 use crate::isa::Special;
 use crate::isa::limits::MAX_SHARED;
 use crate::ptx::Module;
@@ -83,17 +83,13 @@ pub(in crate::verify) fn find(
     if names(&before) != names(&after) {
         return Err("the two have different arrays in shared memory".to_owned());
     }
-    let astray = before
-        .bent
-        .clone()
-        .or_else(|| leaving(terms, programs.original, executions.original, &before));
     let pairs = pairs(programs, Both { original: &before, rewritten: &after })?;
     let mut layouts = Layouts::default();
     for (index, (old, new)) in before.declared.iter().zip(&after.declared).enumerate() {
         let own: Vec<(SharedAccess, SharedAccess)> =
             pairs.iter().filter(|(one, _)| one.array == Some(index)).copied().collect();
         let reached = before.reached[index].as_ref().or(after.reached[index].as_ref());
-        let reached = reached.or(astray.as_ref());
+        let reached = reached.or(before.bent.as_ref());
         one_array(
             terms,
             executions,
@@ -104,29 +100,6 @@ pub(in crate::verify) fn find(
         )?;
     }
     Ok(Some(layouts).filter(|layouts| !layouts.described.is_empty()))
-}
-
-/// Why an access to an array lies outside of it for certain: its address is the array's plus a constant.
-pub(in crate::verify) fn leaving(
-    terms: &Terms,
-    program: &Program<'_, '_>,
-    execution: &Execution,
-    arrays: &Arrays,
-) -> Option<String> {
-    let leaves = |access: &&SharedAccess| {
-        let Some(array) = access.array.map(|index| &arrays.declared[index]) else { return false };
-        let Some(&address) = execution.shared.get(&access.inst) else { return false };
-        let (offset, addends) = terms.arena.linear_parts(address);
-        let [(start, 1)] = addends[..] else { return false };
-        let is_own = terms.as_symbol(start).is_some_and(
-            |start| matches!(&terms.symbols.info(start).kind, Kind::Address(name) if *name == array.name),
-        );
-        let offset = to_signed(offset, terms.arena.width(address));
-        is_own && (offset < 0 || !array.is_dynamic && offset as u64 >= array.bytes)
-    };
-    let access = arrays.accesses.iter().find(leaves)?;
-    let (line, name) = (program.line(access.inst), arrays.declared[access.array?].plain_name());
-    Some(format!("line {line}: an address outside of `{name}` is accessed by its name"))
 }
 
 /// The accesses of both programs, each with the one that it corresponds to: the first of the one with the first of the
