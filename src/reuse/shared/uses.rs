@@ -127,10 +127,7 @@ impl Search<'_> {
                 matches!(effect(inst), Effect::Load | Effect::Atomic) || granule(inst).is_some()
             };
             for inst in flow.insts.iter().filter(|inst| !reads_memory(inst)) {
-                let mut all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
-                if all != 0 && !self.adds(inst, &from) {
-                    all |= BENT;
-                }
+                let all = self.made_of(inst, &from);
                 for register in definitions(inst) {
                     let known = &mut from[register];
                     news |= *known | all != *known;
@@ -140,6 +137,20 @@ impl Search<'_> {
             if !news {
                 return from;
             }
+        }
+    }
+
+    /// The arrays that a result may be an address in.
+    fn made_of(&self, inst: &Inst<'_, '_>, from: &TiSlice<RegisterId, From>) -> From {
+        let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, from));
+        let mut some = inst.args.iter().skip(1).map(|arg| self.operand(arg, from));
+        let is_moved = matches!(inst.ast.form.opcode, Opcode::Add | Opcode::Or | Opcode::Xor)
+            && some.any(|from| from != 0 && from & BENT == 0);
+        match all != 0 && !self.adds(inst, from) {
+            true => all | BENT,
+            // By bits of its own, as in a swizzle or behind gaps.
+            false if is_moved => all & !BENT,
+            false => all,
         }
     }
 
@@ -222,6 +233,18 @@ impl Search<'_> {
         }
     }
 
+    /// Refuses everything where a generic address is made that may be one in any array.
+    fn look_at_window(&mut self, from: &TiSlice<RegisterId, From>, inst: &Inst<'_, '_>, line: u32) {
+        let form = &inst.ast.form;
+        let is_made = form.opcode == Opcode::Cvta
+            && form.space() == StateSpace::Shared
+            && !form.has(Qualifier::To);
+        let made_of = inst.args.get(1).map_or(0, |arg| self.operand(arg, from));
+        if is_made && (made_of == 0 || made_of & BENT != 0) {
+            self.refuse(!0, inst, line);
+        }
+    }
+
     fn look_at<'s>(
         &mut self,
         (flow, from): (&Flow<'_, 's>, &TiSlice<RegisterId, From>),
@@ -274,14 +297,7 @@ impl Search<'_> {
                 _ => self.tell(self.operand(arg, from), inst, line),
             }
         }
-        // A generic address in the window that no name has made may be one in any array.
-        let is_made = form.opcode == Opcode::Cvta
-            && form.space() == StateSpace::Shared
-            && !form.has(Qualifier::To);
-        let made_of = inst.args.get(1).map_or(0, |arg| self.operand(arg, from));
-        if is_made && (made_of == 0 || made_of & BENT != 0) {
-            self.refuse(everything, inst, line);
-        }
+        self.look_at_window(from, inst, line);
         // These access shared memory in ways of their own.
         let other = matches!(
             form.opcode,

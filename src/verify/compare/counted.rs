@@ -42,7 +42,8 @@ impl Comparison<'_, '_> {
     /// Of registers that differ, those that count in another way, if there are any: the others may differ by these alone.
     pub(super) fn causes(&mut self, differ: Vec<HeaderRegister>) -> Vec<HeaderRegister> {
         let counts = |terms: &mut Terms, key: &HeaderRegister| {
-            let (before, after) = (self.before.loops[key.id].as_ref()?, &self.after.loops[key.id]);
+            let before = self.before.loops.get(key.id)?.as_ref()?;
+            let after = &self.after.loops[key.id];
             let mut values = after.iter().flat_map(|record| &record.values);
             let value = values.find(|value| value.register == Some(key.register))?;
             counted(terms, before, value).filter(|told| *told != value.symbol)

@@ -440,11 +440,7 @@ impl Arrays {
                 if is_access(inst) {
                     continue;
                 }
-                let mut from =
-                    inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
-                if from != 0 && !self.moves(inst, &made) {
-                    from |= BENT;
-                }
+                let from = self.made_of(inst, &made);
                 for register in results(inst) {
                     let known = &mut made[register];
                     changed |= *known | from != *known;
@@ -454,6 +450,19 @@ impl Arrays {
             if !changed {
                 return made;
             }
+        }
+    }
+
+    /// The names that a result is made from.
+    fn made_of(&self, inst: &Inst<'_, '_>, made: &TiSlice<RegisterId, Made>) -> Made {
+        let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, made));
+        let mut sources = inst.args.iter().skip(1).map(|arg| self.of_operand(arg, made));
+        let is_whole = |from: Made| from != 0 && from & BENT == 0;
+        // Gaps and swizzles move an address by bits of its own.
+        match inst.ast.form.opcode {
+            Opcode::Add | Opcode::Or | Opcode::Xor if sources.any(is_whole) => from & !BENT,
+            _ if from != 0 && !self.moves(inst, made) => from | BENT,
+            _ => from,
         }
     }
 
@@ -486,23 +495,29 @@ impl Arrays {
         }
     }
 
-    /// Notes where an address in the window of shared memory becomes generic that may be in any array.
+    /// Notes addresses that may be in any array: those that become generic, and those that are made from a name by other
+    /// arithmetic than a sum.
     fn look_at_window(
         &mut self,
         made: &TiSlice<RegisterId, Made>,
         inst: &Inst<'_, '_>,
         how: impl Fn(&str) -> String,
     ) {
-        let is_shared = inst.ast.form.space() == StateSpace::Shared;
-        if inst.ast.form.opcode != Opcode::Cvta || !is_shared {
-            return;
+        let is_bent = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base, .. } if self.of_base(*base, made) & BENT != 0);
+        if inst.args.iter().any(is_bent) {
+            self.bent.get_or_insert(how("it is not known which array is accessed by"));
         }
-        let Some(from) = inst.args.last().map(|from| self.of_operand(from, made)) else { return };
-        let unknown = how("it is not known in which array is the address of");
-        if from == 0 {
-            self.tell(!0, unknown);
-        } else if from & BENT != 0 {
-            self.bent.get_or_insert(unknown);
+        let is_shared = inst.ast.form.space() == StateSpace::Shared;
+        if inst.ast.form.opcode == Opcode::Cvta
+            && is_shared
+            && let Some(from) = inst.args.last().map(|from| self.of_operand(from, made))
+        {
+            let unknown = how("it is not known in which array is the address of");
+            if from == 0 {
+                self.tell(!0, unknown);
+            } else if from & BENT != 0 {
+                self.bent.get_or_insert(unknown);
+            }
         }
     }
 
@@ -518,11 +533,11 @@ impl Arrays {
         let line = program.line(at);
         let how = |what: &str| format!("line {line}: {what} `{opcode}`");
         let goes_to = "the address of a shared array goes to";
+        self.look_at_window(made, inst, how);
         if let Some((register, _)) = inst.guard {
             self.tell(made[register], how("the address of a shared array decides about"));
         }
         let space = inst.ast.form.space();
-        self.look_at_window(made, inst, how);
         let plain = is_access(inst);
         let whole = granule(inst);
         let place = match whole {
@@ -535,11 +550,8 @@ impl Arrays {
             match arg {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared && !is_read => {
                     let from = self.of_base(*base, made);
-                    let unknown = || how("it is not known which array is accessed by");
                     if from == 0 {
-                        self.tell(!0, unknown());
-                    } else if from & BENT != 0 {
-                        self.bent.get_or_insert_with(unknown);
+                        self.tell(!0, how("it is not known which array is accessed by"));
                     }
                     let from = from & !BENT;
                     if plain && index == place && rest.is_empty() {
@@ -560,11 +572,6 @@ impl Arrays {
                 }
                 // The address of an element by its number is not a sum.
                 Arg::Symbol { indexed: true, .. } => {
-                    self.tell(self.of_operand(arg, made), how(goes_to));
-                }
-                Arg::Memory { base, .. } if self.of_base(*base, made) & BENT != 0 => {
-                    self.bent
-                        .get_or_insert_with(|| how("it is not known which array is accessed by"));
                     self.tell(self.of_operand(arg, made), how(goes_to));
                 }
                 // Arithmetic may be made with addresses.

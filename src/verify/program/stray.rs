@@ -1,4 +1,4 @@
-//! Addresses that are an array's plus a constant and lie outside of it, of any window: what is there is in another array.
+//! Addresses that are an array's plus a constant and lie outside of it, in any window: those bytes are another array's.
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,7 @@ fn place<'a, 's>(
     writers: &FxHashMap<RegisterId, Option<InstId>>,
     (mut base, mut offset): (Base<'s>, i64),
 ) -> Option<(&'a Array, i64)> {
-    // A longer chain goes round.
+    // A longer chain is a loop's.
     for _ in 0..=writers.len() {
         let register = match base {
             Base::Absolute => return None,
