@@ -140,36 +140,24 @@ impl Search<'_> {
         }
     }
 
-    /// The arrays that a result may be an address in.
+    /// The arrays that a result may be an address in. Gaps and swizzles move an address by bits of its own.
     fn made_of(&self, inst: &Inst<'_, '_>, from: &TiSlice<RegisterId, From>) -> From {
         let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, from));
-        let mut some = inst.args.iter().skip(1).map(|arg| self.operand(arg, from));
-        let is_moved = matches!(inst.ast.form.opcode, Opcode::Add | Opcode::Or | Opcode::Xor)
-            && some.any(|from| from != 0 && from & BENT == 0);
-        match all != 0 && !self.adds(inst, from) {
-            true => all | BENT,
-            // By bits of its own, as in a swizzle or behind gaps.
-            false if is_moved => all & !BENT,
-            false => all,
-        }
-    }
-
-    /// Whether the result is an address plus a number, if an operand is an address.
-    fn adds(&self, inst: &Inst<'_, '_>, from: &TiSlice<RegisterId, From>) -> bool {
-        let is_number =
-            |at: usize| inst.args.get(at).is_none_or(|arg| self.operand(arg, from) == 0);
-        match inst.ast.form.opcode {
-            Opcode::Sub => is_number(2),
-            Opcode::Mad | Opcode::Mad24 => is_number(1) && is_number(2),
-            Opcode::Mov
-            | Opcode::Add
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Cvt
-            | Opcode::Cvta
-            | Opcode::Selp
-            | Opcode::Setp => true,
+        let is_whole = |at: usize| {
+            let own = inst.args.get(at).map_or(0, |arg| self.operand(arg, from));
+            own != 0 && own & BENT == 0
+        };
+        let is_sum = match inst.ast.form.opcode {
+            Opcode::Mov | Opcode::Cvt | Opcode::Cvta | Opcode::Selp | Opcode::Setp => return all,
+            Opcode::Add | Opcode::Or | Opcode::Xor => is_whole(1) || is_whole(2),
+            Opcode::Sub => is_whole(1) && !is_whole(2),
+            Opcode::Mad | Opcode::Mad24 => is_whole(3) && !is_whole(1) && !is_whole(2),
             _ => false,
+        };
+        match all {
+            0 => 0,
+            _ if is_sum => all & !BENT,
+            _ => all | BENT,
         }
     }
 

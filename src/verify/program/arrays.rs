@@ -455,27 +455,19 @@ impl Arrays {
 
     /// The names that a result is made from.
     fn made_of(&self, inst: &Inst<'_, '_>, made: &TiSlice<RegisterId, Made>) -> Made {
-        let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, made));
-        let mut sources = inst.args.iter().skip(1).map(|arg| self.of_operand(arg, made));
-        let is_whole = |from: Made| from != 0 && from & BENT == 0;
-        // Gaps and swizzles move an address by bits of its own.
-        match inst.ast.form.opcode {
-            Opcode::Add | Opcode::Or | Opcode::Xor if sources.any(is_whole) => from & !BENT,
-            _ if from != 0 && !self.moves(inst, made) => from | BENT,
-            _ => from,
-        }
-    }
-
-    /// Whether an instruction moves an address by a number, or not at all.
-    fn moves(&self, inst: &Inst<'_, '_>, made: &TiSlice<RegisterId, Made>) -> bool {
-        let at = |index: usize| inst.args.get(index).map_or(0, |arg| self.of_operand(arg, made));
-        match inst.ast.form.opcode {
-            Opcode::Mov | Opcode::Selp | Opcode::Cvt | Opcode::Cvta | Opcode::Setp => true,
-            Opcode::Add | Opcode::Or | Opcode::Xor => true,
-            Opcode::Sub => at(2) == 0,
-            Opcode::Mad | Opcode::Mad24 => at(1) | at(2) == 0,
+        let from = |at: usize| inst.args.get(at).map_or(0, |arg| self.of_operand(arg, made));
+        let whole = |at: usize| from(at) != 0 && from(at) & BENT == 0;
+        let all = (0..inst.args.len()).fold(0, |all, at| all | from(at));
+        // By a number that may consist of bits of the address: gaps and swizzles.
+        let moves = match inst.ast.form.opcode {
+            Opcode::Add | Opcode::Or | Opcode::Xor => whole(1) || whole(2),
+            Opcode::Sub => whole(1) && !whole(2),
+            Opcode::Mad | Opcode::Mad24 => !whole(1) && !whole(2) && whole(3),
+            Opcode::Mov | Opcode::Selp | Opcode::Cvt | Opcode::Cvta | Opcode::Setp => return all,
             _ => false,
-        }
+        };
+        let bits = if moves { all & !BENT } else { all | BENT };
+        if all == 0 { 0 } else { bits }
     }
 
     /// Notes where the address of an array is a value.
