@@ -228,8 +228,16 @@ impl<'s> Evaluation<'_, 's> {
         let load = |space| Function::load(space, bits);
         let in_global = self.terms.apply(load(StateSpace::Global), &[global, address], bits);
         let thread = self.terms.symbol(Kind::Thread, 64, None);
-        let (shared, local) =
-            (self.memory[Window::Shared as usize], self.memory[Window::Local as usize]);
+        let [shared, local] = [Window::Shared, Window::Local].map(|window| {
+            let mut version = self.memory[window as usize];
+            let loaded = Accessed { address, bytes, is_generic: true };
+            while let Some(&record) = self.out.generic_stores.get(&version)
+                && self.does_not_alias(record, loaded)
+            {
+                version = record.before;
+            }
+            version
+        });
         let operands = [shared, local, address, thread];
         let elsewhere = self.terms.apply(load(StateSpace::Generic), &operands, bits);
         let is_global = self.terms.is_global(address);
@@ -238,7 +246,12 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The oldest version that holds the same bytes at an address.
     fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
-        self.oldest_of(version, Accessed { address, bytes }, &mut FxHashMap::default(), MAX_NESTED)
+        self.oldest_of(
+            version,
+            Accessed { address, bytes, is_generic: false },
+            &mut FxHashMap::default(),
+            MAX_NESTED,
+        )
     }
 
     /// The same; `known` are versions that were looked at already, since the paths to one double with
@@ -281,7 +294,7 @@ impl<'s> Evaluation<'_, 's> {
 
     /// Whether a store certainly leaves some bytes alone.
     fn does_not_alias(&mut self, record: StoreRecord, loaded: Accessed) -> bool {
-        let Accessed { address, bytes } = loaded;
+        let Accessed { address, bytes, .. } = loaded;
         let difference = self.terms.arena.constant_difference(address, record.address);
         let stored = ByteRange::new(0, record.bytes);
         difference.is_some_and(|ahead| !stored.meets(ByteRange::new(ahead, bytes)))
@@ -310,11 +323,14 @@ impl<'s> Evaluation<'_, 's> {
             if let Some(guard) = guard {
                 before = conditions::under(&mut self.terms.arena, before, guard, true);
             }
-            // A generic address cannot be compared with addresses of the other windows.
+            // A generic address cannot be compared with addresses of the other windows, but with generic ones.
             let comparable = window == Window::Global || ast.form.space() != StateSpace::Generic;
-            if let (Some(address), true) = (address, comparable) {
-                let inst = self.at;
-                self.out.stores.insert(version, StoreRecord { inst, before, address, bytes });
+            if let Some(address) = address {
+                let record = StoreRecord { inst: self.at, before, address, bytes };
+                match comparable {
+                    true => self.out.stores.insert(version, record),
+                    false => self.out.generic_stores.insert(version, record),
+                };
             }
         }
     }

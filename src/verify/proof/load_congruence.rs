@@ -34,6 +34,10 @@ impl Prover {
     ) -> Option<Vec<(TermId, TermId)>> {
         let known = at.known;
         let ((f, x), (g, y)) = (at.terms.loaded(a)?, at.terms.loaded(b)?);
+        if f == g && f.space == StateSpace::Generic {
+            let operands = (x.to_vec(), y.to_vec());
+            return self.generic_congruence(at, (&operands.0, &operands.1), a);
+        }
         if f != g || !f.is_shared_by_lanes() {
             return None;
         }
@@ -58,12 +62,36 @@ impl Prover {
         } else if v != w && !read_only {
             let bytes = u32::from(at.terms.arena.width(a)) / 8;
             // One may be older than the other: stores in front of both are of no interest.
-            let v = self.oldest(at, (v, w), Accessed { address, bytes });
-            let w = self.oldest(at, (w, v), Accessed { address: other, bytes });
+            let is_generic = false;
+            let v = self.oldest(at, (v, w), Accessed { address, bytes, is_generic });
+            let w = self.oldest(at, (w, v), Accessed { address: other, bytes, is_generic });
             if v != w {
                 pairs.push((v, w));
             }
         }
+        Some(pairs)
+    }
+
+    /// The same for loads outside of global memory: generic addresses are compared with generic ones.
+    fn generic_congruence(
+        &mut self,
+        at: &mut Question<'_, '_, '_>,
+        (x, y): (&[TermId], &[TermId]),
+        value: TermId,
+    ) -> Option<Vec<(TermId, TermId)>> {
+        let (&[v, w, address, thread], &[other_v, other_w, other, other_thread]) = (x, y) else {
+            return None;
+        };
+        let bytes = u32::from(at.terms.arena.width(value)) / 8;
+        let is_generic = true;
+        let mut pairs = vec![(address, other), (thread, other_thread)];
+        for (mine, theirs) in [(v, other_v), (w, other_w)] {
+            let mine = self.oldest(at, (mine, theirs), Accessed { address, bytes, is_generic });
+            let theirs =
+                self.oldest(at, (theirs, mine), Accessed { address: other, bytes, is_generic });
+            pairs.push((mine, theirs));
+        }
+        pairs.retain(|(mine, theirs)| mine != theirs);
         Some(pairs)
     }
 
@@ -94,7 +122,7 @@ impl Prover {
         &mut self,
         terms: &mut Terms,
         store: &StoreRecord,
-        Accessed { address, bytes }: Accessed,
+        Accessed { address, bytes, .. }: Accessed,
         known: &[TermId],
     ) -> bool {
         let ahead = terms.arena.sub(store.address, address);
@@ -130,6 +158,12 @@ impl Prover {
         differ
     }
 
+    /// The store that made a version, if its address can be compared with that of a load.
+    fn made(&self, version: TermId, loaded: Accessed) -> Option<StoreRecord> {
+        let stores = if loaded.is_generic { &self.generic_stores } else { &self.stores };
+        stores.get(&version).copied()
+    }
+
     /// Steps over stores that are shown not to write the loaded bytes, as far as `enough`: first with facts of all
     /// paths, each store once, then on each path with the facts of that path.
     fn oldest(
@@ -162,7 +196,7 @@ impl Prover {
         }
         let Some(depth) = depth.checked_sub(1) else { return start };
         let mut version = start;
-        while let Some(&record) = self.stores.get(&version) {
+        while let Some(record) = self.made(version, loaded) {
             if let Some(&found) = older.get(&version) {
                 version = found;
                 break;
@@ -194,11 +228,11 @@ impl Prover {
             return version;
         }
         let known = at.known;
-        let applied = match self.stores.contains_key(&version) {
+        let applied = match self.made(version, loaded).is_some() {
             true => self.induction.apply_all(at.terms, known),
             false => Vec::new(),
         };
-        while let Some(&record) = self.stores.get(&version) {
+        while let Some(record) = self.made(version, loaded) {
             let no_alias = self.disjoint(at.terms, &record, loaded, &applied)
                 || self.does_not_alias(at, &record, loaded);
             if !no_alias {
@@ -241,7 +275,7 @@ impl Prover {
         &mut self,
         at: &mut Question<'_, '_, '_>,
         record: &StoreRecord,
-        Accessed { address, bytes }: Accessed,
+        Accessed { address, bytes, .. }: Accessed,
     ) -> bool {
         let arena = &mut at.terms.arena;
         let width = arena.width(address);

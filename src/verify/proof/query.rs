@@ -45,6 +45,8 @@ pub(in crate::verify) struct Prover {
     pub claims: Claims,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
+    /// The same for versions of shared and local memory that a store to a generic address made.
+    pub generic_stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
     /// The low bits of the registers of the original's loops.
     pub low_bits: LowBits,
@@ -81,6 +83,7 @@ impl Prover {
         Prover {
             claims,
             stores: original.stores.clone(),
+            generic_stores: original.generic_stores.clone(),
             induction,
             low_bits: LowBits::new(terms, &[original], &[]),
             differing_low_bits: FxHashMap::default(),

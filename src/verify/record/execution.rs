@@ -48,6 +48,8 @@ pub(in crate::verify) struct Accessed {
     pub address: TermId,
     /// How many.
     pub bytes: u32,
+    /// Whether it is outside of global memory, by a generic address: only stores to generic addresses are compared with it.
+    pub is_generic: bool,
 }
 
 /// A register at a loop's header.
@@ -161,6 +163,8 @@ pub(in crate::verify) struct Execution {
     pub definitions: FxHashMap<(InstId, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
+    /// The same for versions of shared and local memory that a store to a generic address made, with that address.
+    pub generic_stores: FxHashMap<TermId, StoreRecord>,
     /// For each version of shared memory that a barrier made, that barrier.
     pub waits: FxHashMap<TermId, Wait>,
     /// The values of read-only loads, each with the loads that deliver it.
