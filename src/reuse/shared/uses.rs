@@ -154,9 +154,13 @@ impl Search<'_> {
             Opcode::Mad | Opcode::Mad24 => is_whole(3) && !is_whole(1) && !is_whole(2),
             _ => false,
         };
-        match all {
-            0 => 0,
+        // (A register that is written anew in terms of itself is an address only later, mostly.)
+        let own = definitions(inst);
+        let is_other = |arg: &Arg<'_>| !matches!(arg, Arg::Register(one) if own.contains(one));
+        let others = inst.args.iter().filter(|arg| is_other(arg));
+        match others.fold(0, |all, arg| all | self.operand(arg, from)) {
             _ if is_sum => all & !BENT,
+            0 => all,
             _ => all | BENT,
         }
     }

@@ -466,8 +466,16 @@ impl Arrays {
             Opcode::Mov | Opcode::Selp | Opcode::Cvt | Opcode::Cvta | Opcode::Setp => return all,
             _ => false,
         };
-        let bits = if moves { all & !BENT } else { all | BENT };
-        if all == 0 { 0 } else { bits }
+        // What is made of the register's own value alone comes from before it was an address, as a rule.
+        let written = results(inst);
+        let is_own =
+            |at: usize| matches!(&inst.args[at], Arg::Register(one) if written.contains(one));
+        let anew = (0..inst.args.len()).any(|at| from(at) != 0 && !is_own(at));
+        match (moves, anew) {
+            (true, _) => all & !BENT,
+            (false, true) => all | BENT,
+            (false, false) => all,
+        }
     }
 
     /// Notes where the address of an array is a value.
