@@ -193,11 +193,11 @@ impl Comparison {
             |of: &[Taken]| -> Vec<Built> { of.iter().map(|one| one.built.clone()).collect() };
         let builds = [built(old), built(new)];
         let pairing = pairing::pair(&builds[0], &builds[1]);
-        let name = |of: &Built| pairing::name(of, [&builds[0], &builds[1]]);
+        let [old_names, new_names] = pairing.names;
         let compared = |(before, after): (usize, usize)| {
-            let [was, is] = [name(&builds[0][before]), name(&builds[1][after])];
-            let old_name = (was != is).then_some(was);
-            Compared { old_name, ..Compared::new(is, &old[before], &new[after]) }
+            let (was, is) = (&old_names[before], &new_names[after]);
+            let old_name = (was != is).then(|| was.clone());
+            Compared { old_name, ..Compared::new(is.clone(), &old[before], &new[after]) }
         };
         let mut kernels: Vec<Compared> = pairing.pairs.iter().copied().map(compared).collect();
         let (mut only_old, mut only_new) = (pairing.only_old, pairing.only_new);
@@ -219,13 +219,14 @@ impl Comparison {
             let by_kind = a.rank().into_iter().zip(b.rank()).map(|(a, b)| b.total_cmp(&a));
             by_kind.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
-        let names = |build: usize, of: &[usize]| -> Vec<String> {
-            of.iter().map(|&at| name(&builds[build][at])).collect()
+        let named = |names: &[String], of: &[usize]| -> Vec<String> {
+            of.iter().map(|&at| names[at].clone()).collect()
         };
         let unclear = pairing.unclear.iter();
-        let unclear = unclear.flat_map(|[old, new]| [names(0, old), names(1, new)].concat());
+        let unclear = unclear
+            .flat_map(|[old, new]| [named(&old_names, old), named(&new_names, new)].concat());
         let unclear: BTreeSet<String> = unclear.collect();
-        let [only_old, only_new] = [names(0, &only_old), names(1, &only_new)];
+        let (only_old, only_new) = (named(&old_names, &only_old), named(&new_names, &only_new));
         Comparison { kernels, only_old, only_new, unclear: unclear.into_iter().collect() }
     }
 

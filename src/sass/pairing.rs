@@ -26,6 +26,9 @@ pub struct Built {
 /// The kernels of two builds, by their numbers there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pairing {
+    /// The names of the old and of the new kernels, with what tells a kernel from others of its name: the architecture, the
+    /// file.
+    pub names: [Vec<String>; 2],
     /// One of the old and one of the new build.
     pub pairs: Vec<(usize, usize)>,
     /// Kernels of the old build alone.
@@ -42,25 +45,6 @@ enum Level {
     Path,
     FileName,
     Name,
-}
-
-/// The name of a kernel of one of two builds, with what tells it from others of these builds: the architecture, the file.
-pub fn name(of: &Built, [old, new]: [&[Built]; 2]) -> String {
-    let mut name = of.name.clone();
-    let by_architecture = is_by_architecture(old, new);
-    if let Some(architecture) = of.architecture.filter(|_| by_architecture) {
-        name += &format!(" on sm_{architecture}");
-    }
-    let is_alike = |other: &&Built| {
-        other.name == of.name && (!by_architecture || other.architecture == of.architecture)
-    };
-    let is_one_of_several = |build: &[Built]| build.iter().filter(is_alike).nth(1).is_some();
-    if let Some(file) =
-        of.file.as_deref().filter(|_| is_one_of_several(old) || is_one_of_several(new))
-    {
-        name += &format!(" in {}", shown_file(file));
-    }
-    name
 }
 
 /// Whether kernels are told apart by architecture: all architectures are known, and a build has several. Builds for one
@@ -82,8 +66,18 @@ pub fn pair(old: &[Built], new: &[Built]) -> Pairing {
             groups.entry((&kernel.name, architecture)).or_default()[side].push(at);
         }
     }
-    let mut pairing = Pairing::default();
-    for mut rest in groups.into_values() {
+    let names = [old, new].map(|build| build.iter().map(|kernel| kernel.name.clone()).collect());
+    let mut pairing = Pairing { names, ..Pairing::default() };
+    for ((_, architecture), mut rest) in groups {
+        let is_one = rest.iter().all(|kernels| kernels.len() < 2);
+        for (side, build) in [old, new].into_iter().enumerate() {
+            for &at in &rest[side] {
+                let name = &mut pairing.names[side][at];
+                name.extend(architecture.map(|of| format!(" on sm_{of}")));
+                let file = build[at].file.as_deref().filter(|_| !is_one);
+                name.extend(file.map(|file| format!(" in {}", shown_file(file))));
+            }
+        }
         for level in [Level::Path, Level::FileName, Level::Name] {
             rest = pairing.add(level, rest, [old, new]);
         }
