@@ -158,6 +158,81 @@ fn cycles_of_a_kernel_that_was_replaced() {
     }
 }
 
+/// A build's report of kernels that take so many bytes of stack, in a file.
+fn build(path: &Path, file: &str, kernels: &[(&str, u32)]) {
+    let kernel = |&(name, stack): &(&str, u32)| {
+        let original = value!({
+            "registers": 8, "stack": stack, "spill_stores": 0, "spill_loads": 0, "shared": 0, "code_bytes": 128,
+            "instructions": 8, "warps": 64, "code_hash": format!("{stack:016x}"),
+        });
+        value!({"name": name, "resources": {"original": original, "rewritten": null}})
+    };
+    let kernels: Vec<Value> = kernels.iter().map(kernel).collect();
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(path, value!({"file": file, "kernels": kernels}).to_string()).expect("written");
+}
+
+/// The exit status of `--fail-on stack`, with the names of the kernels that are compared and of those that are not known to
+/// belong together.
+fn stacks(folder: &Path, old: &str, new: &str) -> (Option<i32>, Vec<String>, Vec<String>) {
+    let words = ["compare", old, new, "--fail-on", "stack", "--format", "json"];
+    let output = ptxasw(folder, &words);
+    let found = json(&output);
+    let text = |one: &Value| one.as_str().expect("a name").to_owned();
+    let kernels = found["kernels"].as_array().expect("kernels");
+    let mut names: Vec<String> = kernels.iter().map(|one| text(&one["name"])).collect();
+    names.sort();
+    let unclear = found["unclear"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.contains("it is not known which"), !unclear.is_empty(), "{said}");
+    (output.status.code(), names, unclear)
+}
+
+/// Files of a build that have kernels of the same names, as each has that is compiled for several architectures: a kernel
+/// is compared with the one of the same file.
+#[test]
+fn kernels_of_one_name_in_several_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let write = |build_name: &str, reports: &[(&str, u32)]| {
+        for (at, (file, stack)) in reports.iter().enumerate() {
+            build(&folder.join(format!("{build_name}/{at}.json")), file, &[("k", *stack)]);
+        }
+    };
+    write("old", &[("a.ptx", 0), ("b.ptx", 8)]);
+    // Worse in one file, whose folder is another one; the order of the reports says nothing.
+    write("worse", &[("b.ptx", 8), ("q/a.ptx", 16)]);
+    let both = names(&["k in b.ptx", "k in q/a.ptx"]);
+    assert_eq!(stacks(folder, "old", "worse"), (Some(1), both.clone(), vec![]));
+    assert_eq!(stacks(folder, "worse", "old").0, Some(0));
+    // nvcc's names for temporary files have numbers of their own in each build.
+    let temporary = |number: u32, name: &str| format!("/tmp/tmpxft_{number:08x}_00000000-6_{name}");
+    let [first, second] = [1, 2].map(|number| {
+        ["a_1.compute_80.ptx", "a_1.compute_90.ptx"].map(|name| temporary(number, name))
+    });
+    write("first", &[(&first[0], 0), (&first[1], 64)]);
+    write("second", &[(&second[0], 32), (&second[1], 48)]);
+    let both = names(&["k in a_1.compute_80.ptx", "k in a_1.compute_90.ptx"]);
+    assert_eq!(stacks(folder, "first", "second"), (Some(1), both, vec![]));
+    // One file alone has it in each build, under other names.
+    write("moved", &[("c.ptx", 8)]);
+    write("one", &[("a.ptx", 0)]);
+    assert_eq!(stacks(folder, "one", "moved"), (Some(1), names(&["k"]), vec![]));
+    // The same machine code is in the file that has another name now, so the other kernel is new.
+    assert_eq!(stacks(folder, "moved", "old"), (Some(0), names(&["k in b.ptx"]), vec![]));
+    // Nothing says which of two it was.
+    write("neither", &[("d.ptx", 16), ("e.ptx", 24)]);
+    let all = names(&["k in a.ptx", "k in d.ptx", "k in e.ptx"]);
+    assert_eq!(stacks(folder, "one", "neither"), (Some(1), vec![], all));
+    // A stale report beside the current one.
+    write("stale", &[("a.ptx", 0), ("a.ptx", 16)]);
+    assert_eq!(stacks(folder, "one", "stale").0, Some(1));
+    let without = ptxasw(folder, &["compare", "one", "neither"]);
+    assert_eq!(without.status.code(), Some(0), "{without:?}");
+    assert!(stdout(&without).contains("not compared, since it is not known which belong together"));
+}
+
 /// Machine code that differs although all resources are the same, and that is the same under another name.
 #[test]
 fn other_instructions_are_noticed() {
@@ -244,6 +319,22 @@ fn objects_are_taken_apart() {
     let shown = stdout(&ptxasw(folder, &["asm", "k.o", "--kernel", "f"]));
     assert_eq!(shown.matches("f(float*): sm_").count(), 2, "{shown}");
     let compared = json(&ptxasw(folder, &["compare", "k.o", "k.o", "--format", "json"]));
-    let names = compared["kernels"].as_array().expect("kernels").iter().map(|one| &one["name"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["_Z1fPf on sm_80", "_Z1fPf on sm_90"]);
+    let names = |compared: &Value| {
+        let kernels = compared["kernels"].as_array().expect("kernels").iter();
+        kernels.map(|one| one["name"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&compared), ["_Z1fPf on sm_80", "_Z1fPf on sm_90"]);
+    // The array that `asm` prints of both, and a build for one of the architectures alone.
+    fs::write(folder.join("both.json"), both.to_string()).expect("written");
+    for (old, new, status) in
+        [("both.json", "k.o", 0), ("k.o", "two.cubin", 1), ("both.json", "two.cubin", 1)]
+    {
+        let words = ["compare", old, new, "--fail-on", "code", "--format", "json"];
+        let output = ptxasw(folder, &words);
+        assert_eq!(output.status.code(), Some(status), "{old} {new}: {output:?}");
+        let compared = json(&output);
+        let only = if status == 1 { &["_Z1fPf on sm_90"][..] } else { &[] };
+        assert_eq!(compared["only_old"], value!(only));
+        assert_eq!(names(&compared)[0], "_Z1fPf on sm_80");
+    }
 }

@@ -15,6 +15,7 @@ use crate::ptx::Depth;
 use crate::sass::Resources;
 use crate::sass::compare::{Code, Compared, Comparison, Cycles, Loss, Measured, Taken};
 use crate::sass::cubin;
+use crate::sass::pairing::Built;
 use crate::sass::paths::Counterpart;
 use crate::sass::report::{Beside, Report};
 
@@ -59,6 +60,8 @@ impl ValueEnum for Loss {
 /// The part of a report that is read, of a build's or of `asm`'s.
 #[derive(Deserialize)]
 struct Read {
+    file: Option<String>,
+    arch: Option<u32>,
     kernels: Vec<ReadKernel>,
 }
 
@@ -98,7 +101,7 @@ fn with_most(of: &CyclesByWarps) -> Option<f64> {
 
 impl ReadKernel {
     /// What the kernel takes in the build: its rewritten version, if that is used.
-    fn taken(self) -> Option<(String, Taken)> {
+    fn taken(self, file: Option<&String>, architecture: Option<u32>) -> Option<Taken> {
         let ReadKernel { name, resources, measure, own } = self;
         let is_rewritten = resources.as_ref().is_some_and(|both| both.rewritten.is_some());
         let original = resources.and_then(|both| both.original).filter(|_| is_rewritten);
@@ -115,7 +118,8 @@ impl ReadKernel {
         let measured = |of: &CyclesByWarps| Some(Measured { cycles: with_most(of)?, has_traffic });
         let original = original.zip(of_original.as_ref().and_then(measured));
         let measured = cycles.as_ref().and_then(measured);
-        Some((name, Taken { resources: of_build.or(own)?, measured, original }))
+        let (file, resources) = (file.cloned(), of_build.or(own)?);
+        Some(Taken { built: Built { name, file, architecture, resources }, measured, original })
     }
 }
 
@@ -140,15 +144,23 @@ impl Compare {
                 shown(kernel)
             ));
         }
-        match comparison.has_lost(&self.fail_on) || !open.is_empty() {
+        let is_unclear = !self.fail_on.is_empty() && !comparison.unclear.is_empty();
+        if is_unclear {
+            let names: Vec<String> = comparison.unclear.iter().map(|name| shown(name)).collect();
+            warn(&format!(
+                "--fail-on cannot be checked: it is not known which of these kernels of the two builds belong together: {}; name folders of PTXASW_REPORT, each of one build, whose files have names of their own",
+                names.join(", ")
+            ));
+        }
+        match comparison.has_lost(&self.fail_on) || !open.is_empty() || is_unclear {
             true => Ok(Status::DIFFERENT),
             false => Ok(Status::SUCCESS),
         }
     }
 }
 
-/// What the kernels of a build take, by name.
-fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
+/// What the kernels of a build take.
+fn read(path: &Path) -> Result<Vec<Taken>, Failure> {
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
         let unreadable = |error| Failure::about(path.display(), error);
@@ -157,12 +169,12 @@ fn read(path: &Path) -> Result<BTreeMap<String, Taken>, Failure> {
         files.retain(|file| file.extension().is_some_and(|kind| kind == "json"));
         files.sort();
     }
-    let mut found = BTreeMap::new();
+    let mut found = Vec::new();
     for file in &files {
         let (name, bytes) = io::read_bytes(file)?;
         match objects::cubins(file, (&name, &bytes))? {
             Some(cubins) => found.extend(of_cubins(file, &cubins)?),
-            None => found.extend(of_report(&name, &bytes)?),
+            None => found.extend(of_report((&name, &bytes), path.is_dir())?),
         }
     }
     if found.is_empty() {
@@ -186,45 +198,49 @@ fn beside(path: &Path, architecture: u32) -> Beside {
     beside
 }
 
-/// The kernels of a file's cubins. Where these are for several architectures, the names say which.
-fn of_cubins(path: &Path, cubins: &[objects::Cubin]) -> Result<BTreeMap<String, Taken>, Failure> {
-    let mut reports = Vec::new();
+/// The kernels of a file's cubins.
+fn of_cubins(path: &Path, cubins: &[objects::Cubin]) -> Result<Vec<Taken>, Failure> {
+    let mut found = Vec::new();
     for (name, bytes) in cubins {
         let is_inside = Path::new(name) != path;
         let architecture = cubin::read(bytes).ok().map(|cubin| cubin.architecture);
         let beside = architecture.filter(|_| is_inside).map(|of| beside(path, of));
         let report = Report::new(bytes, &beside.unwrap_or_default());
-        reports.push(report.map_err(|why| Failure::about(name, why))?);
-    }
-    let is_single = reports.windows(2).all(|pair| pair[0].arch == pair[1].arch);
-    let mut found = BTreeMap::new();
-    for Report { arch, kernels, .. } in reports {
-        for kernel in kernels {
+        let Report { arch, kernels, .. } = report.map_err(|why| Failure::about(name, why))?;
+        found.extend(kernels.into_iter().map(|kernel| {
             let measure = kernel.measure.as_ref();
             let cycles = measure.and_then(|of| of.cycles_per_warp.values().last().copied());
-            let name = match is_single {
-                true => kernel.name,
-                false => format!("{} on sm_{arch}", kernel.name),
-            };
             let has_traffic =
                 measure.is_some_and(|of| of.busy.get("l2").is_some_and(Option::is_some));
-            let measured = cycles.map(|cycles| Measured { cycles, has_traffic });
-            found.insert(name, Taken { resources: kernel.resources, measured, original: None });
-        }
+            let (name, resources) = (kernel.name, kernel.resources);
+            Taken {
+                built: Built { name, file: None, architecture: Some(arch), resources },
+                measured: cycles.map(|cycles| Measured { cycles, has_traffic }),
+                original: None,
+            }
+        }));
     }
     Ok(found)
 }
 
-fn of_report(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, Taken>, Failure> {
+/// The kernels of a report, or of the array of them that `asm` prints of several cubins. `is_one_of_several`: in a folder.
+fn of_report((name, bytes): (&str, &[u8]), is_one_of_several: bool) -> Result<Vec<Taken>, Failure> {
     let unreadable = |error| Failure::about(name, format!("not a report: {error}"));
-    let read: Read = serde_json::from_slice(bytes).map_err(unreadable)?;
-    Ok(read.kernels.into_iter().filter_map(ReadKernel::taken).collect())
+    let reports: Vec<Read> = match bytes.trim_ascii_start().starts_with(b"[") {
+        true => serde_json::from_slice(bytes).map_err(unreadable)?,
+        false => vec![serde_json::from_slice(bytes).map_err(unreadable)?],
+    };
+    let each = reports.into_iter().flat_map(|Read { file, arch, kernels }| {
+        let file = file.or_else(|| is_one_of_several.then(|| name.to_owned()));
+        kernels.into_iter().filter_map(move |kernel| kernel.taken(file.as_ref(), arch))
+    });
+    Ok(each.collect())
 }
 
-/// A kernel's name in the source, with the architecture if the name has one.
+/// A kernel's name in the source, with the architecture and the file if the name has them.
 fn shown(name: &str) -> String {
-    match name.split_once(" on ") {
-        Some((name, on)) => format!("{} on {on}", demangled(name)),
+    match name.split_once(' ') {
+        Some((name, place)) => format!("{} {place}", demangled(name)),
         None => demangled(name),
     }
 }
@@ -244,7 +260,8 @@ const HEAD: [&str; 10] = [
 ];
 
 fn rows(comparison: &Comparison) -> Vec<[String; 10]> {
-    let is_shown = |kernel: &&Compared| !kernel.is_same() || kernel.old_name.is_some();
+    let is_renamed = |kernel: &Compared| kernel.state == Some(Code::Renamed);
+    let is_shown = |kernel: &&Compared| !kernel.is_same() || is_renamed(kernel);
     let changed = comparison.kernels.iter().filter(is_shown);
     changed.map(cells).collect()
 }
@@ -300,10 +317,14 @@ fn rest(comparison: &Comparison) -> String {
             "the cycles of {lacking} kernels are not compared, since their memory traffic is not known: it follows from PTX; compare reports of PTXASW_REPORT, or objects that hold PTX\n"
         );
     }
-    for (which, names) in [("old", &comparison.only_old), ("new", &comparison.only_new)] {
+    for (what, names) in [
+        ("only in the old build", &comparison.only_old),
+        ("only in the new build", &comparison.only_new),
+        ("not compared, since it is not known which belong together", &comparison.unclear),
+    ] {
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-            out += &format!("only in the {which} build: {}\n", names.join(", "));
+            out += &format!("{what}: {}\n", names.join(", "));
         }
     }
     out

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::ab::device::L2;
+use crate::isa::limits::MAX_BLOCK;
 use crate::rewrite::Mode;
 use crate::select::Selection;
 
@@ -45,13 +46,17 @@ values! { L2:
 /// A block's threads along x, y and z: `256`, `16x16`, `8x8x4`.
 ///
 /// # Errors
-/// Another text, or more than 1024 threads (the largest block: CUDA C++ Programming Guide, "Compute Capabilities").
+/// Another text, more than 1024 threads, or more than 64 along z (the largest block: CUDA C++ Programming Guide, "Compute
+/// Capabilities").
 pub(super) fn block(text: &str) -> Result<[u64; 3], String> {
     let mut sizes = [1; 3];
     let parts: Vec<&str> = text.split(['x', ',']).collect();
     let read = |part: &&str| part.trim().parse().ok().filter(|size| (1..=1024).contains(size));
     let numbers: Option<Vec<u64>> = parts.iter().map(read).collect();
     match numbers {
+        Some(numbers) if numbers.get(2).is_some_and(|&along_z| along_z > MAX_BLOCK[2]) => {
+            Err(format!("a block has at most {} threads along z", MAX_BLOCK[2]))
+        }
         Some(numbers) if numbers.len() <= 3 && numbers.iter().product::<u64>() <= 1024 => {
             sizes[..numbers.len()].copy_from_slice(&numbers);
             Ok(sizes)

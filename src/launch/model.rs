@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Meet, Type};
-use crate::isa::limits::WARP_SIZE;
+use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 
 /// Instructions (per warp) after which a launch is given up, unless the file says otherwise.
 pub const DEFAULT_LIMIT: u64 = 1 << 34;
@@ -165,6 +165,19 @@ impl Launch {
         let threads: u64 = self.block.iter().map(|&n| u64::from(n)).product();
         if threads > 1024 {
             return Err(format!("a block of {threads} threads; at most 1024 are possible"));
+        }
+        for (what, sizes, limits) in
+            [("block", self.block, MAX_BLOCK), ("grid", self.grid, MAX_GRID)]
+        {
+            let each = sizes.into_iter().zip(limits).zip(["x", "y", "z"]);
+            for ((size, limit), axis) in each {
+                if u64::from(size) > limit {
+                    let kind = if what == "block" { "threads" } else { "blocks" };
+                    return Err(format!(
+                        "a {what} of {size} {kind} along {axis}; at most {limit} are possible"
+                    ));
+                }
+            }
         }
         if self.dynamic_shared > 1 << 20 {
             return Err("`dynamic_shared` is more than 1 MiB".to_owned());

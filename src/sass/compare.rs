@@ -1,10 +1,11 @@
 //! The resources of the kernels of two builds: which of them lost something.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
+use super::pairing::{self, Built};
 use super::resources::Resources;
 
 /// A loss of a kernel.
@@ -29,10 +30,10 @@ pub enum Loss {
 }
 
 /// The cost of a kernel of one build.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Taken {
-    /// Its resources.
-    pub resources: Resources,
+    /// Its place and its resources.
+    pub built: Built,
     /// Its measure; `None` if it is not known.
     pub measured: Option<Measured>,
     /// The same of the original, if the build has replaced it and measured both.
@@ -42,27 +43,10 @@ pub struct Taken {
 impl Taken {
     /// The measure of the version with these resources.
     fn measure_of(&self, resources: &Resources) -> Option<Measured> {
-        let own = self.measured.filter(|_| is_same_code(&self.resources, resources) == Some(true));
-        let original = self.original.filter(|(of, _)| is_same_code(of, resources) == Some(true));
+        let own =
+            self.measured.filter(|_| self.built.resources.is_same_code(resources) == Some(true));
+        let original = self.original.filter(|(of, _)| of.is_same_code(resources) == Some(true));
         own.or(original.map(|(_, measured)| measured))
-    }
-}
-
-/// Whether two kernels have the same machine code; `None` if that is not known.
-fn is_same_code(old: &Resources, new: &Resources) -> Option<bool> {
-    let apart =
-        Resources { code_hash: None, warps: None, spill_stores: None, spill_loads: None, ..*old }
-            != Resources {
-                code_hash: None,
-                warps: None,
-                spill_stores: None,
-                spill_loads: None,
-                ..*new
-            };
-    match (old.code_hash, new.code_hash) {
-        _ if apart => Some(false),
-        (Some(old), Some(new)) => Some(old == new),
-        _ => None,
     }
 }
 
@@ -132,6 +116,9 @@ pub struct Comparison {
     pub only_old: Vec<String>,
     /// Kernels of the new build alone.
     pub only_new: Vec<String>,
+    /// Kernels of both builds that are not compared: it is not known which belongs to which.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unclear: Vec<String>,
 }
 
 impl Loss {
@@ -162,26 +149,25 @@ impl Loss {
         match (self.taken(old), self.taken(new)) {
             (Some(_), Some(_)) => false,
             (None, Some(new)) => new > 0.0 || self == Loss::Warps,
-            (_, None) => is_same_code(old, new) != Some(true),
+            (_, None) => old.is_same_code(new) != Some(true),
         }
     }
 }
 
 impl Compared {
-    fn new(name: &str, old: &Taken, new: &Taken) -> Compared {
+    fn new(name: String, old: &Taken, new: &Taken) -> Compared {
         // A build that has replaced the kernel has measured the original as well.
-        let before = old.measured.or_else(|| new.measure_of(&old.resources));
-        let now = new.measured.or_else(|| old.measure_of(&new.resources));
+        let before = old.measured.or_else(|| new.measure_of(&old.built.resources));
+        let now = new.measured.or_else(|| old.measure_of(&new.built.resources));
         let both = before.zip(now);
         let known = both.filter(|(old, new)| old.has_traffic && new.has_traffic);
         let cycles = known.map(|(old, new)| Cycles { old: old.cycles, new: new.cycles });
-        let (old, new) = (old.resources, new.resources);
+        let (old, new) = (old.built.resources, new.built.resources);
         let losses = Loss::iter().filter(|loss| loss.worse(&old, &new) > 0.0).collect();
         let unknown = Loss::iter().filter(|loss| loss.is_open(&old, &new)).collect();
-        let state = is_same_code(&old, &new);
+        let state = old.is_same_code(&new);
         let state = state.map(|same| if same { Code::Same } else { Code::Changed });
         let lacks_traffic = both.is_some() && known.is_none();
-        let name = name.to_owned();
         Compared { name, old_name: None, state, old, new, cycles, lacks_traffic, losses, unknown }
     }
 
@@ -201,35 +187,47 @@ impl Compared {
 }
 
 impl Comparison {
-    /// Compares the kernels of two builds by name.
-    pub fn new(old: &BTreeMap<String, Taken>, new: &BTreeMap<String, Taken>) -> Comparison {
-        let missing =
-            |from: &BTreeMap<String, Taken>, of: &BTreeMap<String, Taken>| -> Vec<String> {
-                of.keys().filter(|name| !from.contains_key(*name)).cloned().collect()
-            };
-        let both = old.iter().filter_map(|(name, old)| Some((name, old, new.get(name)?)));
-        let mut kernels: Vec<Compared> =
-            both.map(|(name, old, new)| Compared::new(name, old, new)).collect();
-        let (mut only_old, mut only_new) = (missing(new, old), missing(old, new));
-        only_old.retain(|before: &String| {
-            let is_it = |name: &&String| {
-                is_same_code(&old[before].resources, &new[*name].resources) == Some(true)
+    /// Compares the kernels of two builds.
+    pub fn new(old: &[Taken], new: &[Taken]) -> Comparison {
+        let built =
+            |of: &[Taken]| -> Vec<Built> { of.iter().map(|one| one.built.clone()).collect() };
+        let builds = [built(old), built(new)];
+        let pairing = pairing::pair(&builds[0], &builds[1]);
+        let [old_names, new_names] = pairing.names;
+        let compared = |(before, after): (usize, usize)| {
+            let (was, is) = (&old_names[before], &new_names[after]);
+            let old_name = (was != is).then(|| was.clone());
+            Compared { old_name, ..Compared::new(is.clone(), &old[before], &new[after]) }
+        };
+        let mut kernels: Vec<Compared> = pairing.pairs.iter().copied().map(compared).collect();
+        let (mut only_old, mut only_new) = (pairing.only_old, pairing.only_new);
+        only_old.retain(|&before| {
+            let resources = &builds[0][before].resources;
+            let is_it = |&&after: &&usize| {
+                resources.is_same_code(&builds[1][after].resources) == Some(true)
             };
             let mut candidates = only_new.iter().filter(is_it);
-            let (Some(name), None) = (candidates.next().cloned(), candidates.next()) else {
+            let (Some(&after), None) = (candidates.next(), candidates.next()) else {
                 return true;
             };
-            only_new.retain(|other| *other != name);
-            let compared = Compared::new(&name, &old[before], &new[&name]);
+            only_new.retain(|&other| other != after);
             let state = Some(Code::Renamed);
-            kernels.push(Compared { old_name: Some(before.clone()), state, ..compared });
+            kernels.push(Compared { state, ..compared((before, after)) });
             false
         });
         kernels.sort_by(|a, b| {
             let by_kind = a.rank().into_iter().zip(b.rank()).map(|(a, b)| b.total_cmp(&a));
             by_kind.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
-        Comparison { kernels, only_old, only_new }
+        let named = |names: &[String], of: &[usize]| -> Vec<String> {
+            of.iter().map(|&at| names[at].clone()).collect()
+        };
+        let unclear = pairing.unclear.iter();
+        let unclear = unclear
+            .flat_map(|[old, new]| [named(&old_names, old), named(&new_names, new)].concat());
+        let unclear: BTreeSet<String> = unclear.collect();
+        let (only_old, only_new) = (named(&old_names, &only_old), named(&new_names, &only_new));
+        Comparison { kernels, only_old, only_new, unclear: unclear.into_iter().collect() }
     }
 
     /// The kernels that may have lost one of these, with the unknown resource.
@@ -262,8 +260,10 @@ mod tests {
         let old = [("a", with(32, Some(64))), ("b", with(32, Some(64))), ("c", with(32, Some(64)))];
         let new = [("a", with(33, Some(64))), ("b", with(64, Some(32))), ("d", with(1, None))];
         let [old, new] = [old, new].map(|kernels| {
-            let taken = |resources| Taken { resources, ..Taken::default() };
-            kernels.into_iter().map(|(name, of)| (name.to_owned(), taken(of))).collect()
+            kernels.map(|(name, resources)| Taken {
+                built: Built { name: name.to_owned(), resources, ..Built::default() },
+                ..Taken::default()
+            })
         });
         let comparison = Comparison::new(&old, &new);
         let found: Vec<_> =
@@ -278,7 +278,7 @@ mod tests {
 
     fn what_is_not_known_is_not_lost() {
         let one = |resources, measured| {
-            BTreeMap::from([("k".to_owned(), Taken { resources, measured, original: None })])
+            [Taken { built: Built { resources, ..Built::default() }, measured, original: None }]
         };
         let cycles = |cycles, has_traffic| Some(Measured { cycles, has_traffic });
         let old = one(with(8, Some(64)), cycles(12.0, true));

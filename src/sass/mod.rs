@@ -14,7 +14,7 @@
 //! - [`mod@access`]: accesses to memory by kind, and their requests.
 //! - [`graph`]: basic blocks, loops.
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
-//! - [`compare`]: which kernels of two builds take more.
+//! - [`pairing`]: which kernels of two builds belong together. [`compare`]: which of them take more.
 //! - [`report`]: all of that for people and programs.
 //! - [`paths`]: the path that a warp is taken to follow.
 //! - [`schedule`]: issue cycles, waits and loads in flight of each block.
@@ -32,6 +32,7 @@ pub mod lines;
 pub mod measure;
 pub mod multiprocessor;
 pub mod opcodes;
+pub mod pairing;
 pub mod paths;
 mod regions;
 pub mod report;

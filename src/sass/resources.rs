@@ -37,6 +37,24 @@ pub struct Resources {
     pub code_hash: Option<u64>,
 }
 
+impl Resources {
+    /// Whether two kernels have the same machine code; `None` if that is not known.
+    pub fn is_same_code(&self, other: &Resources) -> Option<bool> {
+        let without = |of: &Resources| Resources {
+            code_hash: None,
+            warps: None,
+            spill_stores: None,
+            spill_loads: None,
+            ..*of
+        };
+        match (self.code_hash, other.code_hash) {
+            _ if without(self) != without(other) => Some(false),
+            (Some(own), Some(other)) => Some(own == other),
+            _ => None,
+        }
+    }
+}
+
 /// Numbers of 64 bits as texts, since numbers in JSON are often read as doubles.
 mod hexadecimal {
     use serde::{Deserialize, Deserializer, Serializer, de};

@@ -21,6 +21,8 @@ pub struct Partial {
     pub warp: usize,
     /// The lanes that execute it, a bit for each.
     pub executing: u32,
+    /// The number of them that execute it at most, where it is not known which of them do.
+    pub at_most: Option<u32>,
     /// The lanes that go past it, a bit for each.
     pub passing: u32,
 }
@@ -30,7 +32,7 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
     let (flow, trace) = (warps.flow, warps.context.trace);
     let mut known = FxHashMap::default();
     let mut found = Vec::new();
-    for block in flow.block_ids() {
+    for block in flow.block_ids().filter(|&block| trace.reachable[block]) {
         let mut conditions: Option<Conditions> = None;
         for at in flow.block(block).instructions().filter(|&at| waits_for_warp(flow, at)) {
             let mut own: Vec<Literal> = Vec::new();
@@ -57,12 +59,33 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
                 let executing = bits(&warps.holding(warp, block, &executed));
                 let passing = running & !executing;
                 let is_partial = executing != 0 && passing != 0;
-                is_partial.then_some(Partial { inst: at, warp: number, executing, passing })
+                let conditions = [&parted[..], &own].concat();
+                let mut at_most = || at_most(warps, (warp, block), &conditions, executing);
+                is_partial.then(|| Partial {
+                    inst: at,
+                    warp: number,
+                    executing,
+                    at_most: at_most(),
+                    passing,
+                })
             });
             found.extend(partial);
         }
     }
     found
+}
+
+/// The most lanes of a set for which literals hold; `None` if they hold for all.
+fn at_most(
+    warps: &mut Warps<'_, '_, '_>,
+    (warp, block): (Warp, BlockId),
+    literals: &[Literal],
+    set: u32,
+) -> Option<u32> {
+    let open = literals.iter().filter(|literal| !warps.are_decided(warp, block, &[**literal]));
+    let open: Vec<Literal> = open.copied().collect();
+    let each = open.iter().map(|&literal| warps.most_equal(warp, block, literal, set));
+    each.min()
 }
 
 fn bits(lanes: &Lanes) -> u32 {

@@ -8,7 +8,7 @@ use super::evaluate::{Context, Evaluator, Value};
 use super::shape::{BlockShape, LANES, Warp};
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{Access, SymbolKind};
-use crate::expr::{Facts, TermId};
+use crate::expr::{Comparison, Facts, Node, TermId};
 use crate::isa::Axis;
 
 /// A predicate, and the value that it has.
@@ -153,6 +153,37 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         }
         together[self.shape().lanes_of(warp)..].fill(false);
         together
+    }
+
+    /// The most lanes of a set for which a literal can hold together: of an equality of a uniform term and one that has other
+    /// values in the lanes, as many as have the same value.
+    pub(super) fn most_equal(
+        &mut self,
+        warp: Warp,
+        block: BlockId,
+        (term, holds): Literal,
+        set: u32,
+    ) -> u32 {
+        let all = set.count_ones();
+        let Node::Compare(Comparison::Equal, a, b) = *self.context.trace.arena.node(term) else {
+            return all;
+        };
+        let (Value::Known(mut difference), Value::Known(other)) =
+            (self.value(warp, block, a), self.value(warp, block, b))
+        else {
+            return all;
+        };
+        let (varying, base) = match difference.add(&other, -1) {
+            true => difference.split(),
+            false => return all,
+        };
+        let Some(numbers) = varying.known().filter(|_| holds && base.is_uniform()) else {
+            return all;
+        };
+        let own = |lane: &usize| set >> lane & 1 != 0;
+        let alike =
+            |lane: usize| (0..LANES).filter(own).filter(move |&at| numbers[at] == numbers[lane]);
+        (0..LANES).filter(own).map(|lane| alike(lane).count() as u32).max().unwrap_or(0)
     }
 
     /// Whether literals are known in each lane of a warp, or have one value for the warp.

@@ -75,7 +75,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// The window that holds an address of a state space, and the state space that the window belongs
-    /// to.
+    /// to. An address of no buffer has an empty window.
     pub(super) fn window(
         &self,
         space: StateSpace,
@@ -110,10 +110,13 @@ impl<'a> Spaces<'a> {
             }
             StateSpace::Param => Err("kernel parameters cannot be written".to_owned()),
             _ => {
-                let (window, region) = self
-                    .global
-                    .window(self.layout, address)
-                    .ok_or_else(|| format!("the address {address:#x} belongs to no buffer"))?;
+                // (The bytes in front of a variable have the addresses of the window before its own.)
+                let found = self.global.window(self.layout, address);
+                let Some((window, region)) =
+                    found.filter(|(window, _)| window.offset(address, 1).is_some())
+                else {
+                    return Ok((plain(&[], 0, 0, None), home));
+                };
                 let constant = region.space == StateSpace::Const;
                 let asked = match space {
                     StateSpace::Global => !constant,
@@ -187,11 +190,17 @@ impl<'a> Spaces<'a> {
     /// The buffer or module variable that begins nearest to an address, and how far from its beginning
     /// the address is.
     pub(super) fn beside(&self, address: u64, bytes: u32) -> Option<Box<Outside>> {
+        let (index, offset) = self.nearest(address)?;
+        let buffer = self.global.regions()[index].name.clone();
+        Some(Box::new(Outside { buffer, offset, bytes }))
+    }
+
+    /// The index of the buffer or module variable of [`Spaces::beside`], and the offset.
+    fn nearest(&self, address: u64) -> Option<(usize, i64)> {
         let half = self.layout.region_limit() / 2;
         let index = self.layout.region_index(address.checked_add(half)?)?;
-        let buffer = self.global.regions().get(index)?.name.clone();
         let offset = address.wrapping_sub(self.layout.region_base(index)) as i64;
-        Some(Box::new(Outside { buffer, offset, bytes }))
+        (index < self.global.regions().len()).then_some((index, offset))
     }
 
     /// The sentence about an access that lies outside of its window.
@@ -202,26 +211,29 @@ impl<'a> Spaces<'a> {
         bytes: u32,
         home: StateSpace,
     ) -> String {
-        let size = window.len;
-        let offset = address.wrapping_sub(window.base) as i64;
-        match window.region {
-            Some(index) => {
-                let name = &self.global.regions()[index].name;
-                format!(
-                    "access of {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes"
-                )
-            }
-            None => {
-                let space = match home {
+        let access = format!("access of {bytes} bytes");
+        let (name, offset, size) = match home {
+            StateSpace::Shared | StateSpace::Local | StateSpace::Param => {
+                let name = match home {
                     StateSpace::Shared => "shared memory",
                     StateSpace::Local => "local memory",
                     _ => "the parameters",
                 };
-                format!(
-                    "access of {bytes} bytes at offset {offset} of {space}, which has {size} bytes"
-                )
+                (name.to_owned(), address.wrapping_sub(window.base) as i64, window.len)
             }
-        }
+            _ => match self.nearest(address) {
+                None => return format!("the address {address:#x} belongs to no buffer"),
+                Some((index, offset)) => {
+                    let region = &self.global.regions()[index];
+                    if offset < 0 {
+                        let before = offset.unsigned_abs();
+                        return format!("{access}, {before} bytes before `{}`", region.name);
+                    }
+                    (format!("`{}`", region.name), offset, region.len)
+                }
+            },
+        };
+        format!("{access} at offset {offset} of {name}, which has {size} bytes")
     }
 
     /// `ld`.

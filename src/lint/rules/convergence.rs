@@ -10,15 +10,21 @@ use crate::traffic::Partial;
 pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let is_barrier = |inst: InstId| subject.inst(inst).ast.form.opcode != Opcode::Shfl;
     let partial = subject.traffic.partial.iter().filter(|one| is_barrier(one.inst));
-    let found = partial.map(|&Partial { inst, executing, passing, .. }| Found {
+    let found = partial.map(|one @ &Partial { inst, executing, passing, .. }| Found {
         rule: Rule::BarrierInDivergence,
         level: Level::Warning,
         inst,
-        message: format!(
-            "{} of a warp execute this barrier and {} go past it: what happens is undefined",
-            lanes(executing),
-            lanes(passing)
-        ),
+        message: match one.at_most {
+            Some(1) => format!(
+                "at most one of {} of a warp executes this barrier and the other lanes go past it: what happens is undefined",
+                lanes(executing)
+            ),
+            _ => format!(
+                "{} of a warp execute this barrier and {} go past it: what happens is undefined",
+                executing_lanes(one),
+                lanes(passing)
+            ),
+        },
         label: Some("the condition around it differs between the lanes of a warp".to_owned()),
         help: "move the barrier out of the branch, so that all threads of the block execute it"
             .to_owned(),
@@ -30,7 +36,7 @@ pub(super) fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
 /// Shuffles whose mask names lanes that go past them.
 pub(super) fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let mut found = Vec::new();
-    for one @ &Partial { inst, executing, passing, .. } in &subject.traffic.partial {
+    for one @ &Partial { inst, passing, .. } in &subject.traffic.partial {
         let shuffle = subject.inst(inst);
         let is_shuffle = shuffle.ast.form.opcode == Opcode::Shfl;
         let named = shuffle.args.last().filter(|_| is_shuffle).and_then(|arg| bits(subject, arg));
@@ -46,7 +52,7 @@ pub(super) fn shuffles(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
                 "the mask of this shuffle names {} that do not execute it: the result is undefined",
                 lanes(missing)
             ),
-            label: Some(format!("executed by {}", lanes(executing))),
+            label: Some(format!("executed by {}", executing_lanes(one))),
             help: "move the shuffle out of the branch, or let the mask name the lanes of this side alone and read from \
                    no other lane"
                 .to_owned(),
@@ -83,6 +89,16 @@ fn bits(subject: &Subject<'_, '_, '_>, arg: &Arg<'_>) -> Option<u32> {
         let is_move = set.ast.form.opcode == Opcode::Mov && set.guard.is_none();
         is_move.then(|| constant(set.args.get(1)?)).flatten()
     })
+}
+
+/// The lanes that execute an instruction, in words.
+fn executing_lanes(one: &Partial) -> String {
+    let lanes = lanes(one.executing);
+    match one.at_most {
+        None => lanes,
+        Some(most) if most < one.executing.count_ones() => format!("at most {most} of {lanes}"),
+        Some(_) => format!("at most {lanes}"),
+    }
 }
 
 /// "lanes 0 to 15", "lane 3", "16 lanes".
