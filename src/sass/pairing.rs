@@ -1,6 +1,6 @@
 //! Which kernels of two builds belong together.
 //!
-//! In: the kernels of both, with what is known of their places. Out: pairs, the kernels of one build alone, and those of
+//! In: the kernels of both, with their places as far as these are known. Out: pairs, the kernels of one build alone, and those of
 //! which it is not known which belongs to which. Several files, or the code for several architectures, may have kernels of
 //! one name. So kernels of one name are paired by architecture, and then by file: by its path, by its name, and by nothing
 //! where the kernels of the two builds are in other files. Among several that are alike in that, the same machine code

@@ -110,7 +110,8 @@ pub fn identified(
     found
 }
 
-/// The state space of an access; of a generic one that of the variable whose address is in its address.
+/// The state space of an access; of a generic one that of the variable whose address is in its address, or of the window
+/// that its address was made in.
 fn home(
     trace: &KernelTrace,
     spaces: &FxHashMap<String, StateSpace>,
@@ -134,6 +135,12 @@ fn home(
             }
             // A loaded pointer is unrelated to the address it was loaded from.
             Node::Apply(function, _) if trace.symbols.is_load(*function) => {}
+            // A window that is named, though no variable is.
+            Node::Apply(function, _)
+                if trace.symbols.function_name(*function).starts_with("cvta.shared") =>
+            {
+                return StateSpace::Shared;
+            }
             _ => open.extend(arena.operands(term)),
         }
     }

@@ -466,7 +466,7 @@ impl Arrays {
             Opcode::Mov | Opcode::Selp | Opcode::Cvt | Opcode::Cvta | Opcode::Setp => return all,
             _ => false,
         };
-        // What is made of the register's own value alone comes from before it was an address, as a rule.
+        // A register that is written anew in terms of itself is an address only later, as a rule.
         let written = results(inst);
         let is_own =
             |at: usize| matches!(&inst.args[at], Arg::Register(one) if written.contains(one));
