@@ -158,7 +158,7 @@ fn cycles_of_a_kernel_that_was_replaced() {
     }
 }
 
-/// A build's report of kernels that take so many bytes of stack, in a file.
+/// A build's report of kernels that take these bytes of stack, in a file.
 fn build(path: &Path, file: &str, kernels: &[(&str, u32)]) {
     let kernel = |&(name, stack): &(&str, u32)| {
         let original = value!({

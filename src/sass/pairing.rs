@@ -1,7 +1,7 @@
 //! Which kernels of two builds belong together.
 //!
-//! In: the kernels of both, with their places as far as these are known. Out: pairs, the kernels of one build alone, and those of
-//! which it is not known which belongs to which. Several files, or the code for several architectures, may have kernels of
+//! In: the kernels of both, with their places as far as these are known. Out: pairs, the kernels of one build alone, and those
+//! that may belong to each other in more than one way. Several files, or the code for several architectures, may have kernels of
 //! one name. So kernels of one name are paired by architecture, and then by file: by its path, by its name, and by nothing
 //! where the kernels of the two builds are in other files. Among several that are alike in that, the same machine code
 //! belongs together, and so do two kernels that are left.
@@ -35,7 +35,7 @@ pub struct Pairing {
     pub only_old: Vec<usize>,
     /// Kernels of the new build alone.
     pub only_new: Vec<usize>,
-    /// Kernels of both builds of which it is not known which belongs to which.
+    /// Kernels of both builds that may belong to each other, in more than one way.
     pub unclear: Vec<[Vec<usize>; 2]>,
 }
 
