@@ -18,6 +18,9 @@ const FIXED: [[u32; 3]; 9] = [
 /// Threads of the largest random block.
 const MOST: u32 = 256;
 
+/// Threads along z at most (CUDA C++ Programming Guide, "Compute Capabilities").
+const MOST_ALONG_Z: u32 = 64;
+
 /// A share (`PTXASW_TEST_WORK`) of the shapes that a kernel can be launched in: of the fixed ones and of `random` more, which
 /// the seed chooses; what `.reqntid` and `.maxntid` demand is respected.
 pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]> {
@@ -33,7 +36,7 @@ pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]
     let random = std::iter::repeat_with(|| {
         let x = source.u32(1..=80);
         let y = if source.bool() { source.u32(1..=MOST / x) } else { 1 };
-        let z = if source.bool() { source.u32(1..=MOST / (x * y)) } else { 1 };
+        let z = if source.bool() { source.u32(1..=(MOST / (x * y)).min(MOST_ALONG_Z)) } else { 1 };
         [x, y, z]
     })
     .take(random);
