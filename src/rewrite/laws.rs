@@ -382,10 +382,9 @@
 //! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the function's
 //! own, or all of its dynamic shared memory; its address goes nowhere but into addresses of loads, stores and atomics,
 //! and of each of these it is known which array it is made from: not stored, not given to a call, no generic address,
-//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code. An
-//! address that no name has made (behind `cvta.shared`, from memory, in a register of a called function) may be one in any
-//! array, and so may one that arithmetic other than a sum has made of a name, or that the text shows to be outside of its array; any other that
-//! is made from an array's name stays in it, as CUDA C++ demands (`verify` assumes that, too, and lists it).
+//! no copy into it, no matrix instruction, no condition. Other functions that may run in the block use the same code. What
+//! no name has made (behind `cvta.shared`, from memory, in a register of a called function), or arithmetic other than a
+//! sum, or lies outside of its array by the text, may be in any; else an address stays in its array, as CUDA C++ demands.
 //!
 //! ```text
 //! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere

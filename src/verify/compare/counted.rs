@@ -53,8 +53,8 @@ impl Comparison<'_, '_> {
         if counting.is_empty() { differ } else { counting }
     }
 
-    /// Conditions that are shown to hold at a loop's header, in each iteration: the condition under which the iteration before went
-    /// on, told by the values of this one, and that the registers in it have not passed the values they began with.
+    /// Conditions that are shown to hold at a loop's header, in each iteration: that under which the iteration before
+    /// went on, told by the values of this one, and that its registers have not passed the values they began with.
     pub(super) fn header_facts(&mut self, id: LoopId) -> Vec<TermId> {
         let Some(before) = &self.before.loops[id] else { return Vec::new() };
         let outside = self.iteration(self.rewritten.flow.loops.get(id).parent);

@@ -41,8 +41,8 @@ pub(in crate::verify) struct Arrays {
     pub reached: Vec<Option<String>>,
     /// Where the address of an array is a value that an instruction takes, and no address of an access.
     pub told: Option<String>,
-    /// Where an address that is made from an array's is not that plus a number, or lies outside of it for certain. (Of the rewritten program it is shown for
-    /// each access where it goes.)
+    /// Where an address that is made from an array's is not that plus a number, or lies outside of it for certain. (Of
+    /// the rewritten program it is shown for each access where it goes.)
     pub bent: Option<String>,
 }
 
