@@ -2,8 +2,7 @@
 //! bring a libz3 along.
 //!
 //! In: the folder of the package. Out: a place of libraries beside the executable that comes before
-//! the system's, by `PTXASW_LIBRARIES`; the file name of the libz3 that the program is linked with, which is loaded at
-//! run time, by `PTXASW_Z3`; and `PTXASW_REVISION`, twelve digits of git's, with `-modified`
+//! the system's, for the linker; and `PTXASW_REVISION`, twelve digits of git's, with `-modified`
 //! where files differ from it; `no revision` for a source without git (a tar file); `debug build`
 //! for builds without optimisation, which come and go too fast to be named, and would all be made
 //! anew after each commit.
@@ -14,10 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of libraries, from that of the executable.
-const LIBRARIES: &str = "../lib/ptxasw";
-
-/// The name of libz3 in Debian and Ubuntu.
-const DEBIANS_Z3: &str = "libz3.so.4";
+const LIBRARIES: &str = include_str!("assembler/install/libraries.txt");
 
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
@@ -35,25 +31,12 @@ fn main() {
         revision(&root).unwrap_or_else(|| "no revision".to_owned())
     };
     println!("cargo::rustc-env=PTXASW_REVISION={revision}");
-    println!("cargo::rustc-env=PTXASW_LIBRARIES={LIBRARIES}");
-    println!("cargo::rustc-env=PTXASW_Z3={}", z3().unwrap_or_else(|| DEBIANS_Z3.to_owned()));
     if value("CARGO_CFG_TARGET_OS") == "linux" {
         // By DT_RPATH, so that LD_LIBRARY_PATH, which toolchains like to set, leads to no other one.
         println!("cargo::rustc-link-arg-bins=-Wl,--disable-new-dtags,-rpath,$ORIGIN/{LIBRARIES}");
         // At a fixed address nothing has to be relocated at the start: 3 to 7 % of the time that a call takes beside ptxas.
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
-}
-
-/// The file name of the libz3 that the linker finds: `libz3.so` is a link to it.
-fn z3() -> Option<String> {
-    let overriding = std::env::var("Z3_LIBRARY_PATH_OVERRIDE").ok().map(PathBuf::from);
-    println!("cargo::rerun-if-env-changed=Z3_LIBRARY_PATH_OVERRIDE");
-    let output = Command::new("cc").arg("-print-file-name=libz3.so").output().ok()?;
-    let found = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    let mut places = overriding.map(|folder| folder.join("libz3.so")).into_iter().chain([found]);
-    let library = places.find_map(|place| place.canonicalize().ok())?;
-    Some(library.file_name()?.to_str()?.to_owned())
 }
 
 /// What git says in a folder, if it says anything.

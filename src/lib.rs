@@ -147,86 +147,41 @@
 
 // These macros panic where the stream cannot be written; `cli::io` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-// Without the feature, it would also name each item of the modules that are public for the tests alone.
-#![cfg_attr(feature = "internals", warn(unreachable_pub))]
-
+// Without the feature, modules of the command line are public for nobody.
+#![cfg_attr(not(feature = "internals"), allow(unreachable_pub, reason = "for the tests"))]
 cfg_if::cfg_if! {
     if #[cfg(feature = "internals")] {
-        #[macro_use]
-        pub mod planted;
-        #[macro_use]
-        mod ids;
-        pub mod ab;
-        pub mod bytes;
+        pub use ptxasw_ptx::{bytes, ids, parallel, planted};
+        pub use ptxasw_terms::solver;
+        pub use ptxasw_interp::float;
+        pub use ptxasw_analysis::{collective, reuse, traffic};
+        pub use ptxasw_machine::{cost, sass};
+        pub use ptxasw_rewrite::{patterns, remarks, requests, rewrite, select, tracing};
+        pub use ptxasw_synth::holes;
+        pub use ptxasw_assembler::{install, ptxas};
+        pub use ptxasw_tools::{ab, draft, lint, page};
+        pub use ptxasw_ptx::unit;
+        use ptxasw_ptx::unit_tests;
         pub mod cli;
-        pub mod collective;
-        pub mod cost;
-        pub mod draft;
-        pub mod float;
-        pub mod holes;
-        pub mod install;
-        pub mod lint;
-        pub mod page;
-        pub mod parallel;
-        pub mod patterns;
-        pub mod ptxas;
-        pub mod remarks;
-        pub mod requests;
-        pub mod reuse;
-        pub mod rewrite;
-        pub mod sass;
-        pub mod select;
-        pub mod solver;
-        pub mod tracing;
-        pub mod traffic;
     } else {
-        #[macro_use]
-        mod planted;
-        #[macro_use]
-        mod ids;
-        mod ab;
-        mod bytes;
+        use ptxasw_terms::solver;
+        use ptxasw_analysis::{reuse, traffic};
+        use ptxasw_machine::{cost, sass};
+        use ptxasw_rewrite::{remarks, requests, rewrite, select, tracing};
+        use ptxasw_synth::holes;
+        use ptxasw_assembler::{install, ptxas};
+        use ptxasw_tools::{ab, draft, lint, page};
         mod cli;
-        mod collective;
-        mod cost;
-        mod draft;
-        mod float;
-        mod holes;
-        mod install;
-        mod lint;
-        mod page;
-        mod parallel;
-        mod patterns;
-        mod ptxas;
-        mod remarks;
-        mod requests;
-        mod reuse;
-        mod rewrite;
-        mod sass;
-        mod select;
-        mod solver;
-        mod tracing;
-        mod traffic;
     }
 }
 
-pub mod cfg;
-pub mod emulate;
-pub mod expr;
-pub mod interp;
-pub mod isa;
-pub mod kernels;
-pub mod launch;
-pub mod pipeline;
-pub mod profile;
-pub mod ptx;
-pub mod report;
-pub mod source;
-pub mod strategies;
-pub mod synth;
-pub mod timings;
-#[cfg(feature = "internals")]
-pub mod unit;
-pub mod verify;
+pub use ptxasw_analysis::emulate;
+pub use ptxasw_graph as cfg;
+pub use ptxasw_interp::{interp, launch};
+pub use ptxasw_ptx::{isa, kernels, ptx, source, strategies, timings};
+pub use ptxasw_rewrite::{pipeline, profile, report};
+pub use ptxasw_synth::synth;
+pub use ptxasw_terms::expr;
+pub use ptxasw_verify as verify;
 
 pub use cli::main;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::exit::{Failure, Status};
 use super::options::warn;
+use super::values::Words;
 use super::{io, objects};
 use crate::kernels::demangled;
 use crate::pipeline;
@@ -28,7 +29,7 @@ pub(super) struct Compare {
     /// The same of the new build
     new: PathBuf,
     /// End with status 1 if a kernel lost one of these, joined by commas, or if it is not known whether it did
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "LOSSES")]
+    #[arg(long, value_parser = Loss::parser(), value_delimiter = ',', value_name = "LOSSES")]
     fail_on: Vec<Loss>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
@@ -45,16 +46,6 @@ enum Format {
     Json,
     /// A Markdown table, for a summary on GitHub
     Github,
-}
-
-impl ValueEnum for Loss {
-    fn value_variants<'a>() -> &'a [Loss] {
-        &[Loss::Registers, Loss::Spills, Loss::Stack, Loss::Shared, Loss::Code, Loss::Warps]
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(<&str>::from(self)))
-    }
 }
 
 /// The part of a report that is read, of a build's or of `asm`'s.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -11,6 +11,8 @@ use super::exit::{Failure, Status};
 use super::{io, python, wrapper};
 use crate::install::doctor::{self, Examination, Finding, Level};
 use crate::install::python::{Assembler, Standing};
+use crate::report::Report;
+use crate::solver;
 
 /// `doctor`
 #[derive(Debug, Args)]
@@ -45,7 +47,13 @@ impl Doctor {
             named => named.clone(),
         };
         let directory = directory.as_deref();
-        let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
+        let mut findings = doctor::examine(&Examination {
+            directory,
+            search,
+            off: settings.off,
+            solver: z3,
+            replaced,
+        });
         findings.extend(packages(&all));
         findings.extend(env::problems(&env::names_of_process(), &settings).into_iter().map(
             |problem| Finding::wrong(problem, "docs/environment.md has a table of all variables"),
@@ -93,4 +101,28 @@ fn packages(all: &[Assembler]) -> Vec<Finding> {
         }
     });
     found.collect()
+}
+
+/// Whether the solver works.
+fn z3() -> Finding {
+    if solver::works() {
+        Finding::good(format!("{} works", solver::version()))
+    } else if !solver::is_there() {
+        Finding::wrong(
+            format!("{} cannot be loaded; nothing is proved that needs it", solver::LIBRARY),
+            "install libz3 (Debian and Ubuntu: `apt-get install libz3-4`)",
+        )
+    } else {
+        Finding::wrong(
+            format!("{} gives wrong answers", solver::version()),
+            "install libz3 again; the library that was found does not fit",
+        )
+    }
+}
+
+/// The number of replaced loads, as the only report in a folder says.
+fn replaced(reports: &Path) -> Option<usize> {
+    let entry = std::fs::read_dir(reports).ok()?.next()?.ok()?;
+    let report: Report = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
+    Some(report.kernels.iter().map(|kernel| kernel.shuffles).sum())
 }

@@ -5,7 +5,7 @@
 //! build.
 
 use super::io;
-use super::values;
+use super::values::{self, Words};
 use crate::ab::cuda;
 use crate::cost::Costs;
 use crate::lint;
@@ -15,7 +15,6 @@ use crate::ptxas::child::TUNABLES;
 use crate::ptxas::invoke::DEPTH;
 use crate::select::{Selection, Strategies};
 use crate::traffic::Assumed;
-use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -380,14 +379,9 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
 }
 
 /// The value of a variable, spelled as the command-line option of the same meaning spells it.
-fn choice<T: ValueEnum>(variable: &str, value: &str) -> Result<T, String> {
-    T::from_str(value, false).map_err(|_| {
-        let names: Vec<String> = T::value_variants()
-            .iter()
-            .filter_map(|variant| Some(variant.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        format!("{variable}={value}: one of {} is expected", names.join(", "))
-    })
+fn choice<T: Words>(variable: &str, value: &str) -> Result<T, String> {
+    T::read(value)
+        .ok_or_else(|| format!("{variable}={value}: one of {} is expected", T::words().join(", ")))
 }
 
 /// The interpreter of the current Python environment: that of `VIRTUAL_ENV`, else that of the environment into

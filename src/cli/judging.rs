@@ -11,7 +11,7 @@ use super::slower::Judge;
 use crate::kernels::demangled;
 use crate::pipeline::{Options, Part, Rewritten};
 use crate::ptxas::assemble::one_line;
-use crate::ptxas::examine::{Examined, Replacement};
+use crate::ptxas::examine::Examined;
 use crate::ptxas::judges::Judges;
 use crate::ptxas::losses::Loss;
 use crate::select::Half;
@@ -164,29 +164,5 @@ impl Judges<Rewritten> for Judging<'_> {
             log::info!("{file}: {shown}: a part of its changes is taken back: {what}");
         }
         changed
-    }
-}
-
-impl Replacement for Rewritten {
-    fn text(&self) -> &str {
-        &self.text
-    }
-
-    fn lines(&self) -> &crate::source::LineMap {
-        &self.lines
-    }
-
-    fn knows(&self, function: &str) -> bool {
-        self.report.kernels.iter().any(|report| report.name == function)
-    }
-
-    fn changes(&self, function: &str) -> bool {
-        let mut kernels = self.report.kernels.iter();
-        kernels.any(|report| report.name == function && report.is_rewritten())
-    }
-
-    fn is_measured(&self, kernel: &str) -> bool {
-        let mut kernels = self.report.kernels.iter();
-        kernels.find(|report| report.name == kernel).is_some_and(|one| one.strategy.is_some())
     }
 }

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use strum::IntoEnumIterator;
 
 use super::exit::Failure;
-use super::{env, io, values};
+use super::values::{self, Words};
+use super::{env, io};
 use crate::cost::Costs;
 use crate::kernels::{self, Rules};
 use crate::pipeline::{self, Options};
@@ -131,7 +132,7 @@ pub struct Covering {
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
     pub max_delta: u32,
     /// How the paper's strategy chooses among source loads
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = Selection::parser(), default_value = "paper")]
     pub select: Selection,
     /// Which strategies may be used; [`strategies_help`] lists them.
     #[arg(long, value_name = "NAME,...", default_value_t, help = strategies_help())]
@@ -187,7 +188,7 @@ impl Covering {
 pub struct Decisions {
     /// Which version of the code to write: `no-load` and `no-corner` are for measuring and compute
     /// wrong results
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = Mode::parser(), default_value = "full")]
     pub mode: Mode,
     /// Which loads are covered.
     #[command(flatten)]

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::values::Words;
+
 use crate::ab::device::L2;
 use crate::ab::experiment::Settings;
 
@@ -21,7 +23,7 @@ pub(super) struct Timing {
     #[arg(long, value_name = "MILLISECONDS", default_value_t = Settings::default().warm_up_us / 1000.0, value_parser = not_negative)]
     pub warm_up: f64,
     /// What a launch finds in the L2 cache: what the launch before left there, or nothing of it
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = L2::parser(), default_value = "keep")]
     pub l2: L2,
     /// The smallest difference that counts
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * Settings::default().threshold, value_parser = not_negative)]

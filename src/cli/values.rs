@@ -1,25 +1,52 @@
 //! The spelling of values on the command line and in variables, for types that know nothing of either.
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use strum::IntoEnumIterator;
 
 use crate::ab::device::L2;
-use crate::isa::limits::MAX_BLOCK;
 use crate::rewrite::Mode;
+use crate::sass::compare::Loss;
 use crate::select::Selection;
+
+/// A type whose values have words on the command line.
+pub(super) trait Words: Copy + Send + Sync + 'static {
+    /// The values, each with its word and what `--help` says of it.
+    fn all() -> Vec<(Self, &'static str, &'static str)>;
+
+    /// The value of a word.
+    fn read(word: &str) -> Option<Self> {
+        Self::all().into_iter().find(|(_, own, _)| *own == word).map(|(value, ..)| value)
+    }
+
+    /// All words.
+    fn words() -> Vec<&'static str> {
+        Self::all().into_iter().map(|(_, word, _)| word).collect()
+    }
+
+    /// The parser of an option.
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        let possible = Self::all().into_iter().map(|(_, word, help)| match help {
+            "" => PossibleValue::new(word),
+            _ => PossibleValue::new(word).help(help),
+        });
+        let unknown = "clap has found the word among the possible ones";
+        PossibleValuesParser::new(possible)
+            .try_map(move |word| Self::read(&word).ok_or_else(|| unknown.to_owned()))
+    }
+}
+
+impl Words for Loss {
+    fn all() -> Vec<(Loss, &'static str, &'static str)> {
+        Loss::iter().map(|loss| (loss, <&str>::from(loss), "")).collect()
+    }
+}
 
 /// Lists a type's values, each with its word and what `--help` says of it.
 macro_rules! values {
     ($type:ty: $($variant:ident $word:literal $help:literal),+ $(,)?) => {
-        impl ValueEnum for $type {
-            fn value_variants<'a>() -> &'a [Self] {
-                &[$(Self::$variant),+]
-            }
-
-            fn to_possible_value(&self) -> Option<PossibleValue> {
-                Some(match self {
-                    $(Self::$variant => PossibleValue::new($word).help($help)),+
-                })
+        impl Words for $type {
+            fn all() -> Vec<(Self, &'static str, &'static str)> {
+                vec![$((Self::$variant, $word, $help)),+]
             }
         }
     };

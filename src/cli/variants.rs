@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
-use clap::ValueEnum;
-
 use super::exit::Failure;
+use super::values::Words;
 use crate::pipeline::{self, Options};
 use crate::rewrite::Mode;
 use crate::select::{Strategies, UnknownStrategy};
@@ -26,9 +25,10 @@ impl Variant {
     /// How results call it: a mode as the command line spells it, or strategies as `--strategy` does.
     pub fn name(self) -> String {
         match self {
-            Variant::Mode(mode) => mode
-                .to_possible_value()
-                .map_or_else(String::new, |value| value.get_name().to_owned()),
+            Variant::Mode(mode) => Mode::all()
+                .into_iter()
+                .find(|(own, ..)| *own == mode)
+                .map_or_else(String::new, |(_, word, _)| word.to_owned()),
             Variant::Strategies(strategies) => strategies.to_string(),
         }
     }
@@ -53,15 +53,13 @@ impl FromStr for Variant {
 
     /// A mode, or strategies; several of these are joined by `+`.
     fn from_str(word: &str) -> Result<Variant, String> {
-        if let Ok(mode) = Mode::from_str(word, false) {
+        if let Some(mode) = Mode::read(word) {
             return Ok(Variant::Mode(mode));
         }
         let strategies: Result<Strategies, UnknownStrategy> = word.replace('+', ",").parse();
-        strategies.map(Variant::Strategies).map_err(|error| {
-            let modes: Vec<String> =
-                Mode::value_variants().iter().map(|&mode| Variant::Mode(mode).name()).collect();
-            format!("no mode ({}), and {error}", modes.join(", "))
-        })
+        strategies
+            .map(Variant::Strategies)
+            .map_err(|error| format!("no mode ({}), and {error}", Mode::words().join(", ")))
     }
 }
 

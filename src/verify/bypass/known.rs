@@ -12,8 +12,8 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::uniform::{Leaf, each};
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::program::{Belief, Role, belief, results, role};
 use crate::ptx::{Function, FunctionKind, ScalarType, StateSpace};
-use crate::verify::program::{Belief, Role, belief, results, role};
 
 /// The most threads of a block (PTX ISA, "%ntid").
 const MOST_THREADS: u32 = 1024;

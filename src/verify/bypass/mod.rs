@@ -29,6 +29,6 @@ mod threads;
 mod uniform;
 mod values;
 
-pub(in crate::verify) use operation::{Thread, compute, operand};
-pub(in crate::verify) use text::without_bypasses;
-pub(in crate::verify) use values::Values;
+pub(crate) use operation::{Thread, compute, operand};
+pub(crate) use text::without_bypasses;
+pub(crate) use values::Values;

@@ -10,11 +10,11 @@ use super::values::{Unknown, Values};
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, Special};
+use crate::program::{Role, role};
 use crate::ptx::{ScalarType, Value};
-use crate::verify::program::{Role, role};
 
 /// The state of a thread.
-pub(in crate::verify) trait Thread {
+pub(crate) trait Thread {
     /// The terms of the block.
     fn values(&mut self) -> &mut Values;
     /// The value of a register.
@@ -27,7 +27,7 @@ pub(in crate::verify) trait Thread {
 
 /// The registers that an instruction without effects writes, each with its new value; `None` for an instruction that
 /// is not modelled.
-pub(in crate::verify) fn compute(
+pub(crate) fn compute(
     thread: &mut dyn Thread,
     inst: &Inst<'_, '_>,
 ) -> Option<Vec<(RegisterId, TermId)>> {
@@ -56,11 +56,7 @@ pub(in crate::verify) fn compute(
 }
 
 /// The value of an operand in a width of 1 to 64 bits.
-pub(in crate::verify) fn operand(
-    thread: &mut dyn Thread,
-    arg: &Arg<'_>,
-    width: u8,
-) -> Option<TermId> {
+pub(crate) fn operand(thread: &mut dyn Thread, arg: &Arg<'_>, width: u8) -> Option<TermId> {
     let term = match arg {
         Arg::Register(register) => thread.read(*register)?,
         Arg::Not(register) => {

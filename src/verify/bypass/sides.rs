@@ -12,8 +12,8 @@ use crate::bytes::ByteRange;
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId, reached};
 use crate::expr::TermId;
 use crate::isa::Opcode;
+use crate::program::{Role, arrays, results, role};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace};
-use crate::verify::program::{Role, arrays, results, role};
 
 /// Functions with more blocks times registers are not looked at.
 const MAX_SIZE: usize = 20_000_000;

@@ -9,18 +9,18 @@ use super::threads::is_shuffle;
 use super::uniform::reads;
 use crate::cfg::{self, Flow, Inst, RegisterId};
 use crate::isa::Opcode;
+use crate::program::{Role, results, role};
 use crate::ptx::family;
 use crate::ptx::resolved::Resolved;
 use crate::ptx::{self, Body, Depth, Function, Operand, StateSpace, Statement};
 use crate::source::SourceFile;
-use crate::verify::program::{Role, results, role};
 
 /// The most branches of a file that are left out.
 const MAX_BYPASSES: usize = 256;
 
 /// The rewritten file without branches whose sides are shown to do the same; `None` if there are none.
 /// Lines stay where they are. A function that has no more shuffles than the original's is left as it is.
-pub(in crate::verify) fn without_bypasses(
+pub(crate) fn without_bypasses(
     original: &SourceFile,
     rewritten: &SourceFile,
 ) -> Option<SourceFile> {

@@ -16,8 +16,8 @@ use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, Register
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
+use crate::program::{Belief, Role, belief, role};
 use crate::ptx::StateSpace;
-use crate::verify::program::{Belief, Role, belief, role};
 
 /// The most instructions of all threads.
 const MAX_STEPS: u64 = 4_000_000;

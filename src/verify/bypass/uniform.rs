@@ -9,8 +9,8 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId};
 use crate::isa::Opcode;
+use crate::program::{Belief, Role, belief, results, role};
 use crate::ptx::StateSpace;
-use crate::verify::program::{Belief, Role, belief, results, role};
 
 /// Registers and blocks that are uniform over the thread block.
 pub(super) struct Uniform {

@@ -37,7 +37,7 @@ impl fmt::Display for Operation {
 
 /// All terms of one comparison.
 #[derive(Default)]
-pub(in crate::verify) struct Values {
+pub(crate) struct Values {
     pub arena: Arena,
     functions: Functions<Operation>,
     symbols: FxHashMap<Unknown, SymbolId>,
@@ -52,7 +52,7 @@ impl Values {
     }
 
     /// The symbol of an unknown value, which may differ from all others.
-    pub(in crate::verify) fn any(&mut self, width: u8) -> TermId {
+    pub(crate) fn any(&mut self, width: u8) -> TermId {
         self.unknown(Unknown::Any(self.symbols.len()), width)
     }
 
@@ -63,7 +63,7 @@ impl Values {
     }
 
     /// The value of a term, if it is a constant.
-    pub(in crate::verify) fn constant(&self, term: TermId) -> Option<u64> {
+    pub(crate) fn constant(&self, term: TermId) -> Option<u64> {
         self.arena.constant_value(term)
     }
 }

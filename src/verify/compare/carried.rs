@@ -19,11 +19,11 @@ use super::counted::counted;
 use crate::cfg::{Arg, Inst, InstId, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, SymbolId, TermId};
 use crate::isa::Opcode;
-use crate::verify::record::{
+use crate::record::{
     Assumed, HeaderRegister, LoopRecord, LoopValue, StoreRecord, at_entry, before_stores,
     is_of_header, values_of,
 };
-use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
+use crate::terms::{Kind, Side, Terms, conditions, wrap};
 
 /// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]

@@ -7,13 +7,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfg::{BlockId, InstId, LoopId};
 use crate::expr::TermId;
-use crate::verify::oracle::Warp;
-use crate::verify::program::split::Split;
-use crate::verify::program::{Alignment, Both, Program};
-use crate::verify::proof::{Proof, Question};
-use crate::verify::record::{Execution, Known, Place};
-use crate::verify::terms::{Terms, conditions};
-use crate::verify::witness::{Problem, Seen, counterexample::Found};
+use crate::oracle::Warp;
+use crate::program::split::Split;
+use crate::program::{Alignment, Both, Program};
+use crate::proof::{Proof, Question};
+use crate::record::{Execution, Known, Place};
+use crate::terms::{Terms, conditions};
+use crate::witness::{Problem, Seen, counterexample::Found};
 
 /// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
 /// `after` that of the rewritten function.

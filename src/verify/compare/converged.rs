@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 use super::comparison::Comparison;
 use crate::cfg::{BlockId, EdgeCondition, InstId};
 use crate::isa::Opcode;
-use crate::verify::program::{Program, depends_on_convergence, same_divergence};
-use crate::verify::proof::Proof;
-use crate::verify::record::Event;
+use crate::program::{Program, depends_on_convergence, same_divergence};
+use crate::proof::Proof;
+use crate::record::Event;
 
 impl Comparison<'_, '_> {
     /// Checks that results which tell which lanes are converged (`activemask`) are the same: control

@@ -10,9 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::comparison::Comparison;
 use crate::cfg::LoopId;
 use crate::expr::{Comparison as Order, Node, Substitution, SymbolId, TermId, to_signed};
-use crate::verify::proof::Proof;
-use crate::verify::record::{HeaderRegister, LoopRecord, LoopValue, at_entry, at_latch};
-use crate::verify::terms::{Terms, conditions};
+use crate::proof::Proof;
+use crate::record::{HeaderRegister, LoopRecord, LoopValue, at_entry, at_latch};
+use crate::terms::{Terms, conditions};
 
 /// The change of a value in an iteration, signed; `None` unless it is a constant other than 0.
 fn step(terms: &mut Terms, value: &LoopValue) -> Option<i64> {

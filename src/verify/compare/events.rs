@@ -8,10 +8,10 @@ use super::loops::numbered;
 use crate::cfg::{BlockId, InstId};
 use crate::expr::TermId;
 use crate::isa::Opcode;
-use crate::verify::program::split::{Split, are_versions};
-use crate::verify::program::{Both, Role};
-use crate::verify::proof::Proof;
-use crate::verify::record::{Event, Execution, Place};
+use crate::program::split::{Split, are_versions};
+use crate::program::{Both, Role};
+use crate::proof::Proof;
+use crate::record::{Event, Execution, Place};
 
 impl Comparison<'_, '_> {
     /// Matches the events of the two programs with each other.

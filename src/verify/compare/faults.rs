@@ -7,10 +7,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
 use crate::expr::TermId;
-use crate::verify::proof::{LowBits, Proof};
-use crate::verify::record::{Load, Place, at_entry};
-use crate::verify::terms::{Kind, Terms, conditions};
-use crate::verify::witness::reachable::symbols as symbols_of;
+use crate::proof::{LowBits, Proof};
+use crate::record::{Load, Place, at_entry};
+use crate::terms::{Kind, Terms, conditions};
+use crate::witness::reachable::symbols as symbols_of;
 
 /// A load of the original near one of the rewritten program: its first byte and its end within the
 /// latter's bytes, and the condition under which it is performed.

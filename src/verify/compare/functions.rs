@@ -10,24 +10,24 @@
 use super::carried::LoopCarriedRegisters;
 use super::comparison::Comparison;
 use super::unread::unread;
+use crate::Options;
 use crate::cfg::LoopId;
 use crate::expr::within;
 use crate::isa::Opcode;
-use crate::ptx::{FunctionKind, Module};
-use crate::solver::{Answer, Solver};
-use crate::verify::Options;
-use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
-use crate::verify::oracle::Warp;
-use crate::verify::program::arrays::observed;
-use crate::verify::program::split::Split;
-use crate::verify::program::{
+use crate::lane::{Paired, evaluate, names_fit, pair, renames};
+use crate::oracle::Warp;
+use crate::program::arrays::observed;
+use crate::program::split::Split;
+use crate::program::{
     Alignment, Both, Program, align, by_events, new_divergence, one_to_one, split,
 };
-use crate::verify::proof::{Claims, Exchanges, Flags, Lanes, Prover};
-use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{HeaderRegister, Reference, layouts};
-use crate::verify::terms::{Terms, TextNames, assume};
-use crate::verify::witness::{FunctionReport, Verdict};
+use crate::proof::{Claims, Exchanges, Flags, Lanes, Prover};
+use crate::ptx::{FunctionKind, Module};
+use crate::record::layouts::Layouts;
+use crate::record::{HeaderRegister, Reference, layouts};
+use crate::solver::{Answer, Solver};
+use crate::terms::{Terms, TextNames, assume};
+use crate::witness::{FunctionReport, Verdict};
 
 /// How often registers are given values of their own.
 const MAX_REFINEMENTS: u32 = 16;

@@ -7,12 +7,12 @@ use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{Arena, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
-use crate::verify::lane::read_only;
-use crate::verify::program::{Role, role};
-use crate::verify::proof::Proof;
-use crate::verify::proof::by_lane::{self, InLane};
-use crate::verify::record::{Load, Place, Reach, Reconverged};
-use crate::verify::terms::{conditions, wrap};
+use crate::lane::read_only;
+use crate::program::{Role, role};
+use crate::proof::Proof;
+use crate::proof::by_lane::{self, InLane};
+use crate::record::{Load, Place, Reach, Reconverged};
+use crate::terms::{conditions, wrap};
 
 /// The most pairs of loads and distances that are proved for one load lane by lane.
 const MAX_CLAIMS_BY_LANE: u32 = 32 * MAX_CLAIMS;

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use super::comparison::Comparison;
 use crate::cfg::{BlockId, InstId, LoopId};
 use crate::expr::TermId;
-use crate::verify::proof::Proof;
-use crate::verify::record::{
+use crate::proof::Proof;
+use crate::record::{
     Assumed, Cutpoint, HeaderRegister, LoopRecord, LoopValue, Place, at_entry, at_latch,
     is_of_header,
 };

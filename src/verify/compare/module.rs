@@ -8,20 +8,20 @@ use super::barriers::with_one_spelling;
 use super::functions::compare;
 use super::outside::{outside, words};
 use super::renamed::under_parameters;
+use crate::Options;
+use crate::bypass::without_bypasses;
 use crate::expr::within;
 use crate::parallel;
+use crate::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
+use crate::promotion::{switched, without_promotions};
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
     Variable,
 };
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
-use crate::verify::Options;
-use crate::verify::bypass::without_bypasses;
-use crate::verify::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
-use crate::verify::promotion::{switched, without_promotions};
-use crate::verify::unroll::unrolled;
-use crate::verify::witness::{FunctionReport, Problem, Verdict, Verification};
+use crate::unroll::unrolled;
+use crate::witness::{FunctionReport, Problem, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew, or nobody reads it by its name.
 const WITHIN_ARRAYS: &str =

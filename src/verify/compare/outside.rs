@@ -12,11 +12,11 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::program::{Both, ModuleArrays, without_size};
 use crate::ptx::{Body, Directive, Function, Item, Module};
 use crate::source::SourceFile;
 use crate::source::comments::Comment;
-use crate::verify::program::{Both, ModuleArrays, without_size};
-use crate::verify::witness::Problem;
+use crate::witness::Problem;
 
 /// One construct at module level.
 #[derive(Clone, PartialEq, Eq, Debug)]

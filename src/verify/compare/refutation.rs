@@ -3,14 +3,14 @@
 
 use super::comparison::Comparison;
 use crate::cfg::InstId;
+use crate::oracle::Warp;
+use crate::program::Both;
+use crate::proof::{Claim, Difference, Proof};
 use crate::ptx::Module;
-use crate::verify::oracle::Warp;
-use crate::verify::program::Both;
-use crate::verify::proof::{Claim, Difference, Proof};
-use crate::verify::record::Place;
-use crate::verify::witness::counterexample::{Found, Refuted};
-use crate::verify::witness::execute::Ran;
-use crate::verify::witness::{counterexample, execute, missing, why};
+use crate::record::Place;
+use crate::witness::counterexample::{Found, Refuted};
+use crate::witness::execute::Ran;
+use crate::witness::{counterexample, execute, missing, why};
 
 impl Comparison<'_, '_> {
     /// A state in which a claim fails.

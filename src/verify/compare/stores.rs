@@ -4,9 +4,9 @@
 use super::comparison::Comparison;
 use crate::cfg::Inst;
 use crate::expr::TermId;
-use crate::verify::program::split::Split;
-use crate::verify::proof::{Claim, Proof};
-use crate::verify::record::{Event, Load};
+use crate::program::split::Split;
+use crate::proof::{Claim, Proof};
+use crate::record::{Event, Load};
 
 /// Bytes of an element that a store writes.
 fn element_bytes(inst: &Inst<'_, '_>) -> u32 {

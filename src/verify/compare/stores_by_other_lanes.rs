@@ -13,11 +13,11 @@ use super::comparison::Comparison;
 use crate::cfg::InstId;
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
+use crate::oracle::WarpExchange;
+use crate::proof::{Proof, by_lane};
 use crate::ptx::StateSpace;
-use crate::verify::oracle::WarpExchange;
-use crate::verify::proof::{Proof, by_lane};
-use crate::verify::record::{Event, Place, Reach, Reconverged};
-use crate::verify::terms::{conditions, wrap};
+use crate::record::{Event, Place, Reach, Reconverged};
+use crate::terms::{conditions, wrap};
 
 /// The most pairs of words that are proved for one exchange.
 const MAX_CLAIMS: u32 = 4096;

@@ -6,9 +6,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::cfg::InstId;
+use crate::program::arrays::Arrays;
+use crate::program::{Both, Program, Role, role};
 use crate::ptx::{FunctionKind, Module};
-use crate::verify::program::arrays::Arrays;
-use crate::verify::program::{Both, Program, Role, role};
 
 /// The stores of the original whose words nobody reads in the rewritten program.
 pub(super) fn unread(

@@ -15,22 +15,18 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use super::evaluate::evaluate;
 use crate::cfg::{InstId, LoopId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, within};
-use crate::verify::program::Program;
-use crate::verify::record::{Execution, HeaderRegister};
-use crate::verify::terms::{Kind, Origin, Terms};
+use crate::program::Program;
+use crate::record::{Execution, HeaderRegister};
+use crate::terms::{Kind, Origin, Terms};
 
 /// For a loop and a register of the rewritten program, the original's register that it is paired with.
-pub(in crate::verify) type Paired = FxHashMap<HeaderRegister, RegisterId>;
+pub(crate) type Paired = FxHashMap<HeaderRegister, RegisterId>;
 
 /// The most refinements of the partition.
 const MAX_REFINEMENTS: usize = 16;
 
 /// Pairs the registers of all loops; empty if that takes more than `steps` steps.
-pub(in crate::verify) fn pair(
-    original: &Program<'_, '_>,
-    rewritten: &Program<'_, '_>,
-    steps: u64,
-) -> Paired {
+pub(crate) fn pair(original: &Program<'_, '_>, rewritten: &Program<'_, '_>, steps: u64) -> Paired {
     let colours = within(|| {
         let (mut first, mut second) = (Terms::within(steps), Terms::within(steps));
         let executions = (
@@ -86,7 +82,7 @@ fn add_by_name(original: &Program<'_, '_>, rewritten: &Program<'_, '_>, paired: 
 }
 
 /// Whether some register of a loop is paired otherwise than by its name.
-pub(in crate::verify) fn renames(
+pub(crate) fn renames(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     paired: &Paired,
@@ -95,10 +91,7 @@ pub(in crate::verify) fn renames(
 }
 
 /// Whether each loop-carried register of the original has one of its name in the rewritten program.
-pub(in crate::verify) fn names_fit(
-    original: &Program<'_, '_>,
-    rewritten: &Program<'_, '_>,
-) -> bool {
+pub(crate) fn names_fit(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> bool {
     original.loops.iter().zip(&rewritten.loops).all(|(old, new)| {
         old.registers.iter().all(|register| {
             let key = &original.keys[*register];

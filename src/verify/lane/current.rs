@@ -4,10 +4,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::state::Evaluation;
 use crate::expr::TermId;
+use crate::program::Window;
 use crate::ptx::StateSpace;
-use crate::verify::program::Window;
-use crate::verify::record::{StoreRecord, before_stores, before_stores_of, is_own};
-use crate::verify::terms::{Kind, Origin, Terms, conditions};
+use crate::record::{StoreRecord, before_stores, before_stores_of, is_own};
+use crate::terms::{Kind, Origin, Terms, conditions};
 
 impl Evaluation<'_, '_> {
     /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence, atomic or call of the
@@ -16,7 +16,7 @@ impl Evaluation<'_, '_> {
     /// A value that was loaded before any of these is the same in all lanes, however long ago that is: a
     /// write that one lane reads and another one does not would be ordered with both reads, and the lane
     /// that reads it would have acquired it first.
-    pub(in crate::verify) fn is_current(&mut self, value: TermId) -> bool {
+    pub(crate) fn is_current(&mut self, value: TermId) -> bool {
         let (mut work, mut seen) = (vec![value], FxHashSet::default());
         let path = match self.path() {
             Some(path) => conditions::literals(&mut self.terms.arena, path).to_vec(),

@@ -11,9 +11,9 @@
 
 use super::state::Evaluation;
 use crate::cfg::{BlockId, LoopId};
-use crate::verify::program::{Slot, Window};
-use crate::verify::record::{Cutpoint, CutpointPath};
-use crate::verify::terms::{Kind, Origin};
+use crate::program::{Slot, Window};
+use crate::record::{Cutpoint, CutpointPath};
+use crate::terms::{Kind, Origin};
 
 impl Evaluation<'_, '_> {
     /// Starts the evaluation anew at a block, with symbols for all that may have changed.

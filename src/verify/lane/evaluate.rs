@@ -16,15 +16,15 @@ use super::state::{Evaluation, Exit, Oracle};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst, InstId};
 use crate::expr::TermId;
 use crate::isa::Opcode;
-use crate::verify::program::{
+use crate::program::{
     Program, Role, Window, changed, granule, may_wait, placed_results, results, role,
 };
-use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{Event, Execution, Reference, Wait};
-use crate::verify::terms::{Kind, Origin, Terms};
+use crate::record::layouts::Layouts;
+use crate::record::{Event, Execution, Reference, Wait};
+use crate::terms::{Kind, Origin, Terms};
 
 /// Evaluates a program. `reference`, `layouts` and `oracle` are `None` for the original.
-pub(in crate::verify) fn evaluate<'a, 's>(
+pub(crate) fn evaluate<'a, 's>(
     program: &'a Program<'a, 's>,
     terms: &'a mut Terms,
     reference: Option<&'a Reference<'a, 's>>,

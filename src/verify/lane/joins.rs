@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use super::state::{Evaluation, Exit};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, LoopId, RegisterId};
 use crate::expr::TermId;
-use crate::verify::program::Slot;
-use crate::verify::record::{Assumed, HeaderRegister, LoopRecord, LoopValue};
-use crate::verify::terms::{BranchTarget, Function, Kind, Origin, conditions};
+use crate::program::Slot;
+use crate::record::{Assumed, HeaderRegister, LoopRecord, LoopValue};
+use crate::terms::{BranchTarget, Function, Kind, Origin, conditions};
 
 impl<'s> Evaluation<'_, 's> {
     /// The condition under which an edge is taken, relative to the loop `place` around its target.

@@ -14,13 +14,11 @@ use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
+use crate::program::{Window, written};
 use crate::ptx::{FunctionKind, ScalarType, StateSpace};
-use crate::verify::program::{Window, written};
-use crate::verify::record::{
-    Accessed, GlobalFact, Load, Promise, Reference, StoreRecord, at_entry,
-};
-use crate::verify::terms::conditions::Literals;
-use crate::verify::terms::{Function, Kind, Origin, conditions};
+use crate::record::{Accessed, GlobalFact, Load, Promise, Reference, StoreRecord, at_entry};
+use crate::terms::conditions::Literals;
+use crate::terms::{Function, Kind, Origin, conditions};
 
 /// The most selections between versions, one within another, that are looked into: a chain of guarded
 /// stores may be as long as the function.
@@ -28,7 +26,7 @@ const MAX_NESTED: u32 = 256;
 
 impl<'s> Evaluation<'_, 's> {
     /// Evaluates a weak load.
-    pub(in crate::verify) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+    pub(crate) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let (Some(&ty), Some(Arg::Memory { base, offset: displacement, .. })) =
             (ast.form.types().last(), inst.args.get(1))
@@ -301,7 +299,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Evaluates a weak store: the windows that it may change get new versions.
-    pub(in crate::verify) fn store(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+    pub(crate) fn store(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let address = match inst.args.first() {
             Some(Arg::Memory { base, offset, .. }) => {
@@ -337,6 +335,6 @@ impl<'s> Evaluation<'_, 's> {
 }
 
 /// Whether a load promises that no thread writes its bytes while the kernel runs.
-pub(in crate::verify) fn read_only(inst: &Inst<'_, '_>) -> bool {
+pub(crate) fn read_only(inst: &Inst<'_, '_>) -> bool {
     inst.ast.form.opcode == Opcode::Ldu || inst.ast.form.has(Qualifier::Nc)
 }

@@ -27,7 +27,7 @@ mod semantics;
 mod setp;
 mod state;
 
-pub(in crate::verify) use congruence::{Paired, names_fit, pair, renames};
-pub(in crate::verify) use evaluate::evaluate;
-pub(in crate::verify) use memory::read_only;
-pub(in crate::verify) use state::{Evaluation, Oracle, Results};
+pub(crate) use congruence::{Paired, names_fit, pair, renames};
+pub(crate) use evaluate::evaluate;
+pub(crate) use memory::read_only;
+pub(crate) use state::{Evaluation, Oracle, Results};

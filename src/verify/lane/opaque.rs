@@ -7,8 +7,8 @@ use super::state::Evaluation;
 use crate::cfg::{Arg, Inst};
 use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
-use crate::verify::program::placed_results;
-use crate::verify::terms::{Function, Kind, Operation, Output, Side, commute};
+use crate::program::placed_results;
+use crate::terms::{Function, Kind, Operation, Output, Side, commute};
 
 impl<'s> Evaluation<'_, 's> {
     /// Gives each result of an instruction an uninterpreted function of the opcode and all operands.

@@ -7,10 +7,10 @@ use crate::cfg::{Arg, Base};
 use crate::expr::{Comparison, Range, TermId};
 use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
+use crate::program::{Belief, belief};
 use crate::ptx::{StateSpace, Value};
-use crate::verify::program::{Belief, belief};
-use crate::verify::record::layouts::Paired;
-use crate::verify::terms::{Function, Kind, Region, Side, no_wrap};
+use crate::record::layouts::Paired;
+use crate::terms::{Function, Kind, Region, Side, no_wrap};
 
 /// The end of the addresses of variables in shared memory, which a register of 32 bits holds (PTX ISA, "Addresses as
 /// Operands"; compilers use either width): a block has less than 2^24 bytes of it, and the rank of the block in its
@@ -23,7 +23,7 @@ const SIGN_BIT: u64 = 1 << 63;
 impl<'s> Evaluation<'_, 's> {
     /// The value of an operand, truncated to `width` bits; `None` for an operand that is not a single value of
     /// at least that width. One bit is a predicate, to which numbers are converted by comparing them with zero.
-    pub(in crate::verify) fn operand(&mut self, arg: &Arg<'s>, width: u8) -> Option<TermId> {
+    pub(crate) fn operand(&mut self, arg: &Arg<'s>, width: u8) -> Option<TermId> {
         if width == 1 {
             return self.predicate(arg);
         }
@@ -100,13 +100,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Gives a destination a value, truncated or extended to the register's width.
-    pub(in crate::verify) fn set(
-        &mut self,
-        arg: &Arg<'s>,
-        term: TermId,
-        signed: bool,
-        guard: Option<TermId>,
-    ) {
+    pub(crate) fn set(&mut self, arg: &Arg<'s>, term: TermId, signed: bool, guard: Option<TermId>) {
         match arg {
             Arg::Register(register) => {
                 let width = self.width(*register);
@@ -173,7 +167,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// The address of a memory operand, 64 bits wide.
-    pub(in crate::verify) fn address(&mut self, base: Base<'s>, offset: i64) -> TermId {
+    pub(crate) fn address(&mut self, base: Base<'s>, offset: i64) -> TermId {
         let start = match base {
             Base::Register(register) => self.read(register),
             Base::Symbol { name, local } => self.address_of(name, local, 64),
@@ -257,7 +251,7 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The value of a special register; a register that may change between two readings has a value of
     /// its own at each instruction (shared with the instruction that is matched with it).
-    pub(in crate::verify) fn special(&mut self, register: Special) -> TermId {
+    pub(crate) fn special(&mut self, register: Special) -> TermId {
         let uniform = |this: &mut Self, width, range| {
             this.terms.bounded(Kind::Uniform(register), width, None, range)
         };
@@ -302,7 +296,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// `%ntid` in a dimension.
-    pub(in crate::verify) fn block_extent(&mut self, axis: Axis) -> TermId {
+    pub(crate) fn block_extent(&mut self, axis: Axis) -> TermId {
         if let Some(block) = self.program.block {
             return self.terms.arena.constant(block[axis.index()], 32);
         }

@@ -5,7 +5,7 @@ use crate::cfg::{Arg, Inst};
 use crate::expr::{Comparison, TermId};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::ScalarType;
-use crate::verify::terms::{FloatComparison, Function, commute};
+use crate::terms::{FloatComparison, Function, commute};
 
 impl<'s> Evaluation<'_, 's> {
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp(a, b) bool c`, `q = !cmp(a, b) bool c`.

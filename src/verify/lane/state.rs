@@ -10,17 +10,17 @@ use typed_index_collections::TiVec;
 
 use crate::cfg::{Arg, BlockId, Inst, InstId, LoopId, RegisterId};
 use crate::expr::TermId;
-use crate::verify::program::{Program, Slot, Window};
-use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{Execution, HeaderRegister, LoopValue, Memory, Reference};
-use crate::verify::terms::{Kind, Origin, Side, Terms, conditions};
+use crate::program::{Program, Slot, Window};
+use crate::record::layouts::Layouts;
+use crate::record::{Execution, HeaderRegister, LoopValue, Memory, Reference};
+use crate::terms::{Kind, Origin, Side, Terms, conditions};
 
 /// The results of an instruction: the destination and the value of each.
-pub(in crate::verify) type Results<'i, 's> = SmallVec<[(&'i Arg<'s>, TermId); 2]>;
+pub(crate) type Results<'i, 's> = SmallVec<[(&'i Arg<'s>, TermId); 2]>;
 
 /// The questions that an evaluation of the rewritten program has for the layers above, which know the
 /// other lanes of the warp and can prove claims: the evaluation itself knows one lane of one program.
-pub(in crate::verify) trait Oracle<'s> {
+pub(crate) trait Oracle<'s> {
     /// The value that a register gets here: `term`, or a term of the original that is equal to it.
     fn unify(&mut self, at: &mut Evaluation<'_, 's>, register: RegisterId, term: TermId) -> TermId;
 
@@ -50,13 +50,13 @@ pub(in crate::verify) trait Oracle<'s> {
 
 /// The values of the carried registers and the versions of memory at the end of a block.
 #[derive(Clone)]
-pub(in crate::verify) struct Exit {
+pub(crate) struct Exit {
     pub state: Box<[TermId]>,
     pub memory: Memory,
 }
 
 /// The state of an evaluation, at some instruction of some block.
-pub(in crate::verify) struct Evaluation<'a, 's> {
+pub(crate) struct Evaluation<'a, 's> {
     pub program: &'a Program<'a, 's>,
     pub terms: &'a mut Terms,
     /// The original, if the rewritten program is evaluated.

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Node, TermId};
-use crate::verify::terms::{Kind, Terms};
+use crate::terms::{Kind, Terms};
 
 /// The terms that contain a value from another lane that is not known to be one of the original's.
 #[derive(Default)]
-pub(in crate::verify) struct CrossLane {
+pub(crate) struct CrossLane {
     known: FxHashMap<TermId, bool>,
 }
 

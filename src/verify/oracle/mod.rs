@@ -13,5 +13,5 @@ mod unify;
 mod warp;
 mod warp_exchange;
 
-pub(in crate::verify) use warp::Warp;
-pub(in crate::verify) use warp_exchange::WarpExchange;
+pub(crate) use warp::Warp;
+pub(crate) use warp_exchange::WarpExchange;

@@ -9,10 +9,10 @@
 use crate::cfg::{BlockId, EdgeCondition};
 use crate::expr::TermId;
 use crate::isa::Opcode;
+use crate::lane::Evaluation;
 use crate::ptx::FunctionKind;
-use crate::verify::lane::Evaluation;
-use crate::verify::record::Vote;
-use crate::verify::terms::{Terms, conditions, hardware};
+use crate::record::Vote;
+use crate::terms::{Terms, conditions, hardware};
 
 /// The most predecessors that are followed.
 const MAX_BLOCKS: u32 = 16;

@@ -9,11 +9,11 @@
 use super::warp::Warp;
 use crate::cfg::{Inst, InstId, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
-use crate::verify::lane::{Evaluation, Oracle, Results};
-use crate::verify::program::results;
-use crate::verify::proof::{Claim, Effort, Proof, Question};
-use crate::verify::record::{Known, Place};
-use crate::verify::terms::Terms;
+use crate::lane::{Evaluation, Oracle, Results};
+use crate::program::results;
+use crate::proof::{Claim, Effort, Proof, Question};
+use crate::record::{Known, Place};
+use crate::terms::Terms;
 
 /// The most values tried that the register gets at other places.
 const MAX_SAME_REGISTER: usize = 4;

@@ -18,14 +18,14 @@ use crate::cfg::{Arg, BlockId, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, TermId, to_signed};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::lane::{Evaluation, Results};
+use crate::proof::{Lanes, Position, Prover, by_lane};
 use crate::ptx::FunctionKind;
-use crate::verify::lane::{Evaluation, Results};
-use crate::verify::proof::{Lanes, Position, Prover, by_lane};
-use crate::verify::record::{Reach, Reconverged, Reference, Vote};
-use crate::verify::terms::{Kind, Terms, conditions, hardware};
+use crate::record::{Reach, Reconverged, Reference, Vote};
+use crate::terms::{Kind, Terms, conditions, hardware};
 
 /// The state of the evaluation that belongs to the rewritten program's own warp instructions.
-pub(in crate::verify) struct Warp<'r, 's> {
+pub(crate) struct Warp<'r, 's> {
     pub lanes: Lanes<'r, 's>,
     pub prover: Prover,
     /// Shuffles whose results are known.

@@ -7,15 +7,15 @@
 
 use crate::cfg::{BlockId, InstId};
 use crate::expr::TermId;
+use crate::lane::Evaluation;
+use crate::program::{Program, Role, Window, role, written};
 use crate::ptx::StateSpace;
-use crate::verify::lane::Evaluation;
-use crate::verify::program::{Program, Role, Window, role, written};
-use crate::verify::record::{Memory, StoreRecord};
-use crate::verify::terms::{Kind, Origin, conditions};
+use crate::record::{Memory, StoreRecord};
+use crate::terms::{Kind, Origin, conditions};
 
 /// The state behind a barrier of the warp.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Opened {
+pub(crate) struct Opened {
     block: BlockId,
     at: InstId,
     /// The versions of memory there, simplified by the path condition.
@@ -24,7 +24,7 @@ pub(in crate::verify) struct Opened {
 
 /// Stores of the rewritten program that replace stores of the original.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct WarpExchange {
+pub(crate) struct WarpExchange {
     /// The block of the rewritten program, and its stores.
     pub block: BlockId,
     pub stores: Vec<InstId>,

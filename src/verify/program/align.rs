@@ -17,7 +17,7 @@ use crate::cfg::{InstId, InstRange};
 
 /// Matched instructions of two programs.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Alignment {
+pub(crate) struct Alignment {
     /// For each instruction of the rewritten program, the one of the original.
     pub matched: TiVec<InstId, Option<InstId>>,
     /// For each instruction of the rewritten program, the unmatched ones of the original around it.
@@ -25,10 +25,7 @@ pub(in crate::verify) struct Alignment {
 }
 
 /// Matches two programs.
-pub(in crate::verify) fn align(
-    original: &Program<'_, '_>,
-    rewritten: &Program<'_, '_>,
-) -> Alignment {
+pub(crate) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> Alignment {
     let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
     let mut number = |program: &Program<'_, '_>| -> Vec<u32> {
         program
@@ -74,10 +71,7 @@ pub(in crate::verify) fn align(
 
 /// Matches the events of two programs whose registers have different names: those of one opcode, in the order of the
 /// blocks.
-pub(in crate::verify) fn by_events(
-    original: &Program<'_, '_>,
-    rewritten: &Program<'_, '_>,
-) -> Alignment {
+pub(crate) fn by_events(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> Alignment {
     let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
     let (olds, news) = (events(original), events(rewritten));
     for (_, opcode) in olds.iter().chain(&news) {
@@ -112,7 +106,7 @@ fn events<'s>(program: &Program<'_, 's>) -> Vec<(InstId, &'s str)> {
 }
 
 /// Matches each instruction with the one in the same place.
-pub(in crate::verify) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
+pub(crate) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
     let places = program.flow.insts.keys();
     Alignment {
         matched: places.clone().map(Some).collect(),

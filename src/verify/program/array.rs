@@ -4,7 +4,7 @@ use crate::ptx::Variable;
 
 /// A variable in shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Array {
+pub(crate) struct Array {
     /// The name as in the names of addresses: with the number of the scope in front, if a function declares it.
     pub name: String,
     /// 0 if each launch gives the size.
@@ -16,7 +16,7 @@ pub(in crate::verify) struct Array {
 
 impl Array {
     /// The name as written.
-    pub(in crate::verify) fn plain_name(&self) -> &str {
+    pub(crate) fn plain_name(&self) -> &str {
         self.name.split_once('.').map_or(&*self.name, |(_, name)| name)
     }
 }

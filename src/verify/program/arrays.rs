@@ -24,7 +24,7 @@ use crate::ptx::{
 
 /// A load, store or atomic access in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct SharedAccess {
+pub(crate) struct SharedAccess {
     pub inst: InstId,
     /// The array; `None` for a variable that is declared elsewhere.
     pub array: Option<usize>,
@@ -34,7 +34,7 @@ pub(in crate::verify) struct SharedAccess {
 
 /// The arrays of a function and all accesses to shared memory, in the order of the text.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Arrays {
+pub(crate) struct Arrays {
     pub declared: Vec<Array>,
     pub accesses: Vec<SharedAccess>,
     /// For each array, how it may be reached but by these accesses.
@@ -66,7 +66,7 @@ fn is_access(inst: &Inst<'_, '_>) -> bool {
 const MOST: usize = 62;
 
 /// The shared variables that a function declares.
-pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
+pub(crate) fn declared(function: &Function<'_>) -> Vec<Array> {
     fn collect(statements: &[Statement<'_>], scopes: &mut u32, found: &mut Vec<Array>) {
         *scopes += 1;
         let scope = *scopes;
@@ -86,7 +86,7 @@ pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
 }
 
 /// The arrays in shared memory that a module declares outside of functions and whose size is known.
-pub(in crate::verify) fn of_module(module: &Module<'_>) -> Vec<Array> {
+pub(crate) fn of_module(module: &Module<'_>) -> Vec<Array> {
     let declared = module.items.iter().filter_map(|item| match item {
         Item::Variable(variable) if variable.space == StateSpace::Shared => of_file(variable),
         _ => None,
@@ -148,7 +148,7 @@ fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
 
 /// Why a block may have no room for the rewritten kernel's arrays, in words: they exceed the size that a kernel may
 /// declare, and the original's do not.
-pub(in crate::verify) fn overfull(
+pub(crate) fn overfull(
     modules: Both<&Module<'_>>,
     functions: Both<&Function<'_>>,
 ) -> Option<String> {
@@ -165,10 +165,7 @@ pub(in crate::verify) fn overfull(
 
 /// How a kernel can observe the sizes and places of its variables in shared memory, in words, if it can: both change
 /// with the size of one of them.
-pub(in crate::verify) fn observed(
-    program: &Program<'_, '_>,
-    module: &Module<'_>,
-) -> Option<String> {
+pub(crate) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option<String> {
     if program.function.kind == FunctionKind::Func {
         return Some("a function that is called declares them".to_owned());
     }
@@ -251,10 +248,7 @@ fn outside<'s>(module: &Module<'_>, arg: &Arg<'s>) -> Option<&'s str> {
 
 /// The functions of a name and all functions of the module that these may call: every one of them where a call does not name its
 /// callee. (Functions whose bodies are elsewhere are another question, [`observed`].)
-pub(in crate::verify) fn reached<'m, 's>(
-    module: &'m Module<'s>,
-    name: &str,
-) -> Vec<&'m Function<'s>> {
+pub(crate) fn reached<'m, 's>(module: &'m Module<'s>, name: &str) -> Vec<&'m Function<'s>> {
     let mut found: Vec<_> = module.functions().filter(|one| one.name.text == name).collect();
     let mut next = 0;
     while let Some(caller) = found.get(next).copied() {
@@ -299,7 +293,7 @@ fn callees<'s>(statements: &[Statement<'s>], found: &mut Vec<Option<&'s str>>) {
 
 /// Whether statements of a body name one of these variables of the module, which the body's own declarations in
 /// front of all instructions hide.
-pub(in crate::verify) fn uses_common(body: &[Statement<'_>], variables: &[&str]) -> bool {
+pub(crate) fn uses_common(body: &[Statement<'_>], variables: &[&str]) -> bool {
     let head = body.iter().take_while(|one| matches!(one, Statement::Variable(_)));
     let own: Vec<&str> = head
         .filter_map(|one| match one {

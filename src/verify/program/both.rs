@@ -2,7 +2,7 @@
 
 /// Something of the original, and the same of the rewritten program.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(in crate::verify) struct Both<T> {
+pub(crate) struct Both<T> {
     pub original: T,
     pub rewritten: T,
 }

@@ -9,7 +9,7 @@ use crate::cfg::{Divergence, LoopId};
 
 /// For each loop, whether something in the rewritten program may take lanes into different iterations
 /// although nothing in the original does.
-pub(in crate::verify) fn new_divergence(
+pub(crate) fn new_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
@@ -23,7 +23,7 @@ pub(in crate::verify) fn new_divergence(
 
 /// The original's reason for a temporal divergence of the rewritten program; `None` if the original has no such
 /// reason.
-pub(in crate::verify) fn same_divergence(
+pub(crate) fn same_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,

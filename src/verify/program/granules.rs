@@ -6,7 +6,7 @@ use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Shape, StateSpace};
 
 /// A lane's part of such an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Granule {
+pub(crate) struct Granule {
     /// The number of the operand with the address in shared memory.
     pub operand: usize,
     /// The bytes from there on, which stay together.
@@ -16,7 +16,7 @@ pub(in crate::verify) struct Granule {
 /// The part of each lane, if the instruction has no other form. A row of a matrix of 8 x 8 numbers of 16 bits has 16
 /// bytes, transposed or not (PTX ISA, "ldmatrix"); a copy has as many as its third operand says, whatever is read of
 /// them ("cp.async").
-pub(in crate::verify) fn granule(inst: &Inst<'_, '_>) -> Option<Granule> {
+pub(crate) fn granule(inst: &Inst<'_, '_>) -> Option<Granule> {
     let form = &inst.ast.form;
     let of_shared = form.space() == StateSpace::Shared;
     let of_rows = form.modifiers().contains(&Modifier::Shape(Shape::M8n8))

@@ -14,7 +14,7 @@ use crate::ptx::StateSpace;
 
 /// How the validator treats an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Role {
+pub(crate) enum Role {
     /// The results depend on the operands alone.
     Pure,
     /// A weak load: the results depend on memory and address.
@@ -51,7 +51,7 @@ const STRONG: &[Qualifier] = &[
 
 /// Classifies an instruction. A collective has its results in the first operand; any other `.sync` or
 /// `.aligned` instruction may do anything.
-pub(in crate::verify) fn role(inst: &Inst<'_, '_>) -> Role {
+pub(crate) fn role(inst: &Inst<'_, '_>) -> Role {
     use Opcode::*;
     let form = &inst.ast.form;
     let strong = form.has_any(STRONG);
@@ -114,7 +114,7 @@ fn reads_volatile(inst: &Inst<'_, '_>) -> bool {
 /// before need not be together behind it: one of them may wait for a later action of another one (PTX ISA,
 /// "bar.warp.sync", "barrier"). `bar` for the whole block and collectives of all 32 lanes are no such instructions,
 /// since each lane that comes by takes part in them alike; nor are atomics and copies, which wait for no other lane.
-pub(in crate::verify) fn may_wait(inst: &Inst<'_, '_>) -> bool {
+pub(crate) fn may_wait(inst: &Inst<'_, '_>) -> bool {
     let ast = inst.ast;
     let together = |inst: &Inst<'_, '_>| inst.guard.is_none();
     let whole = |arg: Option<&Arg<'_>>| {
@@ -145,7 +145,7 @@ pub(in crate::verify) fn may_wait(inst: &Inst<'_, '_>) -> bool {
 
 /// Whether an instruction's result tells which lanes are converged there: that is the
 /// assembler's choice, which is the same only if control flow is.
-pub(in crate::verify) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
+pub(crate) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
     match inst.ast.form.opcode {
         Opcode::ActiveMask => true,
         Opcode::Shfl | Opcode::Vote => !inst.ast.form.has(Qualifier::Sync),
@@ -154,7 +154,7 @@ pub(in crate::verify) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
 }
 
 /// The windows that a store may write.
-pub(in crate::verify) fn written(space: StateSpace) -> &'static [Window] {
+pub(crate) fn written(space: StateSpace) -> &'static [Window] {
     match space {
         StateSpace::Global => &[Window::Global],
         StateSpace::Shared => &[Window::Shared],
@@ -165,7 +165,7 @@ pub(in crate::verify) fn written(space: StateSpace) -> &'static [Window] {
 }
 
 /// The windows whose contents an instruction may change.
-pub(in crate::verify) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
+pub(crate) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
     match role(inst) {
         Role::Pure | Role::Load | Role::Observe | Role::Collective | Role::Leave | Role::Branch => {
             &[]
@@ -178,18 +178,16 @@ pub(in crate::verify) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
 
 /// The numbers of an instruction's results that a register gets; more than one if the operands name it
 /// more than once.
-pub(in crate::verify) type Places = SmallVec<[u16; 2]>;
+pub(crate) type Places = SmallVec<[u16; 2]>;
 
 /// The registers that an instruction may write.
-pub(in crate::verify) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
+pub(crate) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     placed_results(inst).into_iter().map(|(register, _)| register).collect()
 }
 
 /// The registers that an instruction may write, each with the numbers of its results. A result that is
 /// not wanted (`_`) has a number, too.
-pub(in crate::verify) fn placed_results(
-    inst: &Inst<'_, '_>,
-) -> SmallVec<[(RegisterId, Places); 2]> {
+pub(crate) fn placed_results(inst: &Inst<'_, '_>) -> SmallVec<[(RegisterId, Places); 2]> {
     let mut found: SmallVec<[(RegisterId, Places); 2]> = SmallVec::new();
     for (place, register) in (0..).zip(destinations(inst)) {
         let Some(register) = register else { continue };

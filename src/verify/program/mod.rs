@@ -21,7 +21,7 @@
 
 mod align;
 mod array;
-pub(in crate::verify) mod arrays;
+pub(crate) mod arrays;
 mod beliefs;
 mod both;
 mod difference;
@@ -32,21 +32,21 @@ mod module_arrays;
 mod prepared;
 mod signatures;
 mod special;
-pub(in crate::verify) mod split;
+pub(crate) mod split;
 mod stray;
 mod wellformed;
 mod window;
 
-pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
-pub(in crate::verify) use array::Array;
-pub(in crate::verify) use both::Both;
-pub(in crate::verify) use divergence::{new_divergence, same_divergence};
-pub(in crate::verify) use granules::granule;
-pub(in crate::verify) use instructions::{
+pub(crate) use align::{Alignment, align, by_events, one_to_one};
+pub(crate) use array::Array;
+pub(crate) use both::Both;
+pub(crate) use divergence::{new_divergence, same_divergence};
+pub(crate) use granules::granule;
+pub(crate) use instructions::{
     Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
 };
-pub(in crate::verify) use module_arrays::{ModuleArrays, without_size};
-pub(in crate::verify) use prepared::{Program, Slot};
-pub(in crate::verify) use special::{Belief, belief};
-pub(in crate::verify) use wellformed::{Refused, refused};
-pub(in crate::verify) use window::Window;
+pub(crate) use module_arrays::{ModuleArrays, without_size};
+pub(crate) use prepared::{Program, Slot};
+pub(crate) use special::{Belief, belief};
+pub(crate) use wellformed::{Refused, refused};
+pub(crate) use window::Window;

@@ -25,13 +25,13 @@ struct Owned<'s> {
 
 /// The arrays of a module that belong to one kernel each, by their names.
 #[derive(Default, Debug)]
-pub(in crate::verify) struct ModuleArrays<'s> {
+pub(crate) struct ModuleArrays<'s> {
     owned: FxHashMap<&'s str, Owned<'s>>,
 }
 
 impl<'s> ModuleArrays<'s> {
     /// Looks at every word of a file with such arrays.
-    pub(in crate::verify) fn of(source: &SourceFile, module: &Module<'s>) -> ModuleArrays<'s> {
+    pub(crate) fn of(source: &SourceFile, module: &Module<'s>) -> ModuleArrays<'s> {
         let mut candidates: BTreeMap<&'s str, Candidate> = BTreeMap::new();
         for item in &module.items {
             let Item::Variable(variable) = item else { continue };
@@ -77,7 +77,7 @@ impl<'s> ModuleArrays<'s> {
     }
 
     /// The arrays of one kernel, sorted by name.
-    pub(in crate::verify) fn of_kernel(&self, name: &str) -> Vec<Array> {
+    pub(crate) fn of_kernel(&self, name: &str) -> Vec<Array> {
         let own = self.owned.values().filter(|one| one.owner == name);
         let mut own: Vec<Array> = own.map(|one| one.array.clone()).collect();
         own.sort_by(|one, other| one.name.cmp(&other.name));
@@ -87,7 +87,7 @@ impl<'s> ModuleArrays<'s> {
 
 /// The words that two declarations have to share, if they declare an array of the same kernel in both modules: sizes
 /// and alignments may differ.
-pub(in crate::verify) fn without_size<'a>(
+pub(crate) fn without_size<'a>(
     arrays: Both<&'a ModuleArrays<'_>>,
     variable: &Variable<'_>,
 ) -> Option<&'a str> {

@@ -9,16 +9,16 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 use super::array::Array;
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
+use crate::Options;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, LoopId, RegisterId};
 use crate::expr::Arena;
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Function, FunctionKind, StateSpace, Statement};
 use crate::source::SourceFile;
-use crate::verify::Options;
 
 /// Where a register's value is kept while blocks are visited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) enum Slot {
+pub(crate) enum Slot {
     /// Written once, unguarded, before all its uses: one value for the function.
     Single,
     /// Carried from block to block: index into the state.
@@ -26,7 +26,7 @@ pub(in crate::verify) enum Slot {
 }
 
 /// A function, prepared.
-pub(in crate::verify) struct Program<'m, 's> {
+pub(crate) struct Program<'m, 's> {
     pub source: &'m SourceFile,
     pub function: &'m Function<'s>,
     pub flow: Flow<'m, 's>,
@@ -74,7 +74,7 @@ fn in_shared(statements: &[Statement<'_>], scopes: &mut u32, found: &mut FxHashS
 
 /// The carried registers and the windows of memory that some blocks change.
 #[derive(Default, Debug)]
-pub(in crate::verify) struct Changes {
+pub(crate) struct Changes {
     pub registers: Vec<RegisterId>,
     pub windows: Vec<Window>,
 }

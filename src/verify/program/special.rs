@@ -8,7 +8,7 @@ use crate::isa::{Axis, Special};
 
 /// The belief about a special register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) enum Belief {
+pub(crate) enum Belief {
     /// `WARP_SZ`, a constant.
     WarpSize,
     /// `%tid` in a dimension.
@@ -40,7 +40,7 @@ impl Belief {
 }
 
 /// Looks a register up.
-pub(in crate::verify) fn belief(register: Special) -> Belief {
+pub(crate) fn belief(register: Special) -> Belief {
     match register {
         Special::WarpSize => Belief::WarpSize,
         Special::Tid(axis) => Belief::Thread(axis),

@@ -19,7 +19,7 @@ use crate::isa::{Modifier, Opcode, Words};
 
 /// One vector store and the stores that it replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Split {
+pub(crate) struct Split {
     /// Whether the vector store is in the rewritten program.
     pub joined: bool,
     pub vector: InstId,
@@ -99,7 +99,7 @@ fn events<'s>(program: &Program<'_, 's>, matched: impl Fn(InstId) -> bool) -> Ve
 }
 
 /// The groups among the stores that are not matched.
-pub(in crate::verify) fn find(
+pub(crate) fn find(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &mut Alignment,
@@ -387,7 +387,7 @@ fn replaced<'o, 's>(
 }
 
 /// Whether two blocks are those that one branch leads to.
-pub(in crate::verify) fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
+pub(crate) fn are_versions(program: &Program<'_, '_>, a: BlockId, b: BlockId) -> bool {
     let from = |block: BlockId| match program.flow.block(block).predecessors[..] {
         [edge] => Some(edge.from),
         _ => None,

@@ -38,7 +38,7 @@ struct Text<'p, 'm, 's> {
 }
 
 /// Why no assembler takes the text of one of two programs.
-pub(in crate::verify) enum Refused {
+pub(crate) enum Refused {
     /// Every assembler refuses it.
     Impossible(String),
     /// No assembler is known to take it.
@@ -46,7 +46,7 @@ pub(in crate::verify) enum Refused {
 }
 
 /// The first place of the two programs that no assembler takes, in words with its line.
-pub(in crate::verify) fn refused(
+pub(crate) fn refused(
     programs: Both<&Program<'_, '_>>,
     modules: Both<&Module<'_>>,
 ) -> Option<Refused> {

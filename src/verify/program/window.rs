@@ -3,7 +3,7 @@
 
 /// A part of memory whose versions are followed by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(in crate::verify) enum Window {
+pub(crate) enum Window {
     Global,
     Shared,
     Local,

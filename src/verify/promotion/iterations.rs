@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::body::Body;
+use crate::bypass::{Thread, Values, compute, operand};
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
-use crate::verify::bypass::{Thread, Values, compute, operand};
-use crate::verify::program::{Role, results, role};
+use crate::program::{Role, results, role};
 
 /// The largest change of a counter in one iteration.
 const MAX_STEP: u64 = 1 << 20;

@@ -30,4 +30,4 @@ mod text;
 mod twins;
 mod unswitched;
 
-pub(in crate::verify) use text::{switched, without_promotions};
+pub(crate) use text::{switched, without_promotions};

@@ -13,7 +13,7 @@ const MAX_PROMOTIONS: usize = 256;
 
 /// The rewritten file without loops that the one beside them is shown to be equivalent to; `None` if there are none.
 /// Lines stay where they are. A file that has no more branches than the original is left as it is.
-pub(in crate::verify) fn without_promotions(
+pub(crate) fn without_promotions(
     original: &SourceFile,
     rewritten: &SourceFile,
 ) -> Option<SourceFile> {
@@ -23,10 +23,7 @@ pub(in crate::verify) fn without_promotions(
 /// The rewritten file with one loop, which has a test in each iteration, in the place of two loops with the test in front of
 /// them; `None` if there are none. Lines stay where they are. A file that has no more branches than the original is left
 /// as it is.
-pub(in crate::verify) fn switched(
-    original: &SourceFile,
-    rewritten: &SourceFile,
-) -> Option<SourceFile> {
+pub(crate) fn switched(original: &SourceFile, rewritten: &SourceFile) -> Option<SourceFile> {
     changed(original, rewritten, |source, flow| in_one(source, flow, &unswitched(flow)?))
 }
 

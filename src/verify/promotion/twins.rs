@@ -6,8 +6,8 @@ use super::body::Body;
 use super::iterations::{Iterations, named, place};
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
+use crate::program::{Role, depends_on_convergence, results, role};
 use crate::ptx::StateSpace;
-use crate::verify::program::{Role, depends_on_convergence, results, role};
 
 /// The instructions that may be left out: from the branch that leads to them or past them.
 pub(super) struct Promotion {

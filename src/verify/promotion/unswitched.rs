@@ -10,7 +10,7 @@ use super::body::Body;
 use super::iterations::{is_invariant, named};
 use super::twins::{is_branch, is_equal};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
-use crate::verify::program::{Role, depends_on_convergence, results, role};
+use crate::program::{Role, depends_on_convergence, results, role};
 
 /// Two loops with a branch in front of them.
 pub(super) struct Unswitched {

@@ -13,7 +13,7 @@ use super::by_lane;
 use super::normal_form::as_bit;
 use crate::expr::{Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
-use crate::verify::terms::{Kind, Lattice, Terms};
+use crate::terms::{Kind, Lattice, Terms};
 
 /// How an instruction combines the values of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

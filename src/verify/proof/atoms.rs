@@ -6,7 +6,7 @@ use super::outcome::Proof;
 use super::query::Prover;
 use super::question::{Claim, Question};
 use crate::expr::{Node, Substitution, TermId};
-use crate::verify::terms::{Terms, conditions};
+use crate::terms::{Terms, conditions};
 
 /// The most parts of a term that are looked at.
 const MAX_ATOMS: usize = 16;

@@ -8,17 +8,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
-use crate::verify::record::{Place, Reach};
-use crate::verify::terms::{Kind, Terms, conditions};
+use crate::record::{Place, Reach};
+use crate::terms::{Kind, Terms, conditions};
 
 /// The numbers of a warp's lanes.
-pub(in crate::verify) fn all() -> std::ops::Range<u32> {
+pub(crate) fn all() -> std::ops::Range<u32> {
     0..WARP_SIZE
 }
 
 /// Terms of one lane. Keeps its results: claims about one kernel share most of their terms.
 #[derive(Default)]
-pub(in crate::verify) struct InLane {
+pub(crate) struct InLane {
     /// `%tid.x`, where its five low bits are the lane's number.
     pub thread: Option<TermId>,
     /// By the term of the lane's number, and that number.
@@ -35,12 +35,7 @@ impl InLane {
     }
 
     /// A term in which `%tid.x` is that of the lane of a number: its five low bits are that number.
-    pub(in crate::verify) fn in_row(
-        arena: &mut Arena,
-        thread: TermId,
-        number: u32,
-        term: TermId,
-    ) -> TermId {
+    pub(crate) fn in_row(arena: &mut Arena, thread: TermId, number: u32, term: TermId) -> TermId {
         let there = with_low_bits(arena, thread, number);
         Substitution::new().transform(arena, term, &mut |_, next| (next == thread).then_some(there))
     }
@@ -129,7 +124,7 @@ fn with_low_bits(arena: &mut Arena, term: TermId, number: u32) -> TermId {
 }
 
 /// The condition that the lane `n` up is one of the warp's.
-pub(in crate::verify) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> TermId {
+pub(crate) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> TermId {
     let width = arena.width(lane);
     match n > 0 {
         true => {
@@ -145,7 +140,7 @@ pub(in crate::verify) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> Te
 
 /// The received values, lane by lane.
 #[derive(Default)]
-pub(in crate::verify) struct ByLane {
+pub(crate) struct ByLane {
     /// The lane's number.
     pub lane: Option<TermId>,
     /// The conditions, one for each lane, that select the received value.
@@ -160,11 +155,7 @@ pub(in crate::verify) struct ByLane {
 
 impl ByLane {
     /// `%tid.x`, if its five low bits are the lane's number where some facts hold.
-    pub(in crate::verify) fn row_thread(
-        &self,
-        arena: &mut Arena,
-        known: &[TermId],
-    ) -> Option<TermId> {
+    pub(crate) fn row_thread(&self, arena: &mut Arena, known: &[TermId]) -> Option<TermId> {
         let (condition, thread) = self.rows?;
         let facts: Vec<TermId> =
             known.iter().flat_map(|fact| conditions::literals(arena, *fact)).collect();

@@ -14,7 +14,7 @@ use crate::expr::{Node, Search, Searcher, SymbolId, TermId, are_contradictory, f
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Special};
 use crate::solver::{Judgement, Solver};
-use crate::verify::terms::{Kind, Symbols, Terms};
+use crate::terms::{Kind, Symbols, Terms};
 
 /// The most terms that all searches for one function evaluate: a few seconds.
 const MAX_EVALUATED: u64 = 400_000_000;
@@ -26,7 +26,7 @@ const MAX_UNDECIDED: u32 = 8;
 type Key = (TermId, TermId, Vec<TermId>);
 
 /// Decides claims about the terms of one arena.
-pub(in crate::verify) struct Claims {
+pub(crate) struct Claims {
     pub solver: Solver,
     searcher: Searcher,
     answers: FxHashMap<Key, Judgement>,

@@ -30,17 +30,17 @@ use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Special};
+use crate::program::{Program, Role, placed_results};
 use crate::ptx::FunctionKind;
-use crate::verify::program::{Program, Role, placed_results};
-use crate::verify::record::Execution;
-use crate::verify::terms::{Kind, Terms, conditions, hardware};
+use crate::record::Execution;
+use crate::terms::{Kind, Terms, conditions, hardware};
 
 /// The bits of a lane's number.
 const LANE_BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
 
 /// The exchanges of whole warps in both programs.
 #[derive(Default)]
-pub(in crate::verify) struct Exchanges {
+pub(crate) struct Exchanges {
     /// How each result comes about.
     ways: Ways,
     /// The instruction of the original that a symbol is a result of.

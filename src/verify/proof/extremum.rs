@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expr::{BinaryOp, Comparison, Substitution, TermId};
-use crate::verify::terms::{Function, Kind, Lattice, Terms};
+use crate::terms::{Function, Kind, Lattice, Terms};
 
 /// A NaN that is the result of `min` or `max`.
 const NAN: u64 = 0x7fff_ffff;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::question::{Claim, Question};
 use crate::expr::{Arena, BinaryOp, Node, Substitution, TermId};
 use crate::isa::Special;
-use crate::verify::terms::{Kind, Terms, conditions, division, hardware};
+use crate::terms::{Kind, Terms, conditions, division, hardware};
 
 /// All facts that hold at a place where `known` holds, those about *other* lanes included: if a whole
 /// warp is known to have reconverged, lane `L + n` is there too, so the conditions of the place and the
@@ -32,7 +32,7 @@ pub(super) fn facts_of_other_lanes(at: &mut Question<'_, '_, '_>) -> Vec<TermId>
 }
 
 /// All facts that hold at a place, as predicates.
-pub(in crate::verify) fn assumptions(at: &mut Question<'_, '_, '_>) -> Vec<TermId> {
+pub(crate) fn assumptions(at: &mut Question<'_, '_, '_>) -> Vec<TermId> {
     let Question { terms, lanes, place, known } = at;
     let mut all = known.to_vec();
     let axioms = hardware::axioms(terms, lanes.required_shape());
@@ -109,11 +109,11 @@ pub(super) fn abstracted(
 
 /// Block shapes in which counterexamples are looked for: with numbers in place of extents the solver's
 /// query is linear. Whole and incomplete warps, rows longer and shorter than a warp.
-pub(in crate::verify) const SHAPES: [[u64; 3]; 7] =
+pub(crate) const SHAPES: [[u64; 3]; 7] =
     [[32, 2, 2], [16, 4, 1], [64, 1, 1], [31, 1, 1], [33, 1, 1], [48, 3, 1], [1, 1, 1]];
 
 /// A claim and its facts, in the first block of a grid, with blocks of a shape.
-pub(in crate::verify) fn in_shape(
+pub(crate) fn in_shape(
     terms: &mut Terms,
     claim: Claim,
     known: &[TermId],

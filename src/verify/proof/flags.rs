@@ -6,12 +6,12 @@ use typed_index_collections::TiSlice;
 
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::TermId;
-use crate::verify::record::{LoopRecord, is_of_header};
-use crate::verify::terms::{Kind, Side, Terms, conditions};
+use crate::record::{LoopRecord, is_of_header};
+use crate::terms::{Kind, Side, Terms, conditions};
 
 /// By the symbol of a flag at a loop's header, the conditions that hold where it is true.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Flags(FxHashMap<TermId, Vec<TermId>>);
+pub(crate) struct Flags(FxHashMap<TermId, Vec<TermId>>);
 
 /// The most passes over flags that get each other's value.
 const MAX_PASSES: usize = 8;

@@ -14,12 +14,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::{Node, Substitution, SymbolId, TermId, to_signed};
-use crate::verify::record::Execution;
-use crate::verify::terms::Terms;
+use crate::record::Execution;
+use crate::terms::Terms;
 
 /// The symbols that are another symbol plus a term.
 #[derive(Default)]
-pub(in crate::verify) struct Induction {
+pub(crate) struct Induction {
     replaced: FxHashMap<SymbolId, TermId>,
     done: Substitution,
     /// Those that are a multiple of what remains.

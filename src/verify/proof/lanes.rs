@@ -12,13 +12,13 @@ use super::shifted::{Moved, Relations, Shift, apply};
 use crate::cfg::LoopId;
 use crate::expr::{SymbolId, TermId};
 use crate::isa::{Opcode, Qualifier};
-use crate::verify::program::{Program, Role};
-use crate::verify::record::{Execution, LoopValue, before_stores};
-use crate::verify::terms::Terms;
+use crate::program::{Program, Role};
+use crate::record::{Execution, LoopValue, before_stores};
+use crate::terms::Terms;
 
 /// Moves terms between lanes and remembers the terms that it has moved. It knows the original program:
 /// a symbol that both programs share has the original's meaning.
-pub(in crate::verify) struct Lanes<'r, 's> {
+pub(crate) struct Lanes<'r, 's> {
     program: &'r Program<'r, 's>,
     execution: &'r Execution,
     /// For each loop, whether the rewritten program's control flow lets lanes reconverge in different

@@ -7,9 +7,9 @@ use super::query::{Effort, Prover};
 use super::question::{Claim, Question};
 use crate::expr::{Comparison, Node, TermId};
 use crate::ptx::StateSpace;
+use crate::record::{Accessed, StoreRecord, before_stores, unmarked};
 use crate::solver::Judgement;
-use crate::verify::record::{Accessed, StoreRecord, before_stores, unmarked};
-use crate::verify::terms::{Function, Terms, Truth, conditions, disjoint};
+use crate::terms::{Function, Terms, Truth, conditions, disjoint};
 
 /// The most low bits by which accesses are distinguished: strides of unrolled loops over wide elements.
 const MAX_LOW_BITS: u8 = 7;

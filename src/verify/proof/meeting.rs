@@ -15,16 +15,16 @@ use super::uniform::Uniform;
 use crate::cfg::{BlockId, Inst, InstId, LoopForest, LoopId};
 use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
+use crate::program::Program;
 use crate::ptx::FunctionKind;
-use crate::verify::program::Program;
-use crate::verify::record::{Execution, LoopRecord};
-use crate::verify::terms::{Terms, conditions};
+use crate::record::{Execution, LoopRecord};
+use crate::terms::{Terms, conditions};
 
 /// The most runs of warp instructions of a function that are compared with each other.
 const MAX_COMPARED: usize = 512;
 
 /// A place of a program, in the order of execution within an iteration.
-pub(in crate::verify) type Position = (BlockId, InstId);
+pub(crate) type Position = (BlockId, InstId);
 
 /// A place at which all lanes of a warp are together.
 #[derive(Clone, PartialEq, Eq)]

@@ -31,7 +31,7 @@
 
 mod absent;
 mod atoms;
-pub(in crate::verify) mod by_lane;
+pub(crate) mod by_lane;
 mod claims;
 mod exchange;
 mod extremum;
@@ -56,13 +56,13 @@ mod uniform;
 mod way;
 mod words;
 
-pub(in crate::verify) use claims::Claims;
-pub(in crate::verify) use exchange::Exchanges;
-pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
-pub(in crate::verify) use flags::Flags;
-pub(in crate::verify) use lanes::Lanes;
-pub(in crate::verify) use meeting::Position;
-pub(in crate::verify) use outcome::{Difference, Proof};
-pub(in crate::verify) use query::{Effort, Prover};
-pub(in crate::verify) use question::{Claim, Question};
-pub(in crate::verify) use remainder::LowBits;
+pub(crate) use claims::Claims;
+pub(crate) use exchange::Exchanges;
+pub(crate) use facts::{SHAPES, assumptions, in_shape};
+pub(crate) use flags::Flags;
+pub(crate) use lanes::Lanes;
+pub(crate) use meeting::Position;
+pub(crate) use outcome::{Difference, Proof};
+pub(crate) use query::{Effort, Prover};
+pub(crate) use question::{Claim, Question};
+pub(crate) use remainder::LowBits;

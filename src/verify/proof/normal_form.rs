@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::expr::{BinaryOp, Comparison, Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
-use crate::verify::terms::{Function, Lattice, Terms};
+use crate::terms::{Function, Lattice, Terms};
 
 /// The bits of a half of a word of 64 bits.
 const HALF: u8 = 32;

@@ -1,11 +1,11 @@
 //! The outcome of a claim that two terms are equal.
 
 use crate::expr::{Node, TermId};
-use crate::verify::terms::{Kind, Terms};
+use crate::terms::{Kind, Terms};
 
 /// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum Proof {
+pub(crate) enum Proof {
     /// The claim holds.
     Equal,
     /// The claim does not hold, because two parts of its terms differ under some conditions.
@@ -16,7 +16,7 @@ pub(in crate::verify) enum Proof {
 
 /// The parts at which two terms differ, with the conditions under which they do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct Difference {
+pub(crate) struct Difference {
     pub original: TermId,
     pub rewritten: TermId,
     /// The conditions under which the two parts were compared.

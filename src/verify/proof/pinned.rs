@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 
 use super::question::Claim;
 use crate::expr::{Arena, Comparison, Node, Substitution, SymbolId, TermId, mask, to_signed};
-use crate::verify::terms::conditions::literals;
+use crate::terms::conditions::literals;
 
 /// How often symbols are searched for, each time in the facts simplified by the values found before.
 const MAX_SWEEPS: usize = 4;
 
 /// Facts and a claim in which every symbol that can only have one value is replaced by it.
-pub(in crate::verify) enum Simplified {
+pub(crate) enum Simplified {
     /// The facts contradict each other: no lane reaches this place.
     Unreachable,
     /// Facts and claim, without those symbols; the facts that are true for every value are left out.

@@ -13,9 +13,9 @@ use super::outcome::{Difference, Proof};
 use super::query::{Effort, Prover};
 use super::question::{Claim, Question};
 use crate::expr::{Arena, Node, TermId};
+use crate::record::Place;
 use crate::solver::Judgement;
-use crate::verify::record::Place;
-use crate::verify::terms::{
+use crate::terms::{
     Function, Terms, Truth, commute, conditions, halves, no_wrap, only_difference, same_shape, wrap,
 };
 

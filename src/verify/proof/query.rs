@@ -15,9 +15,9 @@ use super::question::{Claim, Question};
 use super::remainder::LowBits;
 use crate::cfg::LoopForest;
 use crate::expr::TermId;
+use crate::record::{Execution, StoreRecord};
 use crate::solver::Judgement;
-use crate::verify::record::{Execution, StoreRecord};
-use crate::verify::terms::{Terms, conditions, contradictory, no_wrap, wrap};
+use crate::terms::{Terms, conditions, contradictory, no_wrap, wrap};
 
 /// The most claims of one function that may fail with all facts: beyond them the verdict will hardly be "equal"
 /// any more, and failing claims take the solver longest.
@@ -29,7 +29,7 @@ const MAX_REFUTED: u32 = 8;
 
 /// The methods to try for a claim: each value includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) enum Effort {
+pub(crate) enum Effort {
     /// Normal forms, cases and intervals.
     Rules,
     /// A search for values that refute the claim.
@@ -41,7 +41,7 @@ pub(in crate::verify) enum Effort {
 }
 
 /// Proves claims and counts the queries that they took.
-pub(in crate::verify) struct Prover {
+pub(crate) struct Prover {
     pub claims: Claims,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,

@@ -2,14 +2,14 @@
 
 use super::lanes::Lanes;
 use crate::expr::TermId;
-use crate::verify::record::Place;
-use crate::verify::terms::Terms;
+use crate::record::Place;
+use crate::terms::Terms;
 
 /// The original's term, and the rewritten program's that is to be equal to it.
-pub(in crate::verify) type Claim = (TermId, TermId);
+pub(crate) type Claim = (TermId, TermId);
 
 /// Where claims are made: all proofs of one case share it.
-pub(in crate::verify) struct Question<'q, 'r, 's> {
+pub(crate) struct Question<'q, 'r, 's> {
     pub terms: &'q mut Terms,
     pub lanes: &'q mut Lanes<'r, 's>,
     pub place: &'q Place,

@@ -8,14 +8,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId};
-use crate::verify::record::Execution;
-use crate::verify::terms::{Kind, Terms};
+use crate::record::Execution;
+use crate::terms::{Kind, Terms};
 
 /// Parts of terms that are nested deeper stay as they are.
 const MAX_DEPTH: u32 = 32;
 
 /// For the registers of loops, their initial value and the amount that an iteration adds.
-pub(in crate::verify) struct LowBits {
+pub(crate) struct LowBits {
     values: FxHashMap<SymbolId, (TermId, TermId)>,
     /// By parameter how many low bits of the pointer are zeros.
     zeros: FxHashMap<String, u32>,

@@ -12,7 +12,7 @@ use super::tables::Tables;
 use super::way::Way;
 use crate::expr::{BinaryOp, Node, TermId};
 use crate::isa::Opcode;
-use crate::verify::terms::{Function, Terms};
+use crate::terms::{Function, Terms};
 
 /// Sets of lanes, by bits.
 #[derive(Clone, Copy, Default)]

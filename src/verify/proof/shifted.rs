@@ -9,14 +9,14 @@ use typed_index_collections::TiVec;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
 use crate::isa::Axis;
+use crate::program::{Program, Window};
 use crate::ptx::FunctionKind;
-use crate::verify::program::{Program, Window};
-use crate::verify::record::{StoreRecord, before_stores, is_own};
-use crate::verify::terms::{Function, Info, Kind, Origin, Side, Terms};
+use crate::record::{StoreRecord, before_stores, is_own};
+use crate::terms::{Function, Info, Kind, Origin, Side, Terms};
 
 /// How lane `L + n` and lane `L` are related, for one `n`.
 #[derive(Clone, Debug, Default)]
-pub(in crate::verify) struct Relations {
+pub(crate) struct Relations {
     /// By how much a symbol of a loop's header is larger in lane `L + n`.
     pub ahead: FxHashMap<SymbolId, TermId>,
     /// Loops that the two lanes leave in the same iteration.
@@ -30,7 +30,7 @@ pub(in crate::verify) struct Relations {
 
 /// The terms that have been moved so far, by one distance and for one place.
 #[derive(Default)]
-pub(in crate::verify) struct Moved {
+pub(crate) struct Moved {
     done: Substitution,
     /// For each load that was moved, the load of the other lane.
     loads: FxHashMap<TermId, TermId>,
@@ -40,7 +40,7 @@ pub(in crate::verify) struct Moved {
 /// How terms are moved: by how many lanes, and the loop in which the lanes have reconverged. (Not a path
 /// through the graph.)
 #[derive(Clone, Copy)]
-pub(in crate::verify) struct Shift<'w, 's> {
+pub(crate) struct Shift<'w, 's> {
     pub program: &'w Program<'w, 's>,
     pub stores: &'w FxHashMap<TermId, StoreRecord>,
     pub n: i32,

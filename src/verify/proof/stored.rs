@@ -17,10 +17,10 @@ use super::words::{Store, Words};
 use crate::cfg::{Arg, Inst, InstId, LoopId};
 use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
+use crate::program::Program;
 use crate::ptx::{FunctionKind, StateSpace};
-use crate::verify::program::Program;
-use crate::verify::record::{Event, Execution};
-use crate::verify::terms::{Terms, conditions};
+use crate::record::{Event, Execution};
+use crate::terms::{Terms, conditions};
 
 /// The most stores in front of a barrier that are looked at for one load.
 const MAX_STORES: usize = 16;

@@ -14,7 +14,7 @@ use super::stored::Word;
 use super::way::{Direction, Matched, Way, lane_mask, source_lane};
 use crate::expr::{BinaryOp, Node, TermId};
 use crate::isa::limits::WARP_SIZE;
-use crate::verify::terms::{Function, Kind, Lattice, Terms, commute};
+use crate::terms::{Function, Kind, Lattice, Terms, commute};
 
 /// The most terms of lanes that are made for one claim.
 const MAX_TERMS: usize = 1 << 17;

@@ -13,10 +13,10 @@ use super::lanes::Lanes;
 use super::words::has_whole_rows;
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::{SymbolId, TermId};
+use crate::program::Program;
 use crate::ptx::FunctionKind;
-use crate::verify::program::Program;
-use crate::verify::record::Execution;
-use crate::verify::terms::{Terms, hardware};
+use crate::record::Execution;
+use crate::terms::{Terms, hardware};
 
 /// The uniform values of a function's loops.
 pub(super) struct Uniform<'r> {

@@ -10,7 +10,7 @@ use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Form, Opcode, Qualifier, Special};
 use crate::ptx::ScalarType;
-use crate::verify::terms::{Lattice, Terms};
+use crate::terms::{Lattice, Terms};
 
 /// How an instruction treats the lanes' values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

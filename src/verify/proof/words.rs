@@ -11,7 +11,7 @@ use crate::bytes::ByteRange;
 use crate::expr::{Node, Substitution, TermId, to_signed};
 use crate::isa::Axis;
 use crate::isa::limits::WARP_SIZE;
-use crate::verify::terms::{Kind, Terms};
+use crate::terms::{Kind, Terms};
 
 /// A store that all lanes of a warp perform.
 #[derive(Clone, Copy, Debug)]

@@ -9,16 +9,16 @@ use typed_index_collections::{TiSlice, TiVec};
 
 use crate::cfg::{BlockId, InstId, InstRange, LoopId, RegisterId};
 use crate::expr::TermId;
+use crate::program::split::Split;
+use crate::program::{Program, Role, Window};
 use crate::ptx::StateSpace;
-use crate::verify::program::split::Split;
-use crate::verify::program::{Program, Role, Window};
 
 /// A version of each window.
-pub(in crate::verify) type Memory = [TermId; Window::ALL.len()];
+pub(crate) type Memory = [TermId; Window::ALL.len()];
 
 /// An event: an action of a lane that others can notice, so that both programs must have it alike.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Event {
+pub(crate) struct Event {
     pub inst: InstId,
     pub block: BlockId,
     pub role: Role,
@@ -31,7 +31,7 @@ pub(in crate::verify) struct Event {
 /// A weak load. It is not an event, but the rewritten program must load nothing that the original does
 /// not.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Load {
+pub(crate) struct Load {
     pub inst: InstId,
     pub block: BlockId,
     pub condition: TermId,
@@ -43,7 +43,7 @@ pub(in crate::verify) struct Load {
 
 /// Bytes of memory that an instruction accesses.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Accessed {
+pub(crate) struct Accessed {
     /// The address of the first.
     pub address: TermId,
     /// How many.
@@ -54,14 +54,14 @@ pub(in crate::verify) struct Accessed {
 
 /// A register at a loop's header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(in crate::verify) struct HeaderRegister {
+pub(crate) struct HeaderRegister {
     pub id: LoopId,
     pub register: RegisterId,
 }
 
 /// A loop-carried value: a register or window that a loop changes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct LoopValue {
+pub(crate) struct LoopValue {
     /// The register; `None` for a window of memory.
     pub register: Option<RegisterId>,
     /// Its value at the header: a symbol.
@@ -74,7 +74,7 @@ pub(in crate::verify) struct LoopValue {
 
 /// The outcome of evaluating a loop.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct LoopRecord {
+pub(crate) struct LoopRecord {
     /// The condition under which it is entered, relative to the loop around it.
     pub entry: TermId,
     /// The condition under which a back edge is taken, relative to the iteration.
@@ -85,7 +85,7 @@ pub(in crate::verify) struct LoopRecord {
 /// A block with several predecessors, in a function with a cycle of several entries: evaluation starts anew
 /// there.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Cutpoint {
+pub(crate) struct Cutpoint {
     pub block: BlockId,
     /// The symbols of the registers and windows at this block.
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
@@ -97,7 +97,7 @@ pub(in crate::verify) struct Cutpoint {
 
 /// The fact about an address that an access to the global space implies.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct GlobalFact {
+pub(crate) struct GlobalFact {
     /// The condition of the access.
     pub condition: TermId,
     /// The innermost loop around it.
@@ -108,7 +108,7 @@ pub(in crate::verify) struct GlobalFact {
 
 /// A read-only load, which promises that no thread writes its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Promise {
+pub(crate) struct Promise {
     /// The condition under which it is executed.
     pub condition: TermId,
     /// The innermost loop around it.
@@ -117,7 +117,7 @@ pub(in crate::verify) struct Promise {
 
 /// A path from one cutpoint to another.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct CutpointPath {
+pub(crate) struct CutpointPath {
     /// The block of the cutpoint before.
     pub from: BlockId,
     /// The condition under which it is taken from there.
@@ -128,7 +128,7 @@ pub(in crate::verify) struct CutpointPath {
 
 /// A store as seen from the version of memory that it made.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct StoreRecord {
+pub(crate) struct StoreRecord {
     /// The instruction, in the program that made it.
     pub inst: InstId,
     pub before: TermId,
@@ -138,7 +138,7 @@ pub(in crate::verify) struct StoreRecord {
 
 /// A barrier as seen from the version of shared memory behind it.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Wait {
+pub(crate) struct Wait {
     /// The instruction, in the program that made the version.
     pub inst: InstId,
     /// The version in front of it.
@@ -147,7 +147,7 @@ pub(in crate::verify) struct Wait {
 
 /// The outcome of an evaluation.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Execution {
+pub(crate) struct Execution {
     pub events: Vec<Event>,
     pub loads: Vec<Load>,
     pub loops: TiVec<LoopId, Option<LoopRecord>>,
@@ -183,7 +183,7 @@ pub(in crate::verify) struct Execution {
 }
 
 /// The original, against which the rewritten program is evaluated.
-pub(in crate::verify) struct Reference<'r, 's> {
+pub(crate) struct Reference<'r, 's> {
     /// The original's outcome.
     pub execution: &'r Execution,
     /// The original, prepared.
@@ -208,7 +208,7 @@ pub(in crate::verify) struct Reference<'r, 's> {
 
 /// The assumed value at a loop's header of a register that only the rewritten program has.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Assumed {
+pub(crate) struct Assumed {
     /// The value, in terms of the original at that header.
     pub value: TermId,
     /// Flags of the rewritten program alone: the value holds where one of them is true; always if there are none.

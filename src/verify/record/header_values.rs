@@ -5,10 +5,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::execution::{LoopRecord, LoopValue};
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::{Node, Substitution, SymbolId, TermId};
-use crate::verify::terms::Terms;
+use crate::terms::Terms;
 
 /// For each symbol of a loop's header, one of its values, chosen by `of`.
-pub(in crate::verify) fn values_of(
+pub(crate) fn values_of(
     terms: &Terms,
     record: &LoopRecord,
     of: fn(&LoopValue) -> TermId,
@@ -20,13 +20,13 @@ pub(in crate::verify) fn values_of(
 }
 
 /// A term of a loop's header with the values that the loop is entered with.
-pub(in crate::verify) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
+pub(crate) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
     let values = values_of(terms, record, |loop_value| loop_value.initial);
     substituted(terms, &values, term)
 }
 
 /// A term of a loop's header with the values of the back edge.
-pub(in crate::verify) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
+pub(crate) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
     let values = values_of(terms, record, |loop_value| loop_value.latch);
     substituted(terms, &values, term)
 }
@@ -34,7 +34,7 @@ pub(in crate::verify) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: 
 /// Whether a term depends on a loop's header alone: every part of it that changes in an iteration has a symbol of the
 /// header. Only for such a term do [`at_entry`] and [`at_latch`] give its value there; the result of a barrier or an
 /// atomic in the loop would stay that of the iteration before.
-pub(in crate::verify) fn is_of_header(
+pub(crate) fn is_of_header(
     terms: &Terms,
     loops: &LoopForest,
     (id, record): (LoopId, &LoopRecord),

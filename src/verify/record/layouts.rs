@@ -22,10 +22,10 @@ use crate::cfg::InstId;
 use crate::expr::{TermId, Valuation};
 use crate::isa::Special;
 use crate::isa::limits::MAX_SHARED;
+use crate::program::arrays::{Arrays, SharedAccess};
+use crate::program::{Array, Both, Program};
 use crate::ptx::Module;
-use crate::verify::program::arrays::{Arrays, SharedAccess};
-use crate::verify::program::{Array, Both, Program};
-use crate::verify::terms::{Extent, Kind, Layout, Region, Terms};
+use crate::terms::{Extent, Kind, Layout, Region, Terms};
 
 /// How many states are sampled for each access.
 const ROUNDS: u64 = 64;
@@ -35,7 +35,7 @@ const ENOUGH: usize = 8;
 
 /// An access of the rewritten program and the original's that it replaces.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Paired {
+pub(crate) struct Paired {
     pub layout: Layout,
     /// Whether the layout leads from the rewritten program's addresses to the original's.
     pub is_back: bool,
@@ -55,7 +55,7 @@ pub(in crate::verify) struct Paired {
 
 /// The layouts of one pair of programs.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Layouts {
+pub(crate) struct Layouts {
     /// For each access of the rewritten program to an array with another layout, by instruction.
     pub paired: FxHashMap<InstId, Paired>,
     /// The layouts in words.
@@ -66,7 +66,7 @@ pub(in crate::verify) struct Layouts {
 ///
 /// # Errors
 /// Why no layout is known.
-pub(in crate::verify) fn find(
+pub(crate) fn find(
     terms: &mut Terms,
     programs: Both<&Program<'_, '_>>,
     modules: Both<&Module<'_>>,

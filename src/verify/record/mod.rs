@@ -9,14 +9,14 @@
 
 mod execution;
 mod header_values;
-pub(in crate::verify) mod layouts;
+pub(crate) mod layouts;
 mod place;
 mod versions;
 
-pub(in crate::verify) use execution::{
+pub(crate) use execution::{
     Accessed, Assumed, Cutpoint, CutpointPath, Event, Execution, GlobalFact, HeaderRegister, Load,
     LoopRecord, LoopValue, Memory, Promise, Reference, StoreRecord, Wait,
 };
-pub(in crate::verify) use header_values::{at_entry, at_latch, is_of_header, values_of};
-pub(in crate::verify) use place::{Known, Place, Reach, Reconverged, Vote};
-pub(in crate::verify) use versions::{before_stores, before_stores_of, is_own, unmarked};
+pub(crate) use header_values::{at_entry, at_latch, is_of_header, values_of};
+pub(crate) use place::{Known, Place, Reach, Reconverged, Vote};
+pub(crate) use versions::{before_stores, before_stores_of, is_own, unmarked};

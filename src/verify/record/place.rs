@@ -6,12 +6,12 @@
 use super::execution::{Execution, GlobalFact};
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::TermId;
-use crate::verify::program::Program;
-use crate::verify::terms::{Terms, conditions};
+use crate::program::Program;
+use crate::terms::{Terms, conditions};
 
 /// A place in the rewritten program, and the facts known there.
 #[derive(Clone, Debug, Default)]
-pub(in crate::verify) struct Place {
+pub(crate) struct Place {
     pub around: Option<LoopId>,
     /// Conditions that hold for every lane at this place.
     pub path: Vec<TermId>,
@@ -20,7 +20,7 @@ pub(in crate::verify) struct Place {
 }
 
 /// Facts about other lanes and about addresses, anywhere in a program.
-pub(in crate::verify) struct Known<'k> {
+pub(crate) struct Known<'k> {
     pub reaches: &'k [Reach],
     pub votes: &'k [Vote],
     pub global: &'k [GlobalFact],
@@ -69,7 +69,7 @@ impl Place {
 /// A fact about another lane: under `condition`, lane `L + n` is in `block` too. (No relation to
 /// reachability in the graph, which is `cfg::reach`.)
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Reach {
+pub(crate) struct Reach {
     pub block: BlockId,
     pub condition: TermId,
     pub n: i32,
@@ -78,7 +78,7 @@ pub(in crate::verify) struct Reach {
 /// A block in which all lanes of the warp are together under the condition `together`, consecutive in
 /// `tid.x`; and the lane's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Reconverged {
+pub(crate) struct Reconverged {
     pub block: BlockId,
     pub together: TermId,
     pub lane: TermId,
@@ -86,7 +86,7 @@ pub(in crate::verify) struct Reconverged {
 
 /// A `vote.sync.all`: if `result` is true and the warp is whole, `predicate` is true in each lane.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Vote {
+pub(crate) struct Vote {
     pub block: BlockId,
     /// The result of the instruction: true only if the lane's own predicate is.
     pub result: TermId,

@@ -16,10 +16,10 @@ use rustc_hash::FxHashMap;
 
 use super::execution::StoreRecord;
 use crate::expr::{Node, TermId};
-use crate::verify::terms::{Function, Kind, Origin, Terms};
+use crate::terms::{Function, Kind, Origin, Terms};
 
 /// The version under a mark ([`Function::OtherLanesMemory`]), and whether it was marked.
-pub(in crate::verify) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
+pub(crate) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
     match terms.applied(version) {
         Some((Function::OtherLanesMemory, operands)) => (operands[0], true),
         _ => (version, false),
@@ -28,14 +28,14 @@ pub(in crate::verify) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bo
 
 /// Whether a version of memory is the rewritten program's alone: the memory that some read-only load
 /// saw although no instruction promises that it is read-only. Another lane has another such version.
-pub(in crate::verify) fn is_own(terms: &Terms, version: TermId) -> bool {
+pub(crate) fn is_own(terms: &Terms, version: TermId) -> bool {
     terms.as_symbol(version).is_some_and(|symbol| {
         matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::RewrittenOnly(_)))
     })
 }
 
 /// The version of memory before the weak stores of a thread, which publish nothing.
-pub(in crate::verify) fn before_stores(
+pub(crate) fn before_stores(
     terms: &mut Terms,
     stores: &FxHashMap<TermId, StoreRecord>,
     version: TermId,
@@ -44,7 +44,7 @@ pub(in crate::verify) fn before_stores(
 }
 
 /// The same, where `record` returns the store that made a version.
-pub(in crate::verify) fn before_stores_of(
+pub(crate) fn before_stores_of(
     terms: &mut Terms,
     record: &dyn Fn(TermId) -> Option<StoreRecord>,
     start: TermId,

@@ -8,7 +8,7 @@ use crate::expr::{Arena, Comparison, Node, TermId, mask, to_signed};
 
 /// Whether two accesses have no byte in common, by the intervals that facts leave their distance: the
 /// first is `first` bytes long, and `ahead` bytes ahead of the second. False means nothing.
-pub(in crate::verify) fn disjoint(
+pub(crate) fn disjoint(
     arena: &mut Arena,
     ahead: TermId,
     (first, second): (u32, u32),

@@ -139,11 +139,7 @@ impl Precondition {
     }
 
     /// The predicates, if the function has all of its parameters.
-    pub(in crate::verify) fn terms(
-        &self,
-        function: &Function<'_>,
-        terms: &mut Terms,
-    ) -> Option<Vec<TermId>> {
+    pub(crate) fn terms(&self, function: &Function<'_>, terms: &mut Terms) -> Option<Vec<TermId>> {
         let mut found = Vec::new();
         for (a, relation, b) in &self.comparisons {
             if let (Relation::Equal, Some(low)) = (relation, a.low_bits(b, function, terms)) {
@@ -217,11 +213,7 @@ fn terms_width(function: &Function<'_>, value: &Value) -> Option<u8> {
 }
 
 /// The symbol of a parameter.
-pub(in crate::verify) fn parameter(
-    function: &Function<'_>,
-    name: &str,
-    terms: &mut Terms,
-) -> Option<TermId> {
+pub(crate) fn parameter(function: &Function<'_>, name: &str, terms: &mut Terms) -> Option<TermId> {
     let bits = terms_width(function, &Value::Parameter(name.to_owned()))?;
     let kind = Kind::Parameter { name: name.to_owned(), offset: 0, bits };
     Some(terms.symbol(kind, bits, None))

@@ -13,7 +13,7 @@ use crate::isa::{Form, Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// Whether an instruction's first two source operands may change places.
-pub(in crate::verify) fn commutes(inst: &Inst<'_, '_>) -> bool {
+pub(crate) fn commutes(inst: &Inst<'_, '_>) -> bool {
     let (ast, sources) = (inst.ast, inst.args.len().saturating_sub(1));
     let single = |arg: Option<&Arg<'_>>| {
         matches!(arg, Some(Arg::Register(_) | Arg::Constant(_) | Arg::Special(_)))
@@ -61,7 +61,7 @@ fn symmetric(form: &Form) -> bool {
 }
 
 /// Sorts operands that may change places, so that equal results are one term.
-pub(in crate::verify) fn sort(operands: &mut [TermId]) {
+pub(crate) fn sort(operands: &mut [TermId]) {
     if let [a, b, ..] = operands
         && *a > *b
     {
@@ -71,11 +71,7 @@ pub(in crate::verify) fn sort(operands: &mut [TermId]) {
 
 /// If two terms are the same commutative operation, the pairs of operands to compare: each with the
 /// other place.
-pub(in crate::verify) fn crossed(
-    terms: &Terms,
-    a: TermId,
-    b: TermId,
-) -> Option<Vec<(TermId, TermId)>> {
+pub(crate) fn crossed(terms: &Terms, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
     let ((f, x), (g, y)) = (terms.applied(a)?, terms.applied(b)?);
     if f != g || x.len() != y.len() || x.len() < 2 || !f.commutes() {
         return None;

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 
 use crate::expr::{Arena, BinaryOp, Node, Substitution, TermId, UnaryOp};
 
-pub(in crate::verify) type Literals = SmallVec<[TermId; 8]>;
+pub(crate) type Literals = SmallVec<[TermId; 8]>;
 
 /// The conjuncts of a condition, sorted; `!(a | b)` is `!a & !b`.
-pub(in crate::verify) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
+pub(crate) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
     let (mut found, mut work) = (Literals::new(), vec![(condition, true)]);
     while let Some((term, holds)) = work.pop() {
         // The conjuncts of the parts are sorted as well.
@@ -28,7 +28,7 @@ pub(in crate::verify) fn literals(arena: &mut Arena, condition: TermId) -> Liter
 }
 
 /// The conjuncts of a condition, unchanged; of anything else the condition itself.
-pub(in crate::verify) fn conjuncts(arena: &Arena, condition: TermId) -> Vec<TermId> {
+pub(crate) fn conjuncts(arena: &Arena, condition: TermId) -> Vec<TermId> {
     let (mut found, mut work) = (Vec::new(), vec![condition]);
     while let Some(term) = work.pop() {
         arena.charge(1);
@@ -59,7 +59,7 @@ fn split(arena: &Arena, all: &[TermId], others: &[TermId]) -> (Literals, Literal
 }
 
 /// Whether all of some conditions are known.
-pub(in crate::verify) fn hold(arena: &Arena, conditions: &[TermId], known: &[TermId]) -> bool {
+pub(crate) fn hold(arena: &Arena, conditions: &[TermId], known: &[TermId]) -> bool {
     conditions.iter().all(|condition| {
         arena.charge(1 + known.len() as u64 / 8);
         known.contains(condition)
@@ -93,7 +93,7 @@ fn is_negation(arena: &mut Arena, one: TermId, conjuncts: &[TermId], common: &[T
 
 /// The condition of a join, and for each edge into it its condition given that
 /// the place is reached.
-pub(in crate::verify) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, Vec<TermId>) {
+pub(crate) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, Vec<TermId>) {
     let all: Vec<Literals> = paths.iter().map(|&way| literals(arena, way)).collect();
     let mut terms = all.clone();
     'again: loop {
@@ -139,12 +139,7 @@ pub(in crate::verify) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, V
 }
 
 /// `term` simplified: if `condition` decides which side of a selection is taken, that side.
-pub(in crate::verify) fn under(
-    arena: &mut Arena,
-    term: TermId,
-    condition: TermId,
-    holds: bool,
-) -> TermId {
+pub(crate) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: bool) -> TermId {
     if !is_selection(arena, term) {
         return term;
     }
@@ -178,12 +173,12 @@ pub(super) fn is_selection(arena: &Arena, term: TermId) -> bool {
 
 /// A term simplified by conditions that are known to hold: its outermost selections, and those of the
 /// parts that it is packed from, are decided.
-pub(in crate::verify) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
+pub(crate) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
     simplify_by(arena, term, &mut |arena, condition| decided(arena, condition, known))
 }
 
 /// The same with `decide`, which gives the truth value of a condition if it is known.
-pub(in crate::verify) fn simplify_by(
+pub(crate) fn simplify_by(
     arena: &mut Arena,
     term: TermId,
     decide: &mut dyn FnMut(&mut Arena, TermId) -> Option<bool>,
@@ -226,16 +221,12 @@ pub(in crate::verify) fn simplify_by(
 
 /// A term simplified by conditions that are known to hold, with all selections decided that it is computed from, other
 /// than by an uninterpreted function.
-pub(in crate::verify) fn simplify_within(
-    arena: &mut Arena,
-    term: TermId,
-    known: &[TermId],
-) -> TermId {
+pub(crate) fn simplify_within(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
     simplify_each_within(arena, &[term], known)[0]
 }
 
 /// The same of several terms.
-pub(in crate::verify) fn simplify_each_within(
+pub(crate) fn simplify_each_within(
     arena: &mut Arena,
     terms: &[TermId],
     known: &[TermId],
@@ -259,11 +250,7 @@ pub(in crate::verify) fn simplify_each_within(
 }
 
 /// Whether a condition holds, as far as logic alone decides it.
-pub(in crate::verify) fn decided(
-    arena: &mut Arena,
-    condition: TermId,
-    known: &[TermId],
-) -> Option<bool> {
+pub(crate) fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
     let needed = literals(arena, condition);
     if hold(arena, &needed, known) {
         return Some(true);
@@ -328,11 +315,7 @@ const MAX_NEGATIONS: u32 = 4;
 
 /// Whether two conditions are the same conjuncts, or the negations of the same, in whatever order, where some are
 /// known to hold.
-pub(in crate::verify) fn are_same(
-    arena: &mut Arena,
-    (a, b): (TermId, TermId),
-    known: &[TermId],
-) -> bool {
+pub(crate) fn are_same(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
     let negated = (arena.not(a), arena.not(b));
     [(a, b), negated]
         .into_iter()
@@ -370,7 +353,7 @@ fn are_same_conjuncts(
 }
 
 /// Adds the last alternative of each disjunction or selection whose other one is refuted; a false condition if all are.
-pub(in crate::verify) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
+pub(crate) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
     // Alternatives of alternatives take one more pass each.
     for _ in 0..MAX_REFINEMENTS {
         let before = known.len();
@@ -406,7 +389,7 @@ pub(in crate::verify) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId
 }
 
 /// Whether two of the conditions are each other's negation.
-pub(in crate::verify) fn contradict(arena: &mut Arena, known: &[TermId]) -> bool {
+pub(crate) fn contradict(arena: &mut Arena, known: &[TermId]) -> bool {
     arena.charge(1 + (known.len() * known.len()) as u64 / 4);
     known.iter().any(|&literal| {
         let negated = arena.not(literal);

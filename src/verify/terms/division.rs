@@ -18,10 +18,7 @@ const MAX_TERMS: usize = 2048;
 
 /// Facts about the divisions in some terms, which hold for all values. Divisions inside of products
 /// and other functions are left out, since these are symbols where the facts are used.
-pub(in crate::verify) fn facts(
-    terms: &mut Terms,
-    roots: impl Iterator<Item = TermId>,
-) -> Vec<TermId> {
+pub(crate) fn facts(terms: &mut Terms, roots: impl Iterator<Item = TermId>) -> Vec<TermId> {
     let found = divisions(terms, roots);
     found.into_iter().flat_map(|division| division.small(&mut terms.arena)).collect()
 }

@@ -4,12 +4,12 @@
 use std::fmt;
 
 use crate::isa::{Form, Modifier, Opcode, Qualifier, Special};
+use crate::program::Places;
 use crate::ptx::{ScalarType, StateSpace};
-use crate::verify::program::Places;
 
 /// An uninterpreted function: equal operands give equal results.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Function {
+pub(crate) enum Function {
     /// The value of a weak load of one element.
     Load(Load),
     /// Whether a generic address is global.
@@ -36,7 +36,7 @@ pub(in crate::verify) enum Function {
 
 /// An operator that is associative, commutative and idempotent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Lattice {
+pub(crate) enum Lattice {
     /// The least number.
     Min {
         signed: bool,
@@ -58,7 +58,7 @@ pub(in crate::verify) enum Lattice {
 
 /// A load without its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) struct Load {
+pub(crate) struct Load {
     /// The state space; of a generic address the part of the value that is not in global memory.
     pub space: StateSpace,
     /// Width in bits.
@@ -83,7 +83,7 @@ impl Load {
 
 /// An instruction as a function of its operands. Two texts are two functions, even if they decode alike.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) struct Operation {
+pub(crate) struct Operation {
     pub form: Form,
     /// The opcode with its modifiers as written, without blanks.
     pub text: String,
@@ -95,7 +95,7 @@ pub(in crate::verify) struct Operation {
 
 /// An output of an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Output {
+pub(crate) enum Output {
     /// The results of these numbers, which one register gets.
     Results(Places),
     /// The condition code register.
@@ -104,7 +104,7 @@ pub(in crate::verify) enum Output {
 
 /// Which floating-point comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) struct FloatComparison {
+pub(crate) struct FloatComparison {
     pub operator: Qualifier,
     /// Whether subnormal numbers count as zero.
     pub flushes: bool,
@@ -115,7 +115,7 @@ pub(in crate::verify) struct FloatComparison {
 
 /// A target of an indexed branch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) struct BranchTarget {
+pub(crate) struct BranchTarget {
     /// How many targets the branch lists.
     pub targets: usize,
     /// The indices that lead to this one.
@@ -126,7 +126,7 @@ pub(in crate::verify) struct BranchTarget {
 
 /// An integer division.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct IntegerDivision {
+pub(crate) struct IntegerDivision {
     pub remainder: bool,
     pub ty: ScalarType,
 }

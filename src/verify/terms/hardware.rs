@@ -8,7 +8,7 @@ use crate::isa::{Axis, Special};
 
 /// Whether the lanes of each whole warp are consecutive in `tid.x`, from the block's extents: whole
 /// rows of 32, or one row.
-pub(in crate::verify) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
+pub(crate) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
     let (zero, one, low) = (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
     let rest = arena.and(x, low);
     let rows_of_warps = arena.equal(rest, zero);
@@ -19,7 +19,7 @@ pub(in crate::verify) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) 
 
 /// Whether a term has one value for the warp: it is made of numbers, parameters of a kernel, addresses of variables,
 /// extents and numbers of blocks, and terms that are known to have one.
-pub(in crate::verify) fn is_uniform(
+pub(crate) fn is_uniform(
     terms: &Terms,
     term: TermId,
     is_known: &dyn Fn(TermId) -> bool,
@@ -46,7 +46,7 @@ pub(in crate::verify) fn is_uniform(
 
 /// The guarantees of the hardware about thread indices: they lie within the block, and the lane is the
 /// linear index modulo 32 (PTX ISA, "%tid", "%laneid"); and what the user takes for granted. `shape` are the extents that `.reqntid` demands.
-pub(in crate::verify) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> {
+pub(crate) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> {
     let find = |kind: Kind| {
         terms.symbols.find(&kind).map(|symbol| (symbol, terms.symbols.info(symbol).width))
     };

@@ -9,7 +9,7 @@ use crate::expr::{BinaryOp, TermId};
 
 /// A function from the original's addresses within an array to the rewritten program's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) enum Layout {
+pub(crate) enum Layout {
     /// All bytes where they were.
     Same,
     /// `bits` bits of the address, from bit `from` on, are added to those from bit `to` on, without carry.
@@ -26,7 +26,7 @@ pub(in crate::verify) enum Layout {
 
 /// An array before and after: its bytes, and the alignment of its address afterwards.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Extent {
+pub(crate) struct Extent {
     pub before: u64,
     pub after: u64,
     pub align: u64,
@@ -36,7 +36,7 @@ pub(in crate::verify) struct Extent {
 
 /// Where an array is: its first byte, and its size if each launch gives it.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Region<T> {
+pub(crate) struct Region<T> {
     pub base: T,
     pub size: T,
 }

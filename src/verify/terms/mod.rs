@@ -16,25 +16,23 @@
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 
 mod apart;
-pub(in crate::verify) mod assume;
-pub(in crate::verify) mod commute;
-pub(in crate::verify) mod conditions;
-pub(in crate::verify) mod division;
+pub(crate) mod assume;
+pub(crate) mod commute;
+pub(crate) mod conditions;
+pub(crate) mod division;
 mod functions;
-pub(in crate::verify) mod hardware;
+pub(crate) mod hardware;
 mod layout;
-pub(in crate::verify) mod no_wrap;
+pub(crate) mod no_wrap;
 mod parts;
 mod symbols;
 mod truth;
-pub(in crate::verify) mod wrap;
+pub(crate) mod wrap;
 
-pub(in crate::verify) use apart::disjoint;
+pub(crate) use apart::disjoint;
 pub use assume::Precondition;
-pub(in crate::verify) use functions::{
-    BranchTarget, FloatComparison, Function, Lattice, Operation, Output,
-};
-pub(in crate::verify) use layout::{Extent, Layout, Region};
-pub(in crate::verify) use parts::{contradictory, halves, only_difference, same_shape};
-pub(in crate::verify) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};
-pub(in crate::verify) use truth::Truth;
+pub(crate) use functions::{BranchTarget, FloatComparison, Function, Lattice, Operation, Output};
+pub(crate) use layout::{Extent, Layout, Region};
+pub(crate) use parts::{contradictory, halves, only_difference, same_shape};
+pub(crate) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};
+pub(crate) use truth::Truth;

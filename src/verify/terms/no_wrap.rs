@@ -11,13 +11,13 @@ use crate::expr::{Arena, Node, TermId, to_signed};
 const MAX_DEPTH: u32 = 8;
 
 /// Whether two terms are equal where nothing that is widened wraps around. False means nothing.
-pub(in crate::verify) fn are_equal(arena: &mut Arena, (a, b): (TermId, TermId)) -> bool {
+pub(crate) fn are_equal(arena: &mut Arena, (a, b): (TermId, TermId)) -> bool {
     let (a, b) = (spread(arena, a), spread(arena, b));
     a == b
 }
 
 /// A term with each widened sum as the sum of its widened addends.
-pub(in crate::verify) fn spread(arena: &mut Arena, term: TermId) -> TermId {
+pub(crate) fn spread(arena: &mut Arena, term: TermId) -> TermId {
     spread_at(arena, term, 0)
 }
 

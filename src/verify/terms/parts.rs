@@ -7,7 +7,7 @@ use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 /// true for some operands and false for operands that are equal to these. Then no lane is in the
 /// case that is being looked at, and every claim holds in it. (For example: a generic address is
 /// known to be global, and the same address, computed by other instructions, is known not to be.)
-pub(in crate::verify) fn contradictory(arena: &mut Arena, known: &[TermId]) -> bool {
+pub(crate) fn contradictory(arena: &mut Arena, known: &[TermId]) -> bool {
     let function = |arena: &Arena, term: TermId| match arena.node(term) {
         Node::Apply(function, operands) => Some((*function, operands.clone())),
         _ => None,
@@ -32,11 +32,7 @@ pub(in crate::verify) fn contradictory(arena: &mut Arena, known: &[TermId]) -> b
 
 /// The one operand in which two sums or exclusive ors differ; they are equal only if the operand's two
 /// forms are.
-pub(in crate::verify) fn only_difference(
-    arena: &Arena,
-    a: TermId,
-    b: TermId,
-) -> Option<(TermId, TermId)> {
+pub(crate) fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
     match (arena.node(a), arena.node(b)) {
         (&Node::Binary(BinaryOp::Xor, x, y), &Node::Binary(BinaryOp::Xor, z, w)) => match () {
             () if x == z => Some((y, w)),
@@ -63,11 +59,7 @@ pub(in crate::verify) fn only_difference(
 }
 
 /// The parts to compare if one of two terms is put together from two.
-pub(in crate::verify) fn halves(
-    arena: &mut Arena,
-    a: TermId,
-    b: TermId,
-) -> Option<[(TermId, TermId); 2]> {
+pub(crate) fn halves(arena: &mut Arena, a: TermId, b: TermId) -> Option<[(TermId, TermId); 2]> {
     let width = arena.width(a);
     let low = [a, b].into_iter().find_map(|term| match *arena.node(term) {
         Node::Concatenate(_, low) => Some(arena.width(low)),
@@ -79,11 +71,7 @@ pub(in crate::verify) fn halves(
 
 /// The operands to compare if two terms are the same function of different operands, and only equal
 /// operands make the two equal.
-pub(in crate::verify) fn same_shape(
-    arena: &Arena,
-    a: TermId,
-    b: TermId,
-) -> Option<Vec<(TermId, TermId)>> {
+pub(crate) fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
     if arena.width(a) != arena.width(b) {
         return None;
     }

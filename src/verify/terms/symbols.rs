@@ -8,12 +8,12 @@ use super::functions::{Function, Load};
 use crate::cfg::{InstId, LoopId};
 use crate::expr::{Arena, FunctionId, Functions, Node, Range, Substitution, SymbolId, TermId};
 use crate::isa::{Axis, Special};
+use crate::program::{Places, Window};
 use crate::solver::Names;
-use crate::verify::program::{Places, Window};
 
 /// The origin of a version of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Origin {
+pub(crate) enum Origin {
     /// The start of the function.
     Entry,
     /// The event of the original with this number.
@@ -26,7 +26,7 @@ pub(in crate::verify) enum Origin {
 
 /// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::verify) enum Kind {
+pub(crate) enum Kind {
     /// `%tid` in a dimension, 0 to 2.
     Tid(Axis),
     /// `%laneid`
@@ -74,14 +74,14 @@ pub(in crate::verify) enum Kind {
 
 /// One of the two programs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(in crate::verify) enum Side {
+pub(crate) enum Side {
     Original,
     Rewritten,
 }
 
 /// Facts about a symbol.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Info {
+pub(crate) struct Info {
     pub kind: Kind,
     pub width: u8,
     /// The innermost loop whose iterations give the symbol new values.
@@ -90,7 +90,7 @@ pub(in crate::verify) struct Info {
 
 /// The names in messages for the sources of symbols: of each program, the original first.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct TextNames {
+pub(crate) struct TextNames {
     /// The registers' names.
     pub registers: [Vec<String>; 2],
     /// The instructions' opcodes and 1-based lines.
@@ -99,7 +99,7 @@ pub(in crate::verify) struct TextNames {
 
 /// All symbols and uninterpreted functions.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Symbols {
+pub(crate) struct Symbols {
     pub names: TextNames,
     infos: TiVec<SymbolId, Info>,
     ids: FxHashMap<Kind, SymbolId>,
@@ -176,7 +176,7 @@ impl Symbols {
 
 /// Terms and the meanings of their symbols.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Terms {
+pub(crate) struct Terms {
     pub arena: Arena,
     pub symbols: Symbols,
     /// Terms in which everything that is not linear is replaced by symbols, for quick proofs.

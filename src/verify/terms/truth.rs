@@ -38,7 +38,7 @@ enum Gate {
 
 /// The known predicates, and their consequences.
 #[derive(Default)]
-pub(in crate::verify) struct Truth {
+pub(crate) struct Truth {
     numbers: FxHashMap<TermId, Signed>,
     gates: TiVec<GateId, Gate>,
     /// The connectives that each predicate is a part of.
@@ -52,7 +52,7 @@ pub(in crate::verify) struct Truth {
 
 /// The predicates contradict each other.
 #[derive(Debug)]
-pub(in crate::verify) struct Contradiction;
+pub(crate) struct Contradiction;
 
 impl Truth {
     /// The consequences of predicates that hold.

@@ -33,11 +33,7 @@ impl Interval {
 
 /// Whether two terms are equal because no sum that was widened wraps around, given some predicates
 /// that hold. False means nothing.
-pub(in crate::verify) fn equal(
-    arena: &mut Arena,
-    claim: (TermId, TermId),
-    known: &[TermId],
-) -> bool {
+pub(crate) fn equal(arena: &mut Arena, claim: (TermId, TermId), known: &[TermId]) -> bool {
     equal_if(arena, claim, |arena, base, ahead, signed| {
         stays_in_range(arena, base, ahead, signed, known)
     })
@@ -45,7 +41,7 @@ pub(in crate::verify) fn equal(
 
 /// Whether two terms are equal because two others are known to be that are as far apart, where nothing
 /// that was widened wraps around.
-pub(in crate::verify) fn equal_as_known(
+pub(crate) fn equal_as_known(
     arena: &mut Arena,
     (a, b): (TermId, TermId),
     known: &[TermId],
@@ -142,12 +138,12 @@ fn solution(arena: &mut Arena, x: TermId, y: TermId) -> Option<(TermId, TermId)>
 }
 
 /// Whether two terms are equal where nothing that was widened wraps around.
-pub(in crate::verify) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
+pub(crate) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
     equal_if(arena, claim, |_, _, _, _| true)
 }
 
 /// By how much one term is larger than another, if that is a constant where nothing that was widened wraps around.
-pub(in crate::verify) fn distance(arena: &mut Arena, a: TermId, b: TermId) -> Option<i64> {
+pub(crate) fn distance(arena: &mut Arena, a: TermId, b: TermId) -> Option<i64> {
     let width = arena.width(a);
     let ahead = distance_if(arena, (a, b), |_, _, _, _| true)?;
     Some(to_signed(ahead & mask(width), width))

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::bypass::{Thread, Values, compute};
 use crate::cfg::{Flow, InstId, RegisterId};
 use crate::expr::TermId;
 use crate::isa::Special;
 use crate::isa::limits::WARP_SIZE;
-use crate::verify::bypass::{Thread, Values, compute};
-use crate::verify::program::{Belief, belief, results};
+use crate::program::{Belief, belief, results};
 
 /// The registers that hold constants where a path has come to.
 pub(super) struct Constants<'c, 'm, 's> {

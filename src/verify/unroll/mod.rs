@@ -11,4 +11,4 @@
 mod constants;
 mod text;
 
-pub(in crate::verify) use text::unrolled;
+pub(crate) use text::unrolled;

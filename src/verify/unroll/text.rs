@@ -14,7 +14,7 @@ const MAX_BLOCKS: usize = 64;
 
 /// A file with the loops of some functions unrolled, by the functions' names; `None` if they have none. Lines stay where
 /// they are.
-pub(in crate::verify) fn unrolled(
+pub(crate) fn unrolled(
     source: &SourceFile,
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> Option<SourceFile> {

@@ -14,14 +14,14 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::expr::sign_extend;
 use crate::expr::{BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask};
 use crate::ptx::StateSpace;
-use crate::verify::record::{StoreRecord, unmarked};
-use crate::verify::terms::{Function, Kind, Origin, Terms};
+use crate::record::{StoreRecord, unmarked};
+use crate::terms::{Function, Kind, Origin, Terms};
 
 /// How many assignments of the values that the solver left open are tried.
 const SEEDS: u64 = 4;
 
 /// The assignment that the solver found.
-pub(in crate::verify) struct Model {
+pub(crate) struct Model {
     /// Values of symbols that the facts or the claim mention.
     pub symbols: FxHashMap<SymbolId, u64>,
     /// Values of uninterpreted functions.
@@ -30,7 +30,7 @@ pub(in crate::verify) struct Model {
 
 /// A state in which a claim was seen to fail.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Seen {
+pub(crate) struct Seen {
     pub original: u64,
     pub rewritten: u64,
     /// The bytes of global memory that were read.

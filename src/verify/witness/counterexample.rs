@@ -15,14 +15,14 @@ use super::reachable::{block_size, first_iterations, loop_values, symbols, whole
 use super::verdict::Counterexample;
 use crate::expr::{Node, SymbolId, TermId};
 use crate::isa::Special;
+use crate::program::Both;
+use crate::proof::{Claim, Difference, Lanes, Question, SHAPES, assumptions, in_shape};
+use crate::record::{Execution, Place, StoreRecord, unmarked};
 use crate::solver::{Judgement, Solver};
-use crate::verify::program::Both;
-use crate::verify::proof::{Claim, Difference, Lanes, Question, SHAPES, assumptions, in_shape};
-use crate::verify::record::{Execution, Place, StoreRecord, unmarked};
-use crate::verify::terms::{Kind, Origin, Terms};
+use crate::terms::{Kind, Origin, Terms};
 
 /// A counterexample, and the state in which it was seen.
-pub(in crate::verify) struct Found {
+pub(crate) struct Found {
     pub counterexample: Counterexample,
     pub seen: Seen,
 }
@@ -35,7 +35,7 @@ impl Found {
 }
 
 /// A claim that was not shown.
-pub(in crate::verify) struct Refuted<'c> {
+pub(crate) struct Refuted<'c> {
     /// The original's and the rewritten program's term that were claimed to be equal.
     pub whole: Claim,
     /// The parts of these terms at which they differ.
@@ -44,7 +44,7 @@ pub(in crate::verify) struct Refuted<'c> {
 }
 
 /// Looks for a state in which a difference shows.
-pub(in crate::verify) fn find(
+pub(crate) fn find(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,
     solver: &mut Solver,

@@ -3,8 +3,8 @@
 use super::reachable::symbols;
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
 use crate::isa::Special;
-use crate::verify::proof::Difference;
-use crate::verify::terms::{Kind, Side, Terms};
+use crate::proof::Difference;
+use crate::terms::{Kind, Side, Terms};
 
 /// Deeper parts of a term are shown as `…`.
 const MAX_DEPTH: u32 = 6;
@@ -171,7 +171,7 @@ const MAX_LEAVES: usize = 64;
 
 /// Why two values are not shown to be equal, if that is known: floating-point sums of the same numbers in another
 /// order.
-pub(in crate::verify) fn missing(terms: &Terms, (a, b): (TermId, TermId)) -> Option<&'static str> {
+pub(crate) fn missing(terms: &Terms, (a, b): (TermId, TermId)) -> Option<&'static str> {
     let (mut own, mut its) = (leaves(terms, a)?, leaves(terms, b)?);
     own.sort_unstable();
     its.sort_unstable();
@@ -200,7 +200,7 @@ fn leaves(terms: &Terms, term: TermId) -> Option<Vec<TermId>> {
 }
 
 /// Why a difference is not certain.
-pub(in crate::verify) fn why(terms: &Terms, difference: &Difference) -> String {
+pub(crate) fn why(terms: &Terms, difference: &Difference) -> String {
     let memory = |term: TermId| match terms.arena.node(term) {
         Node::Symbol(symbol) => matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)),
         Node::IfThenElse(_, a, _) => terms.arena.width(*a) == 32 && mentions_memory(terms, term),

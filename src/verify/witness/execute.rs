@@ -16,10 +16,10 @@ use super::verdict::Counterexample;
 use crate::expr::{Node, TermId};
 use crate::interp;
 use crate::launch::{Argument, Buffer, Launch, Meet, Type};
+use crate::program::Both;
 use crate::ptx::{Function, FunctionKind, Module, StateSpace, Variable};
-use crate::verify::program::Both;
-use crate::verify::record::Execution;
-use crate::verify::terms::{Kind, Terms};
+use crate::record::Execution;
+use crate::terms::{Kind, Terms};
 
 /// Bytes of each buffer; pointers point to its middle.
 const BYTES: usize = 1 << 17;
@@ -33,7 +33,7 @@ const NUMBERS: [u64; 5] = [3, 77, 1, 1000, 0xffff_ffd5];
 
 /// The outcome of running both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) enum Ran {
+pub(crate) enum Ran {
     /// Some launch left other buffers.
     Different,
     /// Launches with the counterexample's numbers left the same buffers.
@@ -43,7 +43,7 @@ pub(in crate::verify) enum Ran {
 }
 
 /// Runs both kernels; `required` is the shape of their blocks, if they are taken to have one.
-pub(in crate::verify) fn run(
+pub(crate) fn run(
     modules: Both<&Module<'_>>,
     (function, required): (&Function<'_>, Option<[u32; 3]>),
     pointers: &FxHashSet<String>,
@@ -213,7 +213,7 @@ fn with_memory(mut launch: Launch, function: &Function<'_>, seen: &Seen) -> Laun
 }
 
 /// The parameters from which addresses start.
-pub(in crate::verify) fn pointers(terms: &Terms, executions: &[&Execution]) -> FxHashSet<String> {
+pub(crate) fn pointers(terms: &Terms, executions: &[&Execution]) -> FxHashSet<String> {
     let (mut found, mut seen) = (FxHashSet::default(), FxHashSet::default());
     let mut note = |address: TermId| {
         let (_, addends) = terms.arena.linear_parts(address);

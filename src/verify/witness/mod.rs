@@ -9,12 +9,12 @@
 //! - `execute`: both kernels run in the interpreter
 
 mod concrete;
-pub(in crate::verify) mod counterexample;
+pub(crate) mod counterexample;
 mod describe;
-pub(in crate::verify) mod execute;
-pub(in crate::verify) mod reachable;
+pub(crate) mod execute;
+pub(crate) mod reachable;
 mod verdict;
 
-pub(in crate::verify) use concrete::Seen;
-pub(in crate::verify) use describe::{missing, why};
+pub(crate) use concrete::Seen;
+pub(crate) use describe::{missing, why};
 pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification};

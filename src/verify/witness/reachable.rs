@@ -3,18 +3,18 @@
 
 use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
-use crate::verify::record::{Execution, LoopValue};
-use crate::verify::terms::{Kind, Terms};
+use crate::record::{Execution, LoopValue};
+use crate::terms::{Kind, Terms};
 
 /// The loop-carried registers of a program.
-pub(in crate::verify) fn loop_values(execution: &Execution) -> impl Iterator<Item = &LoopValue> {
+pub(crate) fn loop_values(execution: &Execution) -> impl Iterator<Item = &LoopValue> {
     let records = execution.loops.iter().flatten();
     records
         .flat_map(|record| record.values.iter().filter(|loop_value| loop_value.register.is_some()))
 }
 
 /// Each symbol of a loop's header has its first value.
-pub(in crate::verify) fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
+pub(crate) fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
     let mut facts = Vec::new();
     for record in execution.loops.iter().flatten() {
         facts.push(record.entry);
@@ -27,7 +27,7 @@ pub(in crate::verify) fn first_iterations(terms: &mut Terms, execution: &Executi
 }
 
 /// All 32 lanes can only be active in a warp that has 32 threads.
-pub(in crate::verify) fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
+pub(crate) fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
     let symbol = |terms: &mut Terms, kind: Kind| terms.symbol(kind, 32, None);
     let [x, y, z] = Axis::ALL.map(|axis| symbol(terms, Kind::Tid(axis)));
     let [dx, dy, dz] = Axis::ALL.map(|axis| symbol(terms, Kind::Uniform(Special::Ntid(axis))));
@@ -60,7 +60,7 @@ pub(in crate::verify) fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
 }
 
 /// A block has at most 1024 threads.
-pub(in crate::verify) fn block_size(terms: &mut Terms) -> Option<TermId> {
+pub(crate) fn block_size(terms: &mut Terms) -> Option<TermId> {
     let find = |axis: Axis| {
         let extent = Kind::Uniform(Special::Ntid(axis));
         terms
@@ -78,7 +78,7 @@ pub(in crate::verify) fn block_size(terms: &mut Terms) -> Option<TermId> {
 }
 
 /// The symbols that terms are made of.
-pub(in crate::verify) fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
+pub(crate) fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
     let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
     let mut work = roots.to_vec();
     while let Some(term) = work.pop() {

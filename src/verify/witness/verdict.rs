@@ -76,7 +76,7 @@ pub struct FunctionReport {
 
 impl FunctionReport {
     /// A function whose text is the same in both files.
-    pub(in crate::verify) fn same(name: String) -> FunctionReport {
+    pub(crate) fn same(name: String) -> FunctionReport {
         let verdict = Verdict::Equal;
         FunctionReport {
             name,
@@ -92,7 +92,7 @@ impl FunctionReport {
     }
 
     /// A function that could not be compared.
-    pub(in crate::verify) fn unknown(name: String, reason: String) -> FunctionReport {
+    pub(crate) fn unknown(name: String, reason: String) -> FunctionReport {
         let verdict = Verdict::Unknown;
         let problems = vec![Problem { reason, ..Problem::default() }];
         FunctionReport { verdict, problems, ..FunctionReport::same(name) }

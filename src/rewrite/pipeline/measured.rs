@@ -1,0 +1,97 @@
+//! The cost of a rewritten kernel's machine code beside that of the original.
+//!
+//! In: the machine code of both, and the facts about their texts. Out: for each wanted kernel that is in both, the
+//! cycles of the multiprocessor for each warp ([`measure`]).
+
+use std::collections::BTreeMap;
+
+use crate::parallel;
+use crate::report::MeasureReport;
+use crate::requests::Facts;
+use crate::sass::access::Requests;
+use crate::sass::paths::{Counterpart, Counterparts};
+use crate::sass::timing::Timing;
+use crate::sass::{cubin, measure};
+
+/// A version of a text: its machine code, and the facts about its kernels.
+#[derive(Clone, Copy)]
+pub struct Built<'t> {
+    /// The cubin.
+    pub cubin: &'t [u8],
+    /// The facts, by the kernels' names.
+    pub facts: &'t BTreeMap<String, Facts>,
+}
+
+/// Both versions of a kernel.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// Their cycles.
+    pub report: MeasureReport,
+    /// If the rewritten one gives no unit less to do and gains by waiting less alone: the ratio of cycles up to which it
+    /// is to come with all warps resident that fit ([`Timing::waiting`]).
+    pub most_when_full: Option<f64>,
+    /// The bytes that a lane loads on the path through the text by those of the original: 1 if the strategy leaves no load out and
+    /// both paths are the same.
+    pub loaded: f64,
+}
+
+/// Whether the measure knows the architecture of a cubin.
+pub fn is_measurable(cubin: &[u8]) -> bool {
+    cubin::read(cubin).is_ok_and(|cubin| Timing::of(cubin.architecture).is_some())
+}
+
+/// The measures of the kernels that are `wanted`, by their names.
+///
+/// # Errors
+/// Why a cubin cannot be read.
+pub fn measured(
+    original: Built<'_>,
+    rewritten: Built<'_>,
+    wanted: &[&str],
+) -> Result<BTreeMap<String, Compared>, String> {
+    let known = |(name, facts): (&&str, [&Facts; 2])| {
+        let [original, rewritten] = facts;
+        let before = original.known(Counterpart::None);
+        let after = rewritten.known(Counterpart::Original(&before.executed));
+        // The original goes the way of the code that was rewritten.
+        let before = original.known(Counterpart::Rewriting(&after.executed));
+        ((*name).to_owned(), before.requests, after.requests)
+    };
+    let of_both = wanted
+        .iter()
+        .filter_map(|name| Some((name, [original.facts.get(*name)?, rewritten.facts.get(*name)?])));
+    let mut requests: [BTreeMap<String, Requests>; 2] = Default::default();
+    for (name, before, after) in of_both.map(known) {
+        requests[0].insert(name.clone(), before);
+        requests[1].insert(name, after);
+    }
+    let is_known = |name: &str| requests[0].contains_key(name);
+    let executed = measure::executed(original.cubin, &is_known, &|_| Counterpart::None)?;
+    let of_original =
+        |name: &str| executed.get(name).map_or(Counterpart::None, Counterpart::Original);
+    let executed_after = measure::executed(rewritten.cubin, &is_known, &of_original)?;
+    let of_rewriting =
+        |name: &str| executed_after.get(name).map_or(Counterpart::None, Counterpart::Rewriting);
+    let versions: [(&[u8], _, &Counterparts<'_>); 2] = [
+        (original.cubin, &requests[0], &of_rewriting),
+        (rewritten.cubin, &requests[1], &of_original),
+    ];
+    let measured = parallel::map(&versions, |(cubin, requests, counterparts)| {
+        measure::measures(cubin, requests, counterparts)
+    });
+    let [old, new] = <[_; 2]>::try_from(measured).map_err(|_| "two versions")?;
+    let (old, new) = (old?, new?);
+    let waiting = Timing::of(cubin::read(original.cubin)?.architecture).map(|of| of.waiting);
+    let both = old.into_iter().filter_map(|(name, old)| {
+        let new = new.get(&name)?;
+        // (ptxas may have made the same of both.)
+        let waits_less = old != *new && !new.takes_less_than(&old);
+        let [before, after] =
+            requests.each_ref().map(|of| of.get(&name).map_or(0.0, |of| of.loaded));
+        let loaded = if before > 0.0 { after / before } else { 1.0 };
+        let rewritten = new.cycles_per_warp.clone();
+        let report = MeasureReport { original: old.cycles_per_warp, rewritten };
+        Some((name, Compared { report, most_when_full: waiting.filter(|_| waits_less), loaded }))
+    });
+    Ok(both.collect())
+}

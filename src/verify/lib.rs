@@ -1,0 +1,121 @@
+//! Translation validation: proves that a rewritten PTX file is equivalent to the original.
+//!
+//! In: two files. Out: a [`Verification`]: for each function *equal*, *different* with a
+//! counterexample, or *unknown* with the reason. The validator does not know how our own rewriter
+//! works: both texts are evaluated symbolically, a shuffle that only the rewritten one has delivers
+//! "the value of the same expression in lane L + n" where the warp is whole, and every store, atomic,
+//! call, barrier and exit must happen under the same condition with the same operands. So rewrites by
+//! hand are judged as well.
+//!
+//! **Architecture invariant:** no file here uses `emulate`, `reuse`, `select` or `rewrite`. Shared
+//! with the analysis are syntax, graph, terms and the solver: `beliefs` says which beliefs that are,
+//! and what checks each from outside.
+//!
+//! Two assumptions are taken for granted, and shown with every verdict: the original is free of data
+//! races; and lanes that `activemask` reports together in a loop are in the same iteration, wherever
+//! control flow lets them reconverge only so.
+//!
+//! # The rooms, from the ground up
+//!
+//! Each room uses only those before it, and each file of a room only those before it in the list of the room's
+//! `mod.rs` (`tests/layering.rs` checks both):
+//! - `program`: the two programs before evaluation: how the validator treats each instruction, and which instructions
+//!   match
+//! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
+//! - `unroll`: loops around shuffles with a constant number of iterations, unrolled in the texts of both programs
+//! - `promotion`: loops of the rewritten program beside the same loop with values in memory instead of registers
+//! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
+//! - `record`: the results of an evaluation, as data
+//! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
+//! - `proof`: terms as other lanes have them, and whether two terms are equal at a place
+//! - `oracle`: the oracle of the rewritten program: the results of its warp instructions, and which terms equal the
+//!   original's
+//! - `witness`: the output: verdicts, terms in words, counterexamples and their execution
+//! - `compare`: compares two evaluated functions, event by event, and two files
+
+#[macro_use]
+extern crate ptxasw_ptx;
+
+use ptxasw_graph as cfg;
+use ptxasw_interp::{interp, launch};
+#[cfg(feature = "internals")]
+use ptxasw_ptx::unit_tests;
+use ptxasw_ptx::{bytes, isa, kernels, parallel, ptx, source};
+use ptxasw_terms::{expr, solver};
+
+mod bypass;
+mod compare;
+mod lane;
+mod oracle;
+mod program;
+mod promotion;
+mod proof;
+mod record;
+mod terms;
+mod unroll;
+mod witness;
+
+use std::path::PathBuf;
+
+pub use compare::{only_kernels, under_names, verify};
+pub use terms::Precondition;
+pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification};
+
+/// Bounds on the work, by count, so that giving up is reproducible.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The only kernel or function to look at, if one is named.
+    pub kernel: Option<String>,
+    /// The name that the rewritten file gives that kernel, if it is another one; texts come with the original's name
+    /// ([`under_names`]).
+    pub against: Option<String>,
+    /// The shape that blocks are taken to have, in threads; of kernels with `.reqntid` they have that one.
+    pub block: Option<[u32; 3]>,
+    /// Parameters of the original that are taken to be multiples of a power of two, each with that number.
+    pub aligned: Vec<(String, u64)>,
+    /// Conditions on the original's parameters that are taken to hold.
+    pub preconditions: Vec<Precondition>,
+    /// Pointer parameters of the original: no byte that is accessed by an address made of one of them is accessed by one
+    /// made of another.
+    pub no_alias: Vec<String>,
+    /// Whether sums and products of fewer bits are taken not to wrap around where they are widened to an address.
+    pub assume_no_wrap: bool,
+    /// z3's resource limit for one query.
+    pub solver_limit: u32,
+    /// The budget of all queries for one function together, in z3's units.
+    pub solver_budget: u64,
+    /// The most queries for one function.
+    pub queries: u32,
+    /// The most work with terms for one function, in the steps of [`crate::expr::Arena::charge`].
+    pub steps: u64,
+    /// The most instructions of a function.
+    pub instructions: usize,
+    /// The most registers carried times blocks.
+    pub merges: usize,
+    /// The most instructions times the loops around them.
+    pub nesting: usize,
+    /// A folder to write each query to as SMT-LIB.
+    pub dump_queries: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            kernel: None,
+            against: None,
+            block: None,
+            aligned: Vec::new(),
+            preconditions: Vec::new(),
+            no_alias: Vec::new(),
+            assume_no_wrap: false,
+            solver_limit: 2_000_000,
+            solver_budget: 40_000_000,
+            queries: 4096,
+            steps: 400_000_000,
+            instructions: 100_000,
+            merges: 20_000_000,
+            nesting: 4_000_000,
+            dump_queries: None,
+        }
+    }
+}
