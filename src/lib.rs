@@ -80,58 +80,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Code map, in the order of `tests/layering.rs`
+//! # Code map
 //!
-//! - [`source`]: the input's text, spans, positions, messages that point into it, maps of lines.
-//! - `float`: formats and roundings of floating-point numbers that the host does not have.
-//! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
-//!   nothing of what any of them does.
-//! - `planted`: mistakes that the tests plant into the analysis and the rewriter.
-//! - `bytes`: ranges of bytes in an address space that wraps around.
-//! - `ids`: ids of things of one kind, which index the tables of that kind alone.
-//! - `parallel`: work on many items by several threads.
-//! - `unit`: the list of tests that stand in the sources, in a build for tests.
-//! - [`kernels`]: kernels by name: as the source has it, and rules that switch them on and off.
-//! - [`strategies`]: the strategies by name, with the words for each.
-//! - [`timings`]: how long each stage takes, if that is asked for.
-//! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree, and instructions as text. Knows no GPU and no solver.
-//! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
-//! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
-//! - `solver`: z3 behind three-valued answers; no other module names z3.
-//! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
-//! - `cost`: cycles that a choice takes on an architecture, from data files.
-//! - `sass`: machine code: the resources of kernels and their static schedule, read from cubins.
-//! - `reuse`: every legal replacement, with proof and guards, or the reason why there is none.
-//!   Chooses nothing.
-//! - `requests`: the requests of a kernel's accesses, by kind, for its measure by machine code.
-//! - `collective`: joint computations of lanes by shuffles, and instructions that may replace them.
-//! - `traffic`: sectors and wavefronts of a warp's request, for every access.
-//! - `rewrite`: edits of the original text: plans, checks, names, multiversioned code. Knows no pattern.
-//! - [`launch`]: launch files, and whether one fits a kernel.
-//! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
-//!   semantics with [`emulate`].
-//! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
-//!   solver with the analysis, and neither its emulation nor its decisions.
-//! - [`report`]: the decisions as data.
-//! - `patterns`: the ways to replace accesses, each with its search, its costs and its code.
-//! - `select`: the choice in one function.
-//! - `remarks`, `tracing`: the decisions and traces as shown to people and programs.
-//! - [`profile`]: which strategy was measured to be the fastest for a kernel.
-//! - [`pipeline`]: the line above as functions.
-//! - `lint`: the costs of accesses by source line, with advice.
-//! - `draft`: launch files to start from, from the trace and from trials in [`interp`].
-//! - `ptxas`: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
-//!   is rewritten.
-//! - `ab`: variants of a kernel on a GPU, compared and timed.
-//! - `install`: puts ptxasw in front of an assembler, takes it away again, checks that it works.
-//! - [`synth`]: sketches of data movement, whose index expressions are searched for; solutions as PTX and CUDA,
-//!   executed by [`interp`] for a check; serial loops, for which an associative operator is; a library of headers.
-//! - `holes`: calls of holes in kernels, filled by [`synth`] such that the kernel is equivalent to its specification.
-//! - `page`: the HTML page made from the output of other subcommands.
-//! - `cli`: the command line.
+//! Each item is a crate in `src/`, in its manifest the crates that it uses, in the head of its `lib.rs` what comes in and
+//! what goes out. This crate is the command line (`cli`), and names those modules of the others that make sense to users
+//! of the library; with the Cargo feature `internals`, which only the tests turn on, it names all of them.
 //!
-//! A module uses only modules above it in this list. Those without a link are for this crate alone; with the Cargo feature
-//! `internals`, which only the tests turn on, they are public, too.
+//! ```text
+//!   ptx <- graph, terms, interp, machine          ptx, graph, terms, interp <- verify
+//!   ptx, graph, terms <- analysis                 analysis, machine, verify <- rewrite <- synth, tools <- cli
+//!   ptx, machine <- assembler <- tools, cli
+//! ```
+//!
+//! - `ptx`: [`source`], the input's text, spans, messages that point into it; [`isa`], the spelling of instructions and
+//!   special registers, and limits of the hardware; [`mod@ptx`], lexical scan, grammar (in `grammar/`), syntax tree, and
+//!   instructions as text; [`kernels`] and [`strategies`] by name; [`timings`] of stages; and what all crates share: ids
+//!   of things of one kind, ranges of bytes, work by several threads, mistakes that the tests plant.
+//! - `graph`, here [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
+//! - `terms`: [`expr`], hash-consed bit-vector terms in normal form; `solver`, z3 behind three-valued answers.
+//! - `interp`: [`launch`] files, [`interp`], a concrete interpreter that shares no semantics with [`emulate`], and floating
+//!   point that the host does not have.
+//! - [`verify`]: translation validation, which shares syntax, graph, terms and solver with the analysis, and neither its
+//!   emulation nor its decisions; witnesses of differences run in [`interp`].
+//! - `analysis`: [`emulate`], symbolic execution into a memory trace, which records and never decides; `reuse`, every legal
+//!   replacement with proof and guards, or the reason why there is none; `collective`, joint computations of lanes by
+//!   shuffles; `traffic`, sectors and wavefronts of every access.
+//! - `machine`: `cost`, cycles that a choice takes on an architecture, from data files; `sass`, resources of kernels and
+//!   their static schedule, read from cubins.
+//! - `rewrite`: `patterns`, the ways to replace accesses, each with its search, its costs and its code; `select`, the
+//!   choice; `rewrite`, edits of the original text, which know no pattern; [`report`], the decisions as data; [`profile`],
+//!   the strategy that was measured to be the fastest; [`pipeline`], the line above as functions.
+//! - `synth`: [`mod@synth`], sketches of data movement whose index expressions are searched for, serial loops, a library of
+//!   headers; `holes`, calls in kernels, filled such that the kernel is equivalent to its specification.
+//! - `assembler`: `ptxas`, the real assembler: its options, where it is, how it is run; `install`, ptxasw in front of it.
+//! - `tools`: `lint`, the costs of accesses by source line, with advice; `draft`, launch files to start from; `page`, the
+//!   HTML page; `ab`, variants of a kernel on a GPU.
 //!
 //! # Architecture invariants
 //!
@@ -142,7 +125,7 @@
 //! - Any failure of ours falls back to the original PTX with one warning line.
 //! - Only `ptxas` starts processes, only `ab` touches a device; these two hold all `unsafe` code,
 //!   `ptxas` in `ptxas::child` alone; only `cli` prints or reads the environment (`clippy.toml`,
-//!   `[lints]` and `tests/layering.rs` enforce all of them).
+//!   the lints and manifests of the workspace, and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
 // These macros panic where the stream cannot be written; `cli::io` does not.

@@ -235,7 +235,7 @@ fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
 /// Each rule by which a load is kept, and each mistake that is planted, belongs to a law.
 #[test]
 fn laws_name_every_rule_and_every_mistake() {
-    let files = ["src/rewrite/laws.rs", "src/rewrite/laws/collectives.rs"];
+    let files = ["src/rewrite/rewrite/laws.rs", "src/rewrite/rewrite/laws/collectives.rs"];
     let laws = files.map(|file| read(&root().join(file))).concat();
     let mut sources = Vec::new();
     below(&root().join("src"), &["rs"], &mut sources);
@@ -248,7 +248,7 @@ fn laws_name_every_rule_and_every_mistake() {
         .collect();
     // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected", "taken-back"];
-    let planted = read(&root().join("src/planted.rs"));
+    let planted = read(&root().join("src/ptx/planted.rs"));
     let mistakes = between(&planted, "pub const ALL", "];").split("Bug::").skip(1);
     let mistakes: Vec<_> = mistakes.filter_map(|rest| rest.split(',').next()).collect();
     assert!(rules.len() > 15 && mistakes.len() > 20, "{rules:?} {mistakes:?}");

@@ -1,6 +1,8 @@
 //! Kernels by the thousands, rewritten, executed and judged: by generators, by tables of instructions, by planted
 //! mistakes.
 
+#![allow(unreachable_pub, reason = "nobody uses a test binary")]
+
 use mimalloc::MiMalloc;
 
 /// The allocator of the program.

@@ -353,7 +353,7 @@ fn remarks_tell_of_other_solutions() {
 /// The compilers, where they are, make of the sources what the fixtures were made of.
 #[test]
 fn compilers_keep_holes() {
-    let include = format!("-I{}", root().join("src/holes").display());
+    let include = format!("-I{}", root().join("src/synth/holes").display());
     let nvcc = Assembler::find().map(|found| found.ptxas.with_file_name("nvcc"));
     let nvcc = nvcc.filter(|path| path.exists()).or_else(|| which::which("nvcc").ok());
     let clang = which::which("clang-19").ok();
@@ -396,6 +396,6 @@ fn the_header_is_written_by_the_program() {
     assert!(output.status.success());
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
-        read(Path::new("src/holes/ptxasw/hole.cuh"))
+        read(Path::new("src/synth/holes/ptxasw/hole.cuh"))
     );
 }

@@ -1,7 +1,6 @@
-//! Which module may use which: the order of `ORDER`, from the ground up, is the order in the code map of
-//! `src/lib.rs`. A module uses those before it and none behind it, so there are no circles. The test
-//! reads the sources; to add a module, give it a place in the list. Also no two files use each other, and functions are
-//! short.
+//! Which crate may use which, as `CRATES` says and the manifests in `src/*/Cargo.toml` have it, and that there are no
+//! circles: neither among the modules of a crate nor among their files. The tests read the sources; a crate that is added
+//! gets a line in the list. Also, functions are short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,61 +10,30 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::UseTree;
 use syn::visit::Visit;
 
-/// From the ground up.
-const ORDER: [&str; 43] = [
-    "source",
-    "float",
-    "isa",
-    "planted",
-    "bytes",
-    "ids",
-    "parallel",
-    "unit",
-    "kernels",
-    "strategies",
-    "timings",
-    "ptx",
-    "cfg",
-    "expr",
-    "solver",
-    "emulate",
-    "cost",
-    "sass",
-    "reuse",
-    "collective",
-    "traffic",
-    "requests",
-    "rewrite",
-    "launch",
-    "interp",
-    "verify",
-    "report",
-    "patterns",
-    "select",
-    "remarks",
-    "tracing",
-    "profile",
-    "pipeline",
-    "lint",
-    "draft",
-    "ptxas",
-    "ab",
-    "install",
-    "synth",
-    "holes",
-    "page",
-    "cli",
-    "main",
+/// The crates from the ground up, each with those that it names.
+const CRATES: [(&str, &[&str]); 11] = [
+    ("ptx", &[]),
+    ("graph", &["ptx"]),
+    ("terms", &["ptx"]),
+    ("interp", &["ptx"]),
+    ("verify", &["ptx", "graph", "terms", "interp"]),
+    ("analysis", &["ptx", "graph", "terms"]),
+    ("machine", &["ptx"]),
+    ("rewrite", &["ptx", "graph", "terms", "verify", "analysis", "machine"]),
+    ("synth", &["ptx", "graph", "terms", "interp", "analysis", "machine", "rewrite"]),
+    ("assembler", &["ptx", "machine"]),
+    ("tools", &["ptx", "graph", "terms", "interp", "analysis", "rewrite", "assembler"]),
 ];
 
-/// Names outside of this crate that only some modules may use: what no other one may name, and who may.
-const FENCED: [(&str, &[&str]); 7] = [
+/// Names of other packages that only some modules may use: what no other one may name, and who may.
+const FENCED: [(&str, &[&str]); 8] = [
     ("rayon", &["parallel"]),
     ("z3::", &["solver"]),
     ("clap", &["cli"]),
     ("cudarc", &["ab"]),
     ("pest", &["ptx", "synth"]),
     ("println!", &["cli"]),
+    ("eprintln!", &["cli"]),
     ("unsafe ", &["ab", "ptxas", "solver"]),
 ];
 
@@ -104,17 +72,24 @@ const MAX_LINES: usize = 80;
 
 /// Longer functions, each with its file: all but the last are tables, one `match` from names to values.
 const LONGER: [(&str, &str); 5] = [
-    ("interp/ops/mod.rs", "decode"),
-    ("interp/poison/uses.rs", "uses"),
-    ("reuse/refusal.rs", "fmt"),
-    ("strategies.rs", "facts"),
+    ("interp/interp/ops/mod.rs", "decode"),
+    ("interp/interp/poison/uses.rs", "uses"),
+    ("analysis/reuse/refusal.rs", "fmt"),
+    ("ptx/strategies.rs", "facts"),
     // The loop over micro-operations: its parts share the registers of a frame and leave it in ten ways.
-    ("interp/exec/warp.rs", "run_as"),
+    ("interp/interp/exec/warp.rs", "run_as"),
 ];
 
 struct File {
     path: PathBuf,
+    /// The member of the workspace; `cli` and its neighbours are in the root package.
+    package: String,
+    /// As a path in its crate; a folder's `mod.rs` is the folder's name, `lib.rs` is the empty path.
+    within: ModulePath,
+    /// The first module of the path; of a crate that is one room, the crate.
     module: String,
+    /// With its tests.
+    whole: String,
     /// Without comments and without its tests.
     code: String,
 }
@@ -132,11 +107,15 @@ fn files(folder: &Path, found: &mut Vec<File>) {
                 Some(at) if !line[..at].contains('"') => &line[..at],
                 _ => line,
             });
-            let module = path.strip_prefix(root()).expect("a source file");
-            let module = module.components().next().expect("a module").as_os_str();
-            let module = module.to_string_lossy().trim_end_matches(".rs").to_owned();
+            let stem = path.strip_prefix(root()).expect("a source file").with_extension("");
+            let mut words = stem.iter().map(|word| word.to_string_lossy().into_owned()).peekable();
+            let of_member = |first: &String| root().join(first).join("Cargo.toml").exists();
+            let package = words.next_if(of_member).unwrap_or_default();
+            let within: ModulePath = words.filter(|word| word != "mod" && word != "lib").collect();
+            let is_room = ["graph", "verify"].contains(&package.as_str());
+            let module = within.first().filter(|_| !is_room).unwrap_or(&package).clone();
             let code = lines.collect::<Vec<_>>().join("\n");
-            found.push(File { path, module, code });
+            found.push(File { path, package, within, module, whole: text, code });
         }
     }
 }
@@ -148,40 +127,63 @@ fn root() -> PathBuf {
 fn sources() -> Vec<File> {
     let mut found = Vec::new();
     files(&root(), &mut found);
-    found.retain(|file| !matches!(file.module.as_str(), "lib" | "build"));
+    found
+        .retain(|file| !(file.package.is_empty() && ["", "build"].contains(&file.module.as_str())));
     assert!(found.len() > 200, "{} source files", found.len());
     found
 }
 
-/// The words that follow a prefix.
-fn words<'c>(code: &'c str, prefix: &'c str) -> impl Iterator<Item = &'c str> {
-    let end = |rest: &str| rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-    code.split(prefix).skip(1).map(move |rest| &rest[..end(rest).unwrap_or(rest.len())])
+/// Whether a name stands in code as a word of its own.
+fn names(code: &str, name: &str) -> bool {
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '"' | '`'))
+    })
 }
 
+/// The manifests are what the compiler goes by; a dependency that a crate does not name is not in its manifest.
 #[test]
-fn modules_use_only_modules_below_them() {
-    let place = |module: &str| ORDER.iter().position(|known| *known == module);
-    let mut wrong = Vec::new();
-    for file in sources() {
-        let Some(own) = place(&file.module) else {
-            panic!("{} stands nowhere in the order of modules", file.path.display())
-        };
-        assert!(
-            !file.code.contains("use crate::{"),
-            "{}: one line per module",
-            file.path.display()
-        );
-        for used in words(&file.code, "crate::") {
-            match place(used) {
-                Some(other) if other <= own => {}
-                Some(_) => wrong.push(format!("{}: {used}", file.path.display())),
-                // A macro of the crate's root.
-                None => {}
-            }
+fn crates_use_what_their_manifests_say() {
+    let sources = sources();
+    let mut members = BTreeSet::new();
+    for entry in fs::read_dir(root()).expect("the folder can be read") {
+        let folder = entry.expect("an entry").path();
+        if folder.join("Cargo.toml").exists() {
+            members.insert(folder.file_name().expect("a name").to_string_lossy().into_owned());
         }
     }
-    assert!(wrong.is_empty(), "modules that are used from below:\n{}", wrong.join("\n"));
+    assert_eq!(members, CRATES.iter().map(|(name, _)| (*name).to_owned()).collect());
+    for (at, (name, uses)) in CRATES.iter().enumerate() {
+        let manifest =
+            fs::read_to_string(root().join(name).join("Cargo.toml")).expect("a manifest");
+        let section = manifest.split("[dependencies]\n").nth(1).expect("dependencies");
+        let section = section.split("\n[").next().unwrap_or_default();
+        let used: Vec<&str> = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("ptxasw-")?.split('.').next())
+            .collect();
+        assert_eq!(used, *uses, "src/{name}/Cargo.toml");
+        for other in *uses {
+            let place = CRATES.iter().position(|(known, _)| known == other);
+            assert!(
+                place.is_some_and(|place| place < at),
+                "{name} uses {other}, which is above it"
+            );
+        }
+        for line in section.lines() {
+            let Some((package, _)) = line.split_once(['.', ' ']) else { continue };
+            // Macros name these.
+            if package.starts_with('#') || ["linkme", "serde"].contains(&package) {
+                continue;
+            }
+            let own = package.replace('-', "_");
+            let named = sources
+                .iter()
+                .filter(|file| file.package == *name)
+                .any(|file| names(&file.whole, &own));
+            assert!(named, "src/{name}/Cargo.toml: nothing names {package}");
+        }
+    }
 }
 
 #[test]
@@ -189,11 +191,7 @@ fn only_some_modules_name_what_is_fenced() {
     let mut wrong = Vec::new();
     for file in sources() {
         for (name, allowed) in FENCED {
-            let named = file.code.match_indices(name).any(|(at, _)| {
-                let before = file.code[..at].chars().next_back();
-                !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '"' | '`'))
-            });
-            if named && !allowed.contains(&file.module.as_str()) {
+            if names(&file.code, name) && !allowed.contains(&file.module.as_str()) {
                 wrong.push(format!("{}: {name}", file.path.display()));
             }
         }
@@ -201,7 +199,7 @@ fn only_some_modules_name_what_is_fenced() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A module as a path from the crate's root; a folder's `mod.rs` is the folder's name.
+/// A module as a path from its crate's root.
 type ModulePath = Vec<String>;
 
 /// What a file brings into scope and names.
@@ -220,7 +218,10 @@ impl Uses {
         let text = fs::read_to_string(&file.path).expect("the file can be read");
         let parsed =
             syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.path.display()));
-        let mut uses = Uses { is_root: file.path.ends_with("mod.rs"), ..Uses::default() };
+        let mut uses = Uses {
+            is_root: file.path.ends_with("mod.rs") || file.path.ends_with("lib.rs"),
+            ..Uses::default()
+        };
         uses.visit_file(&parsed);
         uses
     }
@@ -296,17 +297,44 @@ impl<'ast> Visit<'ast> for Uses {
     }
 }
 
-/// All modules with their uses.
+/// All modules of a crate with their uses.
 struct House(BTreeMap<ModulePath, Uses>);
 
 impl House {
-    fn new() -> House {
-        let of = |file: &File| {
-            let path = file.path.strip_prefix(root()).expect("a source file").with_extension("");
-            let words = path.iter().map(|word| word.to_string_lossy().into_owned());
-            (words.filter(|word| word != "mod").collect(), Uses::of(file))
-        };
-        House(sources().iter().map(of).collect())
+    fn new(package: &str) -> House {
+        let files = sources().into_iter().filter(|file| file.package == package);
+        House(files.map(|file| (file.within.clone(), Uses::of(&file))).collect())
+    }
+
+    /// The circles of a graph over the modules, cut to their first words if only those are asked for.
+    fn circles(&self, words: usize) -> Vec<String> {
+        let mut graph = petgraph::Graph::<&[String], ()>::new();
+        let cut = |path: &'_ ModulePath| path.len().min(words);
+        let mut nodes: BTreeMap<&[String], _> = BTreeMap::new();
+        for path in self.0.keys() {
+            let path = &path[..cut(path)];
+            nodes.entry(path).or_insert_with(|| graph.add_node(path));
+        }
+        for (own, uses) in &self.0 {
+            for path in uses.named.iter().filter(|path| !path.is_empty()) {
+                let Some(used) = self.resolved(own, path, 6) else { continue };
+                let (from, to) = (&own[..cut(own)], &used[..cut(&used)]);
+                if let Some(&to) = nodes.get(to).filter(|_| from != to) {
+                    graph.add_edge(nodes[from], to, ());
+                }
+            }
+        }
+        let circles = petgraph::algo::tarjan_scc(&graph);
+        let circles = circles.into_iter().filter(|circle| circle.len() > 1);
+        let mut circles: Vec<String> = circles
+            .map(|circle| {
+                let mut names: Vec<String> = circle.iter().map(|&at| graph[at].join("/")).collect();
+                names.sort();
+                names.join(" ")
+            })
+            .collect();
+        circles.sort();
+        circles
     }
 
     /// The module that has what a path names in another one. What that imports itself is followed to where it is from.
@@ -334,38 +362,36 @@ impl House {
         let imports = self.0.get(&module).map(|uses| &uses.imports);
         let from = imports.zip(rest.first()).and_then(|(imports, name)| imports.get(name));
         match from.filter(|_| module != own && depth > 0) {
+            Some(path) if path.first().is_some_and(|word| word.starts_with("ptxasw_")) => None,
             Some(path) => self.resolved(&module, path, depth - 1).or(Some(module)),
             None => Some(module),
         }
     }
 }
 
-/// No modules use each other in a circle, a folder's `mod.rs` being one of them: what a folder's files share is in a file
-/// of its own, and so is what uses them.
+/// No modules of a crate use each other in a circle, a folder's `mod.rs` being one of them: what a folder's files share is
+/// in a file of its own, and so is what uses them. Nor do folders.
 #[test]
 fn no_modules_use_each_other_in_a_circle() {
-    let house = House::new();
-    let mut graph = petgraph::Graph::<&ModulePath, ()>::new();
-    let nodes: BTreeMap<_, _> = house.0.keys().map(|path| (path, graph.add_node(path))).collect();
-    for (own, uses) in &house.0 {
-        for path in uses.named.iter().filter(|path| !path.is_empty()) {
-            let used = house.resolved(own, path, 6);
-            if let Some(to) = used.as_ref().filter(|used| *used != own).and_then(|u| nodes.get(u)) {
-                graph.add_edge(nodes[own], *to, ());
-            }
+    for package in CRATES.iter().map(|(name, _)| *name).chain([""]) {
+        let house = House::new(package);
+        assert!(house.0.len() > 3, "{package}: {} modules", house.0.len());
+        let circles = house.circles(usize::MAX);
+        assert!(
+            circles.is_empty(),
+            "{package}: modules that use each other:\n{}",
+            circles.join("\n")
+        );
+        // The rooms of the validator have an order of their own, below.
+        if !["graph", "verify"].contains(&package) {
+            let circles = house.circles(1);
+            assert!(
+                circles.is_empty(),
+                "{package}: folders that use each other:\n{}",
+                circles.join("\n")
+            );
         }
     }
-    let mut circles: Vec<String> = petgraph::algo::tarjan_scc(&graph)
-        .into_iter()
-        .filter(|circle| circle.len() > 1)
-        .map(|circle| {
-            let mut names: Vec<String> = circle.iter().map(|&at| graph[at].join("/")).collect();
-            names.sort();
-            names.join(" ")
-        })
-        .collect();
-    circles.sort();
-    assert!(circles.is_empty(), "modules that use each other:\n{}", circles.join("\n"));
 }
 
 /// The names of the functions of a file that have more lines than they may.
@@ -423,16 +449,13 @@ fn listed(room: &str) -> Vec<String> {
 
 #[test]
 fn rooms_of_the_validator_stand_in_an_order() {
-    let house = House::new();
+    let house = House::new("verify");
     let place = |room: &str| ROOMS.iter().position(|(known, _)| *known == room);
     let files: Vec<Vec<String>> = ROOMS.iter().map(|(room, _)| listed(room)).collect();
     let mut used: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); ROOMS.len()];
     let (mut wrong, mut found) = (Vec::new(), 0);
     for (own, uses) in &house.0 {
-        let [module, room, rest @ ..] = &own[..] else { continue };
-        if module != "verify" {
-            continue;
-        }
+        let [room, rest @ ..] = &own[..] else { continue };
         let at = place(room).unwrap_or_else(|| panic!("{room} is not a room of the validator"));
         let Some(file) = rest.first() else { continue };
         let own_line = files[at].iter().position(|known| known == file);
@@ -440,10 +463,7 @@ fn rooms_of_the_validator_stand_in_an_order() {
         found += 1;
         for path in uses.named.iter().filter(|path| !path.is_empty()) {
             let resolved = house.resolved(own, path, 6).unwrap_or_default();
-            let [module, other, rest @ ..] = &resolved[..] else { continue };
-            if module != "verify" {
-                continue;
-            }
+            let [other, rest @ ..] = &resolved[..] else { continue };
             let other = place(other).expect("a room");
             if other != at {
                 used[at].insert(ROOMS[other].0);

@@ -1,6 +1,8 @@
 //! What one function or one process does: files with expectations, proofs, searches, pages, and the house itself.
 //! Kernels by the thousands are in `execute.rs`, the stand-in as a process in `wrapper/`, installing in `install/`.
 
+#![allow(unreachable_pub, reason = "nobody uses a test binary")]
+
 use mimalloc::MiMalloc;
 
 /// The allocator of the program.

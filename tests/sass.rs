@@ -2,7 +2,7 @@
 //!
 //! Samples and instruction forms are assembled for one GPU of each generation. `PTXASW_TEST_CUBINS=DIR` checks the cubins
 //! below a folder instead, whatever their architecture; with `BLESS=1` opcodes that the tables lack are added to
-//! `src/sass/data/`.
+//! `src/machine/sass/data/`.
 
 #![allow(
     clippy::disallowed_methods,
@@ -145,7 +145,7 @@ fn check(assembler: &Assembler, files: &[PathBuf]) {
         }
     }
     if bless {
-        learnt.write(&common::root().join("src/sass/data"));
+        learnt.write(&common::root().join("src/machine/sass/data"));
         return;
     }
     for (generation, count) in &counts {

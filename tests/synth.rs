@@ -106,7 +106,7 @@ fn the_structs_of_the_library_need_no_file() {
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).expect("a text")
     };
-    let sketch = folder().join("../../src/synth/library/structs.sketch");
+    let sketch = folder().join("../../src/synth/synth/library/structs.sketch");
     let sketch = sketch.to_string_lossy();
     for words in 2..=16 {
         let (number, define) = (words.to_string(), format!("S={words}"));

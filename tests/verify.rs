@@ -28,35 +28,3 @@ fn validate(name: &str, original: &str, rewritten: &str) -> Verification {
     options.assume_no_wrap = original.contains("// without wrapping");
     verify(&before, &after, &options).unwrap_or_else(|error| panic!("{error}"))
 }
-
-/// The validator would prove nothing if it knew how the rewriter thinks.
-#[test]
-fn the_validator_does_not_use_the_rewriter() {
-    let (mut pending, mut files) = (vec![common::root().join("src/verify")], Vec::new());
-    while let Some(path) = pending.pop() {
-        match path.is_dir() {
-            true => {
-                let entries = std::fs::read_dir(&path).expect("a folder");
-                pending.extend(entries.map(|entry| entry.expect("an entry").path()));
-            }
-            false => files.push(path),
-        }
-    }
-    assert!(files.len() > 70, "{files:?}");
-    for file in files {
-        let text = std::fs::read_to_string(&file).expect("a source file");
-        let code: String = text
-            .lines()
-            .map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n")
-            .collect();
-        for stage in ["emulate", "shuffle", "rewrite", "pipeline"] {
-            let (path, group) = (format!("{stage}::"), format!("use crate::{stage}"));
-            assert!(
-                !code.contains(&format!("crate::{path}")) && !code.contains(&group),
-                "{} uses {stage}",
-                file.display()
-            );
-        }
-        assert!(!code.contains("use crate::{"), "{}: write out each used path", file.display());
-    }
-}

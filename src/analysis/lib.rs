@@ -1,4 +1,4 @@
-//! What a kernel does to memory, and which of its accesses may be replaced.
+//! The memory accesses of a kernel, and the ones that may be replaced.
 //!
 //! In: a kernel and its graph. Out: a trace of symbolic addresses ([`emulate`]), every legal replacement with its guards or
 //! the reason why there is none ([`reuse`], [`collective`]), and sectors and wavefronts of each access ([`traffic`]).

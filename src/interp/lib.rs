@@ -1,4 +1,4 @@
-//! Runs kernels on the CPU: a launch file, and an interpreter that checks what it executes.
+//! Runs kernels on the CPU: a launch file, and an interpreter with checks of each access.
 //!
 //! In: a module and a [`launch::Launch`]. Out: the buffers afterwards, and each race, access out of bounds or use of
 //! memory that nobody wrote, with its line. The meaning of instructions is this crate's own: it shares none with the

@@ -1,7 +1,7 @@
 //! PTX as text and as a syntax tree, and what all other crates share.
 //!
 //! In: the bytes of a file. Out: a [`ptx::Module`], whose every node knows its place in the text, or a message that shows
-//! the line. Nothing here knows what an instruction does, on which GPU it runs, or how it is rewritten.
+//! the line. Nothing here knows the effects of an instruction, the GPU on which it runs, or how it is rewritten.
 //!
 //! # Modules
 //!

@@ -1,6 +1,6 @@
 //! Hash-consed bit-vector terms in normal form, and z3 behind three-valued answers.
 //!
-//! In: constants, symbols and operations. Out: terms of which equal ones are one, their ranges, and a proof of an equality or
+//! In: constants, symbols and operations. Out: terms, equal ones being one, their ranges, and a proof of an equality or
 //! of its opposite, within a budget by count. Nothing here knows PTX.
 //!
 //! # Modules

@@ -33,7 +33,8 @@ const FOR_DEVELOPERS: [&str; 14] = [
 ];
 
 /// Files without messages, whose texts are words of C++ and forms of instructions.
-const TABLES: [&str; 2] = ["src/synth/scan/emit/names.rs", "src/verify/program/signatures.rs"];
+const TABLES: [&str; 2] =
+    ["src/synth/synth/scan/emit/names.rs", "src/verify/program/signatures.rs"];
 
 /// The texts of a file that are for people.
 #[derive(Default)]

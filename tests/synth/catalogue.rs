@@ -1,4 +1,4 @@
-//! The catalogue of transpositions (`src/reuse/transpositions.toml`), derived anew from what `synth` finds for
+//! The catalogue of transpositions (`src/analysis/reuse/transpositions.toml`), derived anew from what `synth` finds for
 //! `linear.sketch` for each size of a struct.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::{bless, call, folder};
 
 const LANES: u32 = 32;
 
-const FILE: &str = "src/reuse/transpositions.toml";
+const FILE: &str = "src/analysis/reuse/transpositions.toml";
 
 /// The tables of the three holes: of (word loaded, lane), (lane, slot) and (word, lane).
 struct Solution {

@@ -5,6 +5,8 @@
 //! that does what the input says (see `rewriter.rs`); the tests start it so. That keeps them
 //! independent of what the real rewriter replaces.
 
+#![allow(unreachable_pub, reason = "nobody uses a test binary")]
+
 mod check;
 mod cycles;
 mod fallback;

@@ -104,7 +104,7 @@
 //! `LoopValue`, `LoopExit`, `LaneId`, `UnknownValue`.
 //!
 //! **8. Lanes that are together need not be in the same iteration.** The reconvergence points are the assembler's
-//! choice, and the assumptions about iterations hold for every choice that it could make (`src/cfg/convergence.rs`).
+//! choice, and the assumptions about iterations hold for every choice that it could make (`src/graph/convergence.rs`).
 //!
 //! ```text
 //! L: i += 1;  @p bra L;  s: ld f1, [b+4*i+t];  d: ld f2, [b+4*i+t+4];  @q bra L   // each lane has its own i
@@ -238,7 +238,7 @@
 //! change what its iterations read: mistake `CarriedOverStores`.
 //!
 //! **19. A name is used only where it means the register meant.** An inner scope may declare the same name
-//! again. New names begin with a stem that occurs nowhere in the text (`src/rewrite/names.rs`).
+//! again. New names begin with a stem that occurs nowhere in the text (`src/rewrite/rewrite/names.rs`).
 //!
 //! ```text
 //! { .reg .u64 a;  ... }     // another a
@@ -285,7 +285,7 @@
 //!
 //! **23. The text is edited, never printed anew.** Edits are disjoint; text that no edit touches keeps every byte,
 //! comments, `.loc` and unknown directives included, and every line of the result has its line in the input
-//! (`src/rewrite/edit.rs`).
+//! (`src/rewrite/rewrite/edit.rs`).
 //!
 //! **24. A rewrite of a rewritten text changes nothing.** A load that an earlier rewrite has left for corner cases is
 //! recognised by the name of its guard predicate and stays.

@@ -165,7 +165,7 @@ mod tests {
 
     /// The texts of the samples and of the test cases.
     fn texts() -> Vec<String> {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         let mut open = vec![root.join("ptx-samples"), root.join("tests")];
         let mut texts = Vec::new();
         while let Some(folder) = open.pop() {

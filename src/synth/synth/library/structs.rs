@@ -51,7 +51,8 @@ fn size(words: u32) -> Result<(String, usize), String> {
     let none = || format!("structs of {words} words have no transposition");
     let there = solve("structs.sketch", SKETCH, &defines, "to_structs")?.ok_or_else(none)?;
     is_the_catalogues(&there, words)?;
-    let more = "; equal to the entry of src/reuse/transpositions.toml in every lane and register";
+    let more =
+        "; equal to the entry of src/analysis/reuse/transpositions.toml in every lane and register";
     let about = "The struct of each lane, from the words that the warp has loaded";
     let parts = Parts { loads: true, stores: false, warp: false };
     let one = there.functions(parts, about, &there.notes(more, TEST))?;
