@@ -29,9 +29,7 @@ pub(super) trait Words: Copy + Send + Sync + 'static {
             "" => PossibleValue::new(word),
             _ => PossibleValue::new(word).help(help),
         });
-        let unknown = "clap has found the word among the possible ones";
-        PossibleValuesParser::new(possible)
-            .try_map(move |word| Self::read(&word).ok_or_else(|| unknown.to_owned()))
+        PossibleValuesParser::new(possible).try_map(|word| Self::read(&word).ok_or(word))
     }
 }
 

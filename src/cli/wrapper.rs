@@ -374,11 +374,46 @@ fn end_like(status: ExitStatus) -> ExitCode {
     }
 }
 
+/// A log in which the modules of all crates are those of one program: `ptxasw::ptxas` for `ptxasw_assembler::ptxas`. That
+/// is how filters name them.
+struct OneName(env_logger::Logger);
+
+/// The module as the log names it.
+fn in_one_program(target: &str) -> String {
+    let module = target.strip_prefix("ptxasw_").and_then(|rest| rest.split_once("::"));
+    module.map_or_else(|| target.to_owned(), |(_, module)| format!("ptxasw::{module}"))
+}
+
+impl log::Log for OneName {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        let target = in_one_program(metadata.target());
+        self.0.enabled(&log::Metadata::builder().level(metadata.level()).target(&target).build())
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let target = in_one_program(record.target());
+        let mut renamed = log::Record::builder();
+        renamed.level(record.level()).target(&target).args(*record.args());
+        self.0.log(&renamed.build());
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
+
 /// Starts the log with the filter of the settings; silent by default.
 pub fn start_log(settings: &Settings) {
     let Some(filters) = &settings.log else { return };
     match env_filter::Builder::new().try_parse(filters) {
-        Ok(_) => env_logger::Builder::new().parse_filters(filters).init(),
+        Ok(_) => {
+            let logger = env_logger::Builder::new().parse_filters(filters).build();
+            let most = logger.filter();
+            // (There is no other logger.)
+            if log::set_boxed_logger(Box::new(OneName(logger))).is_ok() {
+                log::set_max_level(most);
+            }
+        }
         Err(error) => warn(&format!("{}={filters}: {error}; nothing is logged", env::LOG)),
     }
 }
