@@ -160,8 +160,10 @@ fn the_manifest_agrees_with_the_files_and_the_paper() {
 /// but where one of the recorded version is at hand, it compiles a target anew.
 #[test]
 fn no_sample_is_stale() {
+    // (A target that no sample has compiles nothing.)
+    let target = if common::has_turn(0, 3) { "sm_80" } else { "none" };
     let output = Command::new(common::root().join("scripts/make"))
-        .args(["samples", "--check", "--compile", "sm_80"])
+        .args(["samples", "--check", "--compile", target])
         .output()
         .expect("scripts/make samples runs");
     let said = [output.stdout, output.stderr].concat();

@@ -41,12 +41,15 @@ fn disassembled(ptxas: &Path, cubin: &Path) -> Option<String> {
 fn the_assembler_keeps_what_is_measured() {
     let Some(assembler) = &Assembler::find() else { return };
     // ptxas takes its time.
+    let its_turn = |&(at, _): &(usize, &str)| common::has_turn(at, TARGETS.len());
+    let targets = TARGETS.into_iter().enumerate().filter(its_turn);
+    let targets: Vec<&str> = targets.map(|(_, target)| target).collect();
     let kernels: usize = std::thread::scope(|scope| {
         let one = |target| scope.spawn(move || check_target(assembler, target));
-        let threads: Vec<_> = TARGETS.into_iter().map(one).collect();
+        let threads: Vec<_> = targets.iter().copied().map(one).collect();
         threads.into_iter().map(|thread| thread.join().expect("all kernels pass")).sum()
     });
-    assert!(kernels >= 24 * TARGETS.len(), "{kernels}");
+    assert!(!targets.is_empty() && kernels >= 24 * targets.len(), "{kernels}");
 }
 
 /// Looks at the kernels for one target; how many they are.

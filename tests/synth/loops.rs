@@ -10,6 +10,7 @@ use ptxasw::synth::scan::emit::{Code, Networks, cuda, cuda_entries, ptx};
 use super::emitted::{compiled, nvcc};
 use super::operators::solved;
 use crate::common::assembler::Assembler;
+use crate::common::has_turn;
 
 #[test]
 fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {
@@ -57,7 +58,7 @@ fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {
 
 #[test]
 fn cuda_of_operators_does_what_their_loops_do() {
-    let Some(nvcc) = nvcc() else { return };
+    let Some(nvcc) = nvcc().filter(|_| has_turn(1, 3)) else { return };
     let networks = Networks::solve().expect("the networks of a warp");
     let folder = tempfile::tempdir().expect("a folder can be made");
     let solved = solved("loop");
