@@ -172,7 +172,6 @@ fn collectives_are_drawn() {
         "collective_groups",
         "collective_wide",
         "tree",
-        "exchange",
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let ptx = format!("tests/cases/accept/{name}.ptx");

@@ -272,7 +272,6 @@ impl Found {
             shuffles: iterations * part.network.iter().filter(is_shuffle).count() as u32,
             steps: part.shuffles.iter().map(|(at, sources)| places.step(*at, sources)).collect(),
             barriers: None,
-            exchange: None,
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: part.form.as_ref().ok().map(|form| word(form).to_owned()),
             guards: (group.is_chosen() && one.needs_consecutive)
