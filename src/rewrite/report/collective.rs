@@ -18,8 +18,7 @@ pub struct CollectiveReport {
     pub register: String,
     /// The register that is combined or moved.
     pub of: String,
-    /// The operation: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these
-    /// (`prefix-count`), `broadcast`, `duplicate`; `tree` in shared memory.
+    /// The operation: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, `prefix-count`, `duplicate`; `tree` in shared memory.
     pub computes: String,
     /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]

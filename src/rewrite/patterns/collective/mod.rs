@@ -266,7 +266,7 @@ impl Found {
             source: places.origin(part.result),
             register: places.flow.registers[part.register].to_string(),
             of: places.flow.registers[part.source].to_string(),
-            computes: part.word(),
+            computes: part.word().to_owned(),
             ty: part.ty().to_owned(),
             lanes: part.lanes,
             shuffles: iterations * part.network.iter().filter(is_shuffle).count() as u32,

@@ -11,8 +11,7 @@
 //! v = redux.min.u32(x)                    // for the least signed number
 //! ```
 //!
-//! Rules `no-instruction`, `one-instruction`, `rounding`, `compared-numbers`, `branch-in-network`, `group-of-lanes`,
-//! `needs-newer-target`. `tests/cases/refuse/collective_compared.ptx`, `tests/cases/refuse/collective_branches.ptx`;
+//! Rules `no-instruction`, `needs-newer-target`. `tests/cases/refuse/collective_compared.ptx`, `tests/cases/refuse/collective_branches.ptx`;
 //! `tests/cases/refuse/collective.ptx`, `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`,
 //! `CollectiveExclusive`, `CollectiveAny`, `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. In groups each lane
 //! names as members the lanes of its own group, and none is missing: `tests/cases/refuse/collective_groups.ptx`,
