@@ -336,7 +336,6 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             "promote_loop",
             "promote_loops",
             "tree",
-            "exchange",
         ],
         &["bank", "bank_dynamic", "bank_extern", "bank_module", "bank_rows"],
     ];

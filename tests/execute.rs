@@ -34,7 +34,6 @@ mod random;
 mod affine;
 mod chains;
 mod differential;
-mod exchanges;
 mod far;
 mod fuzz;
 mod graphs;

@@ -38,7 +38,6 @@ fn rules() -> BTreeSet<String> {
         "src/analysis/reuse/refusal.rs",
         "src/analysis/collective/obstacle.rs",
         "src/rewrite/patterns/tree/obstacle.rs",
-        "src/rewrite/patterns/exchange/obstacle.rs",
     ];
     let names = files.into_iter().flat_map(of_file).chain([FUNCTION_LEFT.to_owned()]);
     let of_lint = Rule::iter().map(|rule| rule.name().to_owned());

@@ -1,5 +1,5 @@
-//! Wrong rewrites of random kernels that the judge calls equal compute the same: each planted mistake about collectives and
-//! exchanges, made in kernels whose lanes part in many ways.
+//! Wrong rewrites of random kernels that the judge calls equal compute the same: each planted mistake about collectives,
+//! made in kernels whose lanes part in many ways.
 
 use ptxasw::interp;
 use ptxasw::launch::{Launch, Meet};
@@ -11,9 +11,9 @@ use ptxasw::verify::{Options as Effort, Verdict, verify};
 use rayon::prelude::*;
 
 use crate::common::share;
-use crate::{exchanges, networks};
+use crate::networks;
 
-/// Kernels of each kind of a full run.
+/// Kernels of a full run.
 const KERNELS: u64 = 300;
 
 /// How a kernel is rewritten wrongly, and what the judge says.
@@ -29,7 +29,7 @@ fn parsed(source: &SourceFile) -> ptx::Module<'_> {
     ptx::parse(source, Depth::All).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn judge(kind: &str, seed: u64, text: &str, launches: &[Launch]) -> Found {
+fn judge(seed: u64, text: &str, launches: &[Launch]) -> Found {
     let mut found = Found::default();
     let mut options = Options::default();
     options.select.strategies = "collective".parse().unwrap_or_else(|error| panic!("{error}"));
@@ -39,10 +39,7 @@ fn judge(kind: &str, seed: u64, text: &str, launches: &[Launch]) -> Found {
         result.unwrap_or_else(|error| panic!("{error}\n{text}")).text
     };
     let (right, before) = (rewritten(), parsed(&source));
-    let about_lanes = |bug: &Bug| {
-        let name = format!("{bug:?}");
-        name.starts_with("Collective") || name.starts_with("Exchange")
-    };
+    let about_lanes = |bug: &Bug| format!("{bug:?}").starts_with("Collective");
     let mut expected: Option<Vec<_>> = None;
     for bug in Bug::STRATEGIES.into_iter().filter(about_lanes) {
         let wrong = planted::with(bug, rewritten);
@@ -67,8 +64,8 @@ fn judge(kind: &str, seed: u64, text: &str, launches: &[Launch]) -> Found {
                 let launch = Launch { meet, ..launch.clone() };
                 match interp::run(&after, &launch) {
                     Ok(actual) if actual.buffers == expected.buffers => {}
-                    Ok(_) => found.complaints.push(format!("{kind} {seed}, {bug:?}: differs")),
-                    Err(fault) => found.complaints.push(format!("{kind} {seed}, {bug:?}: {fault}")),
+                    Ok(_) => found.complaints.push(format!("{seed}, {bug:?}: differs")),
+                    Err(fault) => found.complaints.push(format!("{seed}, {bug:?}: {fault}")),
                 }
             }
         }
@@ -81,14 +78,9 @@ fn wrong_rewrites_that_are_called_equal_compute_the_same() {
     let of = |seed: u64| {
         let network = networks::kernel(seed, "sm_80");
         let of_networks = networks::BLOCKS.map(|block| networks::launch(seed, block));
-        let (exchange, block) = exchanges::kernel(seed, "sm_80");
-        let of_exchanges = [exchanges::launch(seed, block)];
-        [
-            judge("network", seed, &network, &of_networks),
-            judge("exchange", seed, &exchange, &of_exchanges),
-        ]
+        judge(seed, &network, &of_networks)
     };
-    let found: Vec<Found> = (0..share(KERNELS)).into_par_iter().flat_map_iter(of).collect();
+    let found: Vec<Found> = (0..share(KERNELS)).into_par_iter().map(of).collect();
     let count = |of: fn(&Found) -> usize| found.iter().map(of).sum::<usize>();
     let (wrong, equal) = (count(|one| one.wrong), count(|one| one.called_equal));
     println!("{wrong} wrong texts, {equal} called equal; {} launches", count(|one| one.executed));

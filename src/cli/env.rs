@@ -13,7 +13,7 @@ use crate::pipeline::Options;
 use crate::profile::{Consulted, Profile};
 use crate::ptxas::child::TUNABLES;
 use crate::ptxas::invoke::DEPTH;
-use crate::select::{Selection, Strategies};
+use crate::select::Strategies;
 use crate::traffic::Assumed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub const SWITCH: &str = "PTXASW";
 pub const MODE: &str = "PTXASW_MODE";
 /// As `--max-delta`.
 pub const MAX_DELTA: &str = "PTXASW_MAX_DELTA";
-/// As `--select`.
+/// As `--select`: without effect.
 pub const SELECT: &str = "PTXASW_SELECT";
 /// As `--strategy`.
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
@@ -99,8 +99,6 @@ pub struct Settings {
     pub mode: Option<String>,
     /// [`MAX_DELTA`].
     pub max_delta: Option<String>,
-    /// [`SELECT`].
-    pub select: Option<String>,
     /// [`STRATEGY`].
     pub strategy: Option<String>,
     /// [`KERNELS`].
@@ -198,7 +196,6 @@ impl Settings {
             off: is_off(SWITCH),
             mode: text(MODE),
             max_delta: text(MAX_DELTA),
-            select: text(SELECT),
             strategy: text(STRATEGY),
             kernels: text(KERNELS),
             block: text(BLOCK),
@@ -366,9 +363,6 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     options.costs = costs;
     options.profile = profile;
     options.select.block = settings.shape_of_blocks()?;
-    if let Some(selection) = &settings.select {
-        let _: Selection = choice(SELECT, selection)?;
-    }
     if let Some(delta) = &settings.max_delta {
         options.select.max_delta = match delta.parse() {
             Ok(number @ 0..=31) => number,

@@ -16,7 +16,7 @@ use crate::profile::Consulted;
 use crate::ptx::{self, Depth};
 use crate::reuse;
 use crate::rewrite::Mode;
-use crate::select::{self, Selection, Strategies};
+use crate::select::{self, Strategies};
 use crate::source::SourceFile;
 use crate::strategies::StrategyName;
 
@@ -131,9 +131,9 @@ pub struct Covering {
     /// The largest distance between two lanes, up or down, over which a value is shuffled
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
     pub max_delta: u32,
-    /// How the paper's strategy chooses among source loads
-    #[arg(long, value_parser = Selection::parser(), default_value = "paper")]
-    pub select: Selection,
+    /// Accepted, and without effect
+    #[arg(long, hide = true)]
+    pub select: Option<String>,
     /// Which strategies may be used; [`strategies_help`] lists them.
     #[arg(long, value_name = "NAME,...", default_value_t, help = strategies_help())]
     pub strategy: Strategies,

@@ -14,7 +14,7 @@ use crate::source::{SourceFile, listed};
 /// `report`
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Folder with JSON of `candidates`, `lint`, `trace`, `run --profile`, `ab` and a simulator, and with the PTX files and sources
+    /// Folder with JSON of `candidates`, `lint`, `trace`, `run --profile` and `ab`, and with the PTX files and sources
     folder: PathBuf,
     /// Where the page goes.
     #[command(flatten)]
@@ -59,12 +59,12 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
         kept.extend(original(&path, &text));
         if !inputs.add(&name, &text).map_err(Failure::unusable)? {
             warnings.push(format!(
-                "{name} is not JSON of candidates, lint, trace, run --profile, ab or a simulator"
+                "{name} is not JSON of candidates, lint, trace, run --profile or ab"
             ));
         }
     }
     if inputs.is_empty() {
-        let why = "no JSON file of candidates, lint, trace, run --profile, ab or a simulator";
+        let why = "no JSON file of candidates, lint, trace, run --profile or ab";
         return Err(Failure::about(folder.display(), why));
     }
     let mut missing = Vec::new();

@@ -56,8 +56,8 @@ pub(super) struct Synth {
     /// The output
     #[arg(long, value_enum, default_value_t, alias = "format")]
     emit: Emit,
-    /// Put the values of the lanes after each step into the JSON, for `report` to draw
-    #[arg(long)]
+    /// Accepted, and without effect
+    #[arg(long, hide = true)]
     states: bool,
     /// The bits of an element in emitted PTX, 32 if nothing else is said; of a loop's numbers in emitted code, as many
     /// as its operator needs
@@ -204,7 +204,6 @@ impl Synth {
             space: self.space,
             mode: self.wanted.mode(),
             tables: self.tables,
-            states: self.states,
             name: self.name.clone(),
             bits: self.width.map(|width| width.bits()),
             architecture: self.arch,

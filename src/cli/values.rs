@@ -6,7 +6,6 @@ use crate::ab::device::L2;
 use crate::isa::limits::MAX_BLOCK;
 use crate::rewrite::Mode;
 use crate::sass::compare::Loss;
-use crate::select::Selection;
 
 /// A type whose values have words on the command line.
 pub(super) trait Words: Copy + Send + Sync + 'static {
@@ -59,10 +58,6 @@ values! { Mode:
         "Covered loads are removed. For measuring only: computes wrong results",
     NoCorner "no-corner"
         "Shuffles without the load for corner cases. For measuring only: computes wrong results",
-}
-
-values! { Selection:
-    Paper "paper" "The rule of the paper that the program is named after",
 }
 
 values! { L2:

@@ -227,14 +227,6 @@ pub enum Bug {
     TreeParted,
     /// A tree is done by shuffles although accesses stand between it and the barrier in front.
     TreeBegins,
-    /// The source lane of an exchange through shared memory is the next one.
-    ExchangeLane,
-    /// The value of the store before the last one is exchanged.
-    ExchangeEarlier,
-    /// Loads in front of a barrier get the values that are stored behind it.
-    ExchangeBefore,
-    /// A stored register that holds something else at the load is exchanged.
-    ExchangeStale,
     /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
@@ -695,7 +687,7 @@ impl Bug {
         Bug::StoreOverLoads,
     ];
     /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 86] = [
+    pub const STRATEGIES: [Bug; 82] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -770,10 +762,6 @@ impl Bug {
         Bug::TreeOpen,
         Bug::TreeParted,
         Bug::TreeBegins,
-        Bug::ExchangeLane,
-        Bug::ExchangeEarlier,
-        Bug::ExchangeBefore,
-        Bug::ExchangeStale,
         Bug::ArrayForgotten,
         Bug::ArrayBits,
         Bug::ArraySize,

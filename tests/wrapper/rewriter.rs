@@ -87,7 +87,6 @@ fn collective(line: u32) -> CollectiveReport {
         shuffles: 5,
         steps: Vec::new(),
         barriers: None,
-        exchange: None,
         decision: Decision::By(StrategyName::Collective),
         becomes: Some("redux.sync.add.s32".to_owned()),
         guards: None,

@@ -173,17 +173,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
 
     /// Adds an instruction to the end of a chain.
     pub(super) fn push(&mut self, chain: &mut Chain, at: InstId) {
-        self.push_under(chain, at, None);
-    }
-
-    /// The same, of an instruction that some lanes leave out: those whose predicate is false, or true if it is negated.
-    pub(super) fn push_under(
-        &mut self,
-        chain: &mut Chain,
-        at: InstId,
-        under: Option<&(Rc<Table>, bool)>,
-    ) {
-        let (step, sources) = self.step(chain, at, under);
+        let (step, sources) = self.step(chain, at);
         chain.shuffles.extend(sources.map(|sources| (at, sources)));
         for (register, table) in &step.results {
             chain.written.insert(*register, (at, Rc::clone(table)));
@@ -193,12 +183,7 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
     }
 
     /// The step of an instruction; of a shuffle, where its lanes have their values from.
-    fn step(
-        &mut self,
-        chain: &mut Chain,
-        at: InstId,
-        under: Option<&(Rc<Table>, bool)>,
-    ) -> (Step, Option<Sources>) {
+    fn step(&mut self, chain: &mut Chain, at: InstId) -> (Step, Option<Sources>) {
         let inst = &self.flow.insts[at];
         let reads = reads(inst);
         let from = |register: &RegisterId| chain.written.get(register).map(|(from, _)| *from);
@@ -210,7 +195,6 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
             tables.insert(register, table);
         }
         let guard = inst.guard.map(|(register, negated)| (*tables[&register], negated));
-        let guard = guard.or_else(|| under.map(|(table, negated)| (**table, *negated)));
         let crossed = |from: &Option<InstId>| from.is_some_and(|from| chain.steps[&from].crosses);
         let is_own = !is_exchange(inst) && !reads.iter().any(|(_, from)| crossed(from));
         let (found, sources) = self.results(at, &tables, is_own);

@@ -1,4 +1,4 @@
-//! Which reduction, prefix or broadcast gives the values of a table from those of another one.
+//! Which reduction or prefix gives the values of a table from those of another one.
 
 use super::chain::Chains;
 use super::network::Computes;
@@ -13,20 +13,7 @@ pub(super) fn classify(
     source: &Table,
     table: &Table,
 ) -> Option<Classified> {
-    if let Some(lane) = (0..LANES).find(|lane| table.iter().all(|value| *value == source[*lane]))
-        && source.iter().any(|value| *value != source[lane])
-    {
-        return Some((Computes::Broadcast, 32, u32::MAX));
-    }
     let values = &mut chains.values;
-    let is_ordered = table.iter().any(|value| values.of_ordered(*value).is_some());
-    let (source, table) = match is_ordered {
-        true => (
-            &source.map(|value| values.unordered(value)),
-            &table.map(|value| values.unordered(value)),
-        ),
-        false => (source, table),
-    };
     let operators: Vec<Operator> = {
         let mut operators: Vec<Operator> = Vec::new();
         for value in table {
@@ -57,7 +44,7 @@ pub(super) fn classify(
         {
             return Some((Computes::Prefix(operator), 32, u32::MAX));
         }
-        for size in [16, 8, 4, 2] {
+        for size in [16, 8] {
             let group = |lane: usize| lane / size * size..lane / size * size + size;
             let mut of_group = |lane: usize| values.reduction(operator, source, group(lane));
             if (0..LANES).all(|lane| table[lane] == of_group(lane)) {

@@ -211,9 +211,9 @@ impl Operands<'_> {
         }
         let comparison = comparison?;
         let order = match inst.ast.form.last_type()? {
-            ScalarType::F32 => Order::Compared,
-            ScalarType::S32 => Order::Signed,
-            ScalarType::U32 => Order::Unsigned,
+            ScalarType::F32 => None,
+            ScalarType::S32 => Some(Order::Signed),
+            ScalarType::U32 => Some(Order::Unsigned),
             _ => return None,
         };
         let (mut a, mut b) = self.both(a, b)?;
@@ -254,14 +254,14 @@ impl Operands<'_> {
         let [_, a, b] = &inst.args[..] else { return None };
         let form = &inst.ast.form;
         let ty = form.last_type()?;
+        if is_rounded_sum(form) {
+            let ((a, b), flushes) = (self.both(a, b)?, form.has(Qualifier::Ftz));
+            return Some(std::array::from_fn(|lane| {
+                self.values.rounded(flushes, a[lane], b[lane])
+            }));
+        }
         if let Some(operator) = operator(form) {
             let (a, b) = self.both(a, b)?;
-            if operator == Operator::FloatSum {
-                let flushes = form.has(Qualifier::Ftz);
-                return Some(std::array::from_fn(|lane| {
-                    self.values.rounded(flushes, a[lane], b[lane])
-                }));
-            }
             let known = |this: &Self, lane: usize| {
                 Some((this.low_bits(a[lane])?, this.values.constant_of(b[lane])?))
             };
@@ -380,6 +380,13 @@ fn compare(comparison: Qualifier, ty: ScalarType, a: u32, b: u32) -> bool {
     }
 }
 
+/// Whether an instruction adds two numbers of single precision.
+fn is_rounded_sum(form: &Form) -> bool {
+    form.opcode == Opcode::Add
+        && form.types()[..] == [ScalarType::F32]
+        && form.qualifiers().all(|word| matches!(word, Qualifier::Ftz | Qualifier::Rn))
+}
+
 /// The operator of an instruction that combines two operands of 32 bits. A modifier that is not known here makes it none.
 pub(super) fn operator(form: &Form) -> Option<Operator> {
     let ty = form.last_type()?;
@@ -401,10 +408,6 @@ pub(super) fn operator(form: &Form) -> Option<Operator> {
         Opcode::Add if plain && matches!(ty, ScalarType::S32 | ScalarType::U32) => {
             Some(Operator::Sum)
         }
-        Opcode::Add if ty == ScalarType::F32 && form.types().len() == 1 => form
-            .qualifiers()
-            .all(|word| matches!(word, Qualifier::Ftz | Qualifier::Rn))
-            .then_some(Operator::FloatSum),
         Opcode::Min => ordered().map(Operator::Min),
         Opcode::Max => ordered().map(Operator::Max),
         Opcode::And if is_word => Some(Operator::And),
@@ -412,24 +415,4 @@ pub(super) fn operator(form: &Form) -> Option<Operator> {
         Opcode::Xor if is_word => Some(Operator::Xor),
         _ => None,
     }
-}
-
-/// The operator of `redux.sync` (PTX ISA, "redux.sync").
-pub(super) fn redux(form: &Form) -> Option<Operator> {
-    let order = match form.last_type()? {
-        ScalarType::S32 => Order::Signed,
-        ScalarType::F32 => {
-            Order::Float { propagates_nan: form.has(Qualifier::PropagateNan), flushes: false }
-        }
-        _ => Order::Unsigned,
-    };
-    let operators = [
-        (Qualifier::Add, Operator::Sum),
-        (Qualifier::Min, Operator::Min(order)),
-        (Qualifier::Max, Operator::Max(order)),
-        (Qualifier::And, Operator::And),
-        (Qualifier::Or, Operator::Or),
-        (Qualifier::Xor, Operator::Xor),
-    ];
-    operators.into_iter().find(|(word, _)| form.has(*word)).map(|(_, operator)| operator)
 }

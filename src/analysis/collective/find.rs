@@ -1,8 +1,7 @@
-//! Recognises collectives: which results are a reduction, a prefix, a broadcast of the lanes' values.
+//! Recognises collectives: which results are a reduction or a prefix of the lanes' values.
 
 use std::rc::Rc;
 
-use super::branches::with_branches;
 use super::chain::{Chain, Chains};
 use super::classify::{Classified, are_bits, classify};
 use super::evaluate;
@@ -12,9 +11,9 @@ use super::looped::in_loop;
 use super::members::Place;
 use super::network::{Collective, Computes, Repeats, crosses, network_of, sent, shuffles_of};
 use super::obstacle::Obstacle;
-use super::value::LANES;
+use super::value::{LANES, Operator};
 use super::wide::recognise_wide;
-use crate::cfg::{Arg, Flow, InstId, RegisterId};
+use crate::cfg::{Flow, InstId, RegisterId};
 use crate::isa::Opcode;
 
 /// The most shuffles of one network whose operands are tried as the combined value.
@@ -27,11 +26,11 @@ const MAX_NETWORK: usize = 2 * LANES;
 /// `%tid.x` and begin with a multiple of 32, where that is known.
 pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<Collective> {
     if let Some(consecutive) = consecutive {
-        return search(place, consecutive).found;
+        return may_be_replaced(search(place, consecutive).found);
     }
     let Searched { found: of_consecutive, depends } = search(place, true);
     if !depends {
-        return of_consecutive;
+        return may_be_replaced(of_consecutive);
     }
     // Collectives that need consecutive lanes are tested at run time.
     let mut found = search(place, false).found;
@@ -53,6 +52,14 @@ pub fn collectives(place: &Place<'_, '_, '_>, consecutive: Option<bool>) -> Vec<
     let others: Vec<InstId> = others.collect();
     found.retain(|one| !others.contains(&one.result));
     found.sort_by_key(|one| one.result);
+    may_be_replaced(found)
+}
+
+/// Without prefixes of numbers, which no instruction computes. (The last lane of one may hold a reduction.)
+fn may_be_replaced(mut found: Vec<Collective>) -> Vec<Collective> {
+    let is_count =
+        |one: &Collective| one.computes == Computes::Prefix(Operator::Sum) && one.of_predicates;
+    found.retain(|one| !matches!(one.computes, Computes::Prefix(_)) || is_count(one));
     found
 }
 
@@ -85,10 +92,6 @@ fn search(place: &Place<'_, '_, '_>, consecutive: bool) -> Searched {
     for (chain, counted) in chains.counted_loops() {
         found.extend(in_loop(place, &mut chains, chain, &counted));
     }
-    let branching = with_branches(place, &mut chains, |chains, chain, repeats, at| {
-        recognise(place.flow, chains, (chain, repeats), at)
-    });
-    found.extend(maximal(branching));
     found.sort_by_key(|one| one.result);
     Searched { found, depends: chains.asked_for_thread }
 }
@@ -98,12 +101,9 @@ fn maximal(found: Vec<Collective>) -> Vec<Collective> {
     let is_step = |one: &Collective| {
         found.iter().any(|other| {
             let same = match (one.computes, other.computes) {
-                // A broadcast of a reduction is the reduction.
                 (Computes::Reduction(a), Computes::Reduction(b)) => a == b,
                 (Computes::Prefix(a), Computes::Prefix(b)) => a == b,
                 (Computes::Reduction(a), Computes::Prefix(b)) => a == b && one.lanes < 32,
-                (Computes::Broadcast, Computes::Reduction(_)) => true,
-                (Computes::Broadcast | Computes::Duplicate, _) => false,
                 _ => false,
             };
             same && other.result != one.result && other.network.contains(&one.result)
@@ -122,9 +122,6 @@ fn recognise(
 ) -> Option<Collective> {
     let step = chain.steps.get(&at).filter(|step| step.crosses)?;
     let form = &flow.insts[at].ast.form;
-    if form.opcode == Opcode::Redux {
-        return one_instruction(flow, at);
-    }
     if wide_operator(form).is_some() {
         return recognise_wide(flow, chains, chain, at);
     }
@@ -193,33 +190,4 @@ fn of_any_values(
     let any = Rc::new(chains.values.fresh());
     let table = chains.evaluate_with(chain, network, ((source, writer), &any), result)?;
     classify(chains, &any, &table)
-}
-
-/// A reduction that is one instruction already.
-fn one_instruction(flow: &Flow<'_, '_>, at: InstId) -> Option<Collective> {
-    let inst = &flow.insts[at];
-    let [Arg::Register(register), Arg::Register(source), mask] = &inst.args[..] else {
-        return None;
-    };
-    let lanes = match mask {
-        Arg::Constant(value) => value.as_integer().map_or(32, |mask| (mask as u32).count_ones()),
-        _ => 32,
-    };
-    Some(Collective {
-        computes: Computes::Reduction(evaluate::redux(&inst.ast.form)?),
-        lanes,
-        source: *source,
-        sender: at,
-        upper: None,
-        result: at,
-        register: *register,
-        network: vec![at],
-        shuffles: Vec::new(),
-        exact: u32::MAX,
-        of_predicates: false,
-        needs_consecutive: false,
-        form: Err(Obstacle::OneInstruction),
-        removed: Vec::new(),
-        in_loop: None,
-    })
 }

@@ -6,7 +6,7 @@
 use smallvec::smallvec;
 
 use super::evaluate::{Operands, Results};
-use super::value::{Operator, Order, Table};
+use super::value::{Operator, Table};
 use crate::cfg::{Arg, Inst};
 use crate::isa::{Form, Opcode};
 use crate::ptx::ScalarType;
@@ -100,11 +100,6 @@ impl Operands<'_> {
     }
 
     fn combined_wide(&mut self, operator: Operator, (a, b): (Table, Table)) -> Table {
-        if operator.is_wide() {
-            return std::array::from_fn(|lane| {
-                self.values.fold(operator, &[(a[lane], 1), (b[lane], 1)])
-            });
-        }
         let [low, high] = [false, true].map(|upper| {
             let (a, b) = (self.half(a, upper), self.half(b, upper));
             std::array::from_fn(|lane| self.values.fold(operator, &[(a[lane], 1), (b[lane], 1)]))
@@ -113,17 +108,12 @@ impl Operands<'_> {
     }
 }
 
-/// The operator of an instruction that combines two operands of 64 bits.
+/// The operator of an instruction that combines two operands of 64 bits by halves.
 pub(super) fn wide_operator(form: &Form) -> Option<Operator> {
-    let ty = form.last_type()?;
-    match (form.opcode, ty) {
+    match (form.opcode, form.last_type()?) {
         (Opcode::And, ScalarType::B64) => Some(Operator::And),
         (Opcode::Or, ScalarType::B64) => Some(Operator::Or),
         (Opcode::Xor, ScalarType::B64) => Some(Operator::Xor),
-        (Opcode::Min, ScalarType::S64) => Some(Operator::Min(Order::Wide(true))),
-        (Opcode::Min, ScalarType::U64) => Some(Operator::Min(Order::Wide(false))),
-        (Opcode::Max, ScalarType::S64) => Some(Operator::Max(Order::Wide(true))),
-        (Opcode::Max, ScalarType::U64) => Some(Operator::Max(Order::Wide(false))),
         _ => None,
     }
 }

@@ -32,9 +32,6 @@ pub(super) fn decide(
     around: &mut Around<'_>,
     one: &mut Collective,
 ) {
-    if one.form == Err(Obstacle::OneInstruction) {
-        return;
-    }
     one.form = form(place, chains, around, one);
     // The last lane of a prefix holds all lanes combined.
     if let (Computes::Prefix(operator), Err(Obstacle::NoInstruction(_))) = (one.computes, &one.form)
@@ -130,16 +127,7 @@ fn instruction(
             }
             _ => none("a value whose register cannot be named here"),
         },
-        Computes::Broadcast => none("a broadcast faster than a shuffle"),
-        Computes::Reduction(operator) if one.lanes < LANES as u32 => match one.lanes {
-            _ if operator == Operator::FloatSum => Err(Obstacle::Rounding),
-            _ if operator.is_compared() => Err(Obstacle::Compared),
-            _ if operator.is_wide() => none("minima and maxima of 64 bits"),
-            8 | 16 if one.upper.is_some() => Ok(Form::Wide(operator)),
-            8 | 16 => Ok(Form::Redux(operator)),
-            lanes => Err(Obstacle::Group(lanes)),
-        },
-        Computes::Reduction(operator) if one.of_predicates => {
+        Computes::Reduction(operator) if one.of_predicates && one.lanes == LANES as u32 => {
             match (operator, predicate(place, around, one)) {
                 (Operator::Sum, Ok(predicate)) => Ok(Form::Count(predicate)),
                 (Operator::And, Ok(predicate)) => Ok(Form::Vote { predicate, all: true }),
@@ -147,17 +135,12 @@ fn instruction(
                 _ => Ok(Form::Redux(operator)),
             }
         }
-        Computes::Reduction(Operator::FloatSum) | Computes::Prefix(Operator::FloatSum) => {
-            Err(Obstacle::Rounding)
-        }
-        Computes::Reduction(operator) if operator.is_compared() => Err(Obstacle::Compared),
-        Computes::Reduction(operator) if operator.is_wide() => none("minima and maxima of 64 bits"),
         Computes::Reduction(operator) if one.upper.is_some() => Ok(Form::Wide(operator)),
         Computes::Reduction(operator) => Ok(Form::Redux(operator)),
         Computes::Prefix(Operator::Sum) if one.of_predicates && one.lanes == LANES as u32 => {
             predicate(place, around, one).map(Form::PrefixCount)
         }
-        Computes::Prefix(_) => none("a prefix of numbers"),
+        Computes::Prefix(_) => none("a value not made of one predicate by `selp`"),
     }
 }
 

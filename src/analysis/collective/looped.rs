@@ -5,7 +5,7 @@ use super::classify::{are_bits, classify};
 use super::counted::CountedLoop;
 use super::legal::{Around, decide};
 use super::members::Place;
-use super::network::{Collective, Computes, InLoop, Repeats, network_of, shuffles_of};
+use super::network::{Collective, InLoop, Repeats, network_of, shuffles_of};
 use super::obstacle::Obstacle;
 use super::uses::readers_behind;
 use super::value::Table;
@@ -110,10 +110,8 @@ fn recognise(
     let is_shuffle = |at: &&InstId| place.flow.insts[**at].ast.form.opcode == Opcode::Shfl;
     let sender = *network.iter().find(is_shuffle)?;
     let mut sources = counted.entered.iter();
-    let ((source, sent), (computes, lanes, exact)) = sources.find_map(|(source, sent)| {
-        let found = classify(chains, sent, table)?;
-        (found.0 != Computes::Broadcast).then_some(((*source, sent), found))
-    })?;
+    let ((source, sent), (computes, lanes, exact)) = sources
+        .find_map(|(source, sent)| Some(((*source, sent), classify(chains, sent, table)?)))?;
     Some(Collective {
         computes,
         lanes,

@@ -1,17 +1,16 @@
 //! Collectives: joint computations of a warp's lanes by shuffles, whatever the shape of the code.
 //!
-//! In: the control flow of one function. Out: each [`Collective`]: a reduction, a prefix sum, a broadcast, or a value
+//! In: the control flow of one function. Out: each [`Collective`]: a reduction, a count up to the lane, or a value
 //! that a register holds already; over which lanes, by which instructions, for which lanes the result is exact; whether
 //! fewer instructions may compute it ([`Form`]), or the reason why not ([`Obstacle`]). No choice is made here.
 //!
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
-//! compared with the reduction, the prefix, the broadcast. So any network of shuffles is found, in whatever order a
-//! compiler has put it, unrolled or as a loop with a known number of iterations (`counted`), also where branches lead some
-//! lanes past a part of it (`branches`). `find` and `looped`
-//! recognise, `lanes` says which lanes use a result, `members` which are together, `legal` what may be replaced;
-//! `together` the places to which all threads of a block come.
+//! compared with the reduction and the prefix. So any network of shuffles is found, in whatever order a compiler has put
+//! it, unrolled or as a loop with a known number of iterations (`counted`). What no instruction computes in the same bits
+//! is not looked for: sums and prefixes of numbers, broadcasts. `find` and `looped` recognise, `lanes` says which lanes use
+//! a result, `members` which are together, `legal` what may be replaced; `together` the places to which all threads of a
+//! block come.
 
-mod branches;
 mod chain;
 mod classify;
 mod counted;

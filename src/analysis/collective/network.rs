@@ -21,8 +21,6 @@ pub enum Computes {
     Reduction(Operator),
     /// In each lane the lanes up to it combined, itself included.
     Prefix(Operator),
-    /// One lane's value.
-    Broadcast,
     /// A value that a register holds already.
     Duplicate,
 }
@@ -191,7 +189,7 @@ impl Operator {
     /// The operator's word in reports.
     pub fn word(self) -> &'static str {
         match self {
-            Operator::Sum | Operator::FloatSum => "sum",
+            Operator::Sum => "sum",
             Operator::Min(_) => "min",
             Operator::Max(_) => "max",
             Operator::And => "and",
@@ -204,13 +202,10 @@ impl Operator {
     pub fn ty(self) -> &'static str {
         match self {
             Operator::Sum => "u32",
-            Operator::FloatSum => "f32",
             Operator::Min(order) | Operator::Max(order) => match order {
                 Order::Signed => "s32",
                 Order::Unsigned => "u32",
-                Order::Float { .. } | Order::Compared => "f32",
-                Order::Wide(true) => "s64",
-                Order::Wide(false) => "u64",
+                Order::Float { .. } => "f32",
             },
             Operator::And | Operator::Or | Operator::Xor => "b32",
         }
@@ -233,27 +228,24 @@ impl Collective {
     }
 
     /// Its operation, in one word.
-    pub fn word(&self) -> String {
-        let word = match (self.computes, self.of_predicates) {
+    pub fn word(&self) -> &'static str {
+        match (self.computes, self.of_predicates) {
             (Computes::Reduction(Operator::Sum), true) => "count",
             (Computes::Reduction(Operator::Or), true) => "any",
             (Computes::Reduction(Operator::And), true) => "all",
             (Computes::Reduction(operator), _) => operator.word(),
-            (Computes::Prefix(Operator::Sum), true) => "prefix-count",
-            (Computes::Prefix(operator), _) => return format!("prefix-{}", operator.word()),
-            (Computes::Broadcast, _) => "broadcast",
+            (Computes::Prefix(_), _) => "prefix-count",
             (Computes::Duplicate, _) => "duplicate",
-        };
-        word.to_owned()
+        }
     }
 
     /// The type of the operand.
     pub fn ty(&self) -> &'static str {
         match self.computes {
             Computes::Reduction(_) | Computes::Prefix(_) if self.of_predicates => "pred",
-            Computes::Reduction(operator) if self.upper.is_some() && !operator.is_wide() => "b64",
+            Computes::Reduction(_) if self.upper.is_some() => "b64",
             Computes::Reduction(operator) | Computes::Prefix(operator) => operator.ty(),
-            Computes::Broadcast | Computes::Duplicate => "b32",
+            Computes::Duplicate => "b32",
         }
     }
 }

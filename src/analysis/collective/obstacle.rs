@@ -9,20 +9,12 @@ pub enum Obstacle {
     NoInstruction(&'static str),
     /// A rewrite chosen for other accesses or collectives changes the same code.
     Beside,
-    /// It is one instruction.
-    OneInstruction,
     /// A loop does something else beside the shuffles: the line where.
     LoopWork(u32),
     /// A value of the last iteration of the loop is read behind it: a reader's line.
     LoopValue(u32),
     /// The loop stays for another collective: the line of that one's result.
     LoopKept(u32),
-    /// Sums of floating-point numbers depend on the order.
-    Rounding,
-    /// Numbers are compared and selected: a NaN and the sign of zero depend on the order.
-    Compared,
-    /// A part of the network is executed by the lanes alone that take a branch: the line of the branch.
-    Branch(u32),
     /// The target has no instruction for it: the least compute capability that has one.
     Target(u32),
     /// The member mask of the shuffle on this line is not the constant of all lanes.
@@ -39,8 +31,6 @@ pub enum Obstacle {
     Overwritten(u32),
     /// Instructions stand between the shuffles that may not be executed in two versions: the line of one.
     Between(u32),
-    /// The number of the group's lanes, which one instruction for each group would serve.
-    Group(u32),
 }
 
 impl Obstacle {
@@ -49,11 +39,7 @@ impl Obstacle {
         match self {
             Obstacle::NoInstruction(_) => "no-instruction",
             Obstacle::Beside => "beside-others",
-            Obstacle::OneInstruction => "one-instruction",
             Self::LoopWork(_) | Self::LoopValue(_) | Self::LoopKept(_) => "counted-loop",
-            Obstacle::Rounding => "rounding",
-            Obstacle::Compared => "compared-numbers",
-            Obstacle::Branch(_) => "branch-in-network",
             Obstacle::Target(_) => "needs-newer-target",
             Obstacle::Mask(_) => "member-mask",
             Obstacle::Guarded(_) => "predicated-shuffle",
@@ -62,7 +48,6 @@ impl Obstacle {
             Obstacle::Function => "device-function",
             Obstacle::Overwritten(_) => "source-overwritten",
             Obstacle::Between(_) => "not-in-one-piece",
-            Obstacle::Group(_) => "group-of-lanes",
         }
     }
 }
@@ -72,7 +57,6 @@ impl fmt::Display for Obstacle {
         match self {
             Obstacle::NoInstruction(what) => write!(f, "no instruction computes {what}"),
             Obstacle::Beside => write!(f, "other rewritten code stands there"),
-            Obstacle::OneInstruction => write!(f, "one instruction computes it already"),
             Obstacle::LoopWork(line) => {
                 write!(f, "the loop of the shuffles does something else, too, at line {line}")
             }
@@ -81,15 +65,6 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::LoopKept(line) => {
                 write!(f, "the loop stays for the result at line {line}")
-            }
-            Obstacle::Rounding => {
-                write!(f, "another order of floating-point sums rounds otherwise")
-            }
-            Obstacle::Compared => {
-                write!(f, "comparisons keep or lose a NaN by the order of the lanes")
-            }
-            Obstacle::Branch(line) => {
-                write!(f, "the branch at line {line} leads some lanes past a part of it")
             }
             Obstacle::Target(least) => write!(f, "an instruction for it needs sm_{least}"),
             Obstacle::Mask(line) => {
@@ -115,9 +90,6 @@ impl fmt::Display for Obstacle {
                     f,
                     "line {line} stands between the shuffles and may not be executed in two versions"
                 )
-            }
-            Obstacle::Group(lanes) => {
-                write!(f, "groups of {lanes} lanes would take one instruction each")
             }
         }
     }

@@ -31,8 +31,6 @@ pub enum Order {
     Signed,
     /// As unsigned integers of 32 bits.
     Unsigned,
-    /// As integers of 64 bits, signed or not.
-    Wide(bool),
     /// As numbers of single precision (PTX ISA, "Floating Point Instructions: min, max").
     Float {
         /// Whether a NaN is the result if one is among the operands (`.NaN`); otherwise it is left out.
@@ -40,9 +38,6 @@ pub enum Order {
         /// Whether subnormal operands count as zero of their sign (`.ftz`).
         flushes: bool,
     },
-    /// As numbers of single precision that are compared, and one of them selected, modulo the order of operands: that
-    /// decides which result there is if one is a NaN, and which of two zeros it is.
-    Compared,
 }
 
 /// How two numbers are compared.
@@ -50,8 +45,8 @@ pub enum Order {
 pub(super) struct Compared {
     /// Whether equal ones count.
     pub or_equal: bool,
-    /// Their order: [`Order::Compared`] for numbers of single precision.
-    pub order: Order,
+    /// The order of integers; none for numbers of single precision.
+    pub order: Option<Order>,
     /// Whether subnormal numbers count as zero.
     pub flushes: bool,
 }
@@ -61,8 +56,6 @@ pub(super) struct Compared {
 pub enum Operator {
     /// The sum modulo 2^32.
     Sum,
-    /// The sum of numbers of single precision modulo rounding: sums with one normal form may differ in bits.
-    FloatSum,
     /// The least operand.
     Min(Order),
     /// The greatest operand.
@@ -78,29 +71,13 @@ pub enum Operator {
 impl Operator {
     /// Whether operands are numbers of single precision.
     pub fn is_float(self) -> bool {
-        match self {
-            Operator::FloatSum => true,
-            Operator::Min(order) | Operator::Max(order) => {
-                matches!(order, Order::Float { .. } | Order::Compared)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether operands are ordered by 64 bits.
-    pub fn is_wide(self) -> bool {
-        matches!(self, Operator::Min(Order::Wide(_)) | Operator::Max(Order::Wide(_)))
-    }
-
-    /// Whether operands are compared, and one of them selected.
-    pub fn is_compared(self) -> bool {
-        matches!(self, Operator::Min(Order::Compared) | Operator::Max(Order::Compared))
+        matches!(self, Operator::Min(Order::Float { .. }) | Operator::Max(Order::Float { .. }))
     }
 
     /// The factor of an operand that occurs so often, in the normal form.
     fn reduced(self, factor: u32) -> u32 {
         match self {
-            Operator::Sum | Operator::FloatSum => factor,
+            Operator::Sum => factor,
             Operator::Xor => factor & 1,
             _ => factor.min(1),
         }
@@ -118,7 +95,6 @@ impl Operator {
             Operator::Max(Order::Unsigned) => low.max(high),
             Operator::Min(Order::Signed) => (low as i32).min(high as i32) as u32,
             Operator::Max(Order::Signed) => (low as i32).max(high as i32) as u32,
-            Operator::FloatSum => return None,
             Operator::Min(_) | Operator::Max(_) => return None,
         };
         Some(value.into())
@@ -155,8 +131,6 @@ pub(super) struct Values {
     values: TiVec<ValueId, Value>,
     ids: FxHashMap<Value, ValueId>,
     leaves: u32,
-    /// Values modulo the order of operands.
-    unordered: FxHashMap<ValueId, ValueId>,
 }
 
 impl Values {
@@ -235,8 +209,8 @@ impl Values {
             None if a == b => a,
             None => match self.selected(predicate, [a, b]) {
                 // Of two integers neither is lost.
-                Some(operator) if !operator.is_float() => self.fold(operator, &[(a, 1), (b, 1)]),
-                _ => self.id(Value::Choice(predicate, a, b)),
+                Some(operator) => self.fold(operator, &[(a, 1), (b, 1)]),
+                None => self.id(Value::Choice(predicate, a, b)),
             },
         }
     }
@@ -267,25 +241,14 @@ impl Values {
         self.id(Value::Less(compared, numbers))
     }
 
-    /// The extremum that a selection by a comparison of the same two numbers is.
+    /// The extremum that a selection by a comparison of the same two integers is.
     fn selected(&self, predicate: ValueId, [a, b]: [ValueId; 2]) -> Option<Operator> {
         match *self.get(predicate) {
             Value::Less(Compared { order, .. }, numbers) if numbers == [a, b] => {
-                Some(Operator::Min(order))
+                order.map(Operator::Min)
             }
             Value::Less(Compared { order, .. }, numbers) if numbers == [b, a] => {
-                Some(Operator::Max(order))
-            }
-            _ => None,
-        }
-    }
-
-    /// The operator of numbers whose result depends on the order of operands, and these.
-    pub(super) fn of_ordered(&self, id: ValueId) -> Option<(Operator, [ValueId; 2])> {
-        match *self.get(id) {
-            Value::Rounded(_, a, b) => Some((Operator::FloatSum, [a, b])),
-            Value::Choice(predicate, a, b) => {
-                self.selected(predicate, [a, b]).map(|operator| (operator, [a, b]))
+                order.map(Operator::Max)
             }
             _ => None,
         }
@@ -293,33 +256,7 @@ impl Values {
 
     /// Whether a value is the least or the greatest of others.
     pub(super) fn is_extremum(&self, id: ValueId) -> bool {
-        let operator = match self.get(id) {
-            Value::Fold(operator, _) => Some(*operator),
-            _ => self.of_ordered(id).map(|(operator, _)| operator),
-        };
-        matches!(operator, Some(Operator::Min(_) | Operator::Max(_)))
-    }
-
-    /// A value modulo the order of operands: the same for all sums of the same numbers, and for all extrema.
-    pub(super) fn unordered(&mut self, id: ValueId) -> ValueId {
-        let mut work = vec![id];
-        while let Some(&next) = work.last() {
-            let known = match self.of_ordered(next) {
-                _ if self.unordered.contains_key(&next) => None,
-                Some((operator, [a, b])) => {
-                    let both = [a, b].map(|one| self.unordered.get(&one).copied());
-                    let [Some(a), Some(b)] = both else {
-                        work.extend([a, b]);
-                        continue;
-                    };
-                    Some(self.fold(operator, &[(a, 1), (b, 1)]))
-                }
-                None => Some(next),
-            };
-            self.unordered.extend(known.map(|known| (next, known)));
-            work.pop();
-        }
-        self.unordered[&id]
+        matches!(self.get(id), Value::Fold(Operator::Min(_) | Operator::Max(_), _))
     }
 
     /// Operands combined, each with a factor (1 but for sums, where it is modulo 2^32).
@@ -381,7 +318,7 @@ impl Values {
             _ => value,
         });
         let both = value.and_then(|value| match *constant {
-            None if !operator.is_float() && !operator.is_wide() => Some(value),
+            None if !operator.is_float() => Some(value),
             None => None,
             Some(known) => operator.combined(known, value),
         });
@@ -429,7 +366,7 @@ mod tests {
         the_order_of_operands_does_not_matter,
         what_occurs_twice_counts_by_the_operator,
         one_number_is_not_its_own_minimum,
-        sums_are_one_modulo_rounding
+        sums_of_numbers_keep_their_order
     );
 
     fn the_order_of_operands_does_not_matter() {
@@ -470,7 +407,7 @@ mod tests {
         assert_eq!(one, again);
     }
 
-    fn sums_are_one_modulo_rounding() {
+    fn sums_of_numbers_keep_their_order() {
         let mut values = Values::default();
         let x = values.fresh();
         let one = values.rounded(false, x[0], x[1]);
@@ -478,10 +415,6 @@ mod tests {
         assert_ne!(one, values.rounded(true, x[0], x[1]));
         let first = values.rounded(false, one, x[2]);
         let other = values.rounded(false, x[1], x[2]);
-        let last = values.rounded(false, x[0], other);
-        assert_ne!(first, last);
-        assert_eq!(values.unordered(first), values.unordered(last));
-        assert_ne!(values.unordered(first), values.unordered(other));
-        assert_eq!(values.unordered(x[3]), x[3]);
+        assert_ne!(first, values.rounded(false, x[0], other));
     }
 }

@@ -19,23 +19,17 @@ pub(super) fn recognise_wide(
     chain: &Chain,
     at: InstId,
 ) -> Option<Collective> {
-    let operator = wide_operator(&flow.insts[at].ast.form)?;
+    wide_operator(&flow.insts[at].ast.form)?;
     let (register, table) = chain.steps.get(&at)?.results.first().cloned()?;
     let network = network_of(chain, at, None)?;
     let (whole, low, high) = halves(flow, chains, chain, &network)?;
-    let (computes, lanes, exact) = match operator.is_wide() {
-        true => classify(chains, &whole, &table)?,
-        false => {
-            let mut each = [false, true].map(|upper| {
-                let half = |value| chains.values.half(value, upper);
-                let (source, result) =
-                    (whole.map(half), table.map(|value| chains.values.half(value, upper)));
-                classify(chains, &source, &result)
-            });
-            let found = each[0].take()?;
-            (each[1] == Some(found)).then_some(found)?
-        }
-    };
+    let [lower, upper] = [false, true].map(|upper| {
+        let half = |value| chains.values.half(value, upper);
+        let (source, result) =
+            (whole.map(half), table.map(|value| chains.values.half(value, upper)));
+        classify(chains, &source, &result)
+    });
+    let (computes, lanes, exact) = lower.filter(|_| lower == upper)?;
     if !matches!(computes, Computes::Reduction(_)) {
         return None;
     }

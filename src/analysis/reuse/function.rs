@@ -64,12 +64,6 @@ pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) ->
     (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }
 
-/// The block's shape, if `.reqntid` says it.
-pub(super) fn exact_block(function: &Function<'_>) -> Option<[u64; 3]> {
-    let block = function.directive("reqntid")?;
-    Some([0, 1, 2].map(|axis| block.get(axis).copied().unwrap_or(1)))
-}
-
 /// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`; `None` where only the
 /// launch decides. (`.maxntid` bounds the number of threads, not the shape: PTX ISA, ".maxntid".)
 pub(super) fn linear_lanes(function: &Function<'_>) -> Option<bool> {

@@ -11,7 +11,7 @@ use super::alike::LaneClaim;
 use super::availability::{Availability, RuntimeChecks};
 use super::eligible::{Load, addressed_by_register, eligible};
 use super::function::{
-    exact_block, is_narrow, linear_lanes, observes_lanes, overwrites_address, sent, writes_global,
+    is_narrow, linear_lanes, observes_lanes, overwrites_address, sent, writes_global,
 };
 use super::legal_reuse::{Guards, LegalReuse, Options};
 use super::pieces::pieces;
@@ -49,8 +49,6 @@ pub struct Legality<'a, 'm, 's> {
     pub(super) options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
     pub(super) linear: Option<bool>,
-    /// The block's shape, if `.reqntid` says it.
-    block: Option<[u64; 3]>,
     /// Whether no block has a whole warp.
     pub(super) narrow: bool,
     /// Whether results depend on which lanes happen to be together, so that no branch may be added: a proof
@@ -103,7 +101,6 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
                 true => Some(true),
                 false => linear_lanes(function),
             },
-            block: exact_block(function),
             narrow: is_narrow(function),
             observes_lanes: flow.insts.iter().any(observes_lanes),
             writes_global: writes_global(trace),
@@ -218,11 +215,6 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     /// Whether the lanes of each warp are consecutive in `%tid.x`, if `.reqntid` says so.
     pub fn lanes_are_consecutive(&self) -> Option<bool> {
         self.linear
-    }
-
-    /// The block's shape, if `.reqntid` says it.
-    pub fn exact_block(&self) -> Option<[u64; 3]> {
-        self.block
     }
 
     pub(super) fn side_effect_free(&self, trace: &KernelTrace) -> &SideEffectFree {

@@ -8,7 +8,6 @@
 mod batch;
 mod carry;
 mod collective;
-mod exchange;
 mod finder;
 mod group;
 mod joined;
@@ -40,7 +39,7 @@ pub use pattern::Pattern;
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
 /// got; an array is laid out anew where no other group has added code to blocks.
-pub const SEARCHED: [&dyn Pattern; 16] = [
+pub const SEARCHED: [&dyn Pattern; 15] = [
     &carry::Carry,
     &transpose::Loads,
     &transpose::Stores,
@@ -55,13 +54,12 @@ pub const SEARCHED: [&dyn Pattern; 16] = [
     &batch::Batch,
     &collective::Collectives,
     &tree::Trees,
-    &exchange::Exchanges,
     &layout::Layout,
 ];
 
 /// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
 /// at the same place.
-pub const WRITTEN: [&dyn Pattern; 15] = [
+pub const WRITTEN: [&dyn Pattern; 14] = [
     &pair::Pair,
     &vector::Vector,
     &vector::InTurns,
@@ -75,7 +73,6 @@ pub const WRITTEN: [&dyn Pattern; 15] = [
     &batch::Batch,
     &collective::Collectives,
     &tree::Trees,
-    &exchange::Exchanges,
     &layout::Layout,
 ];
 

@@ -1,7 +1,5 @@
 //! Joint computations of lanes by shuffles, and the decisions about them.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Cost, Decision, Origin};
@@ -20,8 +18,7 @@ pub struct CollectiveReport {
     pub register: String,
     /// The register that is combined or moved.
     pub of: String,
-    /// The operation: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, a prefix of these
-    /// (`prefix-count`), `broadcast`, `duplicate`; `tree` and `exchange` in shared memory.
+    /// The operation: `sum`, `min`, `max`, `and`, `or`, `xor`, `count`, `any`, `all`, `prefix-count`, `duplicate`; `tree` in shared memory.
     pub computes: String,
     /// The type of the operand; `pred` for predicates.
     #[serde(rename = "type")]
@@ -36,9 +33,6 @@ pub struct CollectiveReport {
     /// Of a tree in shared memory: how many barriers of the block the steps have that may be done by one warp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barriers: Option<u32>,
-    /// Of an exchange through shared memory: its accesses, and the lanes that the values come from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<ExchangeReport>,
     /// The decision.
     pub decision: Decision,
     /// The opcode that may take, or takes, the place of the shuffles.
@@ -58,25 +52,13 @@ pub struct CollectiveReport {
     pub reason: Option<String>,
 }
 
-/// A shuffle of a collective, a step of a tree, or a load of an exchange.
+/// A shuffle of a collective, or a step of a tree.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CollectiveStep {
     /// 1-based line of the instruction.
     pub line: u32,
     /// The lane that each of the 32 lanes has a value from; its own number if it has none from another one.
     pub sources: Vec<u8>,
-}
-
-/// The accesses of an exchange through shared memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExchangeReport {
-    /// The lane that a load's value comes from, as a function of the own one: `lane ^ 5`, `31 - lane`, `0`; empty if it is
-    /// not known.
-    pub from: Vec<String>,
-    /// How many stores.
-    pub stores: u32,
-    /// How many loads.
-    pub loads: u32,
 }
 
 impl CollectiveReport {
@@ -88,9 +70,6 @@ impl CollectiveReport {
         };
         if self.computes == "tree" {
             return format!("tree in shared memory: {}", self.outcome());
-        }
-        if let Some(exchange) = &self.exchange {
-            return format!("{exchange}: {}", self.outcome());
         }
         let s = if self.shuffles == 1 { "" } else { "s" };
         let (computes, of, shuffles) = (&self.computes, &self.of, self.shuffles);
@@ -111,19 +90,5 @@ impl CollectiveReport {
             out += &format!(" [{}]", guards.join(", "));
         }
         out
-    }
-}
-
-impl fmt::Display for ExchangeReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |count: u32| if count == 1 { "" } else { "s" };
-        match &self.from[..] {
-            [] => write!(f, "values")?,
-            [from] => write!(f, "value of lane `{from}`")?,
-            [..] => write!(f, "values of lanes `{}`", self.from.join("`, `"))?,
-        }
-        let (stores, loads) = (self.stores, self.loads);
-        write!(f, " through shared memory, {stores} store{}", plural(stores))?;
-        write!(f, ", {loads} load{}", plural(loads))
     }
 }

@@ -17,7 +17,7 @@ pub use crate::sass::Resources;
 pub use crate::strategies::Decision;
 pub use crate::traffic::Request;
 pub use array::{ArrayAccessReport, ArrayReport, Wavefronts};
-pub use collective::{CollectiveReport, CollectiveStep, ExchangeReport};
+pub use collective::{CollectiveReport, CollectiveStep};
 pub use cost::Cost;
 pub use file::{HoleReport, Report};
 pub use kernel::{FUNCTION_LEFT, KernelReport};

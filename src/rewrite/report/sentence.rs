@@ -131,23 +131,20 @@ pub(super) fn with_collectives<'r>(
     collectives: impl Iterator<Item = &'r CollectiveReport>,
 ) -> String {
     let replaced = collectives.filter(|one| one.decision != Decision::Keep);
-    let (mut count, mut shuffles, mut trees, mut exchanges) = (0, 0, 0, 0);
+    let (mut count, mut shuffles, mut trees) = (0, 0, 0);
     for one in replaced {
-        match (one.barriers, &one.exchange) {
-            (Some(_), _) => trees += 1,
-            (None, Some(_)) => exchanges += 1,
-            (None, None) => (count, shuffles) = (count + 1, shuffles + one.shuffles),
+        match one.barriers {
+            Some(_) => trees += 1,
+            None => (count, shuffles) = (count + 1, shuffles + one.shuffles),
         }
     }
-    let by_shuffles = |sentence: String, count: u32, one: &str, several: &str| match count {
+    let sentence = match trees {
         0 => sentence,
-        1 => format!("{sentence}; 1 {one} shared memory is done by shuffles (`collective`)"),
+        1 => format!("{sentence}; 1 tree in shared memory is done by shuffles (`collective`)"),
         _ => format!(
-            "{sentence}; {count} {several} shared memory are done by shuffles (`collective`)"
+            "{sentence}; {trees} trees in shared memory are done by shuffles (`collective`)"
         ),
     };
-    let sentence = by_shuffles(sentence, trees, "tree in", "trees in");
-    let sentence = by_shuffles(sentence, exchanges, "exchange through", "exchanges through");
     match count {
         0 => sentence,
         1 => format!("{sentence}; 1 collective of {shuffles} shuffles is replaced (`collective`)"),

@@ -22,14 +22,6 @@ use crate::source::SourceFile;
 pub use crate::patterns::{Group, Options};
 pub use crate::strategies::{Strategies, StrategyName, UnknownStrategy};
 
-/// How sources are chosen: a word that is accepted and decides nothing since strategies do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Selection {
-    /// The paper's rule.
-    #[default]
-    Paper,
-}
-
 /// The decision about a load.
 #[derive(Clone, Debug)]
 pub enum Verdict {

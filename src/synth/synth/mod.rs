@@ -29,7 +29,6 @@ pub mod report;
 pub mod resources;
 pub mod scan;
 pub mod search;
-pub mod states;
 pub mod term;
 
 pub use lower::{Defines, Lowered};

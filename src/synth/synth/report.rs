@@ -12,7 +12,6 @@ use super::ast::Statement;
 use super::program::{Hole, HoleId};
 use super::resources;
 use super::search::{Cost, Found, Mode, Solution, Unsat};
-use super::states::State;
 use crate::source::{Diagnostic, SourceFile};
 
 /// The outcome for programs.
@@ -29,9 +28,6 @@ pub struct Report<'a> {
     /// The cost of the chosen solution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostReport>,
-    /// The values of the lanes after each step, if they were asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub states: Vec<State>,
 }
 
 /// The cost of the chosen solution.
@@ -91,7 +87,6 @@ pub fn report<'a>(
             registers: resources::registers(tree, sketch),
             wavefronts: resources::wavefronts(tree, sketch, chosen),
         }),
-        states: Vec::new(),
     }
 }
 

@@ -75,20 +75,12 @@ pub struct Evaluator<'a, F: FnMut(SymbolId, u8) -> u64> {
     arena: &'a Arena,
     assign: F,
     known: FxHashMap<TermId, u64>,
-    near: &'a [u64],
 }
 
 impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
     /// `assign` gives a symbol of some width its value.
     pub fn new(arena: &'a Arena, assign: F) -> Self {
-        Evaluator { arena, assign, known: FxHashMap::default(), near: &[] }
-    }
-
-    /// Lets each uninterpreted function yield one of `numbers` or a neighbour of one.
-    #[must_use]
-    pub fn with_results_near(mut self, numbers: &'a [u64]) -> Self {
-        self.near = numbers;
-        self
+        Evaluator { arena, assign, known: FxHashMap::default() }
     }
 
     /// The value of a term.
@@ -119,7 +111,7 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
                 let width = arena.width(term);
                 (self.assign)(*symbol, width) & mask(width)
             }
-            _ => evaluate_node(arena, term, &|t| self.known[&t], self.near),
+            _ => evaluate_node(arena, term, &|t| self.known[&t], &[]),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::input::{Inputs, LineProfile};
 use super::listing::{self, Mark};
 use super::model::{Kernel, last_part};
 use super::words::counted;
-use super::{bars, exchange, lanes, simulated, steps, traffic};
+use super::{bars, exchange, lanes, traffic};
 use crate::ab::measurement::Measurement;
 use crate::report::{KernelReport, LoadReport, Stores};
 
@@ -39,8 +39,6 @@ pub(super) fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
                 main {
                     @if !kernels.is_empty() { (overview(kernels)) }
                     (times(inputs))
-                    @for solved in &inputs.solutions { (steps::section(solved)) }
-                    @for simulation in &inputs.simulations { (simulated::section(simulation)) }
                     @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index, inputs)) }
                 }
             }

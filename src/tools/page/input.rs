@@ -26,10 +26,6 @@ pub struct Inputs {
     pub profiles: Vec<Profile>,
     /// The outputs of `ab`.
     pub measurements: Vec<Measurement>,
-    /// Results of a simulator, as openacc-bench/results/ has them.
-    pub simulations: Vec<Simulation>,
-    /// The outputs of `synth --states`.
-    pub solutions: Vec<Solved>,
     /// PTX files by the name that the JSON gives them.
     pub sources: BTreeMap<String, SourceFile>,
 }
@@ -186,107 +182,6 @@ pub struct LineProfile {
     pub source_line: Option<u32>,
 }
 
-/// A simulator's results for some kernels on some machines.
-#[derive(Debug, Deserialize)]
-pub struct Simulation {
-    /// The title.
-    pub title: String,
-    /// When it was simulated.
-    pub date: String,
-    /// The simulator, and its input.
-    pub simulator: String,
-    /// The machines, in the order in which they are shown.
-    pub configurations: Vec<Configuration>,
-    /// The kernels.
-    pub kernels: Vec<SimulatedKernel>,
-}
-
-/// A simulated machine.
-#[derive(Debug, Deserialize)]
-pub struct Configuration {
-    /// Its name in [`Simulated::configuration`].
-    pub name: String,
-    /// Its description.
-    pub machine: String,
-}
-
-/// A kernel on some machines.
-#[derive(Debug, Deserialize)]
-pub struct SimulatedKernel {
-    /// Its name.
-    pub kernel: String,
-    /// One entry for each machine.
-    pub runs: Vec<Simulated>,
-}
-
-/// The versions of a kernel on one machine.
-#[derive(Debug, Deserialize)]
-pub struct Simulated {
-    /// The machine's name.
-    pub configuration: String,
-    /// The versions, the original among them or not.
-    pub versions: Vec<SimulatedVersion>,
-}
-
-/// One version.
-#[derive(Debug, Deserialize)]
-pub struct SimulatedVersion {
-    /// Its name.
-    pub name: String,
-    /// Cycles of the original by those of this version.
-    pub speedup: f64,
-    /// The uses of the slots in which a scheduler may issue an instruction.
-    pub slots: Option<Slots>,
-}
-
-/// Shares of the schedulers' turns, 1 in all.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Slots {
-    /// An instruction was issued.
-    pub issued: f64,
-    /// The unit that should execute the next instruction takes none.
-    pub unit: f64,
-    /// The next instruction waits for an operand.
-    pub operand: f64,
-    /// No warp has an instruction.
-    pub idle: f64,
-}
-
-/// A solved sketch.
-#[derive(Debug, Deserialize)]
-pub struct Solved {
-    /// The sketch's file.
-    pub file: String,
-    /// The solution's holes.
-    pub holes: Vec<SolvedHole>,
-    /// The values of the lanes after each step.
-    pub states: Vec<SolvedState>,
-}
-
-/// The solution for a hole.
-#[derive(Debug, Deserialize)]
-pub struct SolvedHole {
-    /// The line of the sketch.
-    pub line: u32,
-    /// The expression.
-    pub expression: String,
-}
-
-/// An array after the step that makes it: rows of registers with an entry for each lane.
-#[derive(Debug, Deserialize)]
-pub struct SolvedState {
-    /// The array.
-    pub array: String,
-    /// The line of the step.
-    pub line: u32,
-    /// The array that the step reads.
-    pub from: String,
-    /// The element of an input in each cell.
-    pub values: Vec<Vec<Option<u32>>>,
-    /// The lane and register that it came from.
-    pub sources: Vec<Vec<Option<[u32; 2]>>>,
-}
-
 impl Inputs {
     /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
@@ -304,11 +199,7 @@ impl Inputs {
             let entries = value.get(list).and_then(Value::as_array);
             entries.is_some_and(|entries| entries.iter().all(|entry| entry.get(field).is_some()))
         };
-        if has("states") && has("holes") {
-            self.solutions.push(Solved::deserialize(value)?);
-        } else if has("simulator") && entries_have("kernels", "runs") {
-            self.simulations.push(Simulation::deserialize(value)?);
-        } else if has("measurements") {
+        if has("measurements") {
             // A file with several measurements, as openacc-bench/results/ has.
             let all = value.get("measurements").cloned().unwrap_or_default();
             self.measurements.extend(Vec::<Measurement>::deserialize(all)?);
@@ -330,16 +221,12 @@ impl Inputs {
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        let Inputs {
-            reports, traces, lints, profiles, measurements, simulations, solutions, ..
-        } = self;
+        let Inputs { reports, traces, lints, profiles, measurements, .. } = self;
         reports.is_empty()
             && traces.is_empty()
             && lints.is_empty()
             && profiles.is_empty()
             && measurements.is_empty()
-            && simulations.is_empty()
-            && solutions.is_empty()
     }
 
     /// The sources that findings name; the page does without those that are not found.

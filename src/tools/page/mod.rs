@@ -7,8 +7,8 @@
 //!
 //! - [`input`]: the kinds of files; [`model`]: the data of one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
-//! - `lanes`, `exchange`, `bars`, `simulated`, `steps`: drawings of rows, of collectives, of times, of a simulator's
-//!   results and of the steps of a solved sketch; `drawing`: shared parts; `listing`: the source; `traffic`: the costs of its accesses.
+//! - `lanes`, `exchange`, `bars`: drawings of rows, of collectives and of times; `drawing`: shared parts; `listing`: the
+//!   source; `traffic`: the costs of its accesses.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;
@@ -20,8 +20,6 @@ mod lanes;
 mod listing;
 pub mod model;
 pub mod rows;
-mod simulated;
-mod steps;
 mod traffic;
 mod words;
 

@@ -20,7 +20,7 @@ use crate::program::{
     Program, Role, Window, changed, granule, may_wait, placed_results, results, role,
 };
 use crate::record::layouts::Layouts;
-use crate::record::{Event, Execution, Reference, Wait};
+use crate::record::{Event, Execution, Reference};
 use crate::terms::{Kind, Origin, Terms};
 
 /// Evaluates a program. `reference`, `layouts` and `oracle` are `None` for the original.
@@ -170,10 +170,7 @@ impl<'s> Evaluation<'_, 's> {
                 self.write(register, value, guard);
             }
             for &window in changed(inst) {
-                let (before, version) = self.change(window, guard);
-                if role == Role::Barrier && window == Window::Shared && guard.is_none() {
-                    self.out.waits.insert(version, Wait { inst: self.at, before });
-                }
+                self.change(window, guard);
             }
             // Only an instruction that is not known may write the condition code.
             if role == Role::Effect

@@ -104,9 +104,6 @@ impl<'s> Warp<'_, 's> {
                 self.masks.push((here.block, mask));
                 Some(smallvec![(&inst.args[0], mask)])
             }
-            Opcode::Shfl if self.prover.exchanges.has_stored_words() => {
-                self.exchange(here, inst).or_else(|| self.shuffle(here, inst))
-            }
             Opcode::Shfl => self.shuffle(here, inst),
             Opcode::Vote => self.vote(here, inst).or_else(|| self.exchange(here, inst)),
             Opcode::Redux | Opcode::Match => self.exchange(here, inst),
@@ -128,7 +125,7 @@ impl<'s> Warp<'_, 's> {
         }
     }
 
-    /// `redux.sync`, `vote.sync`, `match.sync` and `shfl.sync` of all lanes, where in the original all lanes of a warp
+    /// `redux.sync`, `vote.sync` and `match.sync` of all lanes, where in the original all lanes of a warp
     /// exchange something: whoever comes by comes with the whole warp.
     fn exchange<'i>(
         &mut self,

@@ -53,11 +53,8 @@
 //! no code with the analysis that finds them (`collective`). Loops around exchanges whose number of iterations is a constant
 //! are unrolled first, in both programs (`unroll`).
 //!
-//! A load from shared memory behind a barrier at which all lanes of a warp wait reads what one of them has stored in front
-//! (`proof::stored`). That rests on the original's freedom from data races, on rows of whole warps, and on the warp executing
-//! a barrier of the block together (PTX ISA, "bar"). A store to an array that the rewritten program does not read may be
-//! left out (`compare::unread`): the array's bytes live as long as the block. Random exchanges are executed and proved
-//! (`tests/exchanges.rs`).
+//! A store to an array in shared memory that the rewritten program does not read may be left out (`compare::unread`): the
+//! array's bytes live as long as the block.
 //!
 //! A branch around code with shuffles may be left out where its two sides do the same for a whole thread block (`bypass`): all threads
 //! are evaluated on unknown registers and memory, barriers and shuffles as meeting points. That warps are the threads 0 to 31, 32 to

@@ -21,15 +21,13 @@ use super::extremum::{Lemma, lemmas};
 use super::lanes::Lanes;
 use super::meeting::{self, Meeting, Position};
 use super::senders::Origins;
-use super::stored::{are_all, has_calls, stored_words};
 use super::tables::{Tables, Ways};
-use super::uniform::Uniform;
+use super::uniform::{Uniform, has_whole_rows};
 use super::way::{Way, is_of_all, is_reduction, way};
-use super::words::has_whole_rows;
 use crate::cfg::{Inst, InstId, LoopId};
 use crate::expr::{Comparison, Node, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
-use crate::isa::{Axis, Special};
+use crate::isa::{Axis, Opcode, Special};
 use crate::program::{Program, Role, placed_results};
 use crate::ptx::FunctionKind;
 use crate::record::Execution;
@@ -49,8 +47,6 @@ pub(crate) struct Exchanges {
     accounted: FxHashSet<InstId>,
     /// The instructions of the original.
     original: Vec<Meeting>,
-    /// The same of the barriers behind which lanes load what others have stored.
-    waits: Vec<Meeting>,
     /// The barriers of the original, each at its place in the order of execution.
     barriers: Vec<Position>,
     /// Whether no lane of a warp is absent at any of these: blocks are whole warps, and what leads there is the same for
@@ -100,13 +96,7 @@ impl Exchanges {
                 found.made_by.insert(symbol, event.inst);
             }
         }
-        let stored = stored_words(program, execution, terms, (&uniform, lanes));
-        for (value, word) in stored.loads {
-            found.ways.known.insert(value, Way::Stored(found.ways.stored.len()));
-            found.ways.stored.push(word);
-        }
-        found.waits = stored.waits;
-        let mut places = found.original.iter().chain(&found.waits);
+        let mut places = found.original.iter();
         found.is_full = program.block.is_some_and(has_whole_rows)
             && is_kernel
             && !program.irreducible
@@ -187,11 +177,6 @@ impl Exchanges {
         self.original.iter().any(|known| known.at.1 == inst)
     }
 
-    /// Whether lanes of the original load what others have stored.
-    pub(crate) fn has_stored_words(&self) -> bool {
-        !self.ways.stored.is_empty()
-    }
-
     /// Whether all lanes of a warp, or none, come where a path of the rewritten program leads: where all of them exchange
     /// something in the original, with no barrier in between, and the other conditions of the path have one value for the
     /// warp. The original is somewhere between two places then.
@@ -207,7 +192,7 @@ impl Exchanges {
                 exchange < *at && *at < between.end || between.start <= *at && *at < exchange
             })
         };
-        let mut there = self.original.iter().chain(&self.waits).filter(|one| one.around == place);
+        let mut there = self.original.iter().filter(|one| one.around == place);
         there.any(|one| !is_beyond(one.at) && self.is_under_uniform(terms, one.condition, path))
     }
 
@@ -352,11 +337,6 @@ impl Exchanges {
                     sent.push(operands[0]);
                     work.extend(operands);
                 }
-                Some(Way::Stored(at)) => {
-                    let values = self.ways.stored[at].iter().flatten().map(|(value, _)| *value);
-                    sent.extend(values.clone());
-                    work.extend(values);
-                }
                 Some(
                     Way::Sum(value)
                     | Way::Lattice(_, value)
@@ -405,6 +385,23 @@ impl Exchanges {
         self.without.extend(seen);
         false
     }
+}
+
+/// Whether a program calls functions, which some lanes might not come back from.
+fn has_calls(program: &Program<'_, '_>) -> bool {
+    program.flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Call)
+}
+
+/// Whether a condition holds for all lanes of a warp or for none, in iterations that all of them do.
+fn are_all(
+    terms: &mut Terms,
+    (uniform, lanes): (&Uniform<'_>, &mut Lanes<'_, '_>),
+    condition: TermId,
+    around: Option<LoopId>,
+) -> bool {
+    let literals = conditions::conjuncts(&terms.arena, condition);
+    literals.iter().all(|one| uniform.holds(terms, lanes, *one, around))
+        && lanes.go_together(terms, around)
 }
 
 /// The term of a symbol that there is.

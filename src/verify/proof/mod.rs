@@ -15,10 +15,8 @@
 //! - `absent`: whether a claim about exchanges also holds where a warp lacks lanes
 //! - `extremum`: extrema of numbers of single precision by an order of integers
 //! - `way`: the effect of an instruction on the values of a warp's lanes
-//! - `words`: the lanes that have stored the words which lanes load
 //! - `uniform`: terms that have one value for a warp, and loops that all its lanes leave together
 //! - `meeting`: whether lanes of a warp may be at two warp instructions at the same time
-//! - `stored`: loads of words in shared memory that other lanes have stored in front of a barrier
 //! - `tables`: a term as each lane of a warp has it, with what the lanes exchange
 //! - `senders`: the lanes that a lane has a value from
 //! - `exchange`: what whole warps exchange and combine, as tables of lanes
@@ -50,11 +48,9 @@ mod question;
 mod remainder;
 mod senders;
 mod shifted;
-mod stored;
 mod tables;
 mod uniform;
 mod way;
-mod words;
 
 pub(crate) use claims::Claims;
 pub(crate) use exchange::Exchanges;

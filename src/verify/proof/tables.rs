@@ -1,7 +1,6 @@
 //! Tables of lanes: a term as each lane of a warp has it, with what the lanes exchange.
 //!
-//! In: how the results of warp instructions and the loads of words that other lanes have stored come about ([`Ways`]).
-//! Out: a term of one lane, made of symbols of lanes.
+//! In: how the results of warp instructions come about ([`Ways`]). Out: a term of one lane, made of symbols of lanes.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +9,6 @@ use super::by_lane::{self, InLane};
 use super::normal_form::{
     as_bit, ballot, bit_of, by_halves, combined, count, counted, exclusive, lattice_of, sum,
 };
-use super::stored::Word;
 use super::way::{Direction, Matched, Way, lane_mask, source_lane};
 use crate::expr::{BinaryOp, Node, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -22,10 +20,8 @@ const MAX_TERMS: usize = 1 << 17;
 /// How values come from other lanes.
 #[derive(Default)]
 pub(super) struct Ways {
-    /// By the symbol of a result, or the term of a load.
+    /// By the symbol of a result.
     pub known: FxHashMap<TermId, Way>,
-    /// The loaded words that lanes have stored.
-    pub stored: Vec<Word>,
     /// By the symbol of a result, the member mask of a reduction in groups of lanes.
     pub members: FxHashMap<TermId, TermId>,
     /// Whether lanes are consecutive in `%tid.x`, as a term.
@@ -36,13 +32,6 @@ pub(super) struct Ways {
     pub lane: Option<TermId>,
     /// Whether parameters are the same in all lanes.
     pub is_kernel: bool,
-}
-
-impl Ways {
-    /// The stored value of a word that a lane loads, and the lane that has stored it.
-    fn source_of_word(&self, at: usize, lane: u32) -> Option<(TermId, u32)> {
-        *self.stored[at].get(lane as usize)?
-    }
 }
 
 /// Terms of lanes, under one assumption about consecutive lanes.
@@ -147,7 +136,6 @@ impl Tables<'_> {
                 }
                 needed
             }
-            Way::Stored(at) => vec![self.ways.source_of_word(at, lane)?],
             Way::Sum(value)
             | Way::Lattice(_, value)
             | Way::Xor(value)
@@ -212,10 +200,6 @@ impl Tables<'_> {
                     self.combined.push(combination);
                 }
                 compared(terms, matched, &all, lane as usize)
-            }
-            Way::Stored(at) => {
-                let (value, source) = self.ways.source_of_word(at, lane)?;
-                self.of(value, source)?
             }
             Way::Sum(value)
             | Way::Xor(value)

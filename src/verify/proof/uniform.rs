@@ -10,13 +10,18 @@ use rustc_hash::FxHashSet;
 use typed_index_collections::TiVec;
 
 use super::lanes::Lanes;
-use super::words::has_whole_rows;
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::{SymbolId, TermId};
+use crate::isa::limits::WARP_SIZE;
 use crate::program::Program;
 use crate::ptx::FunctionKind;
 use crate::record::Execution;
 use crate::terms::{Terms, hardware};
+
+/// Whether the rows of a block are whole warps.
+pub(super) fn has_whole_rows([row, ..]: [u64; 3]) -> bool {
+    row.is_multiple_of(u64::from(WARP_SIZE))
+}
 
 /// The uniform values of a function's loops.
 pub(super) struct Uniform<'r> {

@@ -31,12 +31,10 @@ pub(super) enum Way {
     Vote(Lattice, TermId),
     /// `match.sync`: which question about the lanes' values is answered.
     Match(Matched, TermId),
-    /// A load of a word that a lane has stored in front of a barrier: its number among these.
-    Stored(usize),
 }
 
 impl Way {
-    /// The terms of the instruction's operands. (Those of stored words are not among them.)
+    /// The terms of the instruction's operands.
     pub(super) fn operands(&self) -> SmallVec<[TermId; 3]> {
         match *self {
             Way::Shuffle(_, operands) | Way::InRange(_, operands) => operands.into(),
@@ -46,7 +44,6 @@ impl Way {
             | Way::Ballot(value)
             | Way::Vote(_, value)
             | Way::Match(_, value) => smallvec![value],
-            Way::Stored(_) => SmallVec::new(),
         }
     }
 }

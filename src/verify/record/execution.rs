@@ -136,15 +136,6 @@ pub(crate) struct StoreRecord {
     pub bytes: u32,
 }
 
-/// A barrier as seen from the version of shared memory behind it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wait {
-    /// The instruction, in the program that made the version.
-    pub inst: InstId,
-    /// The version in front of it.
-    pub before: TermId,
-}
-
 /// The outcome of an evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Execution {
@@ -165,8 +156,6 @@ pub(crate) struct Execution {
     pub stores: FxHashMap<TermId, StoreRecord>,
     /// The same for versions of shared and local memory that a store to a generic address made, with that address.
     pub generic_stores: FxHashMap<TermId, StoreRecord>,
-    /// For each version of shared memory that a barrier made, that barrier.
-    pub waits: FxHashMap<TermId, Wait>,
     /// The values of read-only loads, each with the loads that deliver it.
     pub read_only: FxHashMap<TermId, Vec<Promise>>,
     /// Facts about the addresses of accesses that name the global space.

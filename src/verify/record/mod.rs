@@ -15,7 +15,7 @@ mod versions;
 
 pub(crate) use execution::{
     Accessed, Assumed, Cutpoint, CutpointPath, Event, Execution, GlobalFact, HeaderRegister, Load,
-    LoopRecord, LoopValue, Memory, Promise, Reference, StoreRecord, Wait,
+    LoopRecord, LoopValue, Memory, Promise, Reference, StoreRecord,
 };
 pub(crate) use header_values::{at_entry, at_latch, is_of_header, values_of};
 pub(crate) use place::{Known, Place, Reach, Reconverged, Vote};

@@ -226,7 +226,7 @@ fn reduction(operator: Operator) -> Op {
         order => redux.with(which).with(ty(order)),
     };
     match operator {
-        Operator::Sum | Operator::FloatSum => op!(Redux.Sync.Add.U32),
+        Operator::Sum => op!(Redux.Sync.Add.U32),
         Operator::And => op!(Redux.Sync.And.B32),
         Operator::Or => op!(Redux.Sync.Or.B32),
         Operator::Xor => op!(Redux.Sync.Xor.B32),

@@ -212,7 +212,6 @@ impl Shape for Found {
             lanes: tree.elements as u32,
             shuffles: 0,
             steps: steps(tree, places),
-            exchange: None,
             barriers: tree.plan.as_ref().ok().map(|plan| plan.barriers),
             decision: if group.is_chosen() { Decision::By(group.strategy) } else { Decision::Keep },
             becomes: tree.plan.is_ok().then(|| "shfl.sync.down".to_owned()),

@@ -11,8 +11,7 @@
 //! v = redux.min.u32(x)                    // for the least signed number
 //! ```
 //!
-//! Rules `no-instruction`, `one-instruction`, `rounding`, `compared-numbers`, `branch-in-network`, `group-of-lanes`,
-//! `needs-newer-target`. `tests/cases/refuse/collective_compared.ptx`, `tests/cases/refuse/collective_branches.ptx`;
+//! Rules `no-instruction`, `needs-newer-target`. `tests/cases/refuse/collective_compared.ptx`, `tests/cases/refuse/collective_branches.ptx`;
 //! `tests/cases/refuse/collective.ptx`, `tests/cases/refuse/collective_votes.ptx`; mistakes `CollectiveStep`,
 //! `CollectiveExclusive`, `CollectiveAny`, `CollectiveNegated`, `CollectiveUnsigned`, `CollectiveHalf`. In groups each lane
 //! names as members the lanes of its own group, and none is missing: `tests/cases/refuse/collective_groups.ptx`,
@@ -74,20 +73,3 @@
 //!
 //! Rule `counted-loop`. `tests/cases/refuse/collective_loops.ptx`; mistakes `CollectiveIteration`, `CollectiveCounter`,
 //! `CollectiveTemporary`.
-//!
-//! **49. A shuffle may stand for a load from shared memory only where a lane of the same warp has stored the word in front of
-//! the barrier between them.** All lanes of the warp perform the store, wait at the barrier and come to the load; each
-//! word that is loaded is one that exactly one of them has stored last, of the same size; nothing in between stores to the
-//! array or orders memory. The stored value is still in its register at the load, or in a copy. A store goes only
-//! where nobody reads the array.
-//!
-//! ```text
-//! if (p) a[lane] = x; __syncwarp(); y = a[lane ^ 1]            // the word of a lane without p has an older value
-//! a[lane] = x; a[lane] = z; __syncwarp(); y = a[lane ^ 1]      // not x
-//! y = a[lane ^ 1]; __syncwarp(); a[lane] = x; __syncwarp()     // not x either
-//! a[tid] = x; __syncthreads(); y = a[tid ^ 32]                 // another warp's word
-//! ```
-//!
-//! Rules `exchange-of-some-threads`, `exchange-shape`, `exchange-barrier`, `exchange-access`, `exchange-between`,
-//! `exchange-words`, `exchange-lanes`, `exchange-array`. `tests/cases/refuse/exchange.ptx`; mistakes `ExchangeLane`,
-//! `ExchangeEarlier`, `ExchangeBefore`, `ExchangeStale`.

@@ -25,8 +25,6 @@ pub struct Request<'r> {
     pub mode: Mode,
     /// How many tables are tried at most.
     pub tables: u64,
-    /// Whether the JSON has the values of the lanes after each step.
-    pub states: bool,
     /// The name of the code; that of the sketch if there is none.
     pub name: Option<String>,
     /// The bits of elements, or of a loop's numbers, if they are given.

@@ -33,8 +33,7 @@ pub fn unfit(request: &Request<'_>) -> Option<String> {
     if network::is_network(tree) || place::is_placement(tree) {
         return several.map(|option| format!("{option} is for sketches of steps, folds and goals"));
     }
-    let option = if request.states { Some("--states") } else { several };
-    option
+    several
         .filter(|_| scan::is_loop(tree))
         .map(|option| format!("{option} is for sketches of data movement; a loop has one operator"))
 }

@@ -10,7 +10,7 @@ use crate::synth::emit::{self, build};
 use crate::synth::family::WITH_MULTIPLES;
 use crate::synth::lower::{Lowered, lower};
 use crate::synth::search::{Found, Limits, MOST_PLANNED, Mode, Solution, Unsat, search};
-use crate::synth::{params, parse, report, states};
+use crate::synth::{params, parse, report};
 
 /// How many tables are tried to name a family that would do.
 const TRIED_FOR_HINT: u64 = 20_000;
@@ -120,11 +120,7 @@ impl Problem for Movement<'_> {
 
     fn json(&self) -> serde_json::Result<Option<String>> {
         let Request { source, tree, .. } = *self.request;
-        let mut report = report::report(source, tree, &self.sketch, &self.found);
-        if let Some(chosen) = self.found.solutions.first().filter(|_| self.request.states) {
-            report.states = states::states(source, tree, &self.sketch, chosen);
-        }
-        json(&report)
+        json(&report::report(source, tree, &self.sketch, &self.found))
     }
 
     fn code(&self, language: Language) -> Result<String, String> {
