@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::finder::{Finder, Weighed};
-use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, alignment, shapes};
 use super::joined::{element_type, has_place, packed, weigh_stores};
 use super::pattern::Pattern;
 use super::text::without_type;
@@ -44,7 +45,7 @@ impl Pattern for Batch {
             return;
         }
         let mut all = finder.legality.batched(trace);
-        all.retain(|found| !is_taken(finder, found));
+        all.retain(|found| !finder.conflicts(&footprint(finder, found, Vec::new())));
         // (A search for this strategy alone weighs it with its vectors.)
         let mut stores = match finder.options.strategies.allow(StrategyName::Wide) {
             true => join(finder, trace, &mut all),
@@ -66,15 +67,9 @@ impl Pattern for Batch {
             if let Some(refusal) = &refusal {
                 members.iter().for_each(|&inst| finder.keep(inst, refusal.clone()));
             }
-            let block = found.block;
-            finder.claim(Group {
-                blocks: if refusal.is_none() { vec![block] } else { Vec::new() },
-                duplicates: refusal.is_none() && found.has_versions(),
-                price,
-                refusal,
-                ..Group::of_loads(StrategyName::Batch, members, found)
-            });
-            let own = finder.chosen_last();
+            let footprint = footprint(finder, &found, members);
+            let group = Group::new(StrategyName::Batch, footprint, found);
+            let own = finder.claim(Group { price, refusal, ..group });
             for (_, group) in stores.extract_if(.., |(of, _)| *of == at).filter(|_| own.is_some()) {
                 finder.claim(Group { within: own, ..group });
             }
@@ -120,8 +115,8 @@ fn join(
             all[at].end =
                 all[at].end.max(members.iter().max().map_or(InstId(0), |last| last.next()));
             all[at].multiples.extend(found.multiples.iter().cloned());
-            let group = Group::of_loads(StrategyName::Wide, members, found);
-            stores.push((at, Group { accesses: Accesses::Stores, price, ..group }));
+            let footprint = Footprint::of(Accesses::Stores, members).lane_by_lane();
+            stores.push((at, Group { price, ..Group::new(StrategyName::Wide, footprint, found) }));
         }
     }
     for found in all {
@@ -132,16 +127,15 @@ fn join(
     stores
 }
 
-/// Whether another pattern has put code into the block, or replaces an access there.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
-    let block = finder.legality.flow().block(found.block).instructions();
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        let of_other = group.strategy != StrategyName::Batch;
-        of_other
-            && (group.blocks.contains(&found.block)
-                || group.members.iter().any(|inst| block.contains(inst)))
-    })
+/// What a batch takes: no other pattern has put code into the block, or replaces an access there.
+fn footprint(finder: &Finder<'_, '_, '_, '_>, found: &Batched, members: Vec<InstId>) -> Footprint {
+    let (blocks, neighbours) = (vec![found.block], Neighbours::Nothing);
+    let insts = vec![finder.legality.flow().block(found.block).instructions()];
+    let added = if found.has_versions() { Added::Versions } else { Added::Nothing };
+    Footprint::of(Accesses::Loads, members)
+        .lane_by_lane()
+        .adding(added, blocks.clone())
+        .within(Room { blocks, neighbours, insts, ..Room::default() })
 }
 
 /// Whether the tests take fewer cycles than the waits. While a warp waits for memory, the others of the multiprocessor

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::group::{Accesses, Group, Price};
+use super::footprint::{Accesses, Footprint, Neighbours, Room};
+use super::group::{Group, Price, Shape};
 use super::options::Options;
-use crate::cfg::{BlockId, InstId};
+use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
@@ -164,61 +165,87 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         self.replaced + accesses <= self.options.most
     }
 
-    /// The groups found so far.
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
+    /// Whether a group cannot be chosen beside those that are.
+    pub fn conflicts(&self, footprint: &Footprint) -> bool {
+        let mut chosen = self.groups.iter().filter(|group| group.is_chosen());
+        chosen.any(|group| footprint.conflicts(&group.footprint))
     }
 
-    /// The number of the group that was claimed last, if it is chosen.
-    pub fn chosen_last(&self) -> Option<usize> {
-        let last = self.groups.len().checked_sub(1)?;
-        self.groups[last].is_chosen().then_some(last)
+    /// The chosen groups of one shape, which are those of one pattern.
+    pub fn own<S: Shape>(&self) -> impl Iterator<Item = (&Group, &S)> {
+        let chosen = self.groups.iter().filter(|group| group.is_chosen());
+        chosen.filter_map(|group| Some((group, group.shape()?)))
     }
 
-    /// The group that a load is a member of.
-    pub fn group_of(&self, inst: InstId) -> Option<&Group> {
-        self.claimed.get(&inst).map(|&at| &self.groups[at])
+    /// Whether groups of other shapes replace loads.
+    pub fn has_others<S: Shape>(&self) -> bool {
+        self.groups.iter().any(|group| group.serves_loads() && group.shape::<S>().is_none())
     }
 
-    /// The loads that may be replaced and that no group has claimed, outside of the blocks of groups from which `away`
-    /// keeps the pattern.
-    pub fn free_loads(&self, trace: &KernelTrace, away: impl Fn(&Group) -> bool) -> Vec<Load> {
+    /// Whether a load is a member of a chosen group.
+    pub fn is_replaced(&self, inst: InstId) -> bool {
+        self.claimed.contains_key(&inst)
+    }
+
+    /// The loads that are replaced together with one; that alone if it is not replaced.
+    pub fn replaced_with(&self, inst: InstId) -> Vec<InstId> {
+        let mut serving = self.groups.iter().filter(|group| group.serves_loads());
+        let group = serving.find(|group| group.members().contains(&inst));
+        group.map_or_else(|| vec![inst], |group| group.members().to_vec())
+    }
+
+    /// Whether a load gets its value from an earlier iteration.
+    pub fn is_loop_carried(&self, inst: InstId) -> bool {
+        self.claimed.get(&inst).is_some_and(|&at| !self.groups[at].loop_carried.is_empty())
+    }
+
+    /// Whether the value of a load is passed on to later iterations.
+    pub fn is_passed_on(&self, inst: InstId) -> bool {
+        self.groups.iter().any(|group| group.loop_carried.contains(&inst))
+    }
+
+    /// The loads that may be replaced and that no group has claimed, outside of blocks in which other groups have code that is
+    /// no neighbour.
+    pub fn free_loads(&self, trace: &KernelTrace, neighbours: Neighbours) -> Vec<Load> {
         let legal = self.loads.iter().filter_map(|&at| self.legality.load(trace, at).ok());
         let is_free = |load: &Load| {
-            let block = trace.accesses[load.access].block;
-            !self.claimed.contains_key(&load.inst) && !self.is_taken(block, &away)
+            let blocks = vec![trace.accesses[load.access].block];
+            let room = Room { blocks, neighbours, ..Room::default() };
+            let footprint = Footprint::of(Accesses::Loads, vec![load.inst]).within(room);
+            !self.is_replaced(load.inst) && !self.conflicts(&footprint)
         };
         legal.filter(is_free).collect()
     }
 
-    /// Whether a chosen group for which `of` holds has put code into a block.
-    pub fn is_taken(&self, block: BlockId, of: impl Fn(&Group) -> bool) -> bool {
-        let mut chosen = self.groups.iter().filter(|group| group.is_chosen());
-        chosen.any(|group| group.blocks.contains(&block) && of(group))
-    }
-
-    /// Adds a group; if it is chosen, its members are replaced. One with a vetoed member is refused.
-    pub fn claim(&mut self, group: Group) {
+    /// Adds a group, and gives its number if it is chosen: then its members are replaced. One with a vetoed member is
+    /// refused.
+    pub fn claim(&mut self, group: Group) -> Option<usize> {
         let is_vetoed = |&inst: &InstId| self.vetoes.vetoed.contains(&(group.strategy, inst));
         let group = match group.price {
-            Some(price) if group.is_chosen() && group.members.iter().any(is_vetoed) => {
+            Some(price) if group.is_chosen() && group.members().iter().any(is_vetoed) => {
                 let unprofitable = self.unprofitable_at(group.strategy, price);
                 let unprofitable = Unprofitable { limit: Limit::Displaced, ..unprofitable };
-                if group.accesses == Accesses::Loads {
-                    self.decline(&group.members, Rank::Struct, unprofitable);
+                if group.footprint.accesses == Accesses::Loads {
+                    self.decline(group.members(), Rank::Struct, unprofitable);
                 }
                 group.refused(Refusal::DoesNotPay(unprofitable))
             }
             _ => group,
         };
-        let is_access = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
-        if group.is_chosen() && is_access {
-            self.replaced += group.members.len();
+        let number = self.groups.len();
+        if !group.is_chosen() {
+            let footprint = group.footprint.clone().left();
+            self.groups.push(Group { footprint, ..group });
+            return None;
         }
-        if group.is_chosen() && group.accesses == Accesses::Loads {
-            self.claimed.extend(group.members.iter().map(|&inst| (inst, self.groups.len())));
+        if group.is_of_memory() {
+            self.replaced += group.members().len();
+        }
+        if group.serves_loads() {
+            self.claimed.extend(group.members().iter().map(|&inst| (inst, number)));
         }
         self.groups.push(group);
+        Some(number)
     }
 
     /// Says of loads that it does not pay to replace them together.

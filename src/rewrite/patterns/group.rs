@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use crate::cfg::{BlockId, Flow, InstId, InstRange};
+use super::footprint::{Accesses, Footprint};
+use crate::cfg::{Flow, InstId};
 use crate::ptx::{self, Operand};
 use crate::report::{CollectiveStep, Cost, KernelReport, LoadReport, Origin, Origins};
 use crate::reuse::{Limit, Multiple, NoWrap, Refusal, Unprofitable};
@@ -46,36 +47,13 @@ impl Price {
     }
 }
 
-/// Which accesses a group is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accesses {
-    /// Global loads; each has a finding of its own.
-    Loads,
-    /// Global stores.
-    Stores,
-    /// Accesses to arrays in shared memory.
-    Shared,
-    /// Shuffles, and what combines the values that they bring.
-    Exchanges,
-}
-
 /// Accesses that are replaced together or not at all.
 #[derive(Debug)]
 pub struct Group {
     /// The strategy that allows it.
     pub strategy: StrategyName,
-    /// The kind of its accesses.
-    pub accesses: Accesses,
-    /// The instructions of the accesses, in program order.
-    pub members: Vec<InstId>,
-    /// The blocks that get code besides the replacements of the members. Most patterns avoid blocks that another one
-    /// has claimed in this way.
-    pub blocks: Vec<BlockId>,
-    /// Whether those blocks get a rewritten and an untouched version of some statements. A check that one version makes
-    /// is not known behind both.
-    pub duplicates: bool,
-    /// The code that gets two versions, where stores stand in it. No other group moves a store of it, or one to it.
-    pub versions: Option<InstRange>,
+    /// What it takes of the kernel.
+    pub footprint: Footprint,
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them takes a value that
     /// another lane has got in this way: the loop-carried value would have no base case for the induction.
     pub loop_carried: Vec<InstId>,
@@ -108,15 +86,11 @@ impl Group {
         }
     }
 
-    /// A group of loads that is chosen and gets no code but in the place of the loads.
-    pub fn of_loads(strategy: StrategyName, members: Vec<InstId>, shape: impl Shape) -> Group {
+    /// A group that is chosen, with no price.
+    pub fn new(strategy: StrategyName, footprint: Footprint, shape: impl Shape) -> Group {
         Group {
             strategy,
-            accesses: Accesses::Loads,
-            members,
-            blocks: Vec::new(),
-            duplicates: false,
-            versions: None,
+            footprint,
             loop_carried: Vec::new(),
             shared_test: None,
             within: None,
@@ -126,19 +100,24 @@ impl Group {
         }
     }
 
+    /// A group of loads that is chosen and gets no code but in the place of the loads.
+    pub fn of_loads(strategy: StrategyName, members: Vec<InstId>, shape: impl Shape) -> Group {
+        Group::new(strategy, Footprint::of(Accesses::Loads, members), shape)
+    }
+
     /// The same group, which stays as it is.
     pub fn refused(self, refusal: Refusal) -> Group {
-        Group {
-            blocks: Vec::new(),
-            duplicates: false,
-            versions: None,
-            loop_carried: Vec::new(),
-            shared_test: None,
-            within: None,
-            price: None,
-            refusal: Some(refusal),
-            ..self
-        }
+        Group { price: None, refusal: Some(refusal), ..self }
+    }
+
+    /// The instructions of its accesses, in program order.
+    pub fn members(&self) -> &[InstId] {
+        &self.footprint.members
+    }
+
+    /// Whether its members are loads or stores in global memory.
+    pub fn is_of_memory(&self) -> bool {
+        matches!(self.footprint.accesses, Accesses::Loads | Accesses::Stores)
     }
 
     /// Whether it is chosen.
@@ -148,7 +127,7 @@ impl Group {
 
     /// Whether it is chosen and its members are loads.
     pub fn serves_loads(&self) -> bool {
-        self.is_chosen() && self.accesses == Accesses::Loads
+        self.is_chosen() && self.footprint.accesses == Accesses::Loads
     }
 
     /// Its shape, if that is of some type.
@@ -159,7 +138,7 @@ impl Group {
 
     /// The hundredths of a cycle per warp that it is predicted to save.
     pub fn saved(&self) -> i64 {
-        let times = if self.strategy.facts().whole_cost { 1 } else { self.members.len() as i64 };
+        let times = if self.strategy.facts().whole_cost { 1 } else { self.members().len() as i64 };
         let price = self.price.filter(|_| self.is_chosen());
         price.map_or(0, |price| times * price.saved())
     }
@@ -176,8 +155,8 @@ impl Group {
     /// The cycles per warp that it is predicted to save, with guessed executions of each instruction.
     pub fn saved_in_loops(&self, executions: impl Fn(InstId) -> f64) -> f64 {
         let whole = || {
-            let each: f64 = self.members.iter().map(|&inst| executions(inst)).sum();
-            self.saved() as f64 / 100.0 * each / self.members.len().max(1) as f64
+            let each: f64 = self.members().iter().map(|&inst| executions(inst)).sum();
+            self.saved() as f64 / 100.0 * each / self.members().len().max(1) as f64
         };
         self.shape.saved_in_loops().filter(|_| self.is_chosen()).unwrap_or_else(whole)
     }

@@ -9,6 +9,7 @@ mod batch;
 mod carry;
 mod collective;
 mod finder;
+mod footprint;
 mod group;
 mod joined;
 mod layout;
@@ -27,12 +28,14 @@ mod window;
 
 use std::collections::BTreeSet;
 
+use self::footprint::Added;
 use crate::cfg::LoopId;
 use crate::reuse::WholeLoop;
 use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found, Vetoes};
-pub use group::{Accesses, Group, Places, Price, operand_text};
+pub use footprint::{Accesses, Footprint};
+pub use group::{Group, Places, Price, operand_text};
 pub use options::{Options, Redux};
 pub use pattern::Pattern;
 
@@ -90,15 +93,16 @@ pub fn plan(chosen: &[&Group], planner: &mut Planner<'_, '_, '_, '_>) {
 /// The loops in which all versions of code can be told apart in front of the loop, and nothing else is changed.
 fn loops(chosen: &[&Group], planner: &Planner<'_, '_, '_, '_>) -> Vec<WholeLoop> {
     let flow = planner.flow;
-    let versions = chosen.iter().filter(|group| group.duplicates);
-    let blocks = versions.flat_map(|group| &group.blocks);
+    let versions = chosen.iter().filter(|group| group.footprint.added == Added::Versions);
+    let blocks = versions.flat_map(|group| &group.footprint.blocks);
     let around: BTreeSet<LoopId> =
         blocks.filter_map(|block| flow.loops.innermost(*block)).collect();
     let whole = around.into_iter().filter_map(|id| WholeLoop::of(planner.source, flow, id));
     let only_invariant = |whole: &WholeLoop| {
         chosen.iter().all(|group| {
-            let changes = group.blocks.iter().any(|block| whole.code.blocks.contains(block))
-                || group.members.iter().any(|inst| whole.code.range.contains(inst));
+            let changes =
+                group.footprint.blocks.iter().any(|block| whole.code.blocks.contains(block))
+                    || group.members().iter().any(|inst| whole.code.range.contains(inst));
             !changes || group.shape.is_invariant()
         })
     };

@@ -5,7 +5,8 @@
 //! each base of loads: either all stores but the last are left out, or everything stands as it was.
 
 use super::finder::{Finder, Weighed};
-use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, InstId};
@@ -38,7 +39,8 @@ impl Pattern for Promote {
             return;
         }
         for found in finder.legality.overwritten(trace) {
-            if is_taken(finder, &found) {
+            let footprint = footprint(finder, &found);
+            if finder.conflicts(&footprint) {
                 continue;
             }
             let (price, refusal) = match &found.refusal {
@@ -51,17 +53,8 @@ impl Pattern for Promote {
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
-            let stores = &found.stores[..found.stores.len() - 1];
-            let members = stores.iter().map(|store| store.access.inst).collect();
-            let tested = refusal.is_none() && !found.tested.is_empty();
-            finder.claim(Group {
-                accesses: Accesses::Stores,
-                blocks: if tested { vec![found.block] } else { Vec::new() },
-                duplicates: tested,
-                price,
-                refusal,
-                ..Group::of_loads(StrategyName::Promote, members, found)
-            });
+            let group = Group::new(StrategyName::Promote, footprint, found);
+            finder.claim(Group { price, refusal, ..group });
         }
     }
 
@@ -79,19 +72,22 @@ impl Pattern for Promote {
     }
 }
 
-/// Whether another pattern has put code into the block, or replaces an access between the stores.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Overwritten) -> bool {
-    let first = found.stores.first().map_or(InstId(0), |store| store.access.inst);
-    let last = found.stores.last().map_or(InstId(0), |store| store.access.inst);
-    let block = finder.legality.flow().block(found.block).instructions();
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        let within = |inst: &InstId| match found.tested.is_empty() {
-            true => (first..=last).contains(inst),
-            false => block.contains(inst),
-        };
-        group.blocks.contains(&found.block) || group.members.iter().any(within)
-    })
+/// What some stores take: no other pattern has put code into the block, or replaces an access between the stores.
+fn footprint(finder: &Finder<'_, '_, '_, '_>, found: &Overwritten) -> Footprint {
+    let insts = found.stores.iter().map(|store| store.access.inst);
+    let all: Vec<InstId> = insts.collect();
+    let (blocks, tested) = (vec![found.block], !found.tested.is_empty());
+    let insts = match (all.first(), all.last()) {
+        (Some(first), Some(last)) if !tested => first.to(last.next()),
+        _ => finder.legality.flow().block(found.block).instructions(),
+    };
+    let footprint = Footprint::of(Accesses::Stores, all[..all.len() - 1].to_vec()).lane_by_lane();
+    let footprint = match tested {
+        true => footprint.adding(Added::Versions, blocks.clone()),
+        false => footprint,
+    };
+    let neighbours = Neighbours::Nothing;
+    footprint.within(Room { blocks, neighbours, insts: vec![insts], ..Room::default() })
 }
 
 /// Whether the last store and the test take fewer cycles than all stores. (All go on to the second-level cache.)

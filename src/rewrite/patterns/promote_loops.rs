@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::finder::{Finder, Weighed};
-use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::footprint::{Accesses, Added, Footprint, Lanes, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{Arg, InstId, InstRange, RegisterId};
 use crate::cost::{Request, guessed_executions};
@@ -46,13 +47,19 @@ impl Pattern for PromoteLoops {
             return;
         }
         for found in finder.legality.scalar_promotions(trace) {
-            let members: Vec<InstId> = found.members().collect();
+            let members = found.members().count();
+            let of = |all: fn(&PromotedValue) -> &Vec<InstId>| -> Vec<InstId> {
+                let mut all: Vec<InstId> = found.values.iter().flat_map(all).copied().collect();
+                all.sort_unstable();
+                all
+            };
+            let footprint = footprint(&found, of(|value| &value.stores));
             let (price, refusal) = match &found.refusal {
                 Some(refusal) => (None, Some(refusal.clone())),
-                None if is_taken(finder, &found) => {
+                None if footprint.as_ref().is_none_or(|one| finder.conflicts(one)) => {
                     (None, Some(Refusal::LoopShape(LoopShape::Taken)))
                 }
-                None if !finder.has_room(members.len()) => {
+                None if !finder.has_room(members) => {
                     (None, Some(Refusal::Crowded(finder.options.most)))
                 }
                 None => match weigh(finder, trace, &found) {
@@ -60,28 +67,14 @@ impl Pattern for PromoteLoops {
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
-            let is_chosen = refusal.is_none();
-            let of = |all: fn(&crate::reuse::PromotedValue) -> &Vec<InstId>| -> Vec<InstId> {
-                let mut all: Vec<InstId> = found.values.iter().flat_map(all).copied().collect();
-                all.sort_unstable();
-                all
-            };
-            let (loads, stores) = (of(|value| &value.loads), of(|value| &value.stores));
-            let blocks = match &found.code {
-                Some(code) if is_chosen => code.blocks.clone(),
-                _ => Vec::new(),
-            };
-            finder.claim(Group {
-                accesses: Accesses::Stores,
-                blocks,
-                duplicates: is_chosen,
-                price,
-                refusal,
-                ..Group::of_loads(StrategyName::Promote, stores, found)
-            });
-            let is_chosen = finder.groups().last().is_some_and(Group::is_chosen);
-            if is_chosen && !loads.is_empty() {
-                finder.claim(Group::of_loads(StrategyName::Promote, loads, HeldInRegister));
+            let footprint = footprint
+                .unwrap_or_else(|| Footprint::of(Accesses::Stores, of(|value| &value.stores)));
+            let loads = of(|value| &value.loads);
+            let group = Group::new(StrategyName::Promote, footprint, found);
+            let claimed = finder.claim(Group { price, refusal, ..group });
+            if claimed.is_some() && !loads.is_empty() {
+                let loads = Footprint::of(Accesses::Loads, loads).lane_by_lane();
+                finder.claim(Group::new(StrategyName::Promote, loads, HeldInRegister));
             }
         }
     }
@@ -100,19 +93,18 @@ impl Pattern for PromoteLoops {
     }
 }
 
-/// Whether another pattern has put code into the loop or replaces an access there, or asks which lanes are together, so
+/// What a loop takes: no other pattern has put code into it, replaces an access there, or asks which lanes are together, so
 /// that no branch may be added.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &ScalarPromotion) -> bool {
-    let Some(code) = &found.code else { return true };
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        let asks = !matches!(
-            group.strategy,
-            StrategyName::Promote | StrategyName::Batch | StrategyName::Wide
-        );
-        asks || group.blocks.iter().any(|block| code.blocks.contains(block))
-            || group.members.iter().any(|inst| code.range.contains(inst))
-    })
+fn footprint(found: &ScalarPromotion, stores: Vec<InstId>) -> Option<Footprint> {
+    let code = found.code.as_ref()?;
+    let footprint = Footprint::of(Accesses::Stores, stores).lane_by_lane();
+    Some(footprint.adding(Added::Versions, code.blocks.clone()).within(Room {
+        blocks: code.blocks.clone(),
+        neighbours: Neighbours::Nothing,
+        insts: vec![code.range.clone()],
+        lanes: Lanes::Nowhere,
+        ..Room::default()
+    }))
 }
 
 /// Whether the accesses of an iteration take more cycles than its share of the test and of the accesses outside.

@@ -3,8 +3,11 @@
 //! The vector stands in the place of the last store. If alignment is not proved, the same test of the parameters that
 //! vector loads ask, at the head of the kernel, decides there between it and the stores, one by one.
 
+use rustc_hash::FxHashMap;
+
 use super::finder::Finder;
-use super::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use super::footprint::{Accesses, Added, Footprint, Lanes, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, alignment, shapes};
 use super::joined::{has_place, packed_stores, weigh_stores};
 use super::pattern::Pattern;
 use super::text::without_type;
@@ -13,9 +16,7 @@ use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{
-    AdjacentStores, Guards, LegalReuse, PlainStore, Refusal, StoredElement, StoredValue,
-};
+use crate::reuse::{AdjacentStores, PlainStore, Refusal, StoredElement, StoredValue};
 use crate::rewrite::{Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
@@ -33,20 +34,17 @@ impl Pattern for VectorStores {
         if !finder.allows(StrategyName::Wide) {
             return;
         }
-        let moved: Vec<Vec<InstId>> = finder
-            .groups()
+        let moved: FxHashMap<InstId, Vec<InstId>> = finder
+            .loads
             .iter()
-            .filter(|group| group.serves_loads())
-            .map(|group| group.members.clone())
+            .map(|&at| trace.accesses[at].inst)
+            .map(|inst| (inst, finder.replaced_with(inst)))
             .collect();
-        let alone = |inst: InstId| vec![inst];
-        let together = |inst: InstId| {
-            Some(moved.iter().find(|of| of.contains(&inst)).cloned().unwrap_or_else(|| alone(inst)))
-        };
+        let together = |inst: InstId| Some(moved.get(&inst).cloned().unwrap_or_else(|| vec![inst]));
         for found in finder.legality.adjacent_stores(trace, &together) {
-            let tested = !found.multiples.is_empty();
+            let footprint = footprint(&found);
             if found.refusal.is_none()
-                && (is_taken(finder, trace, &found) || !has_place(finder, &found))
+                && (finder.conflicts(&footprint) || !has_place(finder, &found))
             {
                 continue;
             }
@@ -60,16 +58,8 @@ impl Pattern for VectorStores {
                     Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
                 },
             };
-            let members = found.members.iter().map(|store| store.access.inst).collect();
-            let chosen = refusal.is_none() && tested;
-            finder.claim(Group {
-                accesses: Accesses::Stores,
-                blocks: if chosen { vec![found.block] } else { Vec::new() },
-                duplicates: chosen,
-                price,
-                refusal,
-                ..Group::of_loads(StrategyName::Wide, members, found)
-            });
+            let group = Group::new(StrategyName::Wide, footprint, found);
+            finder.claim(Group { price, refusal, ..group });
         }
     }
 
@@ -87,31 +77,21 @@ impl Pattern for VectorStores {
     }
 }
 
-/// Whether another pattern takes one of the stores, gives code with some of them two versions, or has added code to the
-/// block that does not allow one more branch: loop-carried values, or checks of the warp that are made once for a block.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, trace: &KernelTrace, found: &AdjacentStores) -> bool {
-    let tested = !found.multiples.is_empty();
-    let insts: Vec<InstId> = found.members.iter().map(|store| store.access.inst).collect();
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    let in_block = |inst: InstId| {
-        let mut accesses = trace.accesses.iter();
-        accesses.any(|access| access.inst == inst && access.block == found.block)
-    };
-    chosen.any(|group| {
-        let stored = group.accesses == Accesses::Stores
-            && group.members.iter().any(|inst| insts.contains(inst));
-        let goes_round = group.strategy != StrategyName::Wide
-            && !group.duplicates
-            && group.blocks.contains(&found.block);
-        let checked = tested
-            && group.shape::<LegalReuse>().is_some_and(|pair| {
-                pair.guards != Guards::default()
-                    && (group.members.iter().any(|inst| in_block(*inst)) || in_block(pair.source))
-            });
-        let is_parted =
-            group.versions.as_ref().is_some_and(|code| insts.iter().any(|at| code.contains(at)));
-        stored || goes_round || checked || is_parted
-    })
+/// What a vector store takes. Its test is a branch: so the block has no loop-carried values, and no checks of the warp that
+/// are made once for a block.
+fn footprint(found: &AdjacentStores) -> Footprint {
+    let members = found.members.iter().map(|store| store.access.inst).collect();
+    let footprint = Footprint::of(Accesses::Stores, members).lane_by_lane();
+    let (blocks, neighbours) = (vec![found.block], Neighbours::NoCode);
+    match found.multiples.is_empty() {
+        true => footprint.within(Room { blocks, neighbours, ..Room::default() }),
+        false => footprint.adding(Added::Versions, blocks.clone()).within(Room {
+            blocks,
+            neighbours,
+            lanes: Lanes::NotInBlocks,
+            ..Room::default()
+        }),
+    }
 }
 
 impl Shape for AdjacentStores {

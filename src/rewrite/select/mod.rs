@@ -63,10 +63,7 @@ pub struct Choice {
 impl Choice {
     /// The groups that are chosen; without those of arrays in shared memory if `loads_only` holds.
     pub fn chosen(&self, loads_only: bool) -> Vec<&Group> {
-        let is_wanted = |group: &&Group| {
-            let of_loads = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
-            group.is_chosen() && (of_loads || !loads_only)
-        };
+        let is_wanted = |group: &&Group| group.is_chosen() && (group.is_of_memory() || !loads_only);
         self.groups.iter().filter(is_wanted).collect()
     }
 
@@ -81,7 +78,8 @@ impl Choice {
             }
         }
         for group in &mut self.groups {
-            let is_counted = matches!(group.accesses, Accesses::Stores | Accesses::Exchanges);
+            let is_counted =
+                matches!(group.footprint.accesses, Accesses::Stores | Accesses::Exchanges);
             if is_counted && group.is_chosen() && !keep() {
                 group.refusal = Some(Refusal::NotSelected);
                 group.price = None;
@@ -103,7 +101,7 @@ impl Choice {
         let mut order: Vec<usize> = (0..self.groups.len())
             .filter(|&at| self.groups[at].is_chosen() && self.groups[at].within.is_none())
             .collect();
-        order.sort_by_key(|&at| self.groups[at].members.iter().min().copied());
+        order.sort_by_key(|&at| self.groups[at].members().iter().min().copied());
         let (first, second) = order.split_at(order.len() / 2);
         let kept = match half {
             _ if first.is_empty() => &[][..],

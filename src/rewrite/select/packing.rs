@@ -12,7 +12,7 @@ use petgraph::unionfind::UnionFind;
 use rustc_hash::FxHashMap;
 
 use crate::cfg::{BlockId, InstId};
-use crate::patterns::{Accesses, Found, Group, Options, Vetoes};
+use crate::patterns::{Footprint, Found, Group, Options, Vetoes};
 use crate::reuse::Refusal;
 use crate::strategies::StrategyName;
 
@@ -29,9 +29,7 @@ enum Place {
 /// A group that a search claims.
 struct Candidate {
     strategy: StrategyName,
-    members: BTreeSet<InstId>,
-    /// Code is added to these blocks.
-    blocks: BTreeSet<BlockId>,
+    footprint: Footprint,
     /// Hundredths of a cycle per warp.
     weight: i64,
 }
@@ -39,31 +37,26 @@ struct Candidate {
 impl Candidate {
     /// A group of accesses to memory that is chosen.
     fn new(group: &Group) -> Option<Candidate> {
-        let is_access = matches!(group.accesses, Accesses::Loads | Accesses::Stores);
-        (group.is_chosen() && is_access).then(|| Candidate {
+        (group.is_chosen() && group.is_of_memory()).then(|| Candidate {
             strategy: group.strategy,
-            members: group.members.iter().copied().collect(),
-            blocks: group.blocks.iter().copied().collect(),
+            footprint: group.footprint.clone(),
             weight: group.saved(),
         })
     }
 
-    /// Whether two groups share an access, or two strategies a block that gets code.
     fn conflicts(&self, other: &Candidate) -> bool {
-        let shares_block =
-            self.strategy != other.strategy && !self.blocks.is_disjoint(&other.blocks);
-        shares_block || !self.members.is_disjoint(&other.members)
+        self.footprint.competes(&other.footprint, self.strategy == other.strategy)
     }
 
     /// The accesses with the strategy that would replace them.
     fn claims(&self) -> impl Iterator<Item = (StrategyName, InstId)> + '_ {
-        self.members.iter().map(|&inst| (self.strategy, inst))
+        self.footprint.members.iter().map(|&inst| (self.strategy, inst))
     }
 
     /// The accesses and blocks, by which conflicts are found.
     fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let members = self.members.iter().map(|&inst| Place::Access(inst));
-        members.chain(self.blocks.iter().map(|&block| Place::Block(block)))
+        let members = self.footprint.members.iter().map(|&inst| Place::Access(inst));
+        members.chain(self.footprint.blocks.iter().map(|&block| Place::Block(block)))
     }
 }
 
@@ -90,7 +83,7 @@ pub(super) fn best(
     let replaced = found.groups.iter().filter(|group| group.is_chosen());
     for group in replaced {
         let refusal = group.displaced(options.costs.architecture);
-        layouts.refusals.extend(group.members.iter().map(|&inst| (inst, refusal.clone())));
+        layouts.refusals.extend(group.members().iter().map(|&inst| (inst, refusal.clone())));
     }
     layouts
 }
@@ -103,14 +96,14 @@ fn best_of_accesses(options: &Options, mut search: impl FnMut(&Vetoes) -> Found)
         return greedy;
     }
     let claimed = candidates.len();
-    let mut known: BTreeSet<(StrategyName, BTreeSet<InstId>)> =
-        candidates.iter().map(|one| (one.strategy, one.members.clone())).collect();
+    let mut known: BTreeSet<BTreeSet<(StrategyName, InstId)>> =
+        candidates.iter().map(|one| one.claims().collect()).collect();
     let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
     let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
     for name in options.strategies.names().filter(StrategyName::claims_memory).filter(is_hindered) {
         let alone = search(&Vetoes { only: Some(name), ..Vetoes::default() });
         for candidate in alone.groups.iter().filter_map(Candidate::new) {
-            if known.insert((name, candidate.members.clone())) {
+            if known.insert(candidate.claims().collect()) {
                 candidates.push(candidate);
             }
         }
@@ -233,8 +226,11 @@ mod tests {
     fn candidates(random: &mut fastrand::Rng, count: usize) -> Vec<Candidate> {
         let mut candidate = |at: usize| Candidate {
             strategy: [StrategyName::Wide, StrategyName::Batch][at % 2],
-            members: (0..2).map(|_| InstId(random.u32(0..2 * count as u32))).collect(),
-            blocks: (0..random.u32(0..2)).map(|_| BlockId(random.u32(0..3))).collect(),
+            footprint: Footprint {
+                members: (0..2).map(|_| InstId(random.u32(0..2 * count as u32))).collect(),
+                blocks: (0..random.u32(0..2)).map(|_| BlockId(random.u32(0..3))).collect(),
+                ..Footprint::default()
+            },
             weight: random.i64(0..100),
         };
         (0..count).map(&mut candidate).collect()

@@ -5,6 +5,7 @@
 mod plan;
 
 use super::finder::{Finder, Rank, Weighed};
+use super::footprint::{Accesses, Added, Footprint, Neighbours};
 use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{BlockId, InstId, RegisterId};
@@ -48,7 +49,7 @@ impl Pattern for Carry {
         if !finder.allows(StrategyName::Reuse) {
             return;
         }
-        let free = finder.free_loads(trace, |_| false);
+        let free = finder.free_loads(trace, Neighbours::Any);
         let recurrences = finder.legality.carried(trace, &free);
         let tests: Vec<_> = recurrences.iter().map(tested_always).collect();
         let shares = tests.iter().map(|test| share(test.as_ref(), &tests));
@@ -64,11 +65,12 @@ impl Pattern for Carry {
         chosen.truncate(finder.options.most);
         for (recurrence, price) in chosen {
             let blocks = blocks_of(finder, &recurrence);
+            let footprint = Footprint::of(Accesses::Loads, vec![recurrence.load.inst]);
+            let footprint = footprint.adding(Added::Code, blocks);
             finder.claim(Group {
-                blocks,
                 loop_carried: vec![recurrence.source],
                 price,
-                ..Group::of_loads(StrategyName::Reuse, vec![recurrence.load.inst], recurrence)
+                ..Group::new(StrategyName::Reuse, footprint, recurrence)
             });
         }
     }

@@ -11,7 +11,8 @@ mod ordered;
 
 use self::cost::weigh;
 use super::finder::Finder;
-use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, shapes};
 use super::options::Redux;
 use super::pattern::Pattern;
 use crate::cfg::{BlockId, Flow, InstId};
@@ -55,11 +56,8 @@ impl Pattern for Collectives {
         // The largest networks come first: a step of one is not worth a group of its own.
         found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
         for collective in found {
-            let is_step = |group: &Group| {
-                let shape = group.shape::<Found>().filter(|_| group.is_chosen());
-                shape.is_some_and(|other| other.collective.removed.contains(&collective.result))
-            };
-            if finder.groups().iter().any(is_step) {
+            let is_step = |other: &Found| other.collective.removed.contains(&collective.result);
+            if finder.own().any(|(_, other)| is_step(other)) {
                 continue;
             }
             // Code that an earlier rewrite has kept for non-consecutive lanes stays.
@@ -117,13 +115,16 @@ fn decide(
         let line = |inst: InstId| finder.legality.line(inst);
         obstacle = stays.or(broken.then_some(first)).map(|at| Obstacle::Between(line(at)));
     }
+    let footprint = footprint(flow, &collective);
     let mut price = None;
     let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
     let mut refusal = obstacle.as_ref().map(refused);
     if refusal.is_none() {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
-        } else if is_taken(finder, flow, &collective) {
+        } else if finder.conflicts(&footprint)
+            || finder.own().any(|(_, other): (_, &Found)| excludes(&collective, &other.collective))
+        {
             refusal = Some(refused(&Obstacle::Beside));
         } else {
             match weigh(finder, flow, &collective) {
@@ -132,22 +133,8 @@ fn decide(
             }
         }
     }
-    let tested = refusal.is_none() && collective.needs_consecutive;
-    let blocks = match &collective.in_loop {
-        _ if refusal.is_some() => Vec::new(),
-        Some(in_loop) => in_loop.blocks.clone(),
-        None if tested => block_of(flow, first).into_iter().collect(),
-        None => Vec::new(),
-    };
-    let members = collective.parts().map(|part| part.result).collect();
-    Group {
-        accesses: Accesses::Exchanges,
-        duplicates: tested,
-        blocks,
-        price,
-        refusal,
-        ..Group::of_loads(StrategyName::Collective, members, Found { collective })
-    }
+    let group = Group::new(StrategyName::Collective, footprint, Found { collective });
+    Group { price, refusal, ..group }
 }
 
 /// Takes integers in the order of the numbers where the target combines no numbers.
@@ -190,30 +177,44 @@ fn may_stand_twice(flow: &Flow<'_, '_>, collective: &Collective, at: InstId) -> 
         || matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
 }
 
-/// Whether another pattern has put code into the blocks, or replaces an instruction of the network.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, flow: &Flow<'_, '_>, collective: &Collective) -> bool {
-    let range = collective.range();
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        let is_within = |block: &BlockId| {
-            let insts = flow.block(*block).instructions();
-            collective.network.iter().any(|at| insts.contains(at))
-        };
-        let members = match group.shape::<Found>() {
-            Some(Found { collective: other }) => {
-                let mut network = other.network.iter();
-                network.any(|at| collective.removed.contains(at) || *at == collective.result)
-                    || loses_source(collective, other)
-                    || loses_source(other, collective)
-            }
-            None => {
-                group.members.iter().any(|inst| range.contains(inst))
-                    && collective.needs_consecutive
-            }
-        };
-        let excludes = group.duplicates || collective.in_loop.is_some();
-        members || excludes && group.blocks.iter().any(is_within)
+/// What a collective takes: no other pattern has put code into the blocks, or replaces an instruction of the network.
+fn footprint(flow: &Flow<'_, '_>, collective: &Collective) -> Footprint {
+    let (first, last) = (*collective.range().start(), *collective.range().end());
+    let members = collective.parts().map(|part| part.result).collect();
+    let footprint = Footprint::of(Accesses::Exchanges, members);
+    let (added, blocks) = match &collective.in_loop {
+        Some(in_loop) => (Added::Code, in_loop.blocks.clone()),
+        None => (Added::Nothing, Vec::new()),
+    };
+    let (added, blocks) = match collective.needs_consecutive {
+        true if collective.in_loop.is_none() => {
+            (Added::Versions, block_of(flow, first).into_iter().collect())
+        }
+        true => (Added::Versions, blocks),
+        false => (added, blocks),
+    };
+    let is_within = |block: &BlockId| {
+        let insts = flow.block(*block).instructions();
+        collective.network.iter().any(|at| insts.contains(at))
+    };
+    footprint.adding(added, blocks).within(Room {
+        blocks: flow.block_ids().filter(is_within).collect(),
+        neighbours: match collective.in_loop {
+            Some(_) => Neighbours::Nothing,
+            None => Neighbours::NoVersions,
+        },
+        insts: if collective.needs_consecutive { vec![first.to(last.next())] } else { Vec::new() },
+        beside_own: Some(module_path!()),
+        ..Room::default()
     })
+}
+
+/// Whether two collectives cannot both be replaced.
+fn excludes(one: &Collective, other: &Collective) -> bool {
+    let mut network = other.network.iter();
+    network.any(|at| one.removed.contains(at) || *at == one.result)
+        || loses_source(one, other)
+        || loses_source(other, one)
 }
 
 /// Whether one collective moves a register that holds other values once another one is replaced.

@@ -4,8 +4,10 @@ mod plan;
 mod search;
 
 use super::finder::Finder;
-use super::group::{Accesses, Group, Places, Shape, shapes};
+use super::footprint::{Accesses, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Shape, shapes};
 use super::pattern::Pattern;
+use crate::cfg::{InstId, InstRange};
 use crate::emulate::KernelTrace;
 use crate::report::{ArrayAccessReport, ArrayReport, Cost, KernelReport, Wavefronts};
 use crate::reuse::shared::Placement;
@@ -24,23 +26,20 @@ impl Pattern for Layout {
 
     /// Lists every array, the chosen ones and the others.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
-        let chosen = || finder.groups().iter().filter(|group| group.is_chosen());
-        let beside = Beside {
-            any: chosen().next().is_some(),
-            code_twice: chosen().any(|group| !group.blocks.is_empty()),
-        };
         let flow = finder.legality.flow();
+        let conflicts = |insts: Vec<InstRange>| {
+            let neighbours = Neighbours::Nothing;
+            let room = Room { everywhere: true, neighbours, insts, ..Room::default() };
+            finder.conflicts(&Footprint::of(Accesses::Shared, Vec::new()).within(room))
+        };
+        let all = InstId(0).to(InstId(flow.insts.len() as u32));
+        let beside = Beside { any: conflicts(vec![all]), code_twice: conflicts(Vec::new()) };
         let arrays = (finder.arrays)(trace);
         for found in search::decide((flow, trace), arrays, beside, finder.options) {
-            finder.claim(Group {
-                accesses: Accesses::Shared,
-                refusal: found.refusal.clone(),
-                ..Group::of_loads(
-                    StrategyName::Bank,
-                    found.array.accesses.iter().map(|access| access.inst).collect(),
-                    found,
-                )
-            });
+            let members = found.array.accesses.iter().map(|access| access.inst).collect();
+            let (refusal, footprint) =
+                (found.refusal.clone(), Footprint::of(Accesses::Shared, members));
+            finder.claim(Group { refusal, ..Group::new(StrategyName::Bank, footprint, found) });
         }
     }
 

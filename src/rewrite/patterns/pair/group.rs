@@ -1,6 +1,8 @@
 //! A group of one load that takes its value from another load, and its entry in the report.
 
 use crate::cfg::InstId;
+use crate::patterns::finder::Finder;
+use crate::patterns::footprint::{Accesses, Footprint};
 use crate::patterns::group::{Group, Places, Price, Shape};
 use crate::report::{Decision, LoadReport};
 use crate::reuse::{Guards, LegalReuse, Load};
@@ -8,12 +10,18 @@ use crate::strategies::StrategyName;
 
 /// A load that takes its value from another one.
 pub(super) fn group(
+    finder: &Finder<'_, '_, '_, '_>,
     load: &Load,
     name: StrategyName,
     legal_reuse: LegalReuse,
     price: Option<Price>,
 ) -> Group {
-    Group { price, ..Group::of_loads(name, vec![load.inst], legal_reuse) }
+    let mut footprint = Footprint::of(Accesses::Loads, vec![load.inst]);
+    if legal_reuse.guards != Guards::default() {
+        let places = [load.inst, legal_reuse.source];
+        footprint.checks = places.iter().filter_map(|&at| finder.legality.block_of(at)).collect();
+    }
+    Group { price, ..Group::new(name, footprint, legal_reuse) }
 }
 
 impl Shape for LegalReuse {

@@ -12,6 +12,7 @@ mod runtime_checked;
 mod weigh;
 
 use super::finder::Finder;
+use super::footprint::{Accesses, Footprint, Neighbours, Room};
 use super::group::{Group, Price};
 use super::pattern::Pattern;
 use crate::cfg::InstId;
@@ -42,11 +43,7 @@ impl Pattern for Pair {
         }
         // The number of lanes that would use the value is unknown, so reuse with checks at run time is tried only if no
         // group of the function duplicates code or carries values around a loop.
-        if finder
-            .groups()
-            .iter()
-            .all(|group| group.shape::<LegalReuse>().is_some() || !group.serves_loads())
-        {
+        if !finder.has_others::<LegalReuse>() {
             runtime_checked::find(finder, trace, strategy_of_runtime_checked);
         }
     }
@@ -58,7 +55,7 @@ impl Pattern for Pair {
     ) -> Option<Box<dyn Part>> {
         let mut pairs: Vec<(InstId, &LegalReuse)> = chosen
             .iter()
-            .filter_map(|group| Some((*group.members.first()?, group.shape::<LegalReuse>()?)))
+            .filter_map(|group| Some((*group.members().first()?, group.shape::<LegalReuse>()?)))
             .collect();
         pairs.sort_by_key(|(inst, _)| *inst);
         plan::plan(&pairs, planner)
@@ -70,14 +67,17 @@ fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: u
         Ok(load) => load,
         Err(refusal) => return finder.keep(trace.accesses[index].inst, refusal),
     };
-    if finder.group_of(load.inst).is_some() {
+    if finder.is_replaced(load.inst) {
         return finder.legality.offer(trace, load);
     }
     if !finder.has_room(1) {
         return finder.keep(load.inst, Refusal::Crowded(finder.options.most));
     }
     match cheapest(finder, trace, &load) {
-        Ok((name, legal_reuse, price)) => finder.claim(group(&load, name, legal_reuse, price)),
+        Ok((name, legal_reuse, price)) => {
+            let group = group(finder, &load, name, legal_reuse, price);
+            finder.claim(group);
+        }
         Err(refusal) => {
             let refusal = match (refusal, finder.legality.not_joined_with_others(load.inst)) {
                 (Refusal::NoPartner, Some(reason)) => reason.clone(),
@@ -170,14 +170,14 @@ fn fitting(
     name: StrategyName,
     legal: LegalReuse,
 ) -> Result<Chosen, Refusal> {
-    let block = trace.accesses[load.access].block;
-    let divided = finder.is_taken(block, |group| group.duplicates);
-    let comes_round =
-        |inst: InstId| finder.group_of(inst).is_some_and(|group| !group.loop_carried.is_empty());
+    let blocks = vec![trace.accesses[load.access].block];
+    // The guards are known in one version.
+    let room = Room { blocks, neighbours: Neighbours::NoVersions, ..Room::default() };
+    let footprint = Footprint::of(Accesses::Loads, vec![load.inst]).within(room);
     let in_circle = legal.delta != 0
-        && finder.groups().iter().any(|group| group.loop_carried.contains(&load.inst))
-        && legal.sources().any(comes_round);
-    match in_circle || divided && legal.guards != Guards::default() {
+        && finder.is_passed_on(load.inst)
+        && legal.sources().any(|inst| finder.is_loop_carried(inst));
+    match in_circle || legal.guards != Guards::default() && finder.conflicts(&footprint) {
         true => Err(Refusal::NoPartner),
         false => weigh(finder, trace, load, name, &legal).map(|price| (name, legal, price)),
     }

@@ -23,7 +23,10 @@ pub(super) fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace)
             continue;
         }
         match partner(finder, trace, &load) {
-            Ok(legal_reuse) => finder.claim(group(&load, StrategyName::Paper, legal_reuse, None)),
+            Ok(legal_reuse) => {
+                let group = group(finder, &load, StrategyName::Paper, legal_reuse, None);
+                finder.claim(group);
+            }
             Err(refusal) => {
                 finder.keep(load.inst, refusal);
                 finder.legality.offer(trace, load);

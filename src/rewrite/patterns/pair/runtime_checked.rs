@@ -20,11 +20,9 @@ pub(super) fn find(
     trace: &mut KernelTrace,
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
 ) {
-    let pairs =
-        finder.groups().iter().filter_map(|group| Some((group, group.shape::<LegalReuse>()?)));
     let (mut covered, mut serving) = (FxHashSet::default(), FxHashSet::default());
-    for (group, legal_reuse) in pairs {
-        covered.extend(group.members.iter().copied());
+    for (group, legal_reuse) in finder.own::<LegalReuse>() {
+        covered.extend(group.members().iter().copied());
         serving.insert(legal_reuse.source);
     }
     let mut chosen = Vec::new();
@@ -52,7 +50,10 @@ pub(super) fn find(
     }
     for (load, name, legal_reuse) in chosen {
         match weigh(finder, trace, &load, name, &legal_reuse) {
-            Ok(price) => finder.claim(group(&load, name, legal_reuse, price)),
+            Ok(price) => {
+                let group = group(finder, &load, name, legal_reuse, price);
+                finder.claim(group);
+            }
             Err(refusal) => finder.keep(load.inst, refusal),
         }
     }

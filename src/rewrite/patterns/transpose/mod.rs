@@ -7,7 +7,8 @@ mod plan;
 mod stores;
 
 use super::finder::{Finder, Rank};
-use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::InstId;
 use crate::cost::Request;
@@ -30,7 +31,7 @@ impl Pattern for Loads {
         if !finder.allows(StrategyName::Aos) {
             return;
         }
-        let free = finder.free_loads(trace, |_| true);
+        let free = finder.free_loads(trace, Neighbours::Nothing);
         for whole in finder.legality.structs(trace, &free) {
             let members: Vec<InstId> = whole.fields.iter().map(|field| field.load.inst).collect();
             if !finder.has_room(members.len()) {
@@ -50,12 +51,12 @@ impl Pattern for Loads {
                 }
             };
             match paid {
-                Ok(price) => finder.claim(Group {
-                    blocks: vec![whole.block],
-                    duplicates: true,
-                    price,
-                    ..Group::of_loads(StrategyName::Aos, members, whole)
-                }),
+                Ok(price) => {
+                    let footprint = Footprint::of(Accesses::Loads, members);
+                    let footprint = footprint.adding(Added::Versions, vec![whole.block]);
+                    finder
+                        .claim(Group { price, ..Group::new(StrategyName::Aos, footprint, whole) });
+                }
                 Err(unprofitable) => finder.decline(&members, Rank::Struct, unprofitable),
             }
         }
@@ -86,7 +87,12 @@ impl Pattern for Stores {
             return;
         }
         for whole in finder.legality.struct_stores(trace) {
-            if finder.is_taken(whole.block, |group| !group.duplicates) {
+            let (blocks, neighbours) = (vec![whole.block], Neighbours::NoCode);
+            let members = whole.fields.iter().map(|field| field.inst).collect();
+            let footprint = Footprint::of(Accesses::Stores, members)
+                .adding(Added::Versions, blocks.clone())
+                .within(Room { blocks, neighbours, ..Room::default() });
+            if finder.conflicts(&footprint) {
                 continue;
             }
             let (price, refusal) = match &whole.refusal {
@@ -99,15 +105,8 @@ impl Pattern for Stores {
                     Err(refusal) => (None, Some(refusal)),
                 },
             };
-            let members = whole.fields.iter().map(|field| field.inst).collect();
-            finder.claim(Group {
-                accesses: Accesses::Stores,
-                blocks: vec![whole.block],
-                duplicates: true,
-                price,
-                refusal,
-                ..Group::of_loads(StrategyName::Aos, members, whole)
-            });
+            let group = Group::new(StrategyName::Aos, footprint, whole);
+            finder.claim(Group { price, refusal, ..group });
         }
     }
 

@@ -17,7 +17,8 @@ mod step;
 mod walk;
 
 use super::finder::{Finder, Weighed, hundredths};
-use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{BlockId, InstId};
 use crate::emulate::KernelTrace;
@@ -107,10 +108,21 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
     let (mut price, mut refusal) = (None, obstacle.as_ref().map(refused));
     let behind = tree.plan.as_ref().ok().map(|plan| plan.behind);
     let blocks: Vec<BlockId> = tree.blocks.iter().copied().chain(behind).collect();
+    // No other pattern has put code into the blocks, or replaces an access there.
+    let flow = finder.legality.flow();
+    let footprint = Footprint::of(Accesses::Exchanges, tree.accesses.clone())
+        .adding(Added::Versions, blocks.clone())
+        .within(Room {
+            insts: blocks.iter().map(|&block| flow.block(block).instructions()).collect(),
+            blocks,
+            neighbours: Neighbours::Nothing,
+            kin: Some(module_path!()),
+            ..Room::default()
+        });
     if let (None, Ok(plan)) = (&obstacle, &tree.plan) {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
-        } else if is_taken(finder, &blocks) {
+        } else if finder.conflicts(&footprint) {
             refusal = Some(refused(&Obstacle::Beside));
         } else {
             match weigh(finder, plan) {
@@ -119,30 +131,8 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
             }
         }
     }
-    let members = tree.accesses.clone();
-    let blocks = if refusal.is_none() { blocks } else { Vec::new() };
-    Group {
-        accesses: Accesses::Exchanges,
-        duplicates: refusal.is_none(),
-        blocks,
-        price,
-        refusal,
-        ..Group::of_loads(StrategyName::Collective, members, Found { tree })
-    }
-}
-
-/// Whether another pattern has put code into the blocks, or replaces an access there.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, blocks: &[BlockId]) -> bool {
-    let flow = finder.legality.flow();
-    let is_within =
-        |inst: &InstId| blocks.iter().any(|block| flow.block(*block).instructions().contains(inst));
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        let of_other = group.shape::<Found>().is_none();
-        of_other
-            && (group.blocks.iter().any(|block| blocks.contains(block))
-                || group.members.iter().any(is_within))
-    })
+    let group = Group::new(StrategyName::Collective, footprint, Found { tree });
+    Group { price, refusal, ..group }
 }
 
 /// Whether the shuffles take fewer cycles than the steps; the barriers are not counted.

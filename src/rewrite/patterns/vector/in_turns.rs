@@ -9,7 +9,8 @@ use super::{TEST, limit_of_tested, plan, weighed};
 use crate::cfg::{InstId, InstRange};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::patterns::finder::{Finder, Rank, hundredths};
-use crate::patterns::group::{Accesses, Group, Places, Price, Shape, alignment, shapes};
+use crate::patterns::footprint::{Accesses, Added, Footprint, Neighbours, Room};
+use crate::patterns::group::{Group, Places, Price, Shape, alignment, shapes};
 use crate::patterns::joined::{has_place, weigh_stores};
 use crate::patterns::pattern::Pattern;
 use crate::report::LoadReport;
@@ -42,7 +43,7 @@ impl Pattern for InTurns {
             return;
         }
         let mut all = finder.legality.in_turns(trace);
-        all.retain(|found| !is_taken(finder, found));
+        all.retain(|found| !finder.conflicts(&footprint(finder, found, Vec::new())));
         let groups: Vec<&Batched> = all.iter().collect();
         let mut stores = finder.legality.vectors_of_stores(trace, &groups);
         stores.retain(|(_, found)| has_place(finder, found));
@@ -122,25 +123,21 @@ fn claim(
         let price = price.map(|price| Price { cost_after: price.cost_after + more, ..price });
         let range = (at == 0).then(|| turns.range.clone());
         let turn = Turn { vector, multiples: turns.multiples.clone(), range: range.clone() };
-        finder.claim(Group {
-            blocks: vec![found.block],
-            duplicates: true,
-            versions: range,
-            within: lead,
-            price,
-            ..Group::of_loads(StrategyName::Wide, members, turn)
-        });
+        let footprint = Footprint { versions: range, ..footprint(finder, found, members) };
+        let group = Group::new(StrategyName::Wide, footprint, turn);
+        let claimed = finder.claim(Group { within: lead, price, ..group });
         if at == 0 {
-            lead = finder.chosen_last();
-            if lead.is_none() {
+            if claimed.is_none() {
                 return;
             }
+            lead = claimed;
         }
     }
     for (stores, price) in stored {
         let members = stores.members.iter().map(|store| store.access.inst).collect();
-        let group = Group::of_loads(StrategyName::Wide, members, stores);
-        finder.claim(Group { accesses: Accesses::Stores, within: lead, price, ..group });
+        let footprint = Footprint::of(Accesses::Stores, members).lane_by_lane();
+        let group = Group::new(StrategyName::Wide, footprint, stores);
+        finder.claim(Group { within: lead, price, ..group });
     }
 }
 
@@ -194,13 +191,14 @@ impl Turns {
     }
 }
 
-/// Whether another pattern has put code into the block, or replaces an access there.
-fn is_taken(finder: &Finder<'_, '_, '_, '_>, found: &Batched) -> bool {
-    let block = finder.legality.flow().block(found.block).instructions();
-    let mut chosen = finder.groups().iter().filter(|group| group.is_chosen());
-    chosen.any(|group| {
-        group.blocks.contains(&found.block) || group.members.iter().any(|inst| block.contains(inst))
-    })
+/// What the vectors of some code take: no other pattern has put code into the block, or replaces an access there.
+fn footprint(finder: &Finder<'_, '_, '_, '_>, found: &Batched, members: Vec<InstId>) -> Footprint {
+    let (blocks, neighbours) = (vec![found.block], Neighbours::Nothing);
+    let insts = vec![finder.legality.flow().block(found.block).instructions()];
+    Footprint::of(Accesses::Loads, members)
+        .lane_by_lane()
+        .adding(Added::Versions, blocks.clone())
+        .within(Room { blocks, neighbours, insts, ..Room::default() })
 }
 
 impl Shape for Turn {

@@ -6,6 +6,7 @@ mod plan;
 pub(super) use in_turns::InTurns;
 
 use super::finder::{Finder, Rank, Weighed};
+use super::footprint::{Accesses, Added, Footprint, Neighbours};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
 use super::joined::packed;
 use super::pattern::Pattern;
@@ -44,7 +45,7 @@ impl Pattern for Vector {
         if !finder.allows(StrategyName::Wide) {
             return;
         }
-        let free = finder.free_loads(trace, |group| group.duplicates);
+        let free = finder.free_loads(trace, Neighbours::NoVersions);
         for found in finder.legality.adjacent(trace, &free) {
             let members: Vec<InstId> = found.members.iter().map(|load| load.inst).collect();
             if !finder.has_room(members.len()) {
@@ -53,13 +54,15 @@ impl Pattern for Vector {
             match weigh(finder, trace, &found) {
                 Ok(price) => {
                     let block = trace.accesses[found.members[0].access].block;
-                    let group = Group {
-                        blocks: vec![block],
-                        duplicates: !found.multiples.is_empty(),
-                        price,
-                        ..Group::of_loads(StrategyName::Wide, members, found)
+                    let added = match found.multiples.is_empty() {
+                        true => Added::Nothing,
+                        false => Added::Versions,
                     };
-                    finder.claim(group);
+                    let footprint = Footprint::of(Accesses::Loads, members)
+                        .lane_by_lane()
+                        .adding(added, vec![block]);
+                    finder
+                        .claim(Group { price, ..Group::new(StrategyName::Wide, footprint, found) });
                 }
                 Err(unprofitable) => finder.decline(&members, Rank::Vector, unprofitable),
             }

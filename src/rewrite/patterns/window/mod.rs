@@ -6,6 +6,7 @@ mod plan;
 mod taps;
 
 use super::finder::{Finder, Rank, Weighed};
+use super::footprint::{Accesses, Added, Footprint, Neighbours};
 use super::group::{Group, Places, Shape, alignment, shapes};
 use super::pattern::Pattern;
 use crate::cfg::InstId;
@@ -39,7 +40,7 @@ impl Pattern for Window {
         if !finder.allows(StrategyName::Window) {
             return;
         }
-        let free = finder.free_loads(trace, |_| true);
+        let free = finder.free_loads(trace, Neighbours::Nothing);
         let rows = match self.broad {
             true => broad(finder, trace, &free),
             false => finder.legality.rows(trace, &free, limits(finder), |_, _| false),
@@ -142,13 +143,15 @@ fn take_one(finder: &mut Finder<'_, '_, '_, '_>, row: &StencilGroup, weighed: We
         true => finder.pays(StrategyName::Window, weighed.each(members.len())).map(Some),
     };
     match paid {
-        Ok(price) => finder.claim(Group {
-            blocks: vec![row.block],
-            duplicates: true,
-            shared_test: Some(row.place),
-            price,
-            ..Group::of_loads(StrategyName::Window, members, row.clone())
-        }),
+        Ok(price) => {
+            let footprint = Footprint::of(Accesses::Loads, members);
+            let footprint = footprint.adding(Added::Versions, vec![row.block]);
+            finder.claim(Group {
+                shared_test: Some(row.place),
+                price,
+                ..Group::new(StrategyName::Window, footprint, row.clone())
+            });
+        }
         Err(unprofitable) => finder.decline(&members, Rank::Window, unprofitable),
     }
 }
