@@ -98,7 +98,10 @@ fn files(folder: &Path, found: &mut Vec<File>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the entry can be read").path();
         if path.is_dir() {
-            files(&path, found);
+            // A member's tests and examples are not among its modules.
+            if !path.ends_with("tests") && !path.ends_with("examples") {
+                files(&path, found);
+            }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("the file can be read");
             let code =
