@@ -176,6 +176,8 @@ fn modules() -> BTreeMap<String, Vec<PathBuf>> {
         }
     }
     found.insert("cfg".to_owned(), vec![root().join("src/graph")]);
+    // In pages, the namespace of C++.
+    found.remove("cuda");
     found
 }
 
@@ -187,8 +189,8 @@ fn defines(path: &Path, name: &str) -> bool {
         below(path, &["rs"], &mut files);
     }
     let keyword = r"(fn|struct|enum|trait|type|const|static|mod|macro_rules!|table_ids!\()\s*";
-    let item =
-        Regex::new(&format!(r"\b{keyword}{name}\b|(?m)^\s+{name}\b\s*[,({{=]")).expect("a pattern");
+    let variant = format!(r"(?m:^\s+{name}\b\s*[,({{=])");
+    let item = Regex::new(&format!(r"(?-u)\b{keyword}{name}\b|{variant}")).expect("a pattern");
     files.iter().any(|file| item.is_match(&read(file)))
 }
 

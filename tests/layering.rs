@@ -130,8 +130,10 @@ fn root() -> PathBuf {
 fn sources() -> Vec<File> {
     let mut found = Vec::new();
     files(&root(), &mut found);
-    found
-        .retain(|file| !(file.package.is_empty() && ["", "build"].contains(&file.module.as_str())));
+    found.retain(|file| {
+        let is_root = file.package.is_empty() && file.within.is_empty();
+        !is_root && file.within != ["build"]
+    });
     assert!(found.len() > 200, "{} source files", found.len());
     found
 }

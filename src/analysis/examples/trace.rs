@@ -11,7 +11,7 @@ use ptxasw_ptx::source::SourceFile;
 const SAMPLE: &str = include_str!("../../../ptx-samples/vecadd/vecadd.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("vecadd.ptx", SAMPLE);
     let module = parse(&source, Depth::All)?;
     let kernel = module.functions().next().ok_or("no function")?;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use ptxasw_assembler::ptxas::command_line::CommandLine;
 
 /// The lines of the head.
-pub fn text() -> Result<String, std::fmt::Error> {
+pub(crate) fn text() -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     for call in [
         "-arch=sm_80 -O3 vecadd.sm_80.ptx -o vecadd.cubin",

@@ -10,7 +10,7 @@ use ptxasw_ptx::source::SourceFile;
 const SAMPLE: &str = include_str!("../../../ptx-samples/matvec/matvec.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("matvec.ptx", SAMPLE);
     let module = parse(&source, Depth::All)?;
     let mut out = String::new();

@@ -15,7 +15,7 @@ const SAMPLE: &str = include_str!("../../../ptx-samples/vecadd/vecadd.sm_80.ptx"
 const LAUNCH: &str = include_str!("../../../ptx-samples/vecadd/vecadd.json");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("vecadd.ptx", SAMPLE);
     let module = parse(&source, Depth::All)?;
     let outcome = run(&module, &Launch::from_json(LAUNCH)?)?;
@@ -25,7 +25,8 @@ pub fn text() -> Result<String, Box<dyn Error>> {
         let numbers: Vec<f32> = elements.map(|bits| f32::from_bits(bits as u32)).take(3).collect();
         out += &format!("{name}: {numbers:?} ...\n");
     }
-    let short = LAUNCH.replace(r#""len": 1000, "fill": "random", "seed": 3"#, r#""len": 999, "fill": 0"#);
+    let short =
+        LAUNCH.replace(r#""len": 1000, "fill": "random", "seed": 3"#, r#""len": 999, "fill": 0"#);
     match run(&module, &Launch::from_json(&short)?) {
         Ok(_) => out += "no fault\n",
         Err(fault) => out += &format!("{fault}\n"),

@@ -6,7 +6,7 @@
 use ptxasw_machine::cost::{Costs, Request, banks};
 
 /// The lines of the head.
-pub fn text() -> Result<String, std::fmt::Error> {
+pub(crate) fn text() -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     for columns in [32, 33] {
         let addresses: Vec<u64> = (0..32).map(|row| row * columns * 4).collect();

@@ -15,7 +15,7 @@ use ptxasw_ptx::source::SourceFile;
 const SAMPLE: &str = include_str!("../../../ptx-samples/vecadd/vecadd.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("vecadd.ptx", SAMPLE);
     let module = parse(&source, Depth::All)?;
     let (major, minor) = module.version.ok_or("no version")?;
@@ -25,8 +25,8 @@ pub fn text() -> Result<String, Box<dyn Error>> {
         out += &format!("{}, from line {line} on\n", function.name.text);
         for param in &function.params {
             let ty = param.ty.map_or("opaque", |ty| ty.name());
-            for name in param.names() {
-                out += &format!("  {}: .{ty}\n", name.text);
+            for declarator in &param.names {
+                out += &format!("  {}: .{ty}\n", declarator.name.text);
             }
         }
     }

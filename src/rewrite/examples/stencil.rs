@@ -10,7 +10,7 @@ use ptxasw_rewrite::pipeline::{Options, rewrite};
 const SAMPLE: &str = include_str!("../../../ptx-samples/jacobi/jacobi.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("jacobi.ptx", SAMPLE);
     let rewritten = rewrite(&source, &Options::paper())?;
     let mut out = format!("{}\n", rewritten.report.summary());

@@ -12,7 +12,7 @@ use ptxasw_synth::synth::search::{Mode, Progress};
 use ptxasw_synth::synth::{library, parse};
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("struct3", library::struct_sketch(3));
     let request = Request {
         source: &source,

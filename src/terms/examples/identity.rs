@@ -20,7 +20,7 @@ impl Names for Letters {
 }
 
 /// The lines of the head.
-pub fn text() -> Result<String, std::fmt::Error> {
+pub(crate) fn text() -> Result<String, std::fmt::Error> {
     let mut arena = Arena::new();
     let [x, y] = [0, 1].map(|symbol| arena.symbol(SymbolId(symbol), 32));
     let moved = arena.add_constant(x, 3);

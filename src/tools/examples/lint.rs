@@ -10,7 +10,7 @@ use ptxasw_tools::lint::{Options, lint};
 const SAMPLE: &str = include_str!("../../../ptx-samples/structs/structs.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let source = SourceFile::new("structs.ptx", SAMPLE);
     let file = lint(&source, &Options::default())?;
     let mut out = String::new();

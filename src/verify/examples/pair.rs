@@ -10,7 +10,7 @@ use ptxasw_verify::{Options, verify};
 const SAMPLE: &str = include_str!("../../../ptx-samples/vecadd/vecadd.sm_80.ptx");
 
 /// The lines of the head.
-pub fn text() -> Result<String, Box<dyn Error>> {
+pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     let original = SourceFile::new("vecadd.ptx", SAMPLE);
     let mut out = String::new();
     for (from, to) in [("%f2, %f1;", "%f1, %f2;"), ("mul.wide.s32", "mul.wide.u32")] {
