@@ -1,6 +1,12 @@
 //! Prints the accesses of a kernel with their symbolic addresses, as `cargo run -p ptxasw-analysis --example trace`:
 //!
-//!     x
+//!     Load of 8 bytes at &vecadd_param_0
+//!     Load of 8 bytes at &vecadd_param_1
+//!     Load of 8 bytes at &vecadd_param_2
+//!     Load of 4 bytes at &vecadd_param_3
+//!     Load of 4 bytes at vecadd_param_1 + 4*s32(i)
+//!     Load of 4 bytes at vecadd_param_0 + 4*s32(i)
+//!     Store of 4 bytes at vecadd_param_2 + 4*s32(i)
 
 use std::error::Error;
 

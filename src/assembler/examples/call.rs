@@ -1,6 +1,11 @@
 //! What a call of ptxas means to the stand-in, as `cargo run -p ptxasw-assembler --example call`:
 //!
-//!     x
+//!     ptxas -arch=sm_80 -O3 vecadd.sm_80.ptx -o vecadd.cubin
+//!       Some("sm_80"), ["vecadd.sm_80.ptx"] to Some("vecadd.cubin")
+//!     ptxas -arch sm_80 -g vecadd.sm_80.ptx
+//!       Some("sm_80"), ["vecadd.sm_80.ptx"] to None, handed over: code to be debugged stays as it is
+//!     ptxas --version
+//!       None, [] to None, handed over: ptxas only prints something
 
 use std::ffi::OsString;
 
@@ -11,16 +16,16 @@ pub(crate) fn text() -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     for call in [
         "-arch=sm_80 -O3 vecadd.sm_80.ptx -o vecadd.cubin",
+        "-arch sm_80 -g vecadd.sm_80.ptx",
         "--version",
-        "-arch sm_80 a.ptx --no-such-option",
     ] {
         let words: Vec<OsString> = call.split(' ').map(OsString::from).collect();
         let line = CommandLine::parse(&words, &|_| None);
         let inputs: Vec<_> = line.inputs.iter().map(|input| line.value(input)).collect();
-        out += &format!(
-            "ptxas {call}\n  architecture {:?}\n  inputs {inputs:?}, output {:?}\n  handed over: {:?}\n",
-            line.architecture, line.output, line.hand_over
-        );
+        let (architecture, output) = (line.architecture.as_deref(), line.output.as_deref());
+        out += &format!("ptxas {call}\n  {architecture:?}, {inputs:?} to {output:?}");
+        out += &line.hand_over.map_or(String::new(), |why| format!(", handed over: {why}"));
+        out += "\n";
     }
     Ok(out)
 }

@@ -1,8 +1,10 @@
 //! Executes a kernel by its launch file, then by one whose last buffer is too short, as
 //! `cargo run -p ptxasw-interp --example vecadd`:
 //!
-//!     w2[0] = 0
-//!     fault
+//!     w0: [0.5665615, 0.7457817, 0.9710027] ...
+//!     w1: [0.5911897, 0.7491497, 0.59563804] ...
+//!     w2: [1.1577512, 1.4949315, 1.5666407] ...
+//!     access of 4 bytes, directly behind the end of `w2`, which has 3996 bytes, thread (103, 0, 0) of block (7, 0, 0)
 
 use std::error::Error;
 

@@ -1,7 +1,12 @@
 //! Wavefronts of a column of 32 numbers in shared memory, and the load/store unit's cycles for a warp's load of
 //! global memory, as `cargo run -p ptxasw-machine --example conflicts`:
 //!
-//!     x
+//!     a column of float[32][32]: 32 wavefronts
+//!     a column of float[32][33]: 1 wavefronts
+//!     stride 0: 1 cycles on sm_80
+//!     stride 4: 1 cycles on sm_80
+//!     stride 16: 4 cycles on sm_80
+//!     stride 128: 32 cycles on sm_80
 
 use ptxasw_machine::cost::{Costs, Request, banks};
 

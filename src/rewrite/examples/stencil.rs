@@ -1,6 +1,12 @@
 //! Rewrites a stencil by the paper's strategy, as `cargo run -p ptxasw-rewrite --example stencil`:
 //!
-//!     x
+//!     1 function, 9 global loads, 6 replaced
+//!     shfl.sync.up.b32 %ptxasw_r3, %f4, 2, 0, %ptxasw_r0;
+//!     shfl.sync.down.b32 %ptxasw_r5, %f7, 2, 31, %ptxasw_r0;
+//!     shfl.sync.up.b32 %ptxasw_r7, %f11, 2, 0, %ptxasw_r0;
+//!     shfl.sync.up.b32 %ptxasw_r8, %f4, 1, 0, %ptxasw_r0;
+//!     shfl.sync.down.b32 %ptxasw_r9, %f7, 1, 31, %ptxasw_r0;
+//!     shfl.sync.up.b32 %ptxasw_r10, %f11, 1, 0, %ptxasw_r0;
 
 use std::error::Error;
 

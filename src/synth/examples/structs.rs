@@ -1,7 +1,10 @@
 //! Solves a sketch: each lane gets its own struct of three words out of three coalesced loads, as
 //! `cargo run -p ptxasw-synth --example structs`:
 //!
-//!     x
+//!     cheapest: 3 shuffles, 6 selects
+//!       line   6  ?linear(reg; lane)  (reg * 32 + lane) % 3
+//!       line   7  ?linear(lane; reg)  (lane * 3 + reg) & 31
+//!       line   8  ?linear(reg; lane)  reg
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
