@@ -1,8 +1,11 @@
-//! What documents and comments name is there: files, scripts, test targets, links, environment
+//! Whatever documents and comments name is there: files, items, scripts, test targets, links, environment
 //! variables. And the release of Rust is the same wherever it stands.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use regex::Regex;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -153,6 +156,87 @@ fn test_targets_that_are_named_exist() {
         }
     }
     assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+/// Files and folders below `src` by the name of their module; the name of a crate is that of its folder, and `cfg` is
+/// `graph` by the name that the other crates give it.
+fn modules() -> BTreeMap<String, Vec<PathBuf>> {
+    let mut pending = vec![root().join("src")];
+    let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                pending.push(path.clone());
+            }
+            if path.is_dir() || path.extension().is_some_and(|kind| kind == "rs") {
+                found.entry(stem).or_default().push(path);
+            }
+        }
+    }
+    found.insert("cfg".to_owned(), vec![root().join("src/graph")]);
+    // In pages, the namespace of C++.
+    found.remove("cuda");
+    found
+}
+
+/// Whether a file, or one below a folder, defines an item or a variant of this name.
+fn defines(path: &Path, name: &str) -> bool {
+    let mut files = vec![path.to_owned()];
+    if path.is_dir() {
+        files.clear();
+        below(path, &["rs"], &mut files);
+    }
+    let keyword = r"(fn|struct|enum|trait|type|const|static|mod|macro_rules!|table_ids!\()\s*";
+    let variant = format!(r"(?m:^\s+{name}\b\s*[,({{=])");
+    let item = Regex::new(&format!(r"(?-u)\b{keyword}{name}\b|{variant}")).expect("a pattern");
+    files.iter().any(|file| item.is_match(&read(file)))
+}
+
+/// Whether a path such as `reuse::Guards` names an item; `None` if its first name is not a module of this program.
+fn is_item(modules: &BTreeMap<String, Vec<PathBuf>>, path: &str) -> Option<bool> {
+    let path = path.strip_prefix("ptxasw::").unwrap_or(path);
+    let mut names = path.split("::");
+    let mut places = modules.get(names.next()?)?.clone();
+    for name in names {
+        let within = |place: &PathBuf| {
+            let [file, folder] = [place.join(format!("{name}.rs")), place.join(name)];
+            let inner = [file, folder].into_iter().find(|inner| inner.exists());
+            inner.or_else(|| defines(place, name).then(|| place.clone()))
+        };
+        places = places.iter().filter_map(within).collect();
+    }
+    Some(!places.is_empty())
+}
+
+#[test]
+fn items_that_are_named_exist() {
+    let modules = modules();
+    let path = Regex::new(r"^[a-z_0-9]+(::[A-Za-z_0-9]+)+$").expect("a pattern");
+    let (mut missing, mut found) = (Vec::new(), 0);
+    for page in pages() {
+        let text = read(&page);
+        let words = text.split('`').filter(|word| path.is_match(word));
+        for word in words {
+            match is_item(&modules, word) {
+                Some(true) => found += 1,
+                Some(false) => missing.push(format!("{}: {word}", page.display())),
+                None => {}
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no such item:\n{}", missing.join("\n"));
+    assert!(found > 10, "{found} items");
+    for (path, expected) in [
+        ("reuse::Guards", Some(true)),
+        ("ptxasw::planted::Bug::CONVERGENCE", Some(true)),
+        ("reuse::Guardian", Some(false)),
+        ("verify::record::nowhere", Some(false)),
+        ("std::max", None),
+    ] {
+        assert_eq!(is_item(&modules, path), expected, "{path}");
+    }
 }
 
 /// The anchor that a heading gets.

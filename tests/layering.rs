@@ -98,7 +98,10 @@ fn files(folder: &Path, found: &mut Vec<File>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the entry can be read").path();
         if path.is_dir() {
-            files(&path, found);
+            // A member's tests and examples are not among its modules.
+            if !path.ends_with("tests") && !path.ends_with("examples") {
+                files(&path, found);
+            }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("the file can be read");
             let code =
@@ -185,6 +188,25 @@ fn crates_use_what_their_manifests_say() {
                 .any(|file| names(&file.whole, &own));
             assert!(named, "src/{name}/Cargo.toml: nothing names {package}");
         }
+    }
+}
+
+/// The page has a row for each crate, and draws each one above those that it uses.
+#[test]
+fn the_picture_of_the_crates_is_that_of_the_manifests() {
+    let page = fs::read_to_string(root().join("../docs/dev/crates.md")).expect("the page");
+    let mut levels: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, uses) in CRATES {
+        let level = uses.iter().map(|other| levels[other] + 1).max().unwrap_or(0);
+        levels.insert(name, level);
+        let uses: Vec<String> = uses.iter().map(|other| format!("`{other}`")).collect();
+        let row = format!("| `{name}` | {} |", uses.join(", ")).replace("|  |", "| |");
+        assert!(page.contains(&row), "docs/dev/crates.md: {row}");
+        let mut drawn = page.lines().filter(|line| line.starts_with(&format!("    {level}  ")));
+        assert!(
+            drawn.any(|line| line.split_whitespace().any(|word| word == name)),
+            "docs/dev/crates.md: {name} on level {level}"
+        );
     }
 }
 

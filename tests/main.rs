@@ -20,6 +20,7 @@ mod compare;
 mod cubins;
 mod documents;
 mod draft;
+mod examples;
 mod explain;
 mod habits;
 mod holes;

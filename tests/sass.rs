@@ -58,7 +58,7 @@ fn assembled(assembler: &Assembler, architecture: &str, folder: &Path) -> Vec<Pa
             found.push(out);
         }
     }
-    assert!(found.len() > 5, "{architecture}: {} cubins", found.len());
+    assert!(!found.is_empty(), "{architecture}: nothing is assembled");
     found
 }
 

@@ -1,9 +1,20 @@
-//! Control flow: a body flattened to instructions with resolved names, its basic blocks,
-//! dominators and loops.
+//! Control flow: a body flattened to instructions with resolved names, its basic blocks, dominators and loops.
 //!
-//! In: a parsed function. Out: a [`Flow`]. Every path of control is an edge; an unresolved name (a label that does not
-//! exist, a register that was not declared) is an error with a place, so that no later stage works on a graph that
-//! misses a path.
+//! In: a parsed function. Out: a [`Flow`].
+//!
+//! Promises: every path of control is an edge. An unresolved name (a label that does not exist, a register that was not
+//! declared) is an error with a place, so no later stage works on a graph that misses a path. Blocks are numbered in
+//! reverse postorder.
+//!
+//! # Where to start
+//!
+//! - `src/graph/graph.rs`: builds the graph
+//! - `src/graph/resolve.rs`: names of registers in nested scopes
+//! - `src/graph/transfer.rs`: instructions that transfer control
+//! - `src/graph/loops.rs`: natural loops and their nesting
+//! - `src/graph/convergence.rs`: temporal divergence: lanes that reconverge in different iterations
+//!
+//! Example: `cargo run -p ptxasw-graph --example blocks`.
 
 #[macro_use]
 extern crate ptxasw_ptx;

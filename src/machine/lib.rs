@@ -2,8 +2,19 @@
 //!
 //! In: a choice, or a cubin. Out: cycles, registers, resident warps.
 //!
-//! # Modules
+//! Promises: each number has its source in a data file. The cost model ranks versions of one piece of code and predicts no
+//! times. The reader of machine code agrees with `nvdisasm` instruction by instruction; an opcode that no table has makes
+//! the answer unknown.
 //!
+//! # Where to start
+//!
+//! - `src/machine/cost/table.rs`: the costs of an architecture
+//! - `src/machine/cost/request.rs`: cycles of a warp-wide load
+//! - `src/machine/cost/banks.rs`: wavefronts of an access to shared memory
+//! - `src/machine/sass/schedule.rs`: the static schedule of a kernel
+//! - `src/machine/sass/measure.rs`: the cost of a kernel by the number of resident warps
+//!
+//! Example: `cargo run -p ptxasw-machine --example conflicts`.
 
 #[cfg(feature = "internals")]
 use ptxasw_ptx::unit_tests;

@@ -9,23 +9,23 @@ use strum::{EnumIter, IntoEnumIterator, VariantArray};
 /// A way to serve an access without performing it as it stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumIter, VariantArray)]
 pub enum StrategyName {
-    /// A move from the register of a load of the same address.
+    /// Redundant load elimination within a lane, and predictive commoning in loops.
     Reuse,
-    /// One vector load for several loads of consecutive bytes.
+    /// SLP vectorisation of loads and stores of consecutive bytes.
     Wide,
-    /// Two loads for a row of loads, whose values come by shuffles.
+    /// Redundant load elimination across lanes for the row of a stencil: two loads, and shuffles.
     Window,
-    /// The paper's: a shuffle, and the load itself for corner cases.
+    /// The paper's redundant load elimination across lanes: a shuffle, and the load itself for corner cases.
     Paper,
-    /// Loads of whole structs, transposed in registers.
+    /// Arrays of structs: coalesced accesses, transposed between lanes.
     Aos,
-    /// Arrays in shared memory laid out anew, with fewer bank conflicts.
+    /// Shared-memory layout: padding or an xor swizzle, with fewer bank conflicts.
     Bank,
-    /// One store for several to the same bytes, whose value stays in a register until then.
+    /// Dead store elimination in a block, register (scalar) promotion in a loop.
     Promote,
-    /// One instruction for a joint computation of lanes by shuffles.
+    /// Warp reduction: one instruction for a joint computation of lanes by shuffles.
     Collective,
-    /// Loads moved in front of stores that might write their bytes.
+    /// Loads moved in front of stores that may alias, behind a run-time alias check.
     Batch,
 }
 

@@ -1,10 +1,20 @@
 //! From the analysis to a new text: patterns, their costs, the choice, and edits of the original.
 //!
-//! In: a file and options ([`pipeline::Options`]). Out: the text in which only what was chosen has changed, and a report of
-//! each decision ([`report`]). The original is never printed anew: where there is no edit, no byte changes.
+//! In: a file and options ([`pipeline::Options`]). Out: the text with the chosen changes, and a report of each decision
+//! ([`report`]).
 //!
-//! # Modules
+//! Promises: the original is never printed anew; where there is no edit, no byte changes. The laws of a rewrite are
+//! numbered in `src/rewrite/rewrite/laws.rs`. The output depends on the bytes of the input and on the options alone.
 //!
+//! # Where to start
+//!
+//! - `src/rewrite/pipeline/mod.rs`: a file from text to text, as one function
+//! - `src/rewrite/patterns/mod.rs`: the patterns and their order
+//! - `src/rewrite/patterns/finder.rs`: the search state that patterns share, and whether a replacement is profitable
+//! - `src/rewrite/select/mod.rs`: the choice
+//! - `src/rewrite/rewrite/laws.rs`: the laws, each with what breaks without it
+//!
+//! Example: `cargo run -p ptxasw-rewrite --example stencil`.
 
 #[macro_use]
 extern crate ptxasw_ptx;

@@ -1,7 +1,19 @@
 //! Tools on top of the analysis: `lint`, drafts of launch files, the HTML page, and variants timed on a GPU.
 //!
-//! # Modules
+//! In: PTX, or the JSON of other subcommands. Out: findings, a launch file, a page, a verdict about times.
 //!
+//! Promises: `lint` reports facts that are certain under its assumptions, and says nothing otherwise. A draft says what was
+//! guessed. Nothing is timed before its output was compared with the original's, bit by bit.
+//!
+//! # Where to start
+//!
+//! - `src/tools/lint/rule.rs`: the rules of `lint` by name
+//! - `src/tools/lint/rules/mod.rs`: the rules
+//! - `src/tools/draft/mod.rs`: drafts of launch files
+//! - `src/tools/page/mod.rs`: the HTML page
+//! - `src/tools/ab/mod.rs`: timing on a GPU
+//!
+//! Example: `cargo run -p ptxasw-tools --example lint`.
 
 use ptxasw_analysis::{collective, emulate, reuse, traffic};
 use ptxasw_assembler::ptxas;

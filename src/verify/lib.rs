@@ -7,9 +7,8 @@
 //! call, barrier and exit must happen under the same condition with the same operands. So rewrites by
 //! hand are judged as well.
 //!
-//! **Architecture invariant:** no file here uses `emulate`, `reuse`, `select` or `rewrite`. Shared
-//! with the analysis are syntax, graph, terms and the solver: `beliefs` says which beliefs that are,
-//! and what checks each from outside.
+//! **Architecture invariant:** this crate cannot name the analysis or the rewriter. It shares with them syntax, graph,
+//! terms and the solver: `beliefs` lists these beliefs, and what checks each from outside.
 //!
 //! Two assumptions are taken for granted, and shown with every verdict: the original is free of data
 //! races; and lanes that `activemask` reports together in a loop are in the same iteration, wherever
@@ -32,6 +31,16 @@
 //!   original's
 //! - `witness`: the output: verdicts, terms in words, counterexamples and their execution
 //! - `compare`: compares two evaluated functions, event by event, and two files
+//!
+//! # Where to start
+//!
+//! - `src/verify/program/beliefs.rs`: the beliefs that the validator shares with the analysis
+//! - `src/verify/program/instructions.rs`: how it treats each instruction
+//! - `src/verify/lane/evaluate.rs`: evaluates one lane of one program
+//! - `src/verify/proof/prove.rs`: whether two terms are equal at a place
+//! - `src/verify/compare/mod.rs`: compares two evaluated functions, event by event
+//!
+//! Example: `cargo run -p ptxasw-verify --example pair`.
 
 #[macro_use]
 extern crate ptxasw_ptx;

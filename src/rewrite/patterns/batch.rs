@@ -1,6 +1,6 @@
-//! Loads moved in front of stores that might write their bytes (strategy `batch`), so that memory serves them together.
+//! Code motion of loads in front of stores that may alias (strategy `batch`), so that memory serves them together.
 //!
-//! In front of the block's loads the distances of addresses are tested: either the loads are performed in front of the
+//! A run-time alias check stands in front of the block's loads, or of the loop (loop versioning): either the loads are performed in front of the
 //! first store, or the statements run unchanged. In the place of a load stands a copy of its value, which the assembler
 //! removes.
 

@@ -1,7 +1,7 @@
-//! One store for several stores of a block to the same bytes (strategy `promote`): the value stays in its register until
-//! the last of them.
+//! Dead store elimination within a block (strategy `promote`): of several stores to the same bytes only the last one is
+//! performed.
 //!
-//! Where a load between the stores may read their bytes, addresses are compared in front of the first store, once for
+//! Where a load between the stores may read their bytes, a run-time alias check compares addresses in front of the first store, once for
 //! each base of loads: either all stores but the last are left out, or everything stands as it was.
 
 use super::finder::{Finder, Weighed};

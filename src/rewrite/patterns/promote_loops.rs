@@ -1,8 +1,8 @@
-//! A loop's value in a register instead of memory (strategy `promote`): it is loaded in front of the loop and stored
-//! behind it.
+//! Register (scalar) promotion in a loop (strategy `promote`): a value is loaded in front of the loop and stored behind
+//! it, and is in a register between.
 //!
-//! A test in front of the loop says that no other access of the loop touches the value's bytes. It leads to the loop
-//! with copies between registers, or to the loop as it was.
+//! Loop versioning: a run-time alias check in front of the loop says that no other access of the loop touches the value's
+//! bytes. It leads to the loop with copies between registers, or to the loop as it was.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! One vector store for several stores of consecutive bytes (strategy `wide`).
+//! SLP vectorisation of stores: one vector store for several stores of consecutive bytes (strategy `wide`).
 //!
 //! The vector stands in the place of the last store. If alignment is not proved, the same test of the parameters that
 //! vector loads ask, at the head of the kernel, decides there between it and the stores, one by one.

@@ -1,4 +1,5 @@
-//! Loop-carried values in registers, in place of loads that an earlier iteration has performed (strategy `reuse`).
+//! Predictive commoning (strategy `reuse`): loop-carried values in registers, in place of loads that an earlier iteration
+//! has performed.
 //!
 //! The recurrences of one loop are weighed together, since they share tests.
 

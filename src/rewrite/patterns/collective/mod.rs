@@ -1,5 +1,5 @@
-//! Joint computations of lanes with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of
-//! shuffles, a move for values that a register holds already.
+//! Warp reductions with fewer instructions (strategy `collective`): `redux.sync` and votes for networks of shuffles, a move
+//! for values that a register holds already.
 //!
 //! The last instruction of a network is replaced; those whose results nobody else reads are left out. Where lanes use the
 //! result that hold it only if they are consecutive in `%tid.x`, that is tested in front of the network, with the

@@ -1,4 +1,4 @@
-//! Arrays in shared memory laid out anew, so that their accesses have fewer bank conflicts (strategy `bank`).
+//! Shared-memory layout (strategy `bank`): padding or an xor swizzle, so that accesses have fewer bank conflicts.
 
 mod plan;
 mod search;

@@ -1,5 +1,5 @@
-//! Loads whose value comes from the registers of another load, one load at a time: of the same lane by moves (strategy
-//! `reuse`), of another lane by shuffles with the load itself for corner cases (strategy `paper`).
+//! Redundant load elimination, one load at a time: the value comes from the registers of another load, of the same lane by
+//! moves (strategy `reuse`), of another lane by shuffles with the load itself for corner cases (strategy `paper`).
 //!
 //! Each load takes the cheapest of the legal and allowed replacements, or is kept. A load that is kept may serve
 //! others; a load that is replaced serves none.

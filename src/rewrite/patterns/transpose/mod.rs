@@ -1,4 +1,4 @@
-//! Accesses to consecutive words and a transposition in registers in place of accesses to structs (strategy `aos`).
+//! Arrays of structs (strategy `aos`): coalesced accesses and a transposition between lanes, in place of strided accesses.
 
 mod cost;
 mod fields;

@@ -1,4 +1,4 @@
-//! The last steps of a tree in shared memory by one warp (strategy `collective`).
+//! Warp reduction (strategy `collective`): the last steps of a tree in shared memory, by one warp with shuffles.
 //!
 //! `for (s = n / 2; s > 0; s /= 2) { if (t < s) a[t] = f(a[t], a[t + s]); __syncthreads(); }`: from the step with a
 //! stride of 32 on, only threads of the first warp take part. They get the other elements by `shfl.sync.down` and

@@ -1,4 +1,4 @@
-//! One vector load for several loads of consecutive bytes (strategy `wide`).
+//! SLP vectorisation of loads: one vector load for several loads of consecutive bytes (strategy `wide`).
 
 mod in_turns;
 mod plan;

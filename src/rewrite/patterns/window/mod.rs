@@ -1,4 +1,4 @@
-//! A few loads and shuffles in place of a row of loads (strategy `window`).
+//! Redundant load elimination across lanes for the row of a stencil (strategy `window`): a few loads and shuffles.
 
 mod cost;
 mod emit;

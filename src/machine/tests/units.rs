@@ -1,0 +1,21 @@
+//! The tests in the sources of this crate, and its example. `cargo test` in the root runs both as well.
+
+use ptxasw_machine as _;
+use ptxasw_ptx::unit;
+
+#[path = "../examples/conflicts.rs"]
+#[allow(dead_code, reason = "`main` prints")]
+mod example;
+
+#[test]
+fn tests_in_the_sources() {
+    unit::run("ptxasw_machine::");
+}
+
+#[test]
+fn example_prints_what_its_head_shows() {
+    assert_eq!(
+        example::text().expect("it runs"),
+        unit::shown(include_str!("../examples/conflicts.rs"))
+    );
+}
