@@ -143,7 +143,7 @@ fn step(most: f64) -> f64 {
 }
 
 /// A text that ends with dots if it is too long; it is shown in full on hover.
-pub(super) fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
+fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
     let shown = if text.chars().count() > length {
         text.chars().take(length - 1).chain(['…']).collect()
     } else {
@@ -154,7 +154,7 @@ pub(super) fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> T
 }
 
 /// The colour of a variant; all variants that are neither modes nor the default share one.
-pub(super) fn class(name: &str) -> &'static str {
+fn class(name: &str) -> &'static str {
     match name {
         "original" => "bar original",
         "no-load" => "bar no-load",
