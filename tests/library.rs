@@ -20,6 +20,7 @@ mod windows;
 
 use crate::common::missing::not_run;
 use crate::common::{self, assembler};
+use crate::turns::has_turn;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -234,7 +235,7 @@ fn compilers_take_everything_for_every_architecture() {
             silent(command.arg("-o").arg(folder.path().join("clang.cubin")));
         }
     };
-    if let Some(clang) = clang().filter(|_| common::has_turn(0, 2)) {
+    if let Some(clang) = clang().filter(|_| has_turn(0, 2)) {
         let text = compiled_by_clang(&clang, &everything, "sm_70");
         parsed(&text, |module| {
             structs::check(module, &["b32"]);
@@ -248,7 +249,7 @@ fn compilers_take_everything_for_every_architecture() {
         assert!(text.contains("redux.sync.min.u32"), "{text}");
         parsed(&text, collectives::check);
     }
-    if let Some(nvcc) = nvcc().filter(|_| common::has_turn(1, 2)) {
+    if let Some(nvcc) = nvcc().filter(|_| has_turn(1, 2)) {
         let input = folder.path().join("everything.cu");
         std::fs::write(&input, &everything).unwrap();
         let mut command = Command::new(nvcc);

@@ -42,5 +42,6 @@ mod synth;
 mod terms;
 mod trace;
 mod traffic;
+mod turns;
 mod units;
 mod verify;

@@ -6,6 +6,7 @@
 
 use crate::common;
 use crate::common::shapes;
+use crate::turns::has_turn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -161,7 +162,7 @@ fn the_manifest_agrees_with_the_files_and_the_paper() {
 #[test]
 fn no_sample_is_stale() {
     // (A target that no sample has compiles nothing.)
-    let target = if common::has_turn(0, 3) { "sm_80" } else { "none" };
+    let target = if has_turn(0, 3) { "sm_80" } else { "none" };
     let output = Command::new(common::root().join("scripts/make"))
         .args(["samples", "--check", "--compile", target])
         .output()

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common;
+use crate::turns::has_turn;
 use common::assembler::Assembler;
 use disassembly::{Line, Listing};
 use ptxasw::pipeline::{Options, rewrite};
@@ -78,7 +79,7 @@ fn collect(folder: &Path, kind: &str, found: &mut Vec<PathBuf>) {
 
 /// The reading of the code for one GPU of each generation agrees with `nvdisasm` and with itself.
 fn agrees(architecture: &str, turn: usize) {
-    let Some(assembler) = Assembler::find().filter(|_| common::has_turn(turn, 5)) else { return };
+    let Some(assembler) = Assembler::find().filter(|_| has_turn(turn, 5)) else { return };
     let folder = tempfile::tempdir().unwrap();
     check(&assembler, &assembled(&assembler, architecture, folder.path()));
 }

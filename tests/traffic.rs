@@ -181,10 +181,7 @@ fn requests_cost_what_the_interpreter_counts() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(
-        *exact > 300 && *ranges > 10 && *narrow > 100 && *some > 0 && *fewer > 0,
-        "{tally:?}"
-    );
+    assert!(*exact > 300 && *ranges > 10 && *narrow > 100 && *some > 0 && *fewer > 0, "{tally:?}");
 }
 
 /// Each `wmma.load` and `wmma.store` of global memory is one request for a whole matrix.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common::{self, assembler::Assembler};
+use crate::turns::has_turn;
 
 /// What a GPU of today may be.
 const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
@@ -41,7 +42,7 @@ fn disassembled(ptxas: &Path, cubin: &Path) -> Option<String> {
 fn the_assembler_keeps_what_is_measured() {
     let Some(assembler) = &Assembler::find() else { return };
     // ptxas takes its time.
-    let its_turn = |&(at, _): &(usize, &str)| common::has_turn(at, TARGETS.len());
+    let its_turn = |&(at, _): &(usize, &str)| has_turn(at, TARGETS.len());
     let targets = TARGETS.into_iter().enumerate().filter(its_turn);
     let targets: Vec<&str> = targets.map(|(_, target)| target).collect();
     let kernels: usize = std::thread::scope(|scope| {

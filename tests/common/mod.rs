@@ -11,7 +11,7 @@ pub mod respelled;
 pub mod shapes;
 mod work;
 
-pub use work::{has_turn, share, some};
+pub use work::{share, some};
 
 use std::path::Path;
 

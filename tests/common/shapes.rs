@@ -21,8 +21,8 @@ const MOST: u32 = 256;
 /// Threads along z at most (CUDA C++ Programming Guide, "Compute Capabilities").
 const MOST_ALONG_Z: u32 = 64;
 
-/// A share (`PTXASW_TEST_WORK`) of the shapes that a kernel can be launched in: of the fixed ones and of `random` more, which
-/// the seed chooses; what `.reqntid` and `.maxntid` demand is respected.
+/// A share (`PTXASW_TEST_WORK`, at least a quarter: fewer show no mistake) of the shapes that a kernel can be launched in: of
+/// the fixed ones and of `random` more, which the seed chooses; what `.reqntid` and `.maxntid` demand is respected.
 pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]> {
     let number = |values: &[u64], at: usize| values.get(at).map_or(1, |&value| value as u32);
     if let Some(required) = function.directive("reqntid") {
@@ -41,5 +41,6 @@ pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]
     })
     .take(random);
     let fits = |shape: &[u32; 3]| shape.iter().product::<u32>() <= most;
-    super::some(FIXED.into_iter().chain(random).filter(fits).collect(), seed)
+    let percent = super::share(100).clamp(25, 100);
+    super::work::percent_of(percent, FIXED.into_iter().chain(random).filter(fits).collect(), seed)
 }

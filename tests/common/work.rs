@@ -1,4 +1,4 @@
-//! How much of the work a test run does: a share of random kernels, and of the compilers' work the part of the day.
+//! How much of the random work a test run does.
 
 /// How many of `all` kernels, launches or instructions are tried: as many percent as `PTXASW_TEST_WORK` says, 10 if it is
 /// not set. A longer run sets 100. (Kernels that were found to fail are replayed whatever it says.)
@@ -16,7 +16,12 @@ pub fn share(all: u64) -> u64 {
 
 /// That share of a list, evenly spaced; which, another number decides. Of a list that is not empty at least one.
 pub fn some<T>(all: Vec<T>, number: u64) -> Vec<T> {
-    let (percent, offset) = (share(100).min(100), number.wrapping_mul(37) % 100);
+    percent_of(share(100).min(100), all, number)
+}
+
+/// As many percent of a list.
+pub fn percent_of<T>(percent: u64, all: Vec<T>, number: u64) -> Vec<T> {
+    let offset = number.wrapping_mul(37) % 100;
     let mut count = 0;
     let last = all.len().saturating_sub(1);
     let chosen = all.into_iter().enumerate().filter(|&(index, _)| {
@@ -25,14 +30,4 @@ pub fn some<T>(all: Vec<T>, number: u64) -> Vec<T> {
         is_chosen || index == last && count == 0
     });
     chosen.map(|(_, one)| one).collect()
-}
-
-/// Whether a part of some work, one of `parts`, is done. A short run does one part, the next one tomorrow, so that a few days
-/// do all; a longer one (`PTXASW_TEST_WORK=100`) does all of them. For work that compilers do, who take long and whose
-/// versions do not change from one day to the next.
-#[expect(clippy::disallowed_methods, reason = "the day decides what is tried, not what is right")]
-pub fn has_turn(part: usize, parts: usize) -> bool {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let day = seconds.map_or(0, |since| since.as_secs() / 86_400) as usize;
-    share(100) >= 100 || day % parts == part % parts
 }

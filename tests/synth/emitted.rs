@@ -21,8 +21,8 @@ use ptxasw::synth::search::{Limits, Mode, search};
 use ptxasw::synth::{Lowered, lower::lower, parse};
 
 use crate::common::assembler::Assembler;
-use crate::common::has_turn;
 use crate::common::missing::not_run;
+use crate::turns::has_turn;
 
 /// A solved sketch with given params.
 struct Solved {

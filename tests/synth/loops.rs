@@ -10,7 +10,7 @@ use ptxasw::synth::scan::emit::{Code, Networks, cuda, cuda_entries, ptx};
 use super::emitted::{compiled, nvcc};
 use super::operators::solved;
 use crate::common::assembler::Assembler;
-use crate::common::has_turn;
+use crate::turns::has_turn;
 
 #[test]
 fn ptx_of_operators_does_what_their_loops_do_and_the_real_ptxas_accepts_it() {

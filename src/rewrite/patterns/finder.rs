@@ -204,8 +204,8 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         self.groups.iter().any(|group| group.loop_carried.contains(&inst))
     }
 
-    /// The loads that may be replaced and that no group has claimed, outside of blocks in which other groups have code that is
-    /// no neighbour.
+    /// The loads that may be replaced and that no group has claimed, outside of blocks where groups have code beside which they
+    /// may not stand.
     pub fn free_loads(&self, trace: &KernelTrace, neighbours: Neighbours) -> Vec<Load> {
         let legal = self.loads.iter().filter_map(|&at| self.legality.load(trace, at).ok());
         let is_free = |load: &Load| {

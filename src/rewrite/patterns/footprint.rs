@@ -93,7 +93,7 @@ pub struct Footprint {
     pub asks_lanes: bool,
     /// The blocks for which it asks that once.
     pub checks: Vec<BlockId>,
-    /// What it needs around it.
+    /// The room that it needs.
     pub room: Room,
 }
 

@@ -52,7 +52,7 @@ impl Price {
 pub struct Group {
     /// The strategy that allows it.
     pub strategy: StrategyName,
-    /// What it takes of the kernel.
+    /// The accesses and the code that it changes.
     pub footprint: Footprint,
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them takes a value that
     /// another lane has got in this way: the loop-carried value would have no base case for the induction.

@@ -2,7 +2,7 @@
 //!
 //! In: the legal replacements of one function ([`crate::reuse`]), and the user's options. Out: the chosen [`Group`]s,
 //! their [`Part`](crate::rewrite::Part)s of a plan, and their entries in the report. A pattern is a file (or a folder
-//! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in [`crate::strategies`].
+//! if it is large) and a line in [`SEARCHED`]; its strategy is a line in [`crate::strategies`].
 //! No pattern uses another one.
 
 mod batch;
@@ -39,9 +39,10 @@ pub use group::{Group, Places, Price, operand_text};
 pub use options::{Options, Redux};
 pub use pattern::Pattern;
 
-/// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
-/// in them, and other rows behind; the remaining loads are replaced one by one. Vectors of stores keep away from the code that loads
-/// got; an array is laid out anew where no other group has added code to blocks.
+/// The order in which patterns claim accesses, and in which their code stands at one place. Rows whose lanes hold vectors
+/// come before vectors, since they have these in them, and other rows behind; the remaining loads are replaced one by one.
+/// Vectors of stores keep away from the code that loads got; an array is laid out anew where no other group has added code to
+/// blocks.
 pub const SEARCHED: [&dyn Pattern; 15] = [
     &carry::Carry,
     &transpose::Loads,
@@ -60,29 +61,10 @@ pub const SEARCHED: [&dyn Pattern; 15] = [
     &layout::Layout,
 ];
 
-/// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
-/// at the same place.
-pub const WRITTEN: [&dyn Pattern; 14] = [
-    &pair::Pair,
-    &vector::Vector,
-    &vector::InTurns,
-    &window::Window { broad: true },
-    &transpose::Loads,
-    &transpose::Stores,
-    &carry::Carry,
-    &vector_stores::VectorStores,
-    &promote_loops::PromoteLoops,
-    &promote::Promote,
-    &batch::Batch,
-    &collective::Collectives,
-    &tree::Trees,
-    &layout::Layout,
-];
-
 /// Plans the code for all groups that are chosen in one function.
 pub fn plan(chosen: &[&Group], planner: &mut Planner<'_, '_, '_, '_>) {
     planner.lift(loops(chosen, planner));
-    for pattern in WRITTEN {
+    for pattern in SEARCHED {
         if let Some(part) = pattern.plan(chosen, planner) {
             planner.plan.parts.push(part);
         }

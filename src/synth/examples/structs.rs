@@ -24,7 +24,6 @@ pub(crate) fn text() -> Result<String, Box<dyn Error>> {
         space: 3,
         mode: Mode::Cheapest,
         tables: 1_000_000,
-        states: false,
         name: None,
         bits: None,
         architecture: None,

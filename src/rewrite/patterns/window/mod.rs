@@ -53,7 +53,8 @@ impl Pattern for Window {
         chosen: &[&Group],
         planner: &mut Planner<'_, '_, '_, '_>,
     ) -> Option<Box<dyn Part>> {
-        plan::plan(&shapes(chosen), planner)
+        // One of the two plans all rows.
+        if self.broad { plan::plan(&shapes(chosen), planner) } else { None }
     }
 }
 
