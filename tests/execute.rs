@@ -21,7 +21,7 @@ mod common {
     pub mod shapes;
     mod work;
 
-    pub use work::{share, some};
+    pub use work::share;
 
     /// The root of the repository.
     pub fn root() -> &'static Path {

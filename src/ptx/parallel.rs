@@ -1,7 +1,7 @@
 //! Work on many items by the threads of rayon's pool.
 //!
 //! In: items and a function. Out: its results in the items' order. The function works in the scope of planted mistakes
-//! ([`crate::planted`]) of the thread that calls. While that thread waits it may be given work of others, which must not
+//! ([`mod@crate::planted`]) of the thread that calls. While that thread waits it may be given work of others, which must not
 //! see its scope: so it waits in the scope without a mistake. Nothing else in this crate calls rayon (`tests/layering.rs`).
 
 use rayon::prelude::*;

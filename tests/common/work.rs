@@ -14,12 +14,7 @@ pub fn share(all: u64) -> u64 {
     (all * percent / 100).max(1)
 }
 
-/// That share of a list, evenly spaced; which, another number decides. Of a list that is not empty at least one.
-pub fn some<T>(all: Vec<T>, number: u64) -> Vec<T> {
-    percent_of(share(100).min(100), all, number)
-}
-
-/// As many percent of a list.
+/// As many percent of a list, evenly spaced; which, another number decides. Of a list that is not empty at least one.
 pub fn percent_of<T>(percent: u64, all: Vec<T>, number: u64) -> Vec<T> {
     let offset = number.wrapping_mul(37) % 100;
     let mut count = 0;

@@ -5,7 +5,7 @@
 //! folder; the chosen result is then put into the user's output file, which is not written before.
 //! Where a kernel is worse by its resources ([`losses`](crate::ptxas::losses)), takes more cycles by its machine code
 //! ([`Judges::slower`]), or ptxas has more [`complaints`](crate::ptxas::complaints), the text with a part of its changes
-//! ([`parts`](crate::ptxas::parts)) or without any is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
+//! (`parts`) or without any is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
 //! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
 //! becomes the user's, with its messages: it is there, whatever the other run does. A kernel that a
 //! profile has decided for may take more: it was measured to be faster. Out: how the run ended

@@ -1,7 +1,7 @@
 //! Machine code of GPUs of compute capability 7.0 and newer (NVIDIA calls it SASS), read without a
 //! disassembler.
 //!
-//! In: a cubin. Out: the resources of each kernel ([`cubin`]), its instructions ([`Instruction`]) with their classes
+//! In: a cubin. Out: the resources of each kernel ([`cubin`]), its instructions (`Instruction`) with their classes
 //! ([`opcodes`]), its basic blocks and loops ([`graph`]), and the static schedule that ptxas has written into them
 //! ([`schedule`]): how long each instruction delays the next one, and which ones wait for loads. The encoding is not
 //! documented; this reading agrees with `nvdisasm` instruction by instruction (`tests/sass.rs`). An opcode that is not

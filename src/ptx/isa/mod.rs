@@ -3,8 +3,8 @@
 //!
 //! In: the words of an instruction as they stand in the text. Out: the same words as values that can
 //! be matched exhaustively, decoded once when the text is parsed. What an instruction *does* is
-//! written elsewhere, once for each judge: in [`crate::emulate`], [`crate::verify`] and
-//! [`crate::interp`], which share this spelling and never a meaning. So an opcode or special register
+//! written elsewhere, once for each judge: in `emulate`, `verify` and
+//! `interp`, which share this spelling and never a meaning. So an opcode or special register
 //! that is added here is a compile error in each of these modules until it has been classified there,
 //! and a word that is not known here ([`Opcode::Unknown`], [`Modifier::Unknown`],
 //! [`Special::Unknown`]) is refused in all of them.

@@ -114,8 +114,8 @@
 //! `tests/cases/refuse/missed_exit.ptx`, `tests/cases/refuse/ways_within_a_loop.ptx`,
 //! `tests/cases/refuse/irreducible.ptx`, `tests/cases/refuse/two_entries.ptx`,
 //! `tests/cases/refuse/synchronised_lanes.ptx`, `tests/cases/refuse/unequal_waits.ptx`; the mistakes of
-//! [`Bug::CONVERGENCE`](crate::planted::Bug::CONVERGENCE) and
-//! [`Bug::MEMORY`](crate::planted::Bug::MEMORY).
+//! `Bug::CONVERGENCE` and
+//! `Bug::MEMORY`.
 //!
 //! **9. Arithmetic wraps around at its width.** `ext(x + N)` is `ext(x) + N` only where `x + N` does not wrap, and
 //! addresses are 64 bits wide. If the path does not prove that, it is checked at run time, as long as a register holds

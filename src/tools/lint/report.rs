@@ -14,7 +14,7 @@ pub(super) const FORMAT_VERSION: u32 = 1;
 /// The report of one file.
 #[derive(Debug, Serialize)]
 pub struct LintFile {
-    /// [`FORMAT_VERSION`].
+    /// `FORMAT_VERSION`.
     pub version: u32,
     /// The input as the user named it.
     pub file: String,

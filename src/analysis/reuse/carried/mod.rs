@@ -41,7 +41,7 @@ pub struct LoopCarriedReuse {
     pub load: Load,
     /// The instruction of the load whose value of an iteration before it is.
     pub source: InstId,
-    /// Distance in iterations: 1 to [`MAX_ITERATIONS`].
+    /// Distance in iterations: 1 to `MAX_ITERATIONS`.
     pub distance: u32,
     /// For each element of the load the element of the source load that stands for it.
     pub pieces: Vec<(Element, Element)>,
