@@ -121,8 +121,11 @@ fn buffers(file: &Path, launch: &Launch) -> Result<BTreeMap<String, Vec<u8>>, St
 }
 
 /// For each launch in which the original runs, what the rewritten kernel does otherwise.
-fn replay(pair: &Pair) -> impl Iterator<Item = Option<String>> {
-    LAUNCHES.iter().filter_map(|launch| {
+fn replay<'p>(
+    pair: &'p Pair,
+    launches: impl IntoIterator<Item = &'p Launch>,
+) -> impl Iterator<Item = Option<String>> {
+    launches.into_iter().filter_map(|launch| {
         let expected = buffers(&pair.original, launch).ok()?;
         let found = buffers(&pair.rewritten, launch);
         let why = match found {
@@ -134,13 +137,19 @@ fn replay(pair: &Pair) -> impl Iterator<Item = Option<String>> {
     })
 }
 
+/// (A short run takes a share of the launches, another one for each pair; all where the original runs in none of them.)
 #[test]
 fn what_is_proved_equal_computes_the_same() {
     let pairs: Vec<Pair> = pairs().into_iter().filter(|p| p.verdict == Verdict::Equal).collect();
     let failures: Vec<String> = pairs
         .par_iter()
-        .filter_map(|pair| {
-            let runs: Vec<Option<String>> = replay(pair).collect();
+        .enumerate()
+        .filter_map(|(number, pair)| {
+            let some = common::some(LAUNCHES.iter().collect(), number as u64);
+            let mut runs: Vec<Option<String>> = replay(pair, some).collect();
+            if runs.is_empty() {
+                runs = replay(pair, &*LAUNCHES).collect();
+            }
             let name = pair.original.display();
             match runs.iter().flatten().next() {
                 Some(first) => Some(format!("{name}: {first}")),
@@ -157,7 +166,7 @@ fn what_is_said_to_differ_differs() {
         pairs().into_iter().filter(|p| p.verdict == Verdict::Different).collect();
     let failures: Vec<String> = pairs
         .par_iter()
-        .filter(|pair| !replay(pair).any(|difference| difference.is_some()))
+        .filter(|pair| !replay(pair, &*LAUNCHES).any(|difference| difference.is_some()))
         .map(|pair| format!("{}: no launch shows a difference", pair.original.display()))
         .collect();
     common::report(&failures, "The counterexample is none, or the launches do not reach it.");
