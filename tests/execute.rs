@@ -21,7 +21,7 @@ mod common {
     pub mod shapes;
     mod work;
 
-    pub use work::share;
+    pub use work::{percent_of, share};
 
     /// The root of the repository.
     pub fn root() -> &'static Path {

@@ -4,7 +4,7 @@
 use ptxasw::interp;
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options as Effort, Verdict, verify};
@@ -41,7 +41,7 @@ fn judge(seed: u64, text: &str, launches: &[Launch]) -> Found {
     let (right, before) = (rewritten(), parsed(&source));
     let about_lanes = |bug: &Bug| format!("{bug:?}").starts_with("Collective");
     let mut expected: Option<Vec<_>> = None;
-    for bug in Bug::STRATEGIES.into_iter().filter(about_lanes) {
+    for bug in Bug::of(Set::Strategies).into_iter().filter(about_lanes) {
         let wrong = planted::with(bug, rewritten);
         if wrong == right {
             continue;

@@ -76,803 +76,563 @@ impl Scope {
     }
 }
 
-/// One way in which the rewriter or the synthesis can be wrong.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Bug {
+/// The tests that look for a mistake.
+#[cfg(feature = "internals")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Set {
+    /// Mistakes in the paper's strategy and in the code that all strategies share.
+    All,
+    /// Mistakes in strategies other than the paper's.
+    Strategies,
+    /// Mistakes in stencils, whose loads two loads replace.
+    Rows,
+    /// Mistakes in transposed struct loads.
+    Structs,
+    /// Mistakes in transposed struct stores.
+    Stores,
+    /// Mistakes about scopes: the meaning of a name where new code uses it.
+    Names,
+    /// Mistakes about reconvergence and control flow.
+    Convergence,
+    /// Mistakes about the memory that lanes see after a barrier.
+    Memory,
+    /// Mistakes in the families, the search and the code of sketches.
+    Synthesis,
+    /// Mistakes in operators of loops, networks and places, and in their code.
+    Scans,
+    /// Mistakes in the CUDA that is written for a solution.
+    Cuda,
+}
+
+/// Lists each mistake once, with its meaning and the sets that it belongs to.
+macro_rules! mistakes {
+    ($($(#[$doc:meta])+ $bug:ident: $($set:ident)*,)+) => {
+        /// One way in which the rewriter or the synthesis can be wrong.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Bug {
+            $($(#[$doc])+ $bug,)+
+        }
+
+        /// The sets of each mistake.
+        #[cfg(feature = "internals")]
+        const SETS: &[(Bug, &[Set])] = &[$((Bug::$bug, &[$(Set::$set),*]),)+];
+    };
+}
+
+mistakes! {
     /// The loop-carried register is never updated: it keeps the value of the first iteration.
-    NothingPassedOn,
+    NothingPassedOn: Strategies,
     /// The preheader loads the first value from another address.
-    FirstOfAnother,
+    FirstOfAnother: Strategies,
     /// Stores and barriers in a loop do not end a loop-carried value.
-    CarriedOverStores,
+    CarriedOverStores: Strategies,
     /// A value is loop-carried although not every iteration loads it.
-    CarriedSometimes,
+    CarriedSometimes: Strategies,
     /// The run-time check that the earlier iteration read the same address is left out.
-    NoAddressTest,
+    NoAddressTest: Strategies,
     /// The run-time check that no store of the loop aliases the loop-carried value is left out.
-    NoApartTest,
+    NoApartTest: Strategies,
     /// The first iterations use the loop-carried value before there is one.
-    PassedAtOnce,
+    PassedAtOnce: Strategies,
     /// The elements of a vector load are assigned to registers in reverse order.
-    VectorReversed,
+    VectorReversed: Strategies,
     /// The address of a vector load is one byte too high.
-    VectorOffset,
+    VectorOffset: Strategies,
     /// A vector load overwrites registers that are still read before the load that it replaces.
-    VectorTooEarly,
+    VectorTooEarly: Strategies,
     /// The run-time check of a vector's alignment is left out.
-    NoAlignmentTest,
+    NoAlignmentTest: Strategies,
     /// A vector store is one element further on.
-    StoredFurther,
+    StoredFurther: Strategies,
     /// Two values of a vector store are exchanged.
-    StoredExchanged,
+    StoredExchanged: Strategies,
     /// A vector store stores the registers' values at its own place, not those at its elements' stores.
-    StoredLate,
+    StoredLate: Strategies,
     /// A vector store stands for stores on both sides of a load that reads their bytes.
-    StoresOverLoads,
+    StoresOverLoads: Strategies,
     /// A vector store stands for stores on both sides of a fence.
-    StoresOverFences,
+    StoresOverFences: Strategies,
     /// The version for vectors that are not aligned leaves out a store.
-    StoreForgotten,
+    StoreForgotten: Strategies,
     /// A vector store stands for stores under a guard predicate, and has none.
-    StoredUnguarded,
+    StoredUnguarded: Strategies,
     /// The run-time check of a vector store's alignment asks of half of its bytes.
-    StoredHalfAligned,
+    StoredHalfAligned: Strategies,
     /// Of several stores to the same bytes the first one is performed, not the last.
-    OverwrittenFirst,
+    OverwrittenFirst: Strategies,
     /// A store is left out although a load reads its bytes before they are overwritten.
-    OverwrittenRead,
+    OverwrittenRead: Strategies,
     /// The run-time check that loads read none of the bytes of stores that are left out is left out.
-    OverwrittenUntested,
+    OverwrittenUntested: Strategies,
     /// That check is too weak by one byte.
-    OverwrittenByteLess,
+    OverwrittenByteLess: Strategies,
     /// A store is left out although only some of its bytes are overwritten.
-    OverwrittenInPart,
+    OverwrittenInPart: Strategies,
     /// A loop's value stays in a register although another access may touch its bytes in memory.
-    PromotedUntested,
+    PromotedUntested: Strategies,
     /// The interval in which an access of such a loop moves ends one iteration early.
-    PromotedIntervalShort,
+    PromotedIntervalShort: Strategies,
     /// That interval is too short by one byte.
-    PromotedByteLess,
+    PromotedByteLess: Strategies,
     /// It is not tested whether the step of such an access, where it has to be computed, is small and not negative.
-    PromotedStepUntested,
+    PromotedStepUntested: Strategies,
     /// The value of such a loop is not stored behind it.
-    PromotedNotStored,
+    PromotedNotStored: Strategies,
     /// Behind such a loop the value of the iteration before is stored.
-    PromotedStale,
+    PromotedStale: Strategies,
     /// A barrier in such a loop is overlooked.
-    PromotedOverFence,
+    PromotedOverFence: Strategies,
     /// The value of such a loop is not stored where a branch leaves it.
-    PromotedExitForgotten,
+    PromotedExitForgotten: Strategies,
     /// It is stored there whether the loop has stored it or not.
-    PromotedUnasked,
+    PromotedUnasked: Strategies,
     /// Loads are performed in front of stores without a test that these do not write the loaded bytes.
-    BatchUntested,
+    BatchUntested: Strategies,
     /// That test is too weak by one byte.
-    BatchByteLess,
+    BatchByteLess: Strategies,
     /// Loads are performed in front of stores on the other side of a barrier.
-    BatchOverFence,
+    BatchOverFence: Strategies,
     /// A load that is performed earlier takes its address from a register that is written in between.
-    BatchAddressLate,
+    BatchAddressLate: Strategies,
     /// A load that is performed earlier is guarded by a predicate that is written in between.
-    BatchGuardLate,
+    BatchGuardLate: Strategies,
     /// A vector has the loads of a group in another order.
-    BatchVectorSwapped,
+    BatchVectorSwapped: Strategies,
     /// A store is performed behind loads that are performed early, but not in front of it.
-    BatchStoreSunk,
+    BatchStoreSunk: Strategies,
     /// Distances that are not the same in all iterations of a loop are tested in front of it.
-    BatchTestedOnce,
+    BatchTestedOnce: Strategies,
     /// A vector of loads stands in front of a store that may write bytes of it.
-    TurnsNotApart,
+    TurnsNotApart: Strategies,
     /// Vectors of loads and stores in turns stand without the test of their alignment.
-    TurnsUntested,
+    TurnsUntested: Strategies,
     /// A reduction over half of the warp's lanes counts as one over all.
-    CollectiveStep,
+    CollectiveStep: Strategies,
     /// The member mask of the shuffles of a collective is not asked for.
-    CollectiveOfSome,
+    CollectiveOfSome: Strategies,
     /// A result that some lanes hold in part is used by all of them.
-    CollectiveForAll,
+    CollectiveForAll: Strategies,
     /// Other lanes of the warp may be at another warp instruction.
-    CollectiveElsewhere,
+    CollectiveElsewhere: Strategies,
     /// A vote counts half of the lanes.
-    CollectiveHalf,
+    CollectiveHalf: Strategies,
     /// A prefix leaves out the own lane.
-    CollectiveExclusive,
+    CollectiveExclusive: Strategies,
     /// A vote asks whether any lane holds instead of all, or all instead of any.
-    CollectiveAny,
+    CollectiveAny: Strategies,
     /// A vote counts the lanes in which the predicate is false.
-    CollectiveNegated,
+    CollectiveNegated: Strategies,
     /// The operand is read after its register was written again.
-    CollectiveStale,
+    CollectiveStale: Strategies,
     /// A register stands for a shuffle although it is undefined where other lanes are absent.
-    CollectiveAbsent,
+    CollectiveAbsent: Strategies,
     /// The least or greatest is that of signed numbers for unsigned ones, or the other way about.
-    CollectiveUnsigned,
+    CollectiveUnsigned: Strategies,
     /// A NaN is taken for a number in an order of integers.
-    CollectiveNan,
+    CollectiveNan: Strategies,
     /// Subnormal numbers are not flushed in an order of integers.
-    CollectiveUnflushed,
+    CollectiveUnflushed: Strategies,
     /// The run-time test that lanes are consecutive in `%tid.x` is left out.
-    CollectiveUntested,
+    CollectiveUntested: Strategies,
     /// The lanes of a group are combined in two halves.
-    CollectiveGroupHalf,
+    CollectiveGroupHalf: Strategies,
     /// All lanes name the first group as members.
-    CollectiveOneGroup,
+    CollectiveOneGroup: Strategies,
     /// The halves of a combination of 64 bits are exchanged.
-    CollectiveHalves,
+    CollectiveHalves: Strategies,
     /// The last iteration of a counted loop is not followed.
-    CollectiveIteration,
+    CollectiveIteration: Strategies,
     /// A constant that a counted loop has left in a register is not written into it.
-    CollectiveCounter,
+    CollectiveCounter: Strategies,
     /// A loop of shuffles is replaced although a value of its last iteration is read behind it.
-    CollectiveTemporary,
+    CollectiveTemporary: Strategies,
     /// The shape of blocks is not tested in front of a tree.
-    TreeUntested,
+    TreeUntested: Strategies,
     /// The last step of a tree is left out.
-    TreeStepLost,
+    TreeStepLost: Strategies,
     /// A tree's shuffles go half as far as the stride.
-    TreeNear,
+    TreeNear: Strategies,
     /// One lane too many takes part in each step of a tree.
-    TreeWide,
+    TreeWide: Strategies,
     /// All lanes take part in each step of a tree.
-    TreeUnguarded,
+    TreeUnguarded: Strategies,
     /// The final elements of a tree are not stored to shared memory.
-    TreeUnstored,
+    TreeUnstored: Strategies,
     /// Half of the final elements of a tree are stored to shared memory.
-    TreeHalfStored,
+    TreeHalfStored: Strategies,
     /// The registers of a tree's loop do not get their last values.
-    TreeUnset,
+    TreeUnset: Strategies,
     /// No barrier is added behind a tree whose last step has none.
-    TreeOpen,
+    TreeOpen: Strategies,
     /// A tree is done by shuffles although threads may have left the kernel.
-    TreeParted,
+    TreeParted: Strategies,
     /// A tree is done by shuffles although accesses stand between it and the barrier in front.
-    TreeBegins,
+    TreeBegins: Strategies,
     /// One access to an array with a new layout keeps its old address.
-    ArrayForgotten,
+    ArrayForgotten: Strategies,
     /// A swizzle sets bits instead of flipping them (`or` for `xor`).
-    ArrayBits,
+    ArrayBits: Strategies,
     /// A padded array is declared with its size before padding.
-    ArraySize,
+    ArraySize: Strategies,
     /// An array is laid out anew although its address escapes.
-    ArrayEscapes,
+    ArrayEscapes: Strategies,
     /// The new address of a register is used as a base for addresses in another row of the array.
-    ArrayFolded,
+    ArrayFolded: Strategies,
     /// A layout may split the bytes of a vector access.
-    ArrayVectors,
+    ArrayVectors: Strategies,
     /// Dynamic shared memory is laid out although its last block is not whole.
-    ArrayRest,
+    ArrayRest: Strategies,
     /// An array of the module is laid out although functions that are called name it.
-    ArrayShared,
+    ArrayShared: Strategies,
     /// In a stencil, one lane too many takes its value from the second load, 32 elements further on.
-    RowBound,
+    RowBound: Rows,
     /// In a stencil, the source lane of a shuffle is one too high.
-    RowIndex,
+    RowIndex: Rows,
     /// In a stencil, the load of the elements behind the warp's own starts 31 elements further on instead of 32.
-    RowEnd,
+    RowEnd: Rows,
     /// In a stencil, indices may overflow.
-    RowWraps,
+    RowWraps: Rows,
     /// In a stencil, each lane chooses the version by itself: the warp does not vote.
-    RowNoVote,
+    RowNoVote: Rows,
     /// In an array of structs, indices may overflow.
-    StructWraps,
+    StructWraps: Structs,
     /// In a transposed struct load, a word comes from the lane before.
-    StructLane,
+    StructLane: Structs,
     /// In a transposed struct load, registers are rotated in the wrong direction before the shuffles.
-    StructTurn,
+    StructTurn: Structs,
     /// In a transposed struct load, each lane's first word is one word too high.
-    StructBegin,
+    StructBegin: Structs,
     /// A transposed struct load has no barrier after stores of other lanes to their structs.
-    StructUnordered,
+    StructUnordered: Structs,
     /// In a transposed struct load, each field gets the register of its neighbour.
-    StructField,
+    StructField: Structs,
     /// In a stencil, the load of the elements behind the warp's own has no barrier after stores of other lanes.
-    RowUnordered,
+    RowUnordered: Rows,
     /// The run-time check that the generic address of a struct load is global is left out.
-    StructNotGlobal,
+    StructNotGlobal: Structs,
     /// In transposed struct stores, indices may overflow.
-    StoreWraps,
+    StoreWraps: Stores,
     /// The run-time check that the generic address of a struct store is global is left out.
-    StoreNotGlobal,
+    StoreNotGlobal: Stores,
     /// The run-time check for a full warp before a transposed struct store is left out.
-    StorePartial,
+    StorePartial: Stores,
     /// In a transposed struct store, the shuffles go in the wrong direction.
-    StoreLane,
+    StoreLane: Stores,
     /// In a transposed struct store, registers are rotated in the wrong direction after the shuffles.
-    StoreTurn,
+    StoreTurn: Stores,
     /// In a transposed struct store, the last word of each lane is not stored.
-    StoreField,
+    StoreField: Stores,
     /// A transposed struct store has no barriers before and after it.
-    StoreUnordered,
+    StoreUnordered: Stores,
     /// A struct store is moved behind loads of the bytes that it writes.
-    StoreOverLoads,
+    StoreOverLoads: Stores,
     /// In a stencil, the load of the elements in front of the warp's own starts 31 elements before instead of 32.
-    RowBefore,
+    RowBefore: Rows,
     /// In a stencil of vectors, a value is taken from the next element of the vector.
-    RowOtherCell,
+    RowOtherCell: Rows,
     /// The run-time check that the generic addresses of a stencil are global is left out.
-    RowNotGlobal,
+    RowNotGlobal: Rows,
     /// The shuffle goes in the opposite direction.
-    WrongSign,
+    WrongSign: All,
     /// `shfl.down` is used by one boundary lane too many.
-    CornerTooFarUp,
+    CornerTooFarUp: All,
     /// `shfl.up` is used by one boundary lane too many.
-    CornerTooFarDown,
+    CornerTooFarDown: All,
     /// Boundary lanes shuffle and the others load.
-    CornerInverted,
+    CornerInverted: All,
     /// The clamp operand of the shuffle is that of the opposite direction.
-    WrongClamp,
+    WrongClamp: All,
     /// The halves of a 64-bit value are swapped.
-    SwappedHalves,
+    SwappedHalves: All,
     /// The run-time check for a full warp is left out.
-    IncompleteWarp,
+    IncompleteWarp: All,
     /// The member mask is a constant.
-    ConstantMask,
+    ConstantMask: All,
     /// Lanes are assumed to be consecutive in `tid.x`, without a check.
-    BlockShape,
+    BlockShape: All,
     /// Indices are assumed not to overflow, without a check.
-    WrapAround,
+    WrapAround: All,
     /// The check for overflow of an index omits one value at which it overflows.
-    SmallWindow,
+    SmallWindow: All,
     /// A lane checks its own guard predicate instead of the source lane's.
-    NoVote,
+    NoVote: All,
     /// The guard predicate of the source load is ignored.
-    SourceGuard,
+    SourceGuard: All,
     /// The guard predicate of the destination load is ignored.
-    OwnGuard,
+    OwnGuard: All,
     /// A generic address is taken for a global one.
-    GenericAddress,
+    GenericAddress: All,
     /// The run-time comparison of the two addresses is left out.
-    NoComparison,
+    NoComparison: All,
     /// The destination's address is compared with the source's without the distance in bytes between the lanes.
-    AddressOfOwnLane,
+    AddressOfOwnLane: All,
     /// The run-time check that both lanes have the same quotient of a flattened index is left out.
-    RowNotAsked,
+    RowNotAsked: All,
     /// The quotient of a flattened index is compared with that of the lane on the other side of the source lane.
-    RowOtherSide,
+    RowOtherSide: All,
     /// The run-time check that a source load in a branch was executed is left out.
-    NotAsked,
+    NotAsked: All,
     /// The flag that a source load in a branch was executed is never cleared.
-    NotCleared,
+    NotCleared: All,
     /// A source load in a branch stays available although its memory may have changed.
-    BranchForgets,
+    BranchForgets: All,
     /// The run-time check that a store in between does not alias the source is left out.
-    StoreNotAsked,
+    StoreNotAsked: All,
     /// A barrier does not end the availability of loads.
-    Barrier,
+    Barrier: All,
     /// A store does not end the availability of loads.
-    Store,
+    Store: All,
     /// A store aliases only loads of the same start address.
-    StoreOverlap,
+    StoreOverlap: All,
     /// An atomic does not end the availability of loads.
-    Atomic,
+    Atomic: All,
     /// A call does not end the availability of loads.
-    Call,
+    Call: All,
     /// Only the blocks of the source and the destination load are searched for what ends availability.
-    OnePath,
+    OnePath: All,
     /// What control reaches by a back edge does not end the availability of loads.
-    BackEdge,
+    BackEdge: All,
     /// The source load need not dominate the destination load.
-    Dominance,
+    Dominance: All,
     /// A value merged at a join counts as uniform.
-    JoinedValue,
+    JoinedValue: All,
     /// A value that a loop changes in an unknown way counts as uniform.
-    LoopValue,
+    LoopValue: All,
     /// The exit of a loop counts as uniform.
-    LoopExit,
+    LoopExit: All,
     /// `%laneid` counts as uniform.
-    LaneId,
+    LaneId: All,
     /// An unknown value counts as uniform.
-    UnknownValue,
+    UnknownValue: All,
     /// Another element of a vector is sent.
-    WrongElement,
+    WrongElement: All,
     /// Sign and zero extension count as the same.
-    Extension,
+    Extension: All,
     /// Of two adjacent bytes of a register, the other one is extracted.
-    WrongByte,
+    WrongByte: All,
     /// Extracted bytes are always zero-extended.
-    ZeroExtension,
+    ZeroExtension: All,
     /// The source's register is sent although it has been overwritten.
-    StaleRegister,
+    StaleRegister: All,
     /// A register is named in a scope where its name means another register.
-    InnerScope,
+    InnerScope: Names All,
     /// A register is named at all latches, but its scope is checked at the first latch only.
-    FirstLatchAsked,
+    FirstLatchAsked: Names,
     /// The scope of a register that is compared across lanes is not checked.
-    ClaimNotAsked,
+    ClaimNotAsked: Names,
     /// The scopes of registers in instructions copied to a preheader are not checked.
-    EntryNotAsked,
+    EntryNotAsked: Names,
     /// The scopes of registers in instructions copied to latches are not checked.
-    LatchNotAsked,
+    LatchNotAsked: Names,
     /// The scope of a register that is copied at a join is not checked.
-    JoinNotAsked,
+    JoinNotAsked: Names,
     /// The scope of a source load's guard predicate is not checked.
-    GuardNotAsked,
+    GuardNotAsked: Names,
     /// The scope of an index register is not checked.
-    IndexNotAsked,
+    IndexNotAsked: Names,
     /// Only blocks on every path out of the function are reconvergence points.
-    EarlyExits,
+    EarlyExits: Convergence,
     /// Reconvergence points are computed from paths out of the function only, without loop exits and back edges.
-    WaysWithinLoops,
+    WaysWithinLoops: Convergence,
     /// Nested loops are never merged into one.
-    MergedLoops,
+    MergedLoops: Convergence,
     /// An irreducible cycle is treated as a natural loop.
-    SeveralEntries,
+    SeveralEntries: Convergence,
     /// Warp-level synchronisation does not reconverge lanes.
-    SynchronisedLanes,
+    SynchronisedLanes: Convergence,
     /// The result of `activemask` stays valid across warp-level synchronisation.
-    MaskAcrossSync,
+    MaskAcrossSync: Convergence,
     /// A block that only a retreating edge enters counts as unreachable.
-    EnteredBackwards,
+    EnteredBackwards: Convergence,
     /// Memory at a join is the same whichever path lanes have taken.
-    MemoryAtJoins,
+    MemoryAtJoins: Memory,
     /// All lanes see the same memory after any instruction that waits.
-    MemoryBehindBarriers,
+    MemoryBehindBarriers: Memory,
     /// Lanes that reach one barrier instruction have waited there together.
-    UnequalWaits,
+    UnequalWaits: Memory,
     /// The formula of an `xform` lacks its fan.
-    FanFormula,
+    FanFormula: Synthesis,
     /// The formula of an `xform` rotates in the opposite direction.
-    TurnFormula,
+    TurnFormula: Synthesis,
     /// The formula of an `xform` lacks its group.
-    GroupFormula,
+    GroupFormula: Synthesis,
     /// The family `xform` has no member with groups.
-    NoGroups,
+    NoGroups: Synthesis,
     /// The family `xform` has no member with fans.
-    NoFans,
+    NoFans: Synthesis,
     /// The family `xform` has no member that reduces its rotation modulo the extent.
-    NoWraps,
+    NoWraps: Synthesis,
     /// The family `xform` has no member that rotates by a quotient.
-    NoQuotients,
+    NoQuotients: Synthesis,
     /// The constants of an `xform` are searched from the wrong point on.
-    TurnedSets,
+    TurnedSets: Synthesis,
     /// The formula of a condition adds instead of subtracting.
-    ConditionFormula,
+    ConditionFormula: Synthesis,
     /// Conditions have no constant but 0.
-    NoConstants,
+    NoConstants: Synthesis,
     /// The formula of a `part` lists its values in another order.
-    PartFormula,
+    PartFormula: Synthesis,
     /// An `xform` yields one table once for each of its formulas.
-    SeenTwice,
+    SeenTwice: Synthesis,
     /// The formula of a `linear` lacks a divisor.
-    FlatFormula,
+    FlatFormula: Synthesis,
     /// The family `linear` has no member that subtracts a quotient.
-    NoMinus,
+    NoMinus: Synthesis,
     /// A fitted expression is not reduced modulo the extent.
-    FittedModulus,
+    FittedModulus: Synthesis,
     /// A demand with several paths is forced to the first one.
-    FirstWayOnly,
+    FirstWayOnly: Synthesis,
     /// A sum demands one copy more of each value than its goal has.
-    OneCopyMore,
+    OneCopyMore: Synthesis,
     /// A value that can bypass a statement is demanded from that statement, too.
-    AroundForgotten,
+    AroundForgotten: Synthesis,
     /// A cell counts as needed although there is one cell more than values.
-    FullTooSoon,
+    FullTooSoon: Synthesis,
     /// As many values as cells count as too many.
-    CrowdedTooSoon,
+    CrowdedTooSoon: Synthesis,
     /// Different points of a coordinate always have different values.
-    AlwaysDiffer,
+    AlwaysDiffer: Synthesis,
     /// A sum is accepted if its number of values is that of its goal.
-    CountOnly,
+    CountOnly: Synthesis,
     /// The last batch of the first hole's members is not searched.
-    LastBatchLost,
+    LastBatchLost: Synthesis,
     /// A solution of the same cost replaces the best one.
-    DearerKept,
+    DearerKept: Synthesis,
     /// An identity shuffle has a cost.
-    IdentityCosts,
+    IdentityCosts: Synthesis,
     /// A condition is forced although another one would do.
-    EverythingForced,
+    EverythingForced: Synthesis,
     /// A factor is searched beside the first slot of the other factor only.
-    OneKnownSlot,
+    OneKnownSlot: Synthesis,
     /// A rotation of registers goes in the opposite direction.
-    TurnBack,
+    TurnBack: Synthesis,
     /// The last step of a rotation of registers is left out.
-    RoundLost,
+    RoundLost: Synthesis,
     /// A negative dividend is divided by truncation instead of by flooring.
-    NegativeDividends,
+    NegativeDividends: Synthesis,
     /// A load beyond the bounds of an input is not guarded.
-    LoadUnguarded,
+    LoadUnguarded: Synthesis,
     /// A fold takes part where its condition is false.
-    ConditionSwapped,
+    ConditionSwapped: Synthesis,
     /// An empty fold is 0 for every operator.
-    NothingIsZero,
+    NothingIsZero: Synthesis,
     /// The upper half of a 64-bit value is not shuffled.
-    HalfShuffled,
+    HalfShuffled: Synthesis,
     /// The coordinates of two lane axes are swapped.
-    AxesSwapped,
+    AxesSwapped: Synthesis,
     /// A scatter is executed as the gather of the same expression.
-    InverseForgotten,
+    InverseForgotten: Synthesis,
     /// All results of a function are written to the slot of the first.
-    ResultsMoved,
+    ResultsMoved: Synthesis,
     /// A select among registers never selects the last one.
-    PickedBefore,
+    PickedBefore: Synthesis,
     /// A fold that runs along a shared axis restarts at each point of the axis.
-    SumsBegunAgain,
+    SumsBegunAgain: Synthesis,
     /// In CUDA, a fold that runs along a shared axis restarts at each point of the axis.
-    CudaSumsBegunAgain,
+    CudaSumsBegunAgain: Cuda,
     /// In CUDA, a rotation of registers goes in the opposite direction.
-    CudaTurnBack,
+    CudaTurnBack: Cuda,
     /// In CUDA, the last step of a rotation of registers is left out.
-    CudaRoundLost,
+    CudaRoundLost: Cuda,
     /// In CUDA, the second lane axis is not reduced modulo its extent.
-    CudaAxesLost,
+    CudaAxesLost: Cuda,
     /// In CUDA, a load beyond the bounds of an input is not guarded.
-    CudaLoadUnguarded,
+    CudaLoadUnguarded: Cuda,
     /// In CUDA, the branch of a shuffle whose source is the lane itself is swapped with the other one.
-    CudaSameSwapped,
+    CudaSameSwapped: Cuda,
     /// In CUDA, a select between registers is inverted.
-    CudaChosenSwapped,
+    CudaChosenSwapped: Cuda,
     /// In CUDA, a select among registers never selects the last one.
-    CudaPickedBefore,
+    CudaPickedBefore: Cuda,
     /// In CUDA, every fold starts with 0.
-    CudaNothingBegins,
+    CudaNothingBegins: Cuda,
     /// In CUDA, the condition of a fold is ignored.
-    CudaConditionLost,
+    CudaConditionLost: Cuda,
     /// In CUDA, the registers of a goal are stored to one address.
-    CudaResultsMoved,
+    CudaResultsMoved: Cuda,
     /// The law that extends an operator to longer lists is not proved.
-    LawForgotten,
+    LawForgotten: Scans,
     /// Guessed invariants of reachable states are taken for proved.
-    GuessesBelieved,
+    GuessesBelieved: Scans,
     /// The prover ignores the ranges of inputs.
-    RangesForgotten,
+    RangesForgotten: Scans,
     /// The lists that refute an operator do not become examples.
-    NothingLearned,
+    NothingLearned: Scans,
     /// A law on which the prover answers `unknown` is taken for proved.
-    UnknownBelieved,
+    UnknownBelieved: Scans,
     /// The degree of an operator is not bounded.
-    DegreeIgnored,
+    DegreeIgnored: Scans,
     /// An element's state is computed from zeros instead of from the initial state.
-    LiftFromZeros,
+    LiftFromZeros: Scans,
     /// In an operator's code, the operands of a product are swapped.
-    OperandsTurned,
+    OperandsTurned: Scans,
     /// In an operator's code, the first lane uses the result of its shuffle instead of the initial state.
-    UnitForgotten,
+    UnitForgotten: Scans,
     /// In an operator's code, every warp starts with the initial state instead of the prefix of the warps before it.
-    FrontForgotten,
+    FrontForgotten: Scans,
     /// In an operator's code, the barrier before the warps' totals are read is left out.
-    TotalsTooEarly,
+    TotalsTooEarly: Scans,
     /// In an operator's code, the totals of all accumulators have overlapping addresses.
-    TotalsOverlap,
+    TotalsOverlap: Scans,
     /// In an operator's code, all booleans share one bit.
-    OneFlag,
+    OneFlag: Scans,
     /// In an operator's code, the upper half of a 64-bit value is not shuffled.
-    HighHalfStays,
+    HighHalfStays: Scans,
     /// In an operator's code, remainders are truncated instead of floored.
-    MachineRemainder,
+    MachineRemainder: Scans,
     /// In an operator's code, a partial warp is reduced like a full one.
-    AllLanesReduced,
+    AllLanesReduced: Scans,
     /// In an operator's code, `redux` and `vote` also combine lanes that have no state.
-    OthersCombined,
+    OthersCombined: Scans,
     /// In an operator's code, a scan by ballots counts the lanes behind as well.
-    BallotOfAll,
+    BallotOfAll: Scans,
     /// In an operator's code, `redux` takes numbers with a sign for such without.
-    ReduxUnsigned,
+    ReduxUnsigned: Scans,
     /// In an operator's code, a thread's share extends beyond the end of the input.
-    ShareTooLong,
+    ShareTooLong: Scans,
     /// In an operator's code, signed elements are loaded without sign extension.
-    ElementSign,
+    ElementSign: Scans,
     /// In an operator's code, accumulators are assigned one by one instead of at once.
-    WrittenTooEarly,
+    WrittenTooEarly: Scans,
     /// Sums are accumulated in the width of the elements.
-    SumsTooNarrow,
+    SumsTooNarrow: Scans,
     /// The product of two ranges that are not adjacent is known.
-    NothingMeets,
+    NothingMeets: Scans,
     /// In a network's code, only the first condition of a step is tested.
-    OneCondition,
+    OneCondition: Scans,
     /// In a network's code, the swap of operands is ignored.
-    TurnForgotten,
+    TurnForgotten: Scans,
     /// In a network's code, the last step is left out.
-    LastStepLost,
+    LastStepLost: Scans,
     /// In a network's code, each lane starts with its own element.
-    OwnElementFirst,
+    OwnElementFirst: Scans,
     /// The depth of a network is that of its inputs.
-    DepthOfSources,
+    DepthOfSources: Scans,
     /// A network is executed for its own number of lanes only.
-    OneSize,
+    OneSize: Scans,
     /// A wide access takes one shared-memory transaction.
-    WideAtOnce,
+    WideAtOnce: Scans,
     /// The addresses of elements may overlap.
-    PlacesOverlap,
+    PlacesOverlap: Scans,
     /// The elements of one access may be at separate addresses.
-    VectorsApart,
+    VectorsApart: Scans,
     /// In a placement's code, elements are stored row by row.
-    StoredPlain,
+    StoredPlain: Scans,
 }
 
 impl Bug {
-    /// Mistakes about scopes: the meaning of a name where new code uses it.
-    pub const NAMES: [Bug; 8] = [
-        Bug::InnerScope,
-        Bug::FirstLatchAsked,
-        Bug::ClaimNotAsked,
-        Bug::EntryNotAsked,
-        Bug::LatchNotAsked,
-        Bug::JoinNotAsked,
-        Bug::GuardNotAsked,
-        Bug::IndexNotAsked,
-    ];
+    /// The mistakes of a set.
+    #[cfg(feature = "internals")]
+    pub fn of(set: Set) -> Vec<Bug> {
+        let those = SETS.iter().filter(|(_, sets)| sets.contains(&set));
+        those.map(|(bug, _)| *bug).collect()
+    }
 
     /// Whether a mistake about names is planted here: then the placed code is not checked for names once more.
     pub fn is_about_names_here() -> bool {
-        Bug::NAMES.into_iter().any(is)
+        #[cfg(feature = "internals")]
+        return HERE.get().is_some_and(|bug| Bug::of(Set::Names).contains(&bug));
+        #[cfg(not(feature = "internals"))]
+        false
     }
-}
-
-/// The sets of mistakes for the tests.
-#[cfg(feature = "internals")]
-impl Bug {
-    /// Mistakes in operators of loops, networks and places, and in their code.
-    pub const SCANS: [Bug; 34] = [
-        Bug::LawForgotten,
-        Bug::GuessesBelieved,
-        Bug::RangesForgotten,
-        Bug::NothingLearned,
-        Bug::UnknownBelieved,
-        Bug::DegreeIgnored,
-        Bug::LiftFromZeros,
-        Bug::OperandsTurned,
-        Bug::UnitForgotten,
-        Bug::FrontForgotten,
-        Bug::TotalsTooEarly,
-        Bug::TotalsOverlap,
-        Bug::OneFlag,
-        Bug::HighHalfStays,
-        Bug::MachineRemainder,
-        Bug::AllLanesReduced,
-        Bug::OthersCombined,
-        Bug::BallotOfAll,
-        Bug::ReduxUnsigned,
-        Bug::ShareTooLong,
-        Bug::ElementSign,
-        Bug::WrittenTooEarly,
-        Bug::SumsTooNarrow,
-        Bug::NothingMeets,
-        Bug::OneCondition,
-        Bug::TurnForgotten,
-        Bug::LastStepLost,
-        Bug::OwnElementFirst,
-        Bug::DepthOfSources,
-        Bug::OneSize,
-        Bug::WideAtOnce,
-        Bug::PlacesOverlap,
-        Bug::VectorsApart,
-        Bug::StoredPlain,
-    ];
-
-    /// Mistakes about reconvergence and control flow.
-    pub const CONVERGENCE: [Bug; 7] = [
-        Bug::EarlyExits,
-        Bug::WaysWithinLoops,
-        Bug::MergedLoops,
-        Bug::SeveralEntries,
-        Bug::SynchronisedLanes,
-        Bug::MaskAcrossSync,
-        Bug::EnteredBackwards,
-    ];
-
-    /// Mistakes about the memory that lanes see after a barrier.
-    pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
-
-    /// Mistakes in stencils, whose loads two loads replace.
-    pub const ROWS: [Bug; 9] = [
-        Bug::RowUnordered,
-        Bug::RowBound,
-        Bug::RowIndex,
-        Bug::RowEnd,
-        Bug::RowWraps,
-        Bug::RowNoVote,
-        Bug::RowBefore,
-        Bug::RowOtherCell,
-        Bug::RowNotGlobal,
-    ];
-    /// Mistakes in transposed struct loads.
-    pub const STRUCTS: [Bug; 7] = [
-        Bug::StructNotGlobal,
-        Bug::StructUnordered,
-        Bug::StructWraps,
-        Bug::StructLane,
-        Bug::StructTurn,
-        Bug::StructBegin,
-        Bug::StructField,
-    ];
-    /// Mistakes in transposed struct stores.
-    pub const STORES: [Bug; 8] = [
-        Bug::StoreNotGlobal,
-        Bug::StoreWraps,
-        Bug::StorePartial,
-        Bug::StoreLane,
-        Bug::StoreTurn,
-        Bug::StoreField,
-        Bug::StoreUnordered,
-        Bug::StoreOverLoads,
-    ];
-    /// Mistakes in strategies other than the paper's.
-    pub const STRATEGIES: [Bug; 82] = [
-        Bug::NothingPassedOn,
-        Bug::FirstOfAnother,
-        Bug::CarriedOverStores,
-        Bug::CarriedSometimes,
-        Bug::NoAddressTest,
-        Bug::NoApartTest,
-        Bug::PassedAtOnce,
-        Bug::VectorReversed,
-        Bug::VectorOffset,
-        Bug::VectorTooEarly,
-        Bug::NoAlignmentTest,
-        Bug::StoredFurther,
-        Bug::StoredExchanged,
-        Bug::StoredLate,
-        Bug::StoresOverLoads,
-        Bug::StoresOverFences,
-        Bug::StoreForgotten,
-        Bug::StoredUnguarded,
-        Bug::StoredHalfAligned,
-        Bug::OverwrittenFirst,
-        Bug::OverwrittenRead,
-        Bug::OverwrittenUntested,
-        Bug::OverwrittenByteLess,
-        Bug::OverwrittenInPart,
-        Bug::PromotedUntested,
-        Bug::PromotedIntervalShort,
-        Bug::PromotedByteLess,
-        Bug::PromotedStepUntested,
-        Bug::PromotedNotStored,
-        Bug::PromotedStale,
-        Bug::PromotedOverFence,
-        Bug::PromotedExitForgotten,
-        Bug::PromotedUnasked,
-        Bug::BatchUntested,
-        Bug::BatchByteLess,
-        Bug::BatchOverFence,
-        Bug::BatchAddressLate,
-        Bug::BatchGuardLate,
-        Bug::BatchVectorSwapped,
-        Bug::BatchStoreSunk,
-        Bug::BatchTestedOnce,
-        Bug::TurnsNotApart,
-        Bug::TurnsUntested,
-        Bug::CollectiveStep,
-        Bug::CollectiveOfSome,
-        Bug::CollectiveForAll,
-        Bug::CollectiveElsewhere,
-        Bug::CollectiveHalf,
-        Bug::CollectiveExclusive,
-        Bug::CollectiveAny,
-        Bug::CollectiveNegated,
-        Bug::CollectiveStale,
-        Bug::CollectiveAbsent,
-        Bug::CollectiveUnsigned,
-        Bug::CollectiveNan,
-        Bug::CollectiveUnflushed,
-        Bug::CollectiveUntested,
-        Bug::CollectiveGroupHalf,
-        Bug::CollectiveOneGroup,
-        Bug::CollectiveHalves,
-        Bug::CollectiveIteration,
-        Bug::CollectiveCounter,
-        Bug::CollectiveTemporary,
-        Bug::TreeUntested,
-        Bug::TreeStepLost,
-        Bug::TreeNear,
-        Bug::TreeWide,
-        Bug::TreeUnguarded,
-        Bug::TreeUnstored,
-        Bug::TreeHalfStored,
-        Bug::TreeUnset,
-        Bug::TreeOpen,
-        Bug::TreeParted,
-        Bug::TreeBegins,
-        Bug::ArrayForgotten,
-        Bug::ArrayBits,
-        Bug::ArraySize,
-        Bug::ArrayEscapes,
-        Bug::ArrayFolded,
-        Bug::ArrayVectors,
-        Bug::ArrayRest,
-        Bug::ArrayShared,
-    ];
-
-    /// Mistakes in the families, the search and the code of sketches.
-    pub const SYNTHESIS: [Bug; 39] = [
-        Bug::FanFormula,
-        Bug::TurnFormula,
-        Bug::GroupFormula,
-        Bug::NoGroups,
-        Bug::NoFans,
-        Bug::NoWraps,
-        Bug::NoQuotients,
-        Bug::TurnedSets,
-        Bug::ConditionFormula,
-        Bug::NoConstants,
-        Bug::PartFormula,
-        Bug::SeenTwice,
-        Bug::FlatFormula,
-        Bug::NoMinus,
-        Bug::FittedModulus,
-        Bug::FirstWayOnly,
-        Bug::OneCopyMore,
-        Bug::AroundForgotten,
-        Bug::FullTooSoon,
-        Bug::CrowdedTooSoon,
-        Bug::AlwaysDiffer,
-        Bug::CountOnly,
-        Bug::LastBatchLost,
-        Bug::DearerKept,
-        Bug::IdentityCosts,
-        Bug::EverythingForced,
-        Bug::OneKnownSlot,
-        Bug::TurnBack,
-        Bug::RoundLost,
-        Bug::NegativeDividends,
-        Bug::LoadUnguarded,
-        Bug::ConditionSwapped,
-        Bug::NothingIsZero,
-        Bug::HalfShuffled,
-        Bug::AxesSwapped,
-        Bug::InverseForgotten,
-        Bug::ResultsMoved,
-        Bug::PickedBefore,
-        Bug::SumsBegunAgain,
-    ];
-
-    /// Mistakes in the CUDA that is written for a solution.
-    pub const CUDA: [Bug; 11] = [
-        Bug::CudaSumsBegunAgain,
-        Bug::CudaTurnBack,
-        Bug::CudaRoundLost,
-        Bug::CudaAxesLost,
-        Bug::CudaLoadUnguarded,
-        Bug::CudaSameSwapped,
-        Bug::CudaChosenSwapped,
-        Bug::CudaPickedBefore,
-        Bug::CudaNothingBegins,
-        Bug::CudaConditionLost,
-        Bug::CudaResultsMoved,
-    ];
-
-    /// Mistakes in the paper's strategy and in the code that all strategies share.
-    pub const ALL: [Bug; 42] = [
-        Bug::WrongSign,
-        Bug::CornerTooFarUp,
-        Bug::CornerTooFarDown,
-        Bug::CornerInverted,
-        Bug::WrongClamp,
-        Bug::SwappedHalves,
-        Bug::IncompleteWarp,
-        Bug::ConstantMask,
-        Bug::BlockShape,
-        Bug::WrapAround,
-        Bug::SmallWindow,
-        Bug::NoVote,
-        Bug::SourceGuard,
-        Bug::OwnGuard,
-        Bug::GenericAddress,
-        Bug::NoComparison,
-        Bug::AddressOfOwnLane,
-        Bug::RowNotAsked,
-        Bug::RowOtherSide,
-        Bug::NotAsked,
-        Bug::NotCleared,
-        Bug::BranchForgets,
-        Bug::StoreNotAsked,
-        Bug::Barrier,
-        Bug::Store,
-        Bug::StoreOverlap,
-        Bug::Atomic,
-        Bug::Call,
-        Bug::OnePath,
-        Bug::BackEdge,
-        Bug::Dominance,
-        Bug::JoinedValue,
-        Bug::LoopValue,
-        Bug::LoopExit,
-        Bug::LaneId,
-        Bug::UnknownValue,
-        Bug::WrongElement,
-        Bug::Extension,
-        Bug::WrongByte,
-        Bug::ZeroExtension,
-        Bug::StaleRegister,
-        Bug::InnerScope,
-    ];
 }

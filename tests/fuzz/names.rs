@@ -5,7 +5,7 @@
 //! one of the questions shows.
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::select::{self, Strategies};
 use rayon::prelude::*;
 use serde_json::json;
@@ -149,7 +149,10 @@ fn each_question_that_is_left_out_is_noticed() {
         }
     }
     assert!(missed.is_empty(), "not noticed: {missed:?}");
-    assert!(Bug::NAMES.iter().all(|bug| known.contains(bug)), "a mistake without a kernel");
+    assert!(
+        Bug::of(Set::Names).iter().all(|bug| known.contains(bug)),
+        "a mistake without a kernel"
+    );
 }
 
 /// Looks for kernels on which the mistakes show that have none.
@@ -159,7 +162,7 @@ fn seeds_for_mistakes() {
     let count = number("PTXASW_FUZZ_COUNT").unwrap_or(2000);
     let known: Vec<Bug> =
         ON_SEEDS.map(|(bug, ..)| bug).into_iter().chain(ON_CASES.map(|(bug, ..)| bug)).collect();
-    for bug in Bug::NAMES.into_iter().filter(|bug| !known.contains(bug)) {
+    for bug in Bug::of(Set::Names).into_iter().filter(|bug| !known.contains(bug)) {
         let shows = |seed: &u64| {
             let case = case(*seed);
             STRATEGIES.into_iter().find(|strategies| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::select::{self, Strategies, StrategyName};
 use rayon::prelude::*;
 
@@ -59,25 +59,25 @@ fn word(opinion: &Opinion) -> &'static str {
 /// rewrite is right.
 #[test]
 fn planted_bugs_are_noticed() {
-    noticed("planted", &Bug::ALL, (&Options::paper(), &Options::default()));
+    noticed("planted", &Bug::of(Set::All), (&Options::paper(), &Options::default()));
 }
 
 /// The same for rows of taps.
 #[test]
 fn bugs_planted_into_rows_are_noticed() {
-    of_strategy(StrategyName::Window, "planted_rows", &Bug::ROWS);
+    of_strategy(StrategyName::Window, "planted_rows", &Bug::of(Set::Rows));
 }
 
 /// The same for loads of structs.
 #[test]
 fn bugs_planted_into_structs_are_noticed() {
-    of_strategy(StrategyName::Aos, "planted_structs", &Bug::STRUCTS);
+    of_strategy(StrategyName::Aos, "planted_structs", &Bug::of(Set::Structs));
 }
 
 /// The same for stores of structs.
 #[test]
 fn bugs_planted_into_stores_of_structs_are_noticed() {
-    of_strategy(StrategyName::Aos, "planted_stores", &Bug::STORES);
+    of_strategy(StrategyName::Aos, "planted_stores", &Bug::of(Set::Stores));
 }
 
 fn of_strategy(name: StrategyName, folder: &str, bugs: &[Bug]) {
@@ -138,7 +138,7 @@ fn kernels_for_planted_bugs() {
     let folder = files::folder("planted");
     let known: Vec<String> = files::read(&folder).into_iter().map(|(name, _)| name).collect();
     let count = number("PTXASW_FUZZ_COUNT").unwrap_or(2000);
-    for bug in Bug::ALL {
+    for bug in Bug::of(Set::All) {
         let name = format!("{bug:?}");
         if known.contains(&name) {
             continue;

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use ptxasw::pipeline::{Options, rewrite};
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
 #[test]
 fn mistakes_about_convergence_are_noticed() {
     let seeds: Vec<String> = (0..SEEDS).map(|seed| format!("seed {seed}")).collect();
-    assert_noticed("graphs", &Bug::CONVERGENCE, &seeds, |bug, seed| {
+    assert_noticed("graphs", &Bug::of(Set::Convergence), &seeds, |bug, seed| {
         !noticed(&[bug], seed as u64).is_empty()
     });
 }
@@ -56,8 +56,9 @@ fn mistakes_about_convergence_are_noticed() {
 fn how_often_mistakes_are_noticed() {
     let count = super::number("PTXASW_GRAPHS_COUNT").unwrap_or(SEEDS);
     let seeds = (0..count).into_par_iter();
-    let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&Bug::CONVERGENCE, seed)).collect();
-    for bug in Bug::CONVERGENCE {
+    let bugs = Bug::of(Set::Convergence);
+    let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&bugs, seed)).collect();
+    for bug in bugs {
         let of = found.iter().filter(|(other, ..)| *other == bug);
         let seeds: Vec<u64> = of.map(|(_, seed, _)| *seed).collect();
         println!("{bug:?}: {} of {count}, first {:?}", seeds.len(), &seeds[..seeds.len().min(5)]);

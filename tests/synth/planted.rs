@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxasw::isa::ScalarType;
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::{self, check::check};
@@ -137,7 +137,7 @@ fn each_planted_mistake_is_noticed() {
     assert!(right.iter().all(|right| !right.starts_with("0 ")), "{right:#?}");
     let places: Vec<String> =
         (0..SKETCHES.len()).map(|number| format!("sketch {number}")).collect();
-    assert_noticed("sketches", &Bug::SYNTHESIS, &places, |bug, place| {
+    assert_noticed("sketches", &Bug::of(Set::Synthesis), &places, |bug, place| {
         let run = AssertUnwindSafe(|| planted::with(bug, || outcome(SKETCHES[place])));
         // A panic is an assertion of the program's own that has noticed it.
         !catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(&right[place]))

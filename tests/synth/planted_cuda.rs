@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::check::check;
@@ -45,7 +45,7 @@ fn each_mistake_in_cuda_is_noticed() {
     let mut text = String::new();
     let mut made = Vec::new();
     // All of it in one file: each call of nvcc takes seconds.
-    let bugs = std::iter::once(None).chain(Bug::CUDA.into_iter().map(Some));
+    let bugs = std::iter::once(None).chain(Bug::of(Set::Cuda).into_iter().map(Some));
     for (number, bug) in bugs.enumerate() {
         for (which, (sketch, kernel)) in kernels.iter().enumerate() {
             let mut kernel = kernel.clone();
@@ -75,6 +75,7 @@ fn each_mistake_in_cuda_is_noticed() {
             (Some(_), Ok(_)) => {}
         }
     }
-    let missed: Vec<Bug> = Bug::CUDA.into_iter().filter(|bug| !noticed.contains(bug)).collect();
+    let missed: Vec<Bug> =
+        Bug::of(Set::Cuda).into_iter().filter(|bug| !noticed.contains(bug)).collect();
     assert!(missed.is_empty(), "nobody notices {missed:?}");
 }

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ptxasw::planted::{self, Bug};
+use ptxasw::planted::{self, Bug, Set};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::network::Network;
 use ptxasw::synth::place::Placement;
@@ -164,7 +164,7 @@ fn each_planted_mistake_is_noticed() {
             (solved, right.unwrap_or_else(|why| panic!("{text}\n{why}")))
         })
         .collect();
-    assert_noticed("scans", &Bug::SCANS, &places, |bug, place| {
+    assert_noticed("scans", &Bug::of(Set::Scans), &places, |bug, place| {
         let (text, (first, right)) = (&texts[place], &right[place]);
         let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(&bug));
         let run = || match of_search {

@@ -114,8 +114,8 @@
 //! `tests/cases/refuse/missed_exit.ptx`, `tests/cases/refuse/ways_within_a_loop.ptx`,
 //! `tests/cases/refuse/irreducible.ptx`, `tests/cases/refuse/two_entries.ptx`,
 //! `tests/cases/refuse/synchronised_lanes.ptx`, `tests/cases/refuse/unequal_waits.ptx`; the mistakes of
-//! `Bug::CONVERGENCE` and
-//! `Bug::MEMORY`.
+//! `Set::Convergence` and
+//! `Set::Memory`.
 //!
 //! **9. Arithmetic wraps around at its width.** `ext(x + N)` is `ext(x) + N` only where `x + N` does not wrap, and
 //! addresses are 64 bits wide. If the path does not prove that, it is checked at run time, as long as a register holds
@@ -245,7 +245,7 @@
 //! ```
 //!
 //! `tests/cases/refuse/inner_scope.ptx`, `tests/cases/refuse/same_name.ptx`, `tests/fuzz/names.rs`; mistake `InnerScope` and the
-//! others of `Bug::NAMES`.
+//! others of `Set::Names`.
 //!
 //! **20. No register that the original load reads is overwritten before that load.**
 //!
