@@ -6,13 +6,13 @@ use ptxasw::unit::shown;
 macro_rules! examples {
     ($($package:ident $file:literal,)+) => {$(
         #[path = $file]
-        #[allow(dead_code, reason = "`main` prints")]
         mod $package;
     )+
 
         #[test]
         fn examples_print_what_their_heads_show() {
-            $(assert_eq!($package::text().expect("it runs"), shown(include_str!($file)), $file);)+
+            $($package::main().expect("it runs");
+            assert_eq!($package::text().expect("it runs"), shown(include_str!($file)), $file);)+
         }
     };
 }

@@ -409,7 +409,7 @@ pub fn start_log(settings: &Settings) {
         Ok(_) => {
             let logger = env_logger::Builder::new().parse_filters(filters).build();
             let most = logger.filter();
-            // (There is no other logger.)
+            // (Nobody else starts a log.)
             if log::set_boxed_logger(Box::new(OneName(logger))).is_ok() {
                 log::set_max_level(most);
             }

@@ -3,7 +3,7 @@
 //! In: a file and options ([`pipeline::Options`]). Out: the text with the chosen changes, and a report of each decision
 //! ([`report`]).
 //!
-//! Promises: the original is never printed anew; where there is no edit, no byte changes. The laws of a rewrite are
+//! Promises: the original is never printed anew; outside of edits each byte stays. The laws of a rewrite are
 //! numbered in `src/rewrite/rewrite/laws.rs`. The output depends on the bytes of the input and on the options alone.
 //!
 //! # Where to start

@@ -30,7 +30,7 @@ pub(crate) fn text() -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
-fn main() -> Result<(), std::fmt::Error> {
+pub(crate) fn main() -> Result<(), std::fmt::Error> {
     print!("{}", text()?);
     Ok(())
 }

@@ -3,7 +3,6 @@
 use ptxasw_ptx::unit;
 
 #[path = "../examples/functions.rs"]
-#[allow(dead_code, reason = "`main` prints")]
 mod example;
 
 #[test]
@@ -13,6 +12,7 @@ fn tests_in_the_sources() {
 
 #[test]
 fn example_prints_what_its_head_shows() {
+    example::main().expect("it runs");
     assert_eq!(
         example::text().expect("it runs"),
         unit::shown(include_str!("../examples/functions.rs"))

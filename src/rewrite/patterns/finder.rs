@@ -248,6 +248,26 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         Some(number)
     }
 
+    /// The price of a group of some accesses, or why it stays: a reason that is known already, too many accesses, or the
+    /// price.
+    pub fn judged(
+        &mut self,
+        known: Option<&Refusal>,
+        accesses: usize,
+        weigh: impl FnOnce(&mut Self) -> Result<Option<Price>, Unprofitable>,
+    ) -> (Option<Price>, Option<Refusal>) {
+        if let Some(refusal) = known {
+            return (None, Some(refusal.clone()));
+        }
+        if !self.has_room(accesses) {
+            return (None, Some(Refusal::Crowded(self.options.most)));
+        }
+        match weigh(self) {
+            Ok(price) => (price, None),
+            Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
+        }
+    }
+
     /// Says of loads that it does not pay to replace them together.
     pub fn decline(&mut self, members: &[InstId], rank: Rank, unprofitable: Unprofitable) {
         for &inst in members {

@@ -14,7 +14,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::ptx::write::{Code, Reg};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{Overwritten, Refusal, Unprofitable};
+use crate::reuse::{Overwritten, Unprofitable};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
@@ -43,16 +43,10 @@ impl Pattern for Promote {
             if finder.conflicts(&footprint) {
                 continue;
             }
-            let (price, refusal) = match &found.refusal {
-                Some(refusal) => (None, Some(refusal.clone())),
-                None if !finder.has_room(found.stores.len()) => {
-                    (None, Some(Refusal::Crowded(finder.options.most)))
-                }
-                None => match weigh(finder, trace, &found) {
-                    Ok(price) => (price, None),
-                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
-                },
-            };
+            let (price, refusal) =
+                finder.judged(found.refusal.as_ref(), found.stores.len(), |finder| {
+                    weigh(finder, trace, &found)
+                });
             let group = Group::new(StrategyName::Promote, footprint, found);
             finder.claim(Group { price, refusal, ..group });
         }

@@ -16,7 +16,7 @@ use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{AdjacentStores, PlainStore, Refusal, StoredElement, StoredValue};
+use crate::reuse::{AdjacentStores, PlainStore, StoredElement, StoredValue};
 use crate::rewrite::{Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
 
@@ -48,16 +48,10 @@ impl Pattern for VectorStores {
             {
                 continue;
             }
-            let (price, refusal) = match &found.refusal {
-                Some(refusal) => (None, Some(refusal.clone())),
-                None if !finder.has_room(found.members.len()) => {
-                    (None, Some(Refusal::Crowded(finder.options.most)))
-                }
-                None => match weigh_stores(finder, trace, &found) {
-                    Ok(price) => (price, None),
-                    Err(unprofitable) => (None, Some(Refusal::DoesNotPay(unprofitable))),
-                },
-            };
+            let (price, refusal) =
+                finder.judged(found.refusal.as_ref(), found.members.len(), |finder| {
+                    weigh_stores(finder, trace, &found)
+                });
             let group = Group::new(StrategyName::Wide, footprint, found);
             finder.claim(Group { price, refusal, ..group });
         }

@@ -4,7 +4,6 @@ use ptxasw_ptx::unit;
 use ptxasw_terms as _;
 
 #[path = "../examples/identity.rs"]
-#[allow(dead_code, reason = "`main` prints")]
 mod example;
 
 #[test]
@@ -14,6 +13,7 @@ fn tests_in_the_sources() {
 
 #[test]
 fn example_prints_what_its_head_shows() {
+    example::main().expect("it runs");
     assert_eq!(
         example::text().expect("it runs"),
         unit::shown(include_str!("../examples/identity.rs"))

@@ -32,7 +32,7 @@ pub(crate) fn text() -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", text()?);
     Ok(())
 }
