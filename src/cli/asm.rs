@@ -12,6 +12,7 @@ use super::io;
 use super::options::{Format, Shown};
 use super::{objects, wrapper};
 use crate::kernels;
+use crate::patterns::REWRITABLE;
 use crate::pipeline;
 use crate::ptx::{self, Depth};
 use crate::ptxas::once::{self, Assembled};
@@ -132,7 +133,7 @@ impl Asm {
 
     /// Assembles a text; also says how it is analysed.
     fn assemble(&self, source: &SourceFile) -> Result<(Assembled, pipeline::Options), Failure> {
-        let module = ptx::parse(source, Depth::Rewritable)?;
+        let module = ptx::parse(source, REWRITABLE)?;
         let tool = wrapper::real_ptxas(&Settings::of_process())?;
         let watch = Watch::start();
         let arch = match &self.arch {

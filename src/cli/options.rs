@@ -11,9 +11,10 @@ use super::values::{self, Words};
 use super::{env, io};
 use crate::cost::Costs;
 use crate::kernels::{self, Rules};
+use crate::patterns::REWRITABLE;
 use crate::pipeline::{self, Options};
 use crate::profile::Consulted;
-use crate::ptx::{self, Depth};
+use crate::ptx;
 use crate::reuse;
 use crate::rewrite::Mode;
 use crate::select::{self, Strategies};
@@ -91,7 +92,7 @@ impl OnlyKernel {
     /// The input does not have it, has several of that name, or cannot be parsed.
     pub fn find(&self, source: &SourceFile) -> Result<Option<String>, Failure> {
         let Some(name) = &self.kernel else { return Ok(None) };
-        let module = ptx::parse(source, Depth::Rewritable)?;
+        let module = ptx::parse(source, REWRITABLE)?;
         let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
         let found = kernels::find(&names, name);
         found.map(|name| Some(name.to_owned())).map_err(|why| Failure::about(source.name(), why))
@@ -237,7 +238,7 @@ impl Decisions {
             })
         };
         if let Some(rules) = &self.kernels {
-            let module = ptx::parse(source, Depth::Rewritable)?;
+            let module = ptx::parse(source, REWRITABLE)?;
             let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
             for rule in rules.unused(&names) {
                 warn(&format!("--kernels: `{rule}` matches no function of {}", source.name()));

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use super::env;
 use super::large_stack::on_large_stack;
 use crate::kernels::{Rules, demangled};
+use crate::patterns::REWRITABLE;
 use crate::pipeline::Rewritten;
-use crate::ptx::{self, Depth, FunctionKind};
+use crate::ptx::{self, FunctionKind};
 use crate::report::Report;
 use crate::source::{Diagnostic, SourceFile, listed};
 use crate::timings::Stopwatch;
@@ -82,7 +83,7 @@ pub(super) fn log_unused_rules(source: &SourceFile, rules: &Rules) {
 }
 
 fn unused_rules(source: &SourceFile, rules: &Rules) -> Option<String> {
-    let module = ptx::parse(source, Depth::Rewritable).ok()?;
+    let module = ptx::parse(source, REWRITABLE).ok()?;
     let functions = module.functions().map(|function| function.name.text);
     let unused = rules.unused(&functions.collect::<Vec<_>>());
     let kernels = module.functions().filter(|function| function.kind == FunctionKind::Entry);

@@ -6,6 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Format, Input, Shown};
 use crate::launch::bind;
+use crate::patterns::REWRITABLE;
 use crate::ptx::{self, Depth, Function, FunctionKind};
 use serde_json::{Value, json};
 
@@ -43,10 +44,10 @@ impl Parse {
     /// The input cannot be read or parsed.
     pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
-        let depth = if self.all { Depth::All } else { Depth::Rewritable };
+        let depth = if self.all { Depth::All } else { REWRITABLE };
         let stats = ptx::stats(&source, depth)?;
         if self.shown.format == Format::Json {
-            let module = ptx::parse(&source, Depth::Rewritable)?;
+            let module = ptx::parse(&source, REWRITABLE)?;
             let kernels = module.functions().filter(|one| one.kind == FunctionKind::Entry);
             return io::print(&io::json(&json!({
                 "file": source.name(),

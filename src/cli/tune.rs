@@ -17,10 +17,11 @@ use super::variants::Variant;
 use crate::ab::experiment::{Settings, Subject, measure};
 use crate::ab::measurement::Measurement;
 use crate::ab::tuned::{self, Tried};
+use crate::patterns::REWRITABLE;
 use crate::pipeline::Options;
 use crate::profile::digest::Digests;
 use crate::profile::{Entry, Profile, word_for};
-use crate::ptx::{self, Depth};
+use crate::ptx;
 use crate::rewrite::Mode;
 use crate::select::Strategies;
 use crate::source::SourceFile;
@@ -157,7 +158,7 @@ pub fn tune(
     };
     let measured = measure(device.as_mut(), &subject, settings, progress)
         .map_err(|error| failed(request.launch, &error))?;
-    let module = ptx::parse(request.original, Depth::Rewritable)?;
+    let module = ptx::parse(request.original, REWRITABLE)?;
     let kernel = module.functions().find(|function| {
         function.name.text == ready.kernel && !matches!(function.body, ptx::Body::Absent)
     });

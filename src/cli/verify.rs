@@ -17,7 +17,8 @@ use super::{io, values};
 use crate::kernels;
 use crate::launch::Launch;
 use crate::lint::Sources;
-use crate::ptx::{self, Depth, Directive, Function, Item, Module, ScalarType};
+use crate::patterns::REWRITABLE;
+use crate::ptx::{self, Directive, Function, Item, Module, ScalarType};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Precondition, Verdict, Verification};
 
@@ -138,7 +139,7 @@ impl Assumptions {
     /// # Errors
     /// No function of the original has all the parameters, or one is of another type.
     fn of(self, original: &SourceFile, kernel: Option<&str>) -> Result<Assumptions, Failure> {
-        let module = ptx::parse(original, Depth::Rewritable)?;
+        let module = ptx::parse(original, REWRITABLE)?;
         let names: Vec<&str> = module.functions().flat_map(parameters_of).collect();
         let Some(unknown) = self.names().find(|name| !names.contains(name)) else {
             self.check_types(original.name(), &module)?;

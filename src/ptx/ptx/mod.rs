@@ -1,8 +1,7 @@
 //! From PTX text to a syntax tree. This stage knows no GPU and no solver.
 //!
 //! - `scan`: the lexical scan cuts the text into items and function bodies, and bodies into runs
-//!   of statements. It also counts the loads that could be rewritten, so that a body without them
-//!   need not be parsed.
+//!   of statements. It also counts loads: what a caller can do nothing with (`scanned`) is not parsed.
 //! - `grammar`: the pest grammar in `grammar/*.pest`, the definition of the syntax. It parses a
 //!   piece at a time: pest's own record of a match is an order of magnitude larger than the text.
 //! - `build`: from pest's pairs to the tree, `ast`.
@@ -23,6 +22,7 @@ mod grammar;
 mod parse;
 pub mod resolved;
 mod scan;
+mod scanned;
 mod scopes;
 mod stats;
 pub mod write;
@@ -30,6 +30,7 @@ pub mod write;
 pub use crate::isa::{ScalarType, StateSpace};
 pub use ast::*;
 pub use parse::Depth;
+pub use scanned::Scanned;
 pub use stats::Stats;
 
 use crate::source::{Diagnostic, SourceFile};

@@ -10,46 +10,33 @@ use super::build::statement::run;
 use super::fault::Fault;
 use super::grammar::{Fragment, Rule};
 use super::scan::{self, Piece, ScannedBody};
+use super::scanned::Scanned;
 use super::scopes::Scopes;
 use super::stats::{self, Stats};
 use crate::parallel;
 use crate::source::Span;
 
 /// How much of a module to parse.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Depth<'n> {
     /// Every body.
     All,
-    /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
-    /// in shared memory, or have shuffles: no other body can be rewritten.
-    Rewritable,
+    /// Only the bodies that a caller wants for what the lexical scan saw of them.
+    Where(fn(&Scanned<'_>) -> bool),
     /// Only the bodies of these functions.
     Named(&'n [&'n str]),
 }
 
 impl Depth<'_> {
-    /// Whether a body is parsed: its function's name, its text, and its global loads.
-    fn wants(self, name: &str, body: &str, global_loads: usize) -> bool {
+    /// Whether the body of a function is parsed.
+    fn wants(self, name: &str, body: &Scanned<'_>) -> bool {
         match self {
             Depth::All => true,
             Depth::Named(names) => names.contains(&name),
-            Depth::Rewritable => {
-                global_loads >= LOADS_OF_A_PAIR
-                    || declares_shared(body)
-                    || stores(body, STORES_OF_A_VECTOR)
-                    || global_loads > 0 && sums_up(body)
-                    || has_shuffles(body)
-                    || has_steps(body)
-            }
+            Depth::Where(wants) => wants(body),
         }
     }
 }
-
-/// How many global loads make a body worth parsing: a source and a destination.
-const LOADS_OF_A_PAIR: usize = 2;
-
-/// How many stores make a body worth parsing: the fewest that a vector stands for.
-const STORES_OF_A_VECTOR: usize = 2;
 
 /// How many chunks of a body are parsed side by side before their statements are moved to the tree;
 /// this bounds how much is in memory twice.
@@ -100,45 +87,6 @@ fn without_end(text: &str) -> &str {
     if text[rest.len()..].contains('\0') { rest } else { text }
 }
 
-/// Whether a body seems to declare a variable in shared memory: `.shared` stands there by itself. (In a comment it may
-/// as well, but then the body is parsed for nothing.)
-fn declares_shared(body: &str) -> bool {
-    memchr::memmem::find_iter(body.as_bytes(), ".shared").any(|at| {
-        let before = body.as_bytes()[..at].last();
-        before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b';' | b'{' | b'/'))
-    })
-}
-
-/// Whether a body seems to have a branch, as a loop has, and a store that the loop may repeat.
-fn sums_up(body: &str) -> bool {
-    memchr::memmem::find(body.as_bytes(), b"bra").is_some() && stores(body, 1)
-}
-
-/// Whether a body seems to have some number of stores outside of shared, local and parameter memory.
-/// (In a comment they may stand as well, but then the body is parsed for nothing.)
-fn stores(body: &str, least: usize) -> bool {
-    let spaces: [&[u8]; 3] = [b"shared", b"local", b"param"];
-    let stores = memchr::memmem::find_iter(body.as_bytes(), "st.").filter(|at| {
-        let (before, behind) = body.as_bytes().split_at(*at);
-        let begins = before.last().is_none_or(|byte| {
-            byte.is_ascii_whitespace() || matches!(byte, b';' | b'{' | b'}' | b':' | b'/')
-        });
-        begins && !spaces.iter().any(|space| behind[3..].starts_with(space))
-    });
-    stores.take(least).count() == least
-}
-
-/// Whether a body seems to have a shuffle for all lanes that it names.
-fn has_shuffles(body: &str) -> bool {
-    memchr::memmem::find(body.as_bytes(), b"shfl.sync").is_some()
-}
-
-/// Whether a body seems to use an array that is declared elsewhere, between barriers.
-fn has_steps(body: &str) -> bool {
-    let has = |word: &[u8]| memchr::memmem::find(body.as_bytes(), word).is_some();
-    has(b"bar") && has(b".shared")
-}
-
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
@@ -162,8 +110,8 @@ fn parse_piece<'s>(
         Some(Item::Function(function)) => {
             let &ScannedBody { span, global_loads, .. } = scanned;
             function.span.end = span.end;
-            let body = &text[span.range()];
-            function.body = match depth.wants(function.name.text, body, global_loads) {
+            let body = Scanned { text: &text[span.range()], global_loads };
+            function.body = match depth.wants(function.name.text, &body) {
                 true => parse_body(scanned)?,
                 false => Body::Unparsed { span, global_loads },
             };

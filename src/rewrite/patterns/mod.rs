@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 
 use self::footprint::Added;
 use crate::cfg::LoopId;
+use crate::ptx::Depth;
 use crate::reuse::WholeLoop;
 use crate::rewrite::Planner;
 
@@ -60,6 +61,10 @@ pub const SEARCHED: [&dyn Pattern; 15] = [
     &tree::Trees,
     &layout::Layout,
 ];
+
+/// The bodies in which some pattern may find something.
+pub const REWRITABLE: Depth<'static> =
+    Depth::Where(|body| SEARCHED.iter().any(|pattern| pattern.wants(body)));
 
 /// Plans the code for all groups that are chosen in one function.
 pub fn plan(chosen: &[&Group], planner: &mut Planner<'_, '_, '_, '_>) {

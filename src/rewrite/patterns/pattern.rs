@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::finder::Finder;
 use super::group::Group;
 use crate::emulate::KernelTrace;
+use crate::ptx::Scanned;
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
 
@@ -12,6 +13,12 @@ use crate::strategies::StrategyName;
 pub trait Pattern: Sync + Debug {
     /// The strategies that allow its groups.
     fn strategies(&self) -> &'static [StrategyName];
+
+    /// Whether it may find something in a body; where no pattern does, the body is not parsed. By itself: two loads, the
+    /// fewest that can share anything.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.global_loads >= 2
+    }
 
     /// Claims the groups that are legal, allowed and pay; says of others why they do not.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);

@@ -12,6 +12,7 @@ use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, InstId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
+use crate::ptx::Scanned;
 use crate::ptx::write::{Code, Reg};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{Overwritten, Unprofitable};
@@ -31,6 +32,11 @@ pub(super) struct Promote;
 impl Pattern for Promote {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Promote]
+    }
+
+    /// A load and a store that a loop may repeat.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.global_loads > 0 && body.has("bra") && body.has_stores(1)
     }
 
     /// Claims the stores that pay, and lists those that stay; none in code that other patterns have changed.

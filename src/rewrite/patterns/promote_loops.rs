@@ -16,6 +16,7 @@ use crate::cost::{Request, guessed_executions};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::Qualifier::{Eq, Ge, Gt, Le, Lt};
 use crate::isa::ScalarType::{self, S32, S64, U64};
+use crate::ptx::Scanned;
 use crate::ptx::StateSpace;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
@@ -39,6 +40,11 @@ pub(super) struct PromoteLoops;
 impl Pattern for PromoteLoops {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Promote]
+    }
+
+    /// A load and a store that a loop may repeat.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.global_loads > 0 && body.has("bra") && body.has_stores(1)
     }
 
     /// Claims the loops that pay, and lists the stores that stay; none in code that other patterns have changed.

@@ -14,6 +14,7 @@ use super::text::without_type;
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 use crate::isa::ScalarType;
+use crate::ptx::Scanned;
 use crate::ptx::write::{Code, memory, op};
 use crate::report::{Decision, KernelReport};
 use crate::reuse::{AdjacentStores, PlainStore, StoredElement, StoredValue};
@@ -27,6 +28,11 @@ pub(super) struct VectorStores;
 impl Pattern for VectorStores {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Wide]
+    }
+
+    /// Two stores, the fewest that a vector stands for.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.has_stores(2)
     }
 
     /// Claims the stores that pay, and lists those that stay.

@@ -153,7 +153,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let strategies = options.select.strategies;
     let stores = strategies.allow(StrategyName::Aos) && !strategies.are_weighed();
     let all = options.all_bodies || stores || options.profile.is_some();
-    let depth = if all { Depth::All } else { Depth::Rewritable };
+    let depth = if all { Depth::All } else { patterns::REWRITABLE };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
     let options = &options.for_module(&module);

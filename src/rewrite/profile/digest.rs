@@ -193,6 +193,7 @@ impl<'t> Iterator for Words<'t> {
 #[cfg(feature = "internals")]
 mod tests {
     use super::*;
+    use crate::patterns::REWRITABLE;
     use crate::ptx::{self, Depth};
 
     crate::unit_tests!(what_means_nothing_changes_nothing, what_means_something_changes_the_hash);
@@ -200,7 +201,7 @@ mod tests {
     /// The hash of the kernel `k`.
     fn digest(text: &str) -> String {
         let source = SourceFile::new("k.ptx", text);
-        let both = [Depth::All, Depth::Rewritable].map(|depth| {
+        let both = [Depth::All, REWRITABLE].map(|depth| {
             let module = ptx::parse(&source, depth).unwrap();
             let kernel = module.functions().find(|function| function.name.text == "k").unwrap();
             Digests::new(&source, &module).of(kernel)

@@ -73,7 +73,7 @@ pub(super) fn under_parameters(
 /// The kernel of each file, if each has one and they have different names.
 pub fn only_kernels(original: &SourceFile, rewritten: &SourceFile) -> Option<[String; 2]> {
     let only = |source: &SourceFile| {
-        let module = ptx::parse(source, Depth::Rewritable).ok()?;
+        let module = ptx::parse(source, Depth::Named(&[])).ok()?;
         let mut kernels = module
             .functions()
             .filter(|one| one.kind == FunctionKind::Entry && !matches!(one.body, Body::Absent));

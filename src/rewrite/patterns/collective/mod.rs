@@ -21,6 +21,7 @@ use crate::collective::{
 };
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::Opcode;
+use crate::ptx::Scanned;
 use crate::report::{CollectiveReport, Decision, KernelReport};
 use crate::reuse::Refusal;
 use crate::rewrite::{Part, Planner, Prepared};
@@ -39,6 +40,11 @@ struct Found {
 impl Pattern for Collectives {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Collective]
+    }
+
+    /// A shuffle for all lanes that it names.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.has("shfl.sync")
     }
 
     /// Lists every collective; claims those that pay, none in code that other patterns have changed.

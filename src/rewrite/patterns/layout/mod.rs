@@ -9,6 +9,7 @@ use super::group::{Group, Places, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{InstId, InstRange};
 use crate::emulate::KernelTrace;
+use crate::ptx::Scanned;
 use crate::report::{ArrayAccessReport, ArrayReport, Cost, KernelReport, Wavefronts};
 use crate::reuse::shared::Placement;
 use crate::rewrite::{Part, Planner};
@@ -22,6 +23,11 @@ pub(super) struct Layout;
 impl Pattern for Layout {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Bank]
+    }
+
+    /// An array in shared memory, or one that is declared elsewhere and used between barriers.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.declares_shared() || body.has("bar") && body.has(".shared")
     }
 
     /// Lists every array, the chosen ones and the others.

@@ -24,6 +24,7 @@ use crate::cfg::{BlockId, InstId};
 use crate::emulate::KernelTrace;
 use crate::isa::Opcode;
 use crate::isa::limits::WARP_SIZE;
+use crate::ptx::Scanned;
 use crate::report::{CollectiveReport, CollectiveStep, Decision, KernelReport};
 use crate::reuse::{Refusal, Unprofitable};
 use crate::rewrite::{Part, Planner, Prepared};
@@ -54,6 +55,11 @@ struct Found {
 impl Pattern for Trees {
     fn strategies(&self) -> &'static [StrategyName] {
         &[StrategyName::Collective]
+    }
+
+    /// An array in shared memory, or one that is declared elsewhere and used between barriers.
+    fn wants(&self, body: &Scanned<'_>) -> bool {
+        body.declares_shared() || body.has("bar") && body.has(".shared")
     }
 
     /// Lists every tree; claims those that pay, none in code that other patterns have changed.
