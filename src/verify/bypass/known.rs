@@ -28,6 +28,8 @@ pub(super) struct Known {
     pub most: u32,
     /// Whether thread blocks have one row: `%ntid.y` and `%ntid.z` are 1.
     pub one_row: bool,
+    /// Whether no shape of thread blocks meets the facts, so the predicate never holds.
+    pub never: bool,
 }
 
 /// The definitions of registers, and which values never change.
@@ -175,6 +177,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             least: x.0.min(u64::from(MOST_THREADS)) as u32,
             most: x.1.min(u64::from(MOST_THREADS)) as u32,
             one_row: y.1 == 1 && z.1 == 1,
+            never: found.extents.iter().any(|(least, most)| least > most),
         }
     }
 

@@ -130,7 +130,8 @@ fn is_quiet(inst: &Inst<'_, '_>) -> bool {
 }
 
 impl Subject<'_, '_, '_> {
-    /// Whether a thread block in which the predicate of a branch holds does the same on both sides.
+    /// Whether a thread block in which the predicate of a branch holds does the same on both sides, or none is of such a
+    /// shape.
     fn is_bypass(
         &self,
         branch: BlockId,
@@ -145,6 +146,9 @@ impl Subject<'_, '_, '_> {
         let noticed = insts.clone().rev().find(|at| !is_quiet(&flow.insts[*at]));
         let start = noticed.map_or(insts.start, InstId::next);
         let known = self.definitions.known(self.function, (branch, start), predicate);
+        if is_branch && known.never {
+            return true;
+        }
         if !is_branch
             || !together
             || !known.one_row
