@@ -108,7 +108,7 @@ fn what_is_wrong_is_explained() {
 fn counting_agrees_with_the_tree() {
     for case in cases("ok") {
         let source = read(&case);
-        for depth in [Depth::All, ptxasw::patterns::REWRITABLE] {
+        for depth in [Depth::All, ptxasw::pipeline::REWRITABLE] {
             let module = ptx::parse(&source, depth).expect("the case parses");
             let stats = ptx::stats(&source, depth).expect("the case parses");
             assert_eq!(stats.functions, module.functions().count(), "{}", case.display());
@@ -181,7 +181,7 @@ fn a_long_body_is_one_body() {
     let module = ptx::parse(&source, Depth::All).expect("the body parses");
     assert_eq!(tree::instructions(&module), STATEMENTS + STATEMENTS / 1000);
     assert_eq!(coverage::violations(&source, &module), Vec::<String>::new());
-    let stats = ptx::stats(&source, ptxasw::patterns::REWRITABLE).expect("the body parses");
+    let stats = ptx::stats(&source, ptxasw::pipeline::REWRITABLE).expect("the body parses");
     assert_eq!(stats.instructions, STATEMENTS + STATEMENTS / 1000);
 }
 

@@ -262,7 +262,7 @@ fn a_profile_decides_in_the_place_of_the_costs() {
 fn the_hash_of_a_kernel_knows_no_lines() {
     let hash = |path: &str| {
         let source = SourceFile::new(path, read(path));
-        let module = parse(&source, ptxasw::patterns::REWRITABLE).expect("a module");
+        let module = parse(&source, ptxasw::pipeline::REWRITABLE).expect("a module");
         let kernel = module.functions().next().expect("a kernel");
         Digests::new(&source, &module).of(kernel)
     };

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Format, Input, Shown};
 use crate::launch::bind;
-use crate::patterns::REWRITABLE;
+use crate::pipeline::REWRITABLE;
 use crate::ptx::{self, Depth, Function, FunctionKind};
 use serde_json::{Value, json};
 

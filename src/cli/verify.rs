@@ -17,7 +17,7 @@ use super::{io, values};
 use crate::kernels;
 use crate::launch::Launch;
 use crate::lint::Sources;
-use crate::patterns::REWRITABLE;
+use crate::pipeline::REWRITABLE;
 use crate::ptx::{self, Directive, Function, Item, Module, ScalarType};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Precondition, Verdict, Verification};

@@ -22,7 +22,7 @@ use ptxasw_interp::{interp, launch};
 #[cfg(feature = "internals")]
 use ptxasw_ptx::unit_tests;
 use ptxasw_ptx::{isa, kernels, parallel, ptx, source, strategies};
-use ptxasw_rewrite::{patterns, pipeline, profile, report, select};
+use ptxasw_rewrite::{pipeline, profile, report, select};
 use ptxasw_terms::expr;
 
 pub mod ab;

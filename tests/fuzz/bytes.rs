@@ -18,7 +18,7 @@ fn source(bytes: &[u8]) -> SourceFile {
 /// complaints point into the text.
 pub fn parser(bytes: &[u8]) {
     let source = source(bytes);
-    let shallow = ptx::parse(&source, ptxasw::patterns::REWRITABLE);
+    let shallow = ptx::parse(&source, ptxasw::pipeline::REWRITABLE);
     match ptx::parse(&source, Depth::All) {
         Ok(full) => {
             let shallow = shallow.unwrap_or_else(|error| panic!("only in full: {error}"));

@@ -34,6 +34,7 @@ use decided::Decided;
 use options::target;
 
 pub use crate::cost::Costs;
+pub use crate::patterns::REWRITABLE;
 pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
@@ -153,7 +154,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let strategies = options.select.strategies;
     let stores = strategies.allow(StrategyName::Aos) && !strategies.are_weighed();
     let all = options.all_bodies || stores || options.profile.is_some();
-    let depth = if all { Depth::All } else { patterns::REWRITABLE };
+    let depth = if all { Depth::All } else { REWRITABLE };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
     let options = &options.for_module(&module);

@@ -10,6 +10,7 @@ use std::path::Path;
 use super::input::{Access, Inputs, LineProfile, LintKernel, Profile};
 use super::rows::{self, Row};
 use crate::ab::measurement::Measurement;
+use crate::pipeline::REWRITABLE;
 use crate::ptx;
 use crate::report::{KernelReport, LoadReport};
 use crate::source::SourceFile;
@@ -146,7 +147,7 @@ fn push(found: &mut Vec<Kernel<'_>>, file: &str, name: &str) -> usize {
 /// The first and the last line of a function; of the whole text if they cannot be told.
 fn lines_of(source: &SourceFile, name: &str) -> (u32, u32) {
     let all = (1, source.line(source.text().len() as u32));
-    let Ok(module) = ptx::parse(source, crate::patterns::REWRITABLE) else { return all };
+    let Ok(module) = ptx::parse(source, REWRITABLE) else { return all };
     let function = module.functions().find(|function| function.name.text == name);
     function.map_or(all, |function| {
         let last = function.span.end.saturating_sub(1);
