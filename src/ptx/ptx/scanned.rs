@@ -20,7 +20,7 @@ impl Scanned<'_> {
     }
 
     /// Whether a variable in shared memory seems to be declared: `.shared` stands there by itself.
-    pub fn declares_shared(&self) -> bool {
+    fn declares_shared(&self) -> bool {
         memmem::find_iter(self.text.as_bytes(), ".shared").any(|at| {
             let before = self.text.as_bytes()[..at].last();
             before
@@ -39,5 +39,16 @@ impl Scanned<'_> {
             begins && !spaces.iter().any(|space| behind[3..].starts_with(space))
         });
         stores.take(least).count() == least
+    }
+
+    /// Whether there seems to be a store that a loop may repeat: one outside of shared, local and parameter memory, and a
+    /// branch.
+    pub fn repeats_stores(&self) -> bool {
+        self.has("bra") && self.has_stores(1)
+    }
+
+    /// Whether an array in shared memory seems to be used: one that is declared here, or one between barriers.
+    pub fn uses_shared(&self) -> bool {
+        self.declares_shared() || self.has("bar") && self.has(".shared")
     }
 }

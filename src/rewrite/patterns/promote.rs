@@ -36,7 +36,7 @@ impl Pattern for Promote {
 
     /// A load and a store that a loop may repeat.
     fn wants(&self, body: &Scanned<'_>) -> bool {
-        body.global_loads > 0 && body.has("bra") && body.has_stores(1)
+        body.global_loads > 0 && body.repeats_stores()
     }
 
     /// Claims the stores that pay, and lists those that stay; none in code that other patterns have changed.

@@ -25,9 +25,9 @@ impl Pattern for Layout {
         &[StrategyName::Bank]
     }
 
-    /// An array in shared memory, or one that is declared elsewhere and used between barriers.
+    /// An array in shared memory.
     fn wants(&self, body: &Scanned<'_>) -> bool {
-        body.declares_shared() || body.has("bar") && body.has(".shared")
+        body.uses_shared()
     }
 
     /// Lists every array, the chosen ones and the others.

@@ -57,9 +57,9 @@ impl Pattern for Trees {
         &[StrategyName::Collective]
     }
 
-    /// An array in shared memory, or one that is declared elsewhere and used between barriers.
+    /// An array in shared memory.
     fn wants(&self, body: &Scanned<'_>) -> bool {
-        body.declares_shared() || body.has("bar") && body.has(".shared")
+        body.uses_shared()
     }
 
     /// Lists every tree; claims those that pay, none in code that other patterns have changed.
