@@ -41,10 +41,12 @@ pub const COSTS: &str = "PTXASW_COSTS";
 pub const PROFILE: &str = "PTXASW_PROFILE";
 /// `1` allows the modes that compute wrong results.
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
-/// `1` (or `on`, `true`, `yes`): a rewrite without a proof is not used.
+/// `0` (or `off`, `false`, `no`): rewrites are used without a proof.
 pub const VERIFY: &str = "PTXASW_VERIFY";
 /// `off` (or `0`, `false`, `no`): the assembler's result is not checked for what the rewrite costs.
 pub const CHECK: &str = "PTXASW_CHECK";
+/// `full`: launches fill the machine, so only the cycles with all warps resident that fit decide.
+pub const LAUNCH: &str = "PTXASW_LAUNCH";
 /// A folder that receives each original and rewritten PTX.
 pub const KEEP: &str = "PTXASW_KEEP";
 /// A folder that receives one JSON report per assembled file.
@@ -62,7 +64,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 20] = [
+const OURS: [&str; 21] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -76,6 +78,7 @@ const OURS: [&str; 20] = [
     UNSAFE,
     VERIFY,
     CHECK,
+    LAUNCH,
     KEEP,
     REPORT,
     REMARKS,
@@ -111,10 +114,12 @@ pub struct Settings {
     pub profile: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
-    /// [`VERIFY`] is on.
+    /// [`VERIFY`] is not off.
     pub verify: bool,
     /// [`CHECK`] is off.
     pub unchecked: bool,
+    /// [`LAUNCH`].
+    pub launch: Option<String>,
     /// Switches that are neither on nor off, one line each.
     pub unclear: Vec<String>,
     /// [`KEEP`].
@@ -180,6 +185,11 @@ impl Settings {
         Settings::from_lookup(|name| std::env::var_os(name))
     }
 
+    /// Whether launches fill the machine.
+    pub fn fills_machine(&self) -> bool {
+        self.launch.as_deref() == Some("full")
+    }
+
     /// Takes the settings from a lookup of variables; an empty variable counts as unset.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Settings {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
@@ -202,8 +212,9 @@ impl Settings {
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
-            verify: is_on(VERIFY),
+            verify: !is_off(VERIFY),
             unchecked: is_off(CHECK),
+            launch: lower(LAUNCH),
             unclear: unclear.collect(),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
@@ -283,6 +294,11 @@ impl Taken {
                     .warnings
                     .push(format!("{COSTS}: {error}; the architecture's own are taken")),
             }
+        }
+        if let Some(other) = settings.launch.as_ref().filter(|_| !settings.fills_machine()) {
+            taken
+                .warnings
+                .push(format!("{LAUNCH}={other}: `full` is expected; launches may be of any size"));
         }
         match profile(settings) {
             Ok(found) => taken.profile = found,

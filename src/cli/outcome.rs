@@ -35,6 +35,11 @@ impl Outcomes {
         result
     }
 
+    /// How many seconds rewriting a text took.
+    pub(super) fn seconds(&self, source: &SourceFile) -> f64 {
+        self.0.borrow().get(source.name()).copied().unwrap_or_default() / 1000.0
+    }
+
     /// Logs the outcome for a text.
     pub(super) fn log(&self, source: &SourceFile, report: &Report) {
         let spent = self.0.borrow().get(source.name()).copied().unwrap_or_default();

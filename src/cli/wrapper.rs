@@ -6,10 +6,9 @@
 
 use super::env::{self, Linting, Settings};
 use super::exit::{Failure, Status};
-use super::judging::{Judging, rewrite};
+use super::gate::Gate;
 use super::large_stack::on_large_stack;
 use super::outcome::{Outcomes, log_unused_rules};
-use super::slower::report_measures;
 use super::{holes, keep};
 use crate::kernels::demangled;
 use crate::lint;
@@ -20,7 +19,6 @@ use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::examine::{self, Examined};
 use crate::ptxas::invoke::Tool;
-use crate::ptxas::judges::Judges;
 use crate::ptxas::locate::{self, Search};
 use crate::ptxas::nvptx_as;
 use crate::ptxas::rewritten::Call;
@@ -52,22 +50,23 @@ pub fn is_assembler(called_as: &OsStr) -> bool {
 
 /// Stands in for ptxas. `called_as` is the name the program was called by, `arguments` follow it.
 pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
-    if Settings::of_process().verify {
-        let rewriter = |source: &SourceFile, options: &Options| {
-            holes::filled(source, options, &pipeline::rewrite_proved)
-        };
-        main_with(called_as, arguments, &rewriter)
-    } else {
-        let rewriter = |source: &SourceFile, options: &Options| {
-            holes::filled(source, options, &pipeline::rewrite)
-        };
-        main_with(called_as, arguments, &rewriter)
-    }
+    let rewriter =
+        |source: &SourceFile, options: &Options| holes::filled(source, options, &pipeline::rewrite);
+    stand_in(called_as, arguments, &rewriter, Settings::of_process())
 }
 
-/// [`main`] around another rewriter.
+/// [`main`] around another rewriter, whose results nobody proves.
 pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
-    let settings = Settings::of_process();
+    let settings = Settings { verify: false, ..Settings::of_process() };
+    stand_in(called_as, arguments, rewriter, settings)
+}
+
+fn stand_in(
+    called_as: &OsStr,
+    arguments: &[OsString],
+    rewriter: &Rewriter,
+    settings: Settings,
+) -> ExitCode {
     start_log(&settings);
     let search = search(called_as, &settings);
     let role = Role::of(&search).unwrap_or_default();
@@ -176,9 +175,17 @@ fn call(
         return Status::REFUSED.into();
     }
     let has_holes = reports().any(|report| !report.holes.is_empty());
+    // A text with holes is nothing that ptxas could assemble for a comparison, or that a judge could read.
+    let is_checked = is_checked(settings, &options) && !has_holes && !line.foreign_lines;
+    let proves = settings.verify && options.mode == Mode::Full && !has_holes;
+    let mut gate = Gate::new(&options, proves, settings.fills_machine());
+    if !is_checked {
+        gate.prove_alone(&mut examined);
+    }
     keep_texts(settings, &examined, &mut warnings);
     let reports = settings.report.is_some();
     if assemble::is_untouched(&examined) && warnings.is_empty() && !reports {
+        gate.report(&mut examined, &|source| outcomes.seconds(source), true);
         keep_reports(settings, &examined, (None, &Cubins::default()), &mut warnings);
         if warnings.is_empty() {
             log_outcomes(&outcomes, &examined, None);
@@ -186,12 +193,11 @@ fn call(
         }
     }
     let watch = Watch::start();
-    // A text with holes is nothing that ptxas could assemble for a comparison.
-    let checked = is_checked(settings, &options) && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch, reports };
-    let judging = checked.then(|| Judging::new(rewriter, &options, &examined));
-    let judges = judging.as_ref().map(|judging| -> &dyn Judges<Rewritten> { judging });
-    let mut assembled = match assemble::assemble(call, &mut examined, judges, warnings) {
+    let mut through =
+        |call: Call<'_>, texts: &mut [Examined<Rewritten>]| gate.assemble(call, texts);
+    let through = is_checked.then_some(&mut through as &mut assemble::Gate<'_, Rewritten>);
+    let mut assembled = match assemble::assemble(call, &mut examined, through, warnings) {
         Ok(assembled) => assembled,
         // There may be no process, pipe or descriptor to be had; becoming ptxas takes none.
         Err(message) if assemble::unread(&examined).is_ok() => {
@@ -204,15 +210,13 @@ fn call(
     };
     let status = assembled.finished.status;
     if status.success() {
-        if judging.as_ref().is_some_and(Judging::has_taken_back) {
+        if gate.has_taken_back() {
             keep_texts(settings, &examined, &mut assembled.warnings);
         }
         let unused = assembled.unused.as_deref();
+        gate.report(&mut examined, &|source| outcomes.seconds(source), unused.is_none());
         log_outcomes(&outcomes, &examined, unused);
         let made = (unused, &assembled.cubins);
-        if let Some(judge) = judging.as_ref().and_then(Judging::judge) {
-            report_measures(&mut examined, &judge.measures.borrow());
-        }
         keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
@@ -258,6 +262,28 @@ fn examine(
         warnings.extend(new);
     }
     (options, examined)
+}
+
+/// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
+fn rewrite(
+    source: &SourceFile,
+    options: &Options,
+    rewriter: &Rewriter,
+) -> Result<Rewritten, String> {
+    match on_large_stack(|| rewriter(source, options)) {
+        Ok(Ok(Ok(rewritten))) => Ok(rewritten),
+        Ok(Ok(Err(diagnostic))) => Err(assemble::one_line(&diagnostic)),
+        Ok(Err(panic)) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .and_then(|message| message.lines().next())
+                .unwrap_or("no message");
+            Err(format!("{}: internal error: {message}", source.name()))
+        }
+        Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
+    }
 }
 
 /// Logs the outcome for each text of a call; `unused` is the reason why the originals were assembled, if they were.

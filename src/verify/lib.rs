@@ -107,6 +107,19 @@ pub struct Options {
     pub dump_queries: Option<PathBuf>,
 }
 
+impl Options {
+    /// Those of a proof in a build, which is not to take long beside the assembler: a rewriting that needs more work is not
+    /// used.
+    pub fn for_builds() -> Options {
+        Options {
+            steps: 100_000_000,
+            solver_budget: 10_000_000,
+            queries: 1024,
+            ..Options::default()
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {

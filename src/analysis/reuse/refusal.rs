@@ -81,8 +81,6 @@ pub enum Refusal {
     CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
-    /// With all replacements of the kernel this was lost, and is not without this one.
-    TakenBack(String),
     /// The address of an array in shared memory goes to this instruction, on this line.
     ArrayEscapes(String, u32),
     /// It is not known which bytes of an array the access on this line is to.
@@ -311,7 +309,6 @@ impl Refusal {
             Refusal::TooFar(_) => "too-far",
             Refusal::CornerCase => "corner-case",
             Refusal::NotSelected => "not-selected",
-            Refusal::TakenBack(_) => "taken-back",
             Refusal::ArrayEscapes(..) => "array-escapes",
             Refusal::ArrayUnknown(_) => "array-unknown",
             Refusal::ArrayLaidOut => "array-laid-out",
@@ -430,9 +427,6 @@ impl fmt::Display for Refusal {
             }
             Refusal::TooFar(delta) => write!(f, "delta {delta} exceeds --max-delta"),
             Refusal::NotSelected => write!(f, "left out by --first-shuffle/--last-shuffle"),
-            Refusal::TakenBack(what) => {
-                write!(f, "taken back, since with all replacements of the kernel: {what}")
-            }
             Refusal::ArrayEscapes(opcode, line) => {
                 write!(f, "the array may be reached in another way by `{opcode}` at line {line}")
             }

@@ -7,12 +7,14 @@
 use crate::ptxas::check::{self, Checked, Cubins};
 use crate::ptxas::examine::{Examined, Replacement, stdin};
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, in_memory};
-use crate::ptxas::judges::Judges;
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
 use crate::ptxas::signals::Folder;
 use crate::source::Diagnostic;
 use rustix::stdio::dup2_stdin;
 use std::io;
+
+/// Assembles the rewritten texts of a call and chooses the result for each function; the texts are changed accordingly.
+pub type Gate<'g, R> = dyn FnMut(Call<'_>, &mut [Examined<R>]) -> io::Result<Checked> + 'g;
 
 /// How a call ended.
 #[derive(Debug)]
@@ -48,15 +50,15 @@ pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
 }
 
 /// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it, on the
-/// originals. With `judges` the result is checked, and the rewrites of kernels that lost by them are undone; `examined`
-/// then has the assembled texts. Warnings are appended to `warnings`.
+/// originals. With a `gate` that chooses the result, and `examined` then has the assembled texts. Warnings are appended to
+/// `warnings`.
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
 pub fn assemble<R: Replacement + Sync>(
     call: Call<'_>,
     examined: &mut [Examined<R>],
-    judges: Option<&dyn Judges<R>>,
+    gate: Option<&mut Gate<'_, R>>,
     mut warnings: Vec<String>,
 ) -> io::Result<Assembled> {
     for one in &*examined {
@@ -67,8 +69,8 @@ pub fn assemble<R: Replacement + Sync>(
     let mut unused = None;
     if examined.iter().any(|one| one.changed().is_some()) {
         // (GCC's assembler writes no machine code that could be compared.)
-        let checked = match judges.filter(|_| !call.line.foreign_lines) {
-            Some(judges) => check::run(&call, examined, judges),
+        let checked = match gate.filter(|_| !call.line.foreign_lines) {
+            Some(gate) => gate(call, examined),
             None => alone(&call, examined).map(Checked::alone),
         };
         match checked {
@@ -88,7 +90,9 @@ pub fn assemble<R: Replacement + Sync>(
                 "the rewritten input cannot be handed to ptxas ({error}); the original is assembled"
             )),
         }
-        unused.get_or_insert_with(|| "the original is assembled".to_owned());
+        if examined.iter().any(|one| one.changed().is_some()) {
+            unused.get_or_insert_with(|| "the original is assembled".to_owned());
+        }
     }
     let Call { tool, arguments, watch, .. } = call;
     let run = Run::new(arguments, Stream::Inherit, Stream::Inherit);

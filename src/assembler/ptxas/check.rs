@@ -1,38 +1,24 @@
-//! The check after assembling: a kernel whose rewrite made it worse is assembled as it was.
+//! Two versions of a call's texts, assembled at the same time and compared.
 //!
-//! In: a call with inputs that the rewriter changed, and the functions of the rewriter that judge and change them
-//! ([`Judges`]). The rewritten texts and the originals are assembled at the same time, both into a temporary
-//! folder; the chosen result is then put into the user's output file, which is not written before.
-//! Where a kernel is worse by its resources ([`losses`](crate::ptxas::losses)), takes more cycles by its machine code
-//! ([`Judges::slower`]), or ptxas has more [`complaints`](crate::ptxas::complaints), the text with a part of its changes
-//! (`parts`) or without any is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
-//! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
-//! becomes the user's, with its messages: it is there, whatever the other run does. A kernel that a
-//! profile has decided for may take more: it was measured to be faster. Out: how the run ended
-//! whose result is in the output file.
+//! In: a call, and texts for ptxas in the place of its inputs. Out: an [`Outcome`]: what ptxas made of the rewritten texts,
+//! and which functions lose by them ([`losses`](crate::ptxas::losses), [`complaints`](crate::ptxas::complaints)). Both
+//! runs write into a temporary folder; [`Comparison::deliver`] puts the result that is chosen into the user's output
+//! file, which is not written before. Who chooses is not decided here.
 //!
-//! Results that cannot be read or compared count as good, but for one that is cut off. Where the original
-//! is refused or does not come to its end, nothing of this counts: the call is made as it came.
+//! Results that cannot be read or compared count as good, but for one that is cut off. Where the original is refused or
+//! does not come to its end, nothing is compared: the call is made as it came.
 
 use crate::ptxas::command_line::OutputPlace;
 use crate::ptxas::examine::{Examined, Replacement, is_too_long, stdin, writes_to_stdout};
-use crate::ptxas::fate::{Fate, Original, fate, parse, read};
 use crate::ptxas::invoke::{Finished, Run, Stream};
-use crate::ptxas::judges::Judges;
 use crate::ptxas::leash::Leash;
-use crate::ptxas::losses::Loss;
-use crate::ptxas::parts::keep_parts;
+use crate::ptxas::outcome::{Original, Outcome, parse, read};
 use crate::ptxas::rewritten::{Call, How, run_rewritten};
 use crate::ptxas::signals::Folder;
 use crate::ptxas::temporary::Temporary;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
-
-/// How often a text is assembled again after kernels were taken out. The registers and stack of a
-/// kernel depend on its own text and on the functions that it calls, so the first time is nearly
-/// always the last.
-const MOST_ROUNDS: usize = 3;
+use std::path::PathBuf;
 
 /// The output file of ptxas if the call names none.
 const DEFAULT_OUTPUT: &str = "elf.o";
@@ -61,204 +47,165 @@ pub struct Cubins {
 
 impl Checked {
     /// The originals are to be assembled.
-    fn unused(reason: impl Into<String>) -> Checked {
+    pub fn unused(reason: impl Into<String>) -> Checked {
         Checked { unused: Some(reason.into()), ..Checked::default() }
     }
 
     /// The same with the cubin of the originals.
-    fn of(self, original: Vec<u8>) -> Checked {
+    #[must_use]
+    pub fn of(self, original: Vec<u8>) -> Checked {
         Checked { cubins: Cubins { original, rewritten: Vec::new() }, ..self }
     }
 
     /// A run on the rewritten texts that nothing is compared with.
-    pub(super) fn alone(finished: Finished) -> Checked {
+    pub fn alone(finished: Finished) -> Checked {
         if finished.status.success() || finished.interrupted().is_some() {
             return Checked { finished: Some(finished), ..Checked::default() };
         }
-        let Fate::Bad { unused, refused } = Fate::of_failure(finished) else {
+        let Outcome::Bad { unused, refused } = Outcome::of_failure(finished) else {
             return Checked::default();
         };
         Checked { unused: Some(unused), refused, ..Checked::default() }
     }
 }
 
-/// Assembles and checks. If rewrites of kernels were undone, `examined` holds the assembled texts.
-///
-/// # Errors
-/// The rewritten text cannot be handed to ptxas.
-pub fn run<R: Replacement + Sync>(
-    call: &Call<'_>,
-    examined: &mut [Examined<R>],
-    judges: &dyn Judges<R>,
-) -> io::Result<Checked> {
-    if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(call))) {
-        return Ok(Checked::unused("the output cannot be looked at before it is used"));
-    }
-    let folder = call.watch.folder()?;
-    let leash = Leash::default();
-    let beside = folder.place("rewritten.cubin")?;
-    let (original, mut finished) = run_both(call, examined, (&folder, &beside), &leash)?;
-    let Some(original) = original else {
-        return Ok(Checked::unused("the original cannot be assembled beside the rewritten text"));
-    };
-    if call.watch.passed_on().is_some() && original.finished.interrupted().is_some() {
-        return Ok(Checked { finished: Some(original.finished), ..Checked::default() });
-    }
-    if !original.finished.status.success() {
-        return Ok(Checked::unused("the assembler refuses the original, too"));
-    }
-    let mut taken: Vec<Loss> = Vec::new();
-    for round in 0..=MOST_ROUNDS {
-        let is_measured = |name: &str| is_measured(examined, name);
-        let slower =
-            |bytes: &[u8], lost: &[Loss]| slower(examined, judges, [&original.bytes, bytes], lost);
-        let ended = (finished, beside.as_path());
-        let new = match fate(&original, ended, &taken, is_measured, slower) {
-            Fate::Good(finished, bytes) => {
-                let delivered = deliver(call, *finished, &bytes, None);
-                let cubins = Cubins { original: original.bytes, rewritten: bytes };
-                return Ok(Checked { cubins, ..delivered });
-            }
-            Fate::Bad { unused, refused } => {
-                let delivered = deliver(call, original.finished, &original.bytes, Some(unused));
-                return Ok(Checked { refused, ..delivered }.of(original.bytes));
-            }
-            Fate::Interrupted(finished) => {
-                return Ok(Checked { finished: Some(*finished), ..Checked::default() });
-            }
-            Fate::Lost(new) => new,
-        };
-        if new.is_empty() || round == MOST_ROUNDS {
-            break;
+/// The runs of a call that are compared, and their temporary folder.
+pub struct Comparison<'c> {
+    call: Call<'c>,
+    folder: Folder<'c>,
+    leash: Leash,
+    /// The output file of runs on rewritten texts.
+    beside: PathBuf,
+}
+
+impl<'c> Comparison<'c> {
+    /// Prepares the runs; the reason if the results of this call cannot be looked at before they are used.
+    ///
+    /// # Errors
+    /// There is no folder for temporary files.
+    pub fn new(call: Call<'c>) -> io::Result<Result<Comparison<'c>, &'static str>> {
+        if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(&call))) {
+            return Ok(Err("the output cannot be looked at before it is used"));
         }
-        let mut parts = Vec::new();
-        if round == 0 {
-            let beside = (&original, &folder, &leash);
-            parts = keep_parts(call, examined, judges, beside, &new);
-        }
-        taken.extend(new.into_iter().filter(|(name, _)| !parts.contains(name)));
-        let is_less = take_out(examined, judges, &taken) || !parts.is_empty();
-        if !is_less || examined.iter().all(|one| one.changed().is_none()) {
-            break;
-        }
-        let how = How { output: Some(beside.as_os_str()), leash: Some(&leash) };
-        finished =
-            run_rewritten(call, examined, &mut |name, bytes| folder.write(name, bytes), how)?;
+        let folder = call.watch.folder()?;
+        let beside = folder.place("rewritten.cubin")?;
+        Ok(Ok(Comparison { call, folder, leash: Leash::default(), beside }))
     }
-    let unused = examined.iter().any(|one| one.changed().is_some()).then(|| {
-        let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
-        format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
-    });
-    Ok(deliver(call, original.finished, &original.bytes, unused).of(original.bytes))
+
+    /// Assembles both versions at the same time: the call as it came, or some texts in the place of its inputs, and the
+    /// rewritten texts. There is no original if that run cannot be started.
+    ///
+    /// # Errors
+    /// The texts cannot be handed to ptxas.
+    pub fn both<R: Replacement + Sync>(
+        &self,
+        originals: Option<&[Examined<R>]>,
+        rewritten: &[Examined<R>],
+    ) -> io::Result<(Option<Original>, Finished)> {
+        let of_original = self.folder.place("original.cubin")?;
+        let words = self.call.line.with_output(of_original.as_os_str());
+        let Call { tool, watch, .. } = self.call;
+        if is_too_long(rewritten) {
+            // Two cannot read it.
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let stdin = stdin(rewritten);
+        std::thread::scope(|scope| {
+            let of_original = of_original.as_path();
+            let as_it_came = move |words: Vec<OsString>| {
+                let run = Run::new(&words, Stream::Capture, Stream::Capture);
+                // (Where the usual folder cannot be written to, ptxas is to say so.)
+                let usual = Temporary::usual();
+                let temporary =
+                    of_original.parent().filter(|own| own.parent() == Some(usual.as_path()));
+                tool.run(Run { stdin, temporary, ..run }, watch)
+            };
+            let start = |words: Vec<OsString>| {
+                let work = move || {
+                    let finished = match originals {
+                        None => as_it_came(words),
+                        Some(texts) => self.run(texts, "original-", of_original.as_os_str(), None),
+                    };
+                    match &finished {
+                        Ok(finished) if finished.status.success() => self.leash.set(finished.work),
+                        _ => self.leash.end(),
+                    }
+                    finished
+                };
+                std::thread::Builder::new().spawn_scoped(scope, work).ok()
+            };
+            let original = words.and_then(start);
+            let finished = self.run(rewritten, "", self.beside.as_os_str(), Some(&self.leash));
+            let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
+            let original = original.map(|finished| {
+                let bytes = if finished.status.success() { read(of_original) } else { Vec::new() };
+                let cubin = parse(of_original, &bytes);
+                Original { finished, bytes, cubin }
+            });
+            Ok((original, finished?))
+        })
+    }
+
+    /// Assembles rewritten texts after others have been compared. `bounded`: these may take no more than the others.
+    ///
+    /// # Errors
+    /// The texts cannot be handed to ptxas.
+    pub fn again<R: Replacement>(
+        &self,
+        rewritten: &[Examined<R>],
+        bounded: bool,
+    ) -> io::Result<Finished> {
+        let leash = bounded.then_some(&self.leash);
+        self.run(rewritten, "", self.beside.as_os_str(), leash)
+    }
+
+    fn run<R: Replacement>(
+        &self,
+        texts: &[Examined<R>],
+        prefix: &str,
+        output: &OsStr,
+        leash: Option<&Leash>,
+    ) -> io::Result<Finished> {
+        let mut write =
+            |name: &str, bytes: &[u8]| self.folder.write(&format!("{prefix}{name}"), bytes);
+        run_rewritten(&self.call, texts, &mut write, How { output: Some(output), leash })
+    }
+
+    /// The outcome of the last run on rewritten texts beside that on the originals. `same_functions`: both have the same
+    /// functions, so that what ptxas says of them can be compared.
+    pub fn outcome(
+        &self,
+        original: &Original,
+        finished: Finished,
+        same_functions: bool,
+    ) -> Outcome {
+        Outcome::new(original, (finished, &self.beside), same_functions)
+    }
+
+    /// Puts a result where the user wants it, as ptxas does: into the existing file, or a new one. If that fails, the call
+    /// is to be made as it came. `unused`: why it is the original's result, if it is.
+    pub fn deliver(&self, finished: Finished, bytes: &[u8], unused: Option<String>) -> Checked {
+        let output = output(&self.call);
+        if !bytes.is_empty() {
+            match std::fs::write(output, bytes) {
+                Ok(()) => {
+                    return Checked { finished: Some(finished), unused, ..Checked::default() };
+                }
+                Err(error) => log::info!("{}: {error}", output.display()),
+            }
+        }
+        Checked::unused(unused.unwrap_or_else(|| "the output file cannot be written".to_owned()))
+    }
 }
 
 fn output<'c>(call: &Call<'c>) -> &'c OsStr {
     call.line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT))
 }
 
-/// The kernels that take more cycles than before.
-fn slower<R: Replacement>(
-    examined: &[Examined<R>],
-    judges: &dyn Judges<R>,
-    cubins: [&[u8]; 2],
-    lost: &[Loss],
-) -> Vec<Loss> {
-    let changed = examined.iter().filter_map(|one| one.changed());
-    changed.flat_map(|(source, rewritten)| judges.slower(source, rewritten, cubins, lost)).collect()
-}
-
-fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
-    let mut changed = examined.iter().filter_map(|one| one.changed());
-    changed.any(|(_, rewritten)| rewritten.is_measured(kernel))
-}
-
-/// Rewrites the texts again without the kernels that lost; returns whether that changed any text.
-fn take_out<R: Replacement>(
-    examined: &mut [Examined<R>],
-    judges: &dyn Judges<R>,
-    taken: &[Loss],
-) -> bool {
-    let mut any = false;
-    for one in examined {
-        let Some((source, rewritten)) = one.changed() else { continue };
-        let here: Vec<Loss> =
-            taken.iter().filter(|(name, _)| rewritten.knows(name)).cloned().collect();
-        if here.is_empty() {
-            continue;
-        }
-        let less = judges.without(source, rewritten, &here);
-        // Where the function's own text is not rewritten any more, one that it calls made it lose.
-        if less.text() != rewritten.text() {
-            any = true;
-            one.outcome = one.outcome.take().map(|(source, _)| (source, Ok(less)));
-        }
-    }
-    any
-}
-
-/// Assembles both at the same time.
-fn run_both<R: Replacement>(
-    call: &Call<'_>,
-    examined: &[Examined<R>],
-    (folder, beside): (&Folder<'_>, &Path),
-    leash: &Leash,
-) -> io::Result<(Option<Original>, Finished)> {
-    let of_original = folder.place("original.cubin")?;
-    let words = call.line.with_output(of_original.as_os_str());
-    let Call { tool, watch, .. } = *call;
-    if is_too_long(examined) {
-        // Two cannot read it.
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let stdin = stdin(examined);
-    std::thread::scope(|scope| {
-        let of_original = of_original.as_path();
-        let start = |words: Vec<OsString>| {
-            let work = move || {
-                let run = Run::new(&words, Stream::Capture, Stream::Capture);
-                // (Where the usual folder cannot be written to, ptxas is to say so.)
-                let usual = Temporary::usual();
-                let temporary =
-                    of_original.parent().filter(|own| own.parent() == Some(usual.as_path()));
-                let finished = tool.run(Run { stdin, temporary, ..run }, watch);
-                match &finished {
-                    Ok(finished) if finished.status.success() => leash.set(finished.work),
-                    _ => leash.end(),
-                }
-                finished
-            };
-            std::thread::Builder::new().spawn_scoped(scope, work).ok()
-        };
-        let original = words.and_then(start);
-        let how = How { output: Some(beside.as_os_str()), leash: Some(leash) };
-        let finished =
-            run_rewritten(call, examined, &mut |name, bytes| folder.write(name, bytes), how);
-        let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
-        let original = original.map(|finished| {
-            let bytes = if finished.status.success() { read(of_original) } else { Vec::new() };
-            let cubin = parse(of_original, &bytes);
-            Original { finished, bytes, cubin }
-        });
-        Ok((original, finished?))
-    })
-}
-
 /// The bytes of a call's output file; nothing if it is not an ordinary file, or not known.
 pub(super) fn written(call: &Call<'_>) -> Vec<u8> {
     let known = call.line.output_place != OutputPlace::Unclear;
-    let path = Path::new(output(call));
+    let path = std::path::Path::new(output(call));
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     if known && is_file { read(path) } else { Vec::new() }
-}
-
-/// Puts a result where the user wants it, as ptxas does: into the existing file, or a new one. If that
-/// fails, the call is to be made as it came.
-fn deliver(call: &Call<'_>, finished: Finished, bytes: &[u8], unused: Option<String>) -> Checked {
-    if !bytes.is_empty() {
-        match std::fs::write(output(call), bytes) {
-            Ok(()) => return Checked { finished: Some(finished), unused, ..Checked::default() },
-            Err(error) => log::info!("{}: {error}", output(call).display()),
-        }
-    }
-    Checked::unused(unused.unwrap_or_else(|| "the output file cannot be written".to_owned()))
 }

@@ -59,7 +59,8 @@ impl<R: Replacement> Examined<R> {
     }
 
     /// The same input with another result.
-    pub(super) fn with(&self, rewritten: R) -> Examined<R> {
+    #[must_use]
+    pub fn with(&self, rewritten: R) -> Examined<R> {
         let same = |(source, _): &(SourceFile, _)| {
             (SourceFile::new(source.name(), source.text()), Ok(rewritten))
         };

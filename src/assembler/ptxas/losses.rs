@@ -8,8 +8,29 @@ use crate::isa::multiprocessor::Multiprocessor;
 use crate::sass::cubin::{Cubin, Usage};
 use crate::sass::resources::USUAL_BLOCKS;
 
-/// A kernel and its losses, for people.
-pub type Loss = (String, String);
+/// What a function may lose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resource {
+    /// Resident warps, by its registers or its shared memory.
+    Warps,
+    /// Bytes of stack.
+    Stack,
+    /// It is not in the machine code any more.
+    Function,
+    /// ptxas has more to warn of.
+    Warnings,
+}
+
+/// A function's loss.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// The function's name.
+    pub function: String,
+    /// What it has less of, or more.
+    pub of: Resource,
+    /// Both numbers, for people.
+    pub what: String,
+}
 
 /// The losses, by the kernels' names.
 pub fn losses(original: &Cubin, rewritten: &Cubin) -> Vec<Loss> {
@@ -20,11 +41,14 @@ pub fn losses(original: &Cubin, rewritten: &Cubin) -> Vec<Loss> {
     let lost = original.kernels.iter().filter_map(|(name, before)| {
         let Some(after) = rewritten.kernels.get(name) else {
             let is_known = !rewritten.kernels.is_empty();
-            return is_known.then(|| (name.clone(), "the kernel is not there".to_owned()));
+            let what = "the kernel is not there".to_owned();
+            let loss = || Loss { function: name.clone(), of: Resource::Function, what };
+            return is_known.then(loss);
         };
-        let what = more_stack(before, after)
-            .or_else(|| fewer_warps(multiprocessor.as_ref()?, before, after))?;
-        Some((name.clone(), what))
+        let stack = more_stack(before, after).map(|what| (Resource::Stack, what));
+        let warps = || fewer_warps(multiprocessor.as_ref()?, before, after);
+        let (of, what) = stack.or_else(|| Some((Resource::Warps, warps()?)))?;
+        Some(Loss { function: name.clone(), of, what })
     });
     lost.collect()
 }
@@ -73,7 +97,7 @@ mod tests {
     }
 
     fn loss(original: &Cubin, rewritten: &Cubin) -> String {
-        losses(original, rewritten).pop().map_or_else(String::new, |(_, what)| what)
+        losses(original, rewritten).pop().map_or_else(String::new, |loss| loss.what)
     }
 
     fn lost_warps_and_stack_are_named() {
@@ -135,6 +159,6 @@ mod tests {
         let mut both = cubin(8, 0, None);
         let other = Usage { registers: 8, stack: 0, shared: 0, threads: None };
         both.kernels.insert("other".to_owned(), other);
-        assert_eq!(losses(&both, &cubin(8, 0, None))[0].0, "other");
+        assert_eq!(losses(&both, &cubin(8, 0, None))[0].function, "other");
     }
 }

@@ -9,9 +9,8 @@
 //! - [`examine`]: read the inputs, and show each to the rewriter.
 //! - [`rewritten`]: run the real ptxas on rewritten inputs.
 //! - [`assemble`]: a whole call, which falls back to the originals.
-//! - [`check`]: assemble both texts, and undo the rewrite of a kernel that lost by it (`fate`), or a part of that
-//!   (`parts`), with the functions of [`judges`]: [`losses`] compares its resources, [`complaints`] finds messages about
-//!   one text alone.
+//! - [`check`]: assemble both texts and compare the results: their [`outcome`] has the functions that lose, of which
+//!   [`losses`] compares the resources, and [`complaints`] finds messages about one text alone.
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.
@@ -34,9 +33,7 @@ pub mod command_line;
 pub mod complaints;
 pub mod embedded;
 pub mod examine;
-mod fate;
 pub mod invoke;
-pub mod judges;
 pub mod leash;
 pub mod locate;
 pub mod losses;
@@ -45,7 +42,7 @@ pub mod nvptx_as;
 pub mod once;
 pub mod options;
 pub mod options_file;
-mod parts;
+pub mod outcome;
 pub mod rewritten;
 pub mod role;
 pub mod search;

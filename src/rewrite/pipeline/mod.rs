@@ -6,6 +6,8 @@ mod decided;
 mod describe;
 mod measured;
 mod options;
+mod proved;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -19,7 +21,7 @@ use crate::kernels::demangled;
 use crate::parallel;
 use crate::patterns::{self, Places};
 use crate::profile;
-use crate::ptx::{self, Body, Depth, Function, FunctionKind, Module};
+use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, LoadReport, Origins, Report};
 use crate::requests::Facts;
 use crate::reuse::{self, shared::Surroundings};
@@ -28,7 +30,6 @@ use crate::select::{self, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, Replacement, SourceFile};
 use crate::timings::Timings;
 use crate::traffic::{Assumed, Request, Traffic};
-use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
 use decided::Decided;
 use options::target;
@@ -39,10 +40,12 @@ pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
 pub use measured::{Built, Compared, is_measurable, measured};
-pub use options::{Options, Part, architecture_of};
+pub use options::{Options, architecture_of};
+pub use proved::{Proof, proofs, rewrite_proved};
+pub use versions::{Versions, versions};
 
 /// A finished rewrite.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rewritten {
     /// The new text; equal to the input if nothing was replaced.
     pub text: String,
@@ -97,43 +100,6 @@ impl Rewritten {
         }
         edits.retain(|(name, _)| reason(name).is_none());
         Rewritten::edited(source, report, edits)
-    }
-
-    /// This with the rewrites of some functions from another one.
-    #[must_use]
-    pub fn with(self, source: &SourceFile, other: &Rewritten, names: &[String]) -> Rewritten {
-        let Rewritten { mut report, mut edits, .. } = self;
-        for kernel in report.kernels.iter_mut().filter(|kernel| names.contains(&kernel.name)) {
-            let new = other.report.kernels.iter().find(|one| one.name == kernel.name);
-            *kernel = new.unwrap_or(kernel).clone();
-        }
-        edits.retain(|(name, _)| !names.contains(name));
-        let others = other.edits.iter().filter(|(name, _)| names.contains(name));
-        edits.extend(others.cloned());
-        Rewritten::edited(source, report, edits)
-    }
-
-    /// This without the text of all kernels but some. Nothing else can be done with such a text than to assemble it.
-    ///
-    /// # Errors
-    /// A syntax error.
-    pub fn of_kernels_alone(
-        self,
-        source: &SourceFile,
-        names: &[&str],
-    ) -> Result<Rewritten, Diagnostic> {
-        let module = ptx::parse(source, Depth::Named(&[]))?;
-        let Rewritten { report, mut edits, .. } = self;
-        let is_other = |function: &&Function<'_>| {
-            function.kind == FunctionKind::Entry && !names.contains(&function.name.text)
-        };
-        for function in module.functions().filter(is_other) {
-            let range = function.span.start as usize..function.span.end as usize;
-            edits.retain(|(name, _)| name != function.name.text);
-            // (Under no name: [`Rewritten::with`] is not to take it over.)
-            edits.push((String::new(), vec![Edit { range, text: String::new() }]));
-        }
-        Ok(Rewritten::edited(source, report, edits))
     }
 }
 
@@ -332,45 +298,6 @@ impl<'j> Job<'_, 'j> {
     }
 }
 
-/// Rewrites one module and proves the result ([`verify::verify`]); functions for which there is no
-/// proof are left as they are, and the report says so.
-///
-/// # Errors
-/// A syntax error.
-pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
-    let rewritten = rewrite(source, options)?;
-    if rewritten.text == source.text() {
-        return Ok(rewritten);
-    }
-    let result = SourceFile::new(source.name(), rewritten.text.as_str());
-    let judged = verify::verify(source, &result, &verify::Options::default())?;
-    if !judged.problems.is_empty() {
-        // A difference outside of functions: no part of the rewrite is used.
-        return rewrite(source, &Options { mode: Mode::Original, ..options.clone() });
-    }
-    let equal: Vec<&str> = judged
-        .functions
-        .iter()
-        .filter(|function| function.verdict == Judged::Equal)
-        .map(|function| function.name.as_str())
-        .collect();
-    let unproved: Vec<(String, String)> = judged
-        .functions
-        .iter()
-        .filter(|function| function.verdict != Judged::Equal)
-        .map(|function| {
-            let why = function.problems.first().map_or("", |problem| problem.reason.as_str());
-            log::warn!("{}: {}: not proved: {why}", source.name(), demangled(&function.name));
-            (function.name.clone(), format!("the rewrite was not proved: {why}"))
-        })
-        .collect();
-    let mut rewritten = rewritten.without(source, &unproved);
-    for kernel in &mut rewritten.report.kernels {
-        kernel.proved = kernel.is_rewritten() && equal.contains(&kernel.name.as_str());
-    }
-    Ok(rewritten)
-}
-
 /// Facts about the accesses of functions, by the functions' names: of all that have parsed bodies at this depth, and can be
 /// analysed.
 ///
@@ -443,9 +370,7 @@ pub fn for_each_trace(
 }
 
 fn wanted(function: &Function<'_>, options: &Options) -> bool {
-    let name = function.name.text;
     !matches!(function.body, Body::Absent)
-        && options.part.as_ref().is_none_or(|part| part.lost.contains_key(name))
         && options.kernel.as_deref().is_none_or(|name| function.name.text == name)
 }
 
@@ -505,12 +430,7 @@ fn analyse<'m, 's>(
                 )
             })
         });
-        let mut choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
-        if let Some(part) = &options.part
-            && let Some(lost) = part.lost.get(function.name.text)
-        {
-            choice.keep_half(part.half, lost);
-        }
+        let choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
         Ok(Decided { flow, trace, choice })
     }));
     let result =

@@ -1,6 +1,5 @@
 //! The options of a rewrite, and those that a module's target decides.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cost::{self, Costs};
@@ -43,19 +42,8 @@ pub struct Options {
     pub first_shuffle: Option<usize>,
     /// Number of the last accepted candidate to replace.
     pub last_shuffle: Option<usize>,
-    /// Rewrites some kernels alone, each with a part of its replacements.
-    pub part: Option<Part>,
     /// Measured strategies per kernel. Replaces the cost model, and only when the strategy is `auto`.
     pub profile: Option<Arc<Consulted>>,
-}
-
-/// A part of the replacements of some kernels.
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// What each kernel, by its name, has lost with all of its replacements.
-    pub lost: BTreeMap<String, String>,
-    /// The replacements that stay.
-    pub half: select::Half,
 }
 
 impl Options {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::sentence::{sentence, with_arrays, with_collectives, with_stores};
 use super::{
-    ArrayReport, CollectiveReport, Cost, Decision, LoadReport, MeasureReport, ResourcesReport,
-    Stores,
+    ArrayReport, CollectiveReport, Cost, Decision, Kept, LoadReport, MeasureReport, ProofReport,
+    ResourcesReport, StepReport, Stores, Why,
 };
 use crate::strategies::StrategyName;
 
@@ -55,6 +55,18 @@ pub struct KernelReport {
     /// The cost of the kernel's machine code, where both texts were assembled and the strategies weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<MeasureReport>,
+    /// The code that a build uses, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Kept>,
+    /// ... why, if it is the original's, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
+    /// ... the answer of the judge, if it was asked, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofReport>,
+    /// ... and the steps of the decision.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<StepReport>,
 }
 
 impl KernelReport {

@@ -30,6 +30,11 @@ impl MeasureReport {
         self.ratios().max_by(f64::total_cmp)
     }
 
+    /// The same for the number of resident warps for which it is the least.
+    pub fn best(&self) -> Option<f64> {
+        self.ratios().min_by(f64::total_cmp)
+    }
+
     /// The same with all warps resident that fit.
     pub fn with_most(&self) -> Option<f64> {
         self.ratios().last()

@@ -3,6 +3,7 @@
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
 mod array;
+mod build;
 mod collective;
 mod cost;
 mod file;
@@ -17,6 +18,7 @@ pub use crate::sass::Resources;
 pub use crate::strategies::Decision;
 pub use crate::traffic::Request;
 pub use array::{ArrayAccessReport, ArrayReport, Wavefronts};
+pub use build::{Kept, ProofReport, ProvedBy, StepName, StepReport, Why};
 pub use collective::{CollectiveReport, CollectiveStep};
 pub use cost::Cost;
 pub use file::{HoleReport, Report};

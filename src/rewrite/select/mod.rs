@@ -42,15 +42,6 @@ pub struct LoadDecision {
     pub verdict: Verdict,
 }
 
-/// One half of a kernel's groups in program order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Half {
-    /// The one in front.
-    First,
-    /// The other one.
-    Second,
-}
-
 /// The decisions about one function.
 #[derive(Debug, Default)]
 pub struct Choice {
@@ -91,35 +82,6 @@ impl Choice {
                 && !self.groups[group].is_chosen()
             {
                 decision.verdict = Verdict::Kept(Refusal::NotSelected);
-            }
-        }
-    }
-
-    /// Leaves out one half of the groups, in program order, since with all of them `lost` was lost. Groups whose code stands
-    /// in another one's version stay with that one. Of a single group nothing stays.
-    pub fn keep_half(&mut self, half: Half, lost: &str) {
-        let mut order: Vec<usize> = (0..self.groups.len())
-            .filter(|&at| self.groups[at].is_chosen() && self.groups[at].within.is_none())
-            .collect();
-        order.sort_by_key(|&at| self.groups[at].members().iter().min().copied());
-        let (first, second) = order.split_at(order.len() / 2);
-        let kept = match half {
-            _ if first.is_empty() => &[][..],
-            Half::First => first,
-            Half::Second => second,
-        };
-        for at in 0..self.groups.len() {
-            let stands_by = self.groups[at].within.unwrap_or(at);
-            if self.groups[at].is_chosen() && !kept.contains(&stands_by) {
-                self.groups[at].refusal = Some(Refusal::TakenBack(lost.to_owned()));
-                self.groups[at].price = None;
-            }
-        }
-        for decision in &mut self.decisions {
-            if let Verdict::Replaced(group) = decision.verdict
-                && let Some(refusal) = &self.groups[group].refusal
-            {
-                decision.verdict = Verdict::Kept(refusal.clone());
             }
         }
     }

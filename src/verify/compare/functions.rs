@@ -345,6 +345,7 @@ impl Comparison<'_, '_> {
             shuffles: self.warp.shuffles,
             own_shuffles,
             queries: self.warp.prover.claims.solver.queries(),
+            steps: self.terms.arena.spent(),
             problems,
             within_arrays: !self.unread.is_empty() && verdict == Verdict::Equal,
             layouts: Vec::new(),

@@ -65,6 +65,9 @@ pub struct FunctionReport {
     pub own_shuffles: u32,
     /// Claims that went to the solver.
     pub queries: u32,
+    /// Work with terms, in the steps of [`crate::expr::Arena::charge`], of the attempt that gave the answer.
+    #[serde(skip)]
+    pub steps: u64,
     /// The arrays in shared memory that are laid out anew, each with its layout: the new address of the byte at address
     /// `a` of an array that begins at `A`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -85,6 +88,7 @@ impl FunctionReport {
             shuffles: 0,
             own_shuffles: 0,
             queries: 0,
+            steps: 0,
             within_arrays: false,
             layouts: Vec::new(),
             problems: Vec::new(),
