@@ -55,9 +55,15 @@ pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
     stand_in(called_as, arguments, &rewriter, Settings::of_process())
 }
 
-/// [`main`] around another rewriter, whose results nobody proves.
-pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
-    let settings = Settings { verify: false, ..Settings::of_process() };
+/// [`main`] around another rewriter; `proves`: its results are used only if they are proved.
+#[cfg(feature = "internals")]
+pub fn main_with(
+    called_as: &OsStr,
+    arguments: &[OsString],
+    rewriter: &Rewriter,
+    proves: bool,
+) -> ExitCode {
+    let settings = Settings { verify: proves, ..Settings::of_process() };
     stand_in(called_as, arguments, rewriter, settings)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, PTXASW, ptx, real_ptxas, run, run_with, stderr, stdout};
 use ptxasw::isa::multiprocessor::Multiprocessor;
-use ptxasw::report::Report;
+use ptxasw::report::{Report, Why};
 use ptxasw::sass::Resources;
 use ptxasw::sass::cubin::{self, Cubin, Usage};
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +25,8 @@ pub const TESTS: crate::Tests = &[
     ("a_callee_takes_everything_back", a_callee_takes_everything_back),
     ("the_original_comes_out_however_it_is_called", the_original_comes_out),
     ("the_real_rewriter_takes_back", the_real_rewriter_takes_back),
-    ("more_cycles_are_taken_back", more_cycles_are_taken_back),
+    ("more_work_is_not_tried", more_work_is_not_tried),
+    ("what_is_not_proved_is_not_used", what_is_not_proved_is_not_used),
 ];
 
 fn both_texts_are_assembled() {
@@ -144,7 +145,10 @@ fn what_is_no_cubin_takes_nothing_back() {
         let file = bench.path("rubbish");
         std::fs::write(&file, &bytes).unwrap();
         let copy = format!("cp {} $out; [ -n \"$original\" ] || echo said", file.display());
-        let done = run(scripted(&bench, &copy));
+        let mut call = scripted(&bench, &copy);
+        // (Weighed strategies are used only where cycles are known.)
+        call.env("PTXASW_STRATEGY", "paper");
+        let done = run(call);
         assert!(done.status.success(), "{done:?}");
         // A truncated result is not used. (The original's run prints nothing.)
         let said = if bytes == [0x7f; 4096] || bytes.is_empty() { "said\n" } else { "" };
@@ -377,7 +381,7 @@ fn a_callee_takes_everything_back() {
     let words = ["-arch=sm_80", "a.ptx", "-o"];
     assert!(run(bench.call(&ptxas, &[&words[..], &["plain"]].concat())).status.success());
     let mut call = bench.stand_in_around(&ptxas, &[&words[..], &["out"]].concat());
-    call.env("PTXASW_REPORT", bench.path("report"));
+    call.env("PTXASW_REPORT", bench.path("report")).env("PTXASW_STRATEGY", "paper");
     let done = run(call);
     assert!(done.status.success() && stderr(&done).is_empty(), "{done:?}");
     let [plain, made] = ["plain", "out"].map(|name| std::fs::read(bench.path("work").join(name)));
@@ -484,16 +488,49 @@ fn the_real_rewriter_takes_back() {
     assert!(fates.contains(&true) && fates.contains(&false), "{fates:?}");
 }
 
-/// The registers that are held cost no warps, and the instructions that hold them cycles.
-fn more_cycles_are_taken_back() {
+/// The registers that are held cost no warps; the instructions that hold them are more work than a kernel is tried for.
+fn more_work_is_not_tried() {
     let Some(ptxas) = real_ptxas() else { return };
     let made = Made::by("auto", &ptxas, &module(&[("k", "", 12)]));
     assert!(made.is_original);
-    let reason = made.reason("k").expect("it is taken back");
-    assert!(reason.starts_with("taken back: "), "{reason}");
-    assert!(reason.contains(" cycles per warp instead of "), "{reason}");
-    let measure = made.report.kernels[0].measure.as_ref().expect("both are measured");
-    assert!(measure.rewritten[&8] > measure.original[&8] && measure.ratio() > Some(1.0));
-    assert!(reason.contains(&measure.to_string()), "{reason}");
+    let reason = made.reason("k").expect("it is left as it is");
+    assert!(reason.starts_with("not tried: ") && reason.contains(" times the work"), "{reason}");
+    let kernel = &made.report.kernels[0];
+    assert!(kernel.measure.is_none() && kernel.why == Some(Why::NotTried), "{:?}", kernel.why);
     assert!(made.log.contains(&format!("a.ptx: k {reason}")), "{}", made.log);
+}
+
+/// One of two kernels is the same but for comments, and the other one stores more.
+fn what_is_not_proved_is_not_used() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let bench = Bench::new();
+    std::fs::write(bench.path("work/a.ptx"), module(&[("same", "", 0), ("k", "", 4)])).unwrap();
+    let words = ["-arch=sm_80", "a.ptx", "-o", "out"];
+    let reported = |verify: &str, check: &str| {
+        let mut call = bench.stand_in_around(&ptxas, &words);
+        call.env("PTXASW_REPORT", bench.path("report")).env("PTXASW_STRATEGY", "paper");
+        call.env("PTXASW_VERIFY", verify).env("PTXASW_CHECK", check).env("PTXASW_LOG", "info");
+        let done = run(call);
+        assert!(done.status.success(), "{done:?}");
+        let report = std::fs::read(bench.path("report").join(&bench.names("report")[0])).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+        let kernel = |at: usize| {
+            let kernel = &report["kernels"][at];
+            let of = |name: &str| kernel[name].as_str().unwrap_or_default().to_owned();
+            let verdict = kernel["proof"]["verdict"].as_str().unwrap_or_default().to_owned();
+            (of("decision"), of("why"), verdict)
+        };
+        (kernel(0), kernel(1), stderr(&done))
+    };
+    let of = |decision: &str, why: &str, verdict: &str| {
+        (decision.to_owned(), why.to_owned(), verdict.to_owned())
+    };
+    for check in ["on", "off"] {
+        let (same, k, log) = reported("1", check);
+        assert_eq!(same, of("rewritten", "", "equal"), "{check}: {log}");
+        assert!(k.2 != "equal" && (&*k.0, &*k.1) == ("kept-original", "unproved"), "{k:?}");
+        assert!(log.contains("a.ptx: k the rewrite was not proved: "), "{log}");
+        let (same, k, _) = reported("0", check);
+        assert_eq!([same, k], [of("rewritten", "", ""), of("rewritten", "", "")], "{check}");
+    }
 }

@@ -27,7 +27,7 @@ fn logged(bench: &Bench, ptxas: &Path, settings: &[(&str, &str)]) -> (String, se
 fn a_proved_rewrite_is_called_so() {
     let fake = |bench: &Bench| bench.path("fake/ptxas");
     for (verify, strategy, proved) in
-        [("1", "paper", true), ("0", "paper", false), ("1", "none", false)]
+        [("", "paper", true), ("1", "paper", true), ("0", "paper", false), ("", "none", false)]
     {
         let bench = Bench::new();
         let settings =

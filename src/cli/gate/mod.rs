@@ -4,10 +4,11 @@
 //! takes fewer cycles by its machine code ([`policy`]), and the judge has proved it. In this order, each step for the
 //! kernels that are left:
 //!
-//! 1. Both versions are assembled at the same time: the whole texts, or the rewritten kernels alone where most of a text is
-//!    other kernels ([`pipeline::versions`]). Meanwhile the facts about their accesses are found ([`measure`]).
-//! 2. Resources, messages of ptxas, and cycles are compared.
-//! 3. The text with the kernels that are left is assembled, unless that is done already, and the judge is asked. A kernel
+//! 1. Their work is estimated by the accesses of both texts ([`pipeline::expected`]).
+//! 2. Both versions are assembled at the same time: the whole texts, or the rewritten kernels alone where most of a text is
+//!    other kernels ([`Versions::to_compare`]).
+//! 3. Resources, messages of ptxas, and cycles are compared.
+//! 4. The text with the kernels that are left is assembled, unless that is done already, and the judge is asked. A kernel
 //!    that is not proved is left out, and the text assembled once more.
 //!
 //! Kernels that a profile has decided for may take more; nothing is measured where a strategy was asked for by name.
@@ -88,29 +89,28 @@ impl<'o> Gate<'o> {
             Ok(comparison) => comparison,
             Err(why) => return Ok(Checked::unused(why)),
         };
+        let facts = self.facts(examined);
+        let unpromising = self.unpromising(examined, &facts.0);
+        if !unpromising.is_empty()
+            && self.take_back(examined, &unpromising)
+            && examined.iter().all(|one| one.changed().is_none())
+        {
+            return Ok(Checked::default());
+        }
         let alone = match &*examined {
-            [one] => one.changed().and_then(|(source, new)| pipeline::versions(source, new)),
+            [one] => one.changed().and_then(|(source, new)| Versions::to_compare(source, new)),
             _ => None,
         };
         let is_whole = alone.is_none();
-        let versions: Vec<Option<Versions>> = match alone {
-            Some(alone) => vec![Some(alone)],
-            None => examined.iter().map(whole).collect(),
-        };
         let watch = Stopwatch::start();
-        let (both, facts) = std::thread::scope(|scope| {
-            let work = || self.facts(examined, &versions);
-            let facts = std::thread::Builder::new().spawn_scoped(scope, work);
-            let both = match (&*examined, &versions[..]) {
-                ([one], [Some(alone)]) if !is_whole => {
-                    let [old, new] =
-                        [&alone.original, &alone.rewritten].map(|text| [one.with(bare(text))]);
-                    comparison.both(Some(&old), &new)
-                }
-                _ => comparison.both(None, examined),
-            };
-            (both, facts.ok().and_then(|facts| facts.join().ok()).unwrap_or_default())
-        });
+        let both = match (&*examined, &alone) {
+            ([one], Some(alone)) => {
+                let texts = [&alone.original, &alone.rewritten];
+                let [old, new] = texts.map(|text| [one.with(bare(text))]);
+                comparison.both(Some(&old), &new)
+            }
+            _ => comparison.both(None, examined),
+        };
         let (Some(original), finished) = both? else {
             let why = "the original cannot be assembled beside the rewritten text";
             return Ok(Checked::unused(why));
@@ -135,9 +135,7 @@ impl<'o> Gate<'o> {
         let mut refused = by_losses(examined, lost);
         self.measure(examined, [&original.bytes, &bytes], &facts, &mut refused);
         let made = (is_whole && refused.is_empty()).then_some((finished, bytes));
-        let used =
-            self.finish(&comparison, examined, (original, is_whole), (made, refused), &versions)?;
-        Ok(used)
+        self.finish(&comparison, examined, (original, is_whole), (made, refused))
     }
 
     /// Asks the judge, and assembles the text with the kernels that are not refused.
@@ -147,7 +145,6 @@ impl<'o> Gate<'o> {
         examined: &mut [Examined<Rewritten>],
         (original, is_whole): (Original, bool),
         (mut made, mut refused): (Option<(Box<Finished>, Vec<u8>)>, Vec<Refused>),
-        versions: &[Option<Versions>],
     ) -> io::Result<Checked> {
         let mut all: Vec<Refused> = Vec::new();
         for _ in 0..=MAX_ROUNDS {
@@ -157,7 +154,7 @@ impl<'o> Gate<'o> {
                 break;
             }
             let (outcome, judged) = std::thread::scope(|scope| {
-                let work = || self.unproved(examined, versions);
+                let work = || self.unproved(examined);
                 let judge = std::thread::Builder::new().spawn_scoped(scope, work);
                 let outcome = match made.take() {
                     Some((finished, bytes)) => {
@@ -218,22 +215,39 @@ impl<'o> Gate<'o> {
         }
     }
 
-    /// The facts for measuring, of each text; none where nothing is measured.
-    fn facts(
-        &self,
-        examined: &[Examined<Rewritten>],
-        versions: &[Option<Versions>],
-    ) -> (Vec<measure::BothFacts>, f64) {
+    /// The facts about the kernels of each text, and how many seconds that took; none where nothing is measured.
+    fn facts(&self, examined: &[Examined<Rewritten>]) -> (Vec<measure::BothFacts>, f64) {
         let watch = Stopwatch::start();
-        let texts = examined.iter().zip(versions);
-        let facts = texts.map(|(one, versions)| {
+        let facts = examined.iter().map(|one| {
             let names = to_measure(one);
-            match versions.as_ref().filter(|_| self.is_weighed() && !names.is_empty()) {
-                Some(versions) => measure::facts(versions, &names, self.options),
+            match one.changed().filter(|_| self.is_weighed() && !names.is_empty()) {
+                Some((source, rewritten)) => {
+                    measure::facts(&Versions::whole(source, rewritten), &names, self.options)
+                }
                 None => Default::default(),
             }
         });
         (facts.collect(), watch.milliseconds() / 1000.0)
+    }
+
+    /// The kernels that are not worth assembling twice.
+    fn unpromising(
+        &self,
+        examined: &[Examined<Rewritten>],
+        facts: &[measure::BothFacts],
+    ) -> Vec<Refused> {
+        let changed =
+            examined.iter().zip(facts).filter_map(|(one, facts)| Some((one.changed()?, facts)));
+        let each = changed.flat_map(|((_, rewritten), facts)| {
+            let work = pipeline::expected(facts);
+            let kernels = rewritten.report.kernels.iter().filter(|kernel| kernel.is_rewritten());
+            let refused = kernels.filter_map(|kernel| {
+                let (why, what) = self.policy.not_tried(kernel, *work.get(&kernel.name)?)?;
+                Some((kernel.name.clone(), why, what))
+            });
+            refused.collect::<Vec<Refused>>()
+        });
+        each.collect()
     }
 
     fn is_weighed(&self) -> bool {
@@ -294,16 +308,10 @@ impl<'o> Gate<'o> {
     }
 
     /// The judge's answers about the kernels that are rewritten and not proved yet, of each text, and how long they took.
-    fn unproved(
-        &self,
-        examined: &[Examined<Rewritten>],
-        versions: &[Option<Versions>],
-    ) -> (Vec<BTreeMap<String, Proof>>, f64) {
+    fn unproved(&self, examined: &[Examined<Rewritten>]) -> (Vec<BTreeMap<String, Proof>>, f64) {
         let watch = Stopwatch::start();
-        let proofs = examined.iter().zip(versions).map(|(one, versions)| {
-            let (Some((source, rewritten)), Some(versions)) = (one.changed(), versions) else {
-                return BTreeMap::new();
-            };
+        let proofs = examined.iter().map(|one| {
+            let Some((source, rewritten)) = one.changed() else { return BTreeMap::new() };
             let is_proved = |name: &str| {
                 self.records.get(&key(source, name)).is_some_and(|record| record.proof.is_some())
             };
@@ -312,7 +320,9 @@ impl<'o> Gate<'o> {
             if !self.proves || names.is_empty() {
                 return BTreeMap::new();
             }
-            prove(source, versions, &names)
+            let alone = Versions::alone(source, rewritten);
+            let versions = alone.unwrap_or_else(|| Versions::whole(source, rewritten));
+            prove(source, &versions, &names)
         });
         (proofs.collect(), watch.milliseconds() / 1000.0)
     }
@@ -374,6 +384,7 @@ impl<'o> Gate<'o> {
             for (name, why, what) in refused.iter().filter(|(name, ..)| is_here(name)) {
                 let what = match why {
                     Why::Unproved => format!("the rewrite was not proved: {what}"),
+                    Why::NotTried => what.clone(),
                     _ => format!("taken back: {what}"),
                 };
                 log::info!("{}: {} {what}", source.name(), demangled(name));
@@ -393,8 +404,7 @@ impl<'o> Gate<'o> {
 
     /// Proves the texts of a call whose machine code is not compared; what is not proved is not used.
     pub(super) fn prove_alone(&mut self, examined: &mut [Examined<Rewritten>]) {
-        let versions: Vec<Option<Versions>> = examined.iter().map(whole).collect();
-        let (proofs, seconds) = self.unproved(examined, &versions);
+        let (proofs, seconds) = self.unproved(examined);
         let refused = self.record(examined, proofs, seconds);
         if !refused.is_empty() {
             self.take_back(examined, &refused);
@@ -436,11 +446,6 @@ impl<'o> Gate<'o> {
 /// The name of a kernel among all texts of a call.
 fn key(source: &SourceFile, kernel: &str) -> (String, String) {
     (source.name().to_owned(), kernel.to_owned())
-}
-
-/// Both versions of a text that is changed.
-fn whole(one: &Examined<Rewritten>) -> Option<Versions> {
-    one.changed().map(|(source, rewritten)| Versions::whole(source, rewritten))
 }
 
 /// A text that is only assembled.

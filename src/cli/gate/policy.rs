@@ -3,13 +3,18 @@
 //! In: what is known of both versions of a kernel ([`Known`]). Out: why the original is used, if it is. Nothing here
 //! runs or measures anything.
 
-use crate::pipeline::Compared;
+use crate::pipeline::{Compared, Expected};
 use crate::report::{Decision, KernelReport, LoadReport, MeasureReport, Resources, Why};
 use crate::strategies::StrategyName;
 
 /// The numbers that decide. Cycles are of the rewritten kernel by those of the original, for equally many resident warps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
+    /// A kernel is assembled for a comparison if it is expected to have at most this many times the work of the original,
+    /// where less work is all that it can gain, ...
+    pub most_work_of_joined: f64,
+    /// ... or this, where it may also wait less.
+    pub most_work: f64,
     /// A kernel gains if its cycles are at most this in the mean over the numbers of resident warps, ...
     pub most_in_mean: f64,
     /// ... or at most this with some number of them, where its code does not grow ...
@@ -31,6 +36,8 @@ pub(super) struct Policy {
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
+            most_work_of_joined: 0.98,
+            most_work: 1.1,
             most_in_mean: 0.99,
             most_at_one: 0.97,
             most_growth: 1.5,
@@ -59,6 +66,25 @@ pub(super) struct Known<'k> {
 }
 
 impl Policy {
+    /// Why a kernel is not even assembled for a comparison, from its expected work.
+    pub(super) fn not_tried(
+        &self,
+        kernel: &KernelReport,
+        Expected { work, loaded }: Expected,
+    ) -> Option<(Why, String)> {
+        if kernel.keeps_loads() && (loaded - 1.0).abs() > self.same_bytes {
+            // Two paths were followed.
+            return None;
+        }
+        let most = if kernel.only_joins() { self.most_work_of_joined } else { self.most_work };
+        (work > most).then(|| {
+            let what = format!(
+                "not tried: it is expected to have {work:.2} times the work, and {most} is the most"
+            );
+            (Why::NotTried, what)
+        })
+    }
+
     /// Why the original is used, and for people the number that decides.
     pub(super) fn refusal(&self, known: &Known<'_>) -> Option<(Why, String)> {
         let Some(compared) = known.compared else {

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use crate::parallel;
 use crate::report::MeasureReport;
-use crate::requests::Facts;
+use crate::requests::{Facts, Totals};
 use crate::sass::access::Requests;
 use crate::sass::paths::{Counterpart, Counterparts};
-use crate::sass::timing::Timing;
+use crate::sass::schedule::SCHEDULERS;
+use crate::sass::timing::{Level, Timing};
 use crate::sass::{cubin, measure};
 
 /// A version of a text: its machine code, and the facts about its kernels.
@@ -35,9 +36,48 @@ pub struct Compared {
     pub loaded: f64,
 }
 
+/// What is expected of a rewritten kernel beside the original.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Expected {
+    /// Its work by that of the original.
+    pub work: f64,
+    /// [`Compared::loaded`].
+    pub loaded: f64,
+}
+
+/// How many times one number another one is; 1 if there is nothing.
+fn ratio(before: f64, after: f64) -> f64 {
+    if before > 0.0 { after / before } else { 1.0 }
+}
+
 /// Whether the measure knows the architecture of a cubin.
 pub fn is_measurable(cubin: &[u8]) -> bool {
     cubin::read(cubin).is_ok_and(|cubin| Timing::of(cubin.architecture).is_some())
+}
+
+/// The work of the rewritten version of each kernel by that of the original, before anything is assembled: of the units of a
+/// multiprocessor (instructions of the text, load/store unit, bytes from the second-level cache and from memory), whose
+/// cycles overlap in part, the root of the sum of squares.
+pub fn expected(
+    [original, rewritten]: &[BTreeMap<String, Facts>; 2],
+) -> BTreeMap<String, Expected> {
+    let both = original.iter().filter_map(|(name, original)| {
+        let rewritten = rewritten.get(name)?;
+        let before = original.known(Counterpart::None);
+        let after = rewritten.known(Counterpart::Original(&before.executed));
+        let before = original.known(Counterpart::Rewriting(&after.executed));
+        let timing = Timing::of(original.architecture())?;
+        let cycles = |work: &Totals| {
+            let of = |level, bytes: f64| timing.bytes(level).map_or(0.0, |each| bytes / each);
+            let moved = [of(Level::L2, work.from_l2), of(Level::Memory, work.from_memory)];
+            let units = [work.instructions / SCHEDULERS, work.lsu, moved[0], moved[1]];
+            units.map(|cycles| cycles * cycles).iter().sum::<f64>().sqrt()
+        };
+        let loaded = ratio(before.requests.loaded, after.requests.loaded);
+        let work = ratio(cycles(&before.work), cycles(&after.work));
+        Some((name.clone(), Expected { work, loaded }))
+    });
+    both.collect()
 }
 
 /// The measures of the kernels that are `wanted`, by their names.
@@ -88,7 +128,7 @@ pub fn measured(
         let waits_less = old != *new && !new.takes_less_than(&old);
         let [before, after] =
             requests.each_ref().map(|of| of.get(&name).map_or(0.0, |of| of.loaded));
-        let loaded = if before > 0.0 { after / before } else { 1.0 };
+        let loaded = ratio(before, after);
         let rewritten = new.cycles_per_warp.clone();
         let report = MeasureReport { original: old.cycles_per_warp, rewritten };
         Some((name, Compared { report, most_when_full: waiting.filter(|_| waits_less), loaded }))

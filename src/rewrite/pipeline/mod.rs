@@ -39,10 +39,10 @@ pub use crate::patterns::REWRITABLE;
 pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
-pub use measured::{Built, Compared, is_measurable, measured};
+pub use measured::{Built, Compared, Expected, expected, is_measurable, measured};
 pub use options::{Options, architecture_of};
 pub use proved::{Proof, proofs, rewrite_proved};
-pub use versions::{Versions, versions};
+pub use versions::Versions;
 
 /// A finished rewrite.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,9 @@
 //! The two versions of a text that are assembled, measured and proved against each other.
 //!
-//! In: a text and its rewriting. Out: [`Versions`]: both texts whole, or with the rewritten kernels alone where most of the
-//! text is other kernels: these need not be assembled twice.
+//! In: a text and its rewriting. Out: [`Versions`]: both texts whole, or with the rewritten kernels alone: where most of a
+//! text is other kernels, these need not be assembled twice.
+
+use std::ops::Range;
 
 use super::Rewritten;
 use crate::ptx::{self, Depth, Function, FunctionKind};
@@ -17,9 +19,9 @@ pub struct Versions {
     pub rewritten: SourceFile,
 }
 
-/// The least bytes of a text beside the rewritten kernels for each byte of these where they are compared alone: two runs of
-/// ptxas on these kernels and one on the whole text then take less than two on the whole text, and hardly longer if both
-/// runs of a pair go on at once.
+/// The least bytes of other kernels for each byte of rewritten ones where these are compared alone: two runs of ptxas on
+/// them and one on the whole text then take less than two on the whole text, and hardly longer if the runs of a pair go
+/// on at once.
 const OTHERS_PER_BYTE: usize = 2;
 
 /// The bytes of PTX that ptxas assembles in about the time that it takes to start.
@@ -33,33 +35,55 @@ impl Versions {
             rewritten: SourceFile::new(source.name(), rewritten.text.as_str()),
         }
     }
+
+    /// The texts without the kernels that are not rewritten; `None` where functions are rewritten that kernels call.
+    pub fn alone(source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
+        Parts::of(source, rewritten)?.versions(source, rewritten)
+    }
+
+    /// The same, if assembling these beside the whole rewritten text takes less than assembling both whole texts.
+    pub fn to_compare(source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
+        let parts = Parts::of(source, rewritten)?;
+        let others: usize = parts.others.iter().map(ExactSizeIterator::len).sum();
+        let pays = others >= OTHERS_PER_BYTE * parts.rewritten + START_IN_BYTES;
+        pays.then(|| parts.versions(source, rewritten)).flatten()
+    }
 }
 
-/// The texts without the kernels that are not rewritten; `None` if that saves nothing, or functions are rewritten that
-/// kernels call.
-pub fn versions(source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
-    let module = ptx::parse(source, Depth::Named(&[])).ok()?;
-    let is_rewritten = |name: &str| rewritten.edits.iter().any(|(edited, _)| edited == name);
-    let (mut kept, mut left) = (0, Vec::new());
-    for function in module.functions() {
-        let Function { kind, name, span, .. } = function;
-        let range = span.start as usize..span.end as usize;
-        match (kind, is_rewritten(name.text)) {
-            (FunctionKind::Entry, true) => kept += range.len(),
-            (FunctionKind::Entry, false) => left.push(range),
-            (FunctionKind::Func, true) => return None,
-            (FunctionKind::Func, false) => {}
+/// The kernels of a text.
+struct Parts {
+    /// Bytes of those that are rewritten.
+    rewritten: usize,
+    /// The places of the others.
+    others: Vec<Range<usize>>,
+}
+
+impl Parts {
+    fn of(source: &SourceFile, rewritten: &Rewritten) -> Option<Parts> {
+        let module = ptx::parse(source, Depth::Named(&[])).ok()?;
+        let is_rewritten = |name: &str| rewritten.edits.iter().any(|(edited, _)| edited == name);
+        let mut parts = Parts { rewritten: 0, others: Vec::new() };
+        for function in module.functions() {
+            let Function { kind, name, span, .. } = function;
+            let range = span.start as usize..span.end as usize;
+            match (kind, is_rewritten(name.text)) {
+                (FunctionKind::Entry, true) => parts.rewritten += range.len(),
+                (FunctionKind::Entry, false) => parts.others.push(range),
+                (FunctionKind::Func, true) => return None,
+                (FunctionKind::Func, false) => {}
+            }
         }
+        Some(parts)
     }
-    let others: usize = left.iter().map(ExactSizeIterator::len).sum();
-    if others < OTHERS_PER_BYTE * kept + START_IN_BYTES {
-        return None;
+
+    fn versions(&self, source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
+        let with = |edits: Vec<Edit>| {
+            let others = self.others.iter().cloned();
+            let others = others.map(|range| Edit { range, text: String::new() });
+            let edits = Edits::new(edits.into_iter().chain(others).collect()).ok()?;
+            Some(SourceFile::new(source.name(), edits.apply(source.text()).0))
+        };
+        let edits = rewritten.edits.iter().flat_map(|(_, edits)| edits).cloned().collect();
+        Some(Versions { original: with(Vec::new())?, rewritten: with(edits)? })
     }
-    let without = |edits: Vec<Edit>| {
-        let left = left.iter().map(|range| Edit { range: range.clone(), text: String::new() });
-        let edits = Edits::new(edits.into_iter().chain(left).collect()).ok()?;
-        Some(SourceFile::new(source.name(), edits.apply(source.text()).0))
-    };
-    let edits = rewritten.edits.iter().flat_map(|(_, edits)| edits).cloned().collect();
-    Some(Versions { original: without(Vec::new())?, rewritten: without(edits)? })
 }

@@ -135,6 +135,16 @@ impl KernelReport {
             && self.stores.iter().all(|store| keeps(store.decision))
     }
 
+    /// Whether accesses are joined to vectors or arrays laid out anew, and nothing else: then less work is all that is
+    /// gained.
+    pub fn only_joins(&self) -> bool {
+        let joins = |decision: Decision| {
+            matches!(decision, Decision::Keep | Decision::By(StrategyName::Wide))
+        };
+        self.loads.iter().chain(&self.stores).all(|access| joins(access.decision))
+            && self.replaced_collectives() == 0
+    }
+
     /// Whether some of its loads are performed together where a pointer is aligned, which is tested.
     pub fn tests_alignment(&self) -> bool {
         self.loads.iter().any(|load| {

@@ -42,6 +42,21 @@ pub struct Known {
     pub requests: Requests,
     /// The instructions that the kernel executes, by kind.
     pub executed: Histogram,
+    /// The work of a warp.
+    pub work: Totals,
+}
+
+/// The work of a warp on one path through a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Instructions of the text.
+    pub instructions: f64,
+    /// Cycles of the load/store unit.
+    pub lsu: f64,
+    /// Bytes from the second-level cache.
+    pub from_l2: f64,
+    /// Bytes from memory.
+    pub from_memory: f64,
 }
 
 /// Facts about a kernel that hold on every path through it.
@@ -103,6 +118,11 @@ impl Facts {
         Facts { architecture, blocks, accesses: accesses.collect() }
     }
 
+    /// The architecture that the kernel is compiled for, 80 for `sm_80`.
+    pub fn architecture(&self) -> u32 {
+        self.architecture
+    }
+
     /// The requests on the path that is followed. `counterpart`: the instructions that the other version of the kernel
     /// [executes](Known::executed).
     pub fn known(&self, counterpart: Counterpart<'_>) -> Known {
@@ -142,11 +162,20 @@ impl Facts {
                 }
             }
         }
+        let mut work = Totals::default();
+        for (block, times) in self.blocks.work.iter().zip(&executions) {
+            work.instructions += block.cycles * times;
+        }
+        for sum in on_way.values() {
+            work.lsu += sum.cycles;
+            work.from_l2 += sum.from_l2;
+            work.from_memory += sum.from_memory;
+        }
         // The executed accesses decide; a kind without executed accesses takes the others.
         beside.extend(on_way);
         let requests = beside.into_iter().map(|(kind, sum)| (kind, sum.mean())).collect();
         let iterates = executions.iter().any(|times| *times > 1.0);
-        Known { requests: Requests { by_kind: requests, loaded, stored, iterates }, executed }
+        Known { requests: Requests { by_kind: requests, loaded, stored, iterates }, executed, work }
     }
 }
 
