@@ -15,6 +15,8 @@ pub(super) struct Policy {
     pub most_work_of_joined: f64,
     /// ... or this, where it may also wait less.
     pub most_work: f64,
+    /// Joining accesses cannot multiply the work by more than this.
+    pub most_believed: f64,
     /// A kernel gains if its cycles are at most this in the mean over the numbers of resident warps, ...
     pub most_in_mean: f64,
     /// ... or at most this with some number of them, where its code does not grow ...
@@ -38,6 +40,7 @@ impl Default for Policy {
         Policy {
             most_work_of_joined: 0.98,
             most_work: 1.1,
+            most_believed: 2.0,
             most_in_mean: 0.99,
             most_at_one: 0.97,
             most_growth: 1.5,
@@ -72,7 +75,8 @@ impl Policy {
         kernel: &KernelReport,
         Expected { work, loaded }: Expected,
     ) -> Option<(Why, String)> {
-        if kernel.keeps_loads() && (loaded - 1.0).abs() > self.same_bytes {
+        let other_bytes = kernel.keeps_loads() && (loaded - 1.0).abs() > self.same_bytes;
+        if other_bytes || kernel.only_joins() && work > self.most_believed {
             // Two paths were followed.
             return None;
         }
