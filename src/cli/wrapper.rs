@@ -376,7 +376,8 @@ fn keep_reports(
         let report = keep::with_resources(report.into_owned(), &made);
         for kernel in &report.kernels {
             if let Some(change) = kernel.machine_code() {
-                log::info!("{}: {}: {change}", source.name(), demangled(&kernel.name));
+                let proved = if kernel.proved { ", proved" } else { "" };
+                log::info!("{}: {}: {change}{proved}", source.name(), demangled(&kernel.name));
             }
         }
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {

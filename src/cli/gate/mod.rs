@@ -21,8 +21,8 @@ use std::io;
 
 use policy::{Known, Policy};
 
-use super::keep;
 use super::large_stack::on_large_stack;
+use super::{env, keep};
 use crate::kernels::demangled;
 use crate::pipeline::{self, Options, Proof, Rewritten, Versions};
 use crate::ptxas::assemble::one_line;
@@ -387,7 +387,9 @@ impl<'o> Gate<'o> {
                     Why::NotTried => what.clone(),
                     _ => format!("taken back: {what}"),
                 };
-                log::info!("{}: {} {what}", source.name(), demangled(name));
+                let switch = if *why == Why::Unproved { env::VERIFY } else { env::CHECK };
+                let (file, shown) = (source.name(), demangled(name));
+                log::info!("{file}: {shown} {what} [{switch}=0 uses it all the same]");
                 self.records.entry(key(source, name)).or_default().why = Some(*why);
                 reasons.push((name.clone(), what));
             }

@@ -73,12 +73,16 @@ impl Policy {
     pub(super) fn not_tried(
         &self,
         kernel: &KernelReport,
-        Expected { work, loaded }: Expected,
+        Expected { work, loaded, waits_in_vain }: Expected,
     ) -> Option<(Why, String)> {
         let other_bytes = kernel.keeps_loads() && (loaded - 1.0).abs() > self.same_bytes;
         if other_bytes || kernel.only_joins() && work > self.most_believed {
             // Two paths were followed.
             return None;
+        }
+        if waits_in_vain {
+            let what = "not tried: it is expected to wait less and to have as much work, and with many warps resident none waits";
+            return Some((Why::NotTried, what.to_owned()));
         }
         let most = if kernel.only_joins() { self.most_work_of_joined } else { self.most_work };
         (work > most).then(|| {

@@ -29,7 +29,7 @@ pub const LAUNCHED: u32 = 128;
 const IN_TURN: u32 = 4;
 
 /// A unit that is busy for less than this many times as long as before has got less to do.
-const LESS_BUSY: f64 = 0.99;
+pub const LESS_BUSY: f64 = 0.99;
 
 /// Cycles of one execution of a kernel by a warp.
 #[derive(Clone, PartialEq, Debug, Serialize)]

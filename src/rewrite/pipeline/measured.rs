@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::isa::multiprocessor::Multiprocessor;
 use crate::parallel;
 use crate::report::MeasureReport;
 use crate::requests::{Facts, Totals};
 use crate::sass::access::Requests;
+use crate::sass::opcodes::Latency;
 use crate::sass::paths::{Counterpart, Counterparts};
 use crate::sass::schedule::SCHEDULERS;
 use crate::sass::timing::{Level, Timing};
@@ -43,7 +45,13 @@ pub struct Expected {
     pub work: f64,
     /// [`Compared::loaded`].
     pub loaded: f64,
+    /// It gives no unit less to do, a unit of the original is always busy with many warps resident, and the architecture is
+    /// one on which a gain with few warps alone does not count ([`Timing::waiting`]).
+    pub waits_in_vain: bool,
 }
+
+/// Cycles at most from an arithmetic instruction to one that uses its result.
+const MAX_CYCLES: f64 = 6.0;
 
 /// How many times one number another one is; 1 if there is nothing.
 fn ratio(before: f64, after: f64) -> f64 {
@@ -67,15 +75,23 @@ pub fn expected(
         let after = rewritten.known(Counterpart::Original(&before.executed));
         let before = original.known(Counterpart::Rewriting(&after.executed));
         let timing = Timing::of(original.architecture())?;
-        let cycles = |work: &Totals| {
+        let units = |work: &Totals| {
             let of = |level, bytes: f64| timing.bytes(level).map_or(0.0, |each| bytes / each);
             let moved = [of(Level::L2, work.from_l2), of(Level::Memory, work.from_memory)];
-            let units = [work.instructions / SCHEDULERS, work.lsu, moved[0], moved[1]];
-            units.map(|cycles| cycles * cycles).iter().sum::<f64>().sqrt()
+            [work.instructions / SCHEDULERS, work.lsu, moved[0], moved[1]]
         };
+        let (old, new) = (units(&before.work), units(&after.work));
+        let sum = |units: [f64; 4]| units.map(|cycles| cycles * cycles).iter().sum::<f64>().sqrt();
         let loaded = ratio(before.requests.loaded, after.requests.loaded);
-        let work = ratio(cycles(&before.work), cycles(&after.work));
-        Some((name.clone(), Expected { work, loaded }))
+        let work = ratio(sum(old), sum(new));
+        // The longest that a warp can take, shared by half of the warps that fit.
+        let waits = before.work.loads * f64::from(timing.latency(Latency::Global));
+        let alone = waits + before.work.instructions * MAX_CYCLES;
+        let warps = f64::from(Multiprocessor::of(original.architecture())?.warps) / 2.0;
+        let is_busy = alone / warps <= old.into_iter().fold(0.0, f64::max);
+        let takes_less = old.iter().zip(new).any(|(old, new)| new < measure::LESS_BUSY * old);
+        let waits_in_vain = timing.waiting < 1.0 && is_busy && !takes_less;
+        Some((name.clone(), Expected { work, loaded, waits_in_vain }))
     });
     both.collect()
 }

@@ -19,13 +19,16 @@ pub struct Versions {
     pub rewritten: SourceFile,
 }
 
-/// The least bytes of other kernels for each byte of rewritten ones where these are compared alone: two runs of ptxas on
-/// them and one on the whole text then take less than two on the whole text, and hardly longer if the runs of a pair go
-/// on at once.
-const OTHERS_PER_BYTE: usize = 2;
+/// The share of a text up to which its only rewritten kernel is compared alone: two runs of ptxas on it and one on the whole
+/// text then take less than two on the whole text, and hardly longer if the runs of a pair go on at once.
+const MAX_SHARE: f64 = 1.0 / 3.0;
+
+/// The share of rewritten kernels that a build keeps, about. If it keeps some of a text and not others, the whole text is
+/// assembled a third time where both whole texts were compared.
+const KEPT: f64 = 0.5;
 
 /// The bytes of PTX that ptxas assembles in about the time that it takes to start.
-const START_IN_BYTES: usize = 8 << 10;
+const START_IN_BYTES: f64 = 8192.0;
 
 impl Versions {
     /// The whole texts.
@@ -44,16 +47,15 @@ impl Versions {
     /// The same, if assembling these beside the whole rewritten text takes less than assembling both whole texts.
     pub fn to_compare(source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
         let parts = Parts::of(source, rewritten)?;
-        let others: usize = parts.others.iter().map(ExactSizeIterator::len).sum();
-        let pays = others >= OTHERS_PER_BYTE * parts.rewritten + START_IN_BYTES;
-        pays.then(|| parts.versions(source, rewritten)).flatten()
+        parts.pays_alone().then(|| parts.versions(source, rewritten)).flatten()
     }
 }
 
 /// The kernels of a text.
 struct Parts {
-    /// Bytes of those that are rewritten.
+    /// Bytes of those that are rewritten, and how many there are.
     rewritten: usize,
+    count: i32,
     /// The places of the others.
     others: Vec<Range<usize>>,
 }
@@ -62,18 +64,32 @@ impl Parts {
     fn of(source: &SourceFile, rewritten: &Rewritten) -> Option<Parts> {
         let module = ptx::parse(source, Depth::Named(&[])).ok()?;
         let is_rewritten = |name: &str| rewritten.edits.iter().any(|(edited, _)| edited == name);
-        let mut parts = Parts { rewritten: 0, others: Vec::new() };
+        let mut parts = Parts { rewritten: 0, count: 0, others: Vec::new() };
         for function in module.functions() {
             let Function { kind, name, span, .. } = function;
             let range = span.start as usize..span.end as usize;
             match (kind, is_rewritten(name.text)) {
-                (FunctionKind::Entry, true) => parts.rewritten += range.len(),
+                (FunctionKind::Entry, true) => {
+                    parts.rewritten += range.len();
+                    parts.count += 1;
+                }
                 (FunctionKind::Entry, false) => parts.others.push(range),
                 (FunctionKind::Func, true) => return None,
                 (FunctionKind::Func, false) => {}
             }
         }
         Some(parts)
+    }
+
+    /// Whether two runs on the rewritten kernels and one on the whole text take less than two, or three, on the whole text.
+    fn pays_alone(&self) -> bool {
+        let others: usize = self.others.iter().map(ExactSizeIterator::len).sum();
+        let (alone, all) = (self.rewritten as f64, (self.rewritten + others) as f64);
+        if self.count == 1 {
+            return alone + START_IN_BYTES <= MAX_SHARE * all;
+        }
+        let again = 1.0 - KEPT.powi(self.count - 1);
+        3.0 * START_IN_BYTES + all + 2.0 * alone <= (2.0 + again) * (START_IN_BYTES + all)
     }
 
     fn versions(&self, source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {

@@ -1,5 +1,7 @@
 //! The decision of a build about a kernel, step by step.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The code of a kernel that a build uses.
@@ -36,6 +38,22 @@ pub enum Why {
     Unusable,
 }
 
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::NothingToDo => "there is nothing to rewrite",
+            Why::NotTried => "it was not expected to gain",
+            Why::Registers => "fewer warps would be resident",
+            Why::Stack => "it would need more stack",
+            Why::Warnings => "ptxas warns of it",
+            Why::Measure => "its machine code gains too little",
+            Why::NoMeasure => "its cycles are not known",
+            Why::Unproved => "it was not proved",
+            Why::Unusable => "the text could not be used",
+        })
+    }
+}
+
 /// How a rewrite was proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +87,17 @@ pub enum StepName {
     Measured,
     /// The judge was asked.
     Proved,
+}
+
+impl fmt::Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StepName::Considered => "considered",
+            StepName::Tried => "assembled in both versions",
+            StepName::Measured => "measured",
+            StepName::Proved => "put to the judge",
+        })
+    }
 }
 
 /// A step of the decision, with its time.

@@ -51,6 +51,8 @@ pub struct Known {
 pub struct Totals {
     /// Instructions of the text.
     pub instructions: f64,
+    /// Loads that may wait for memory.
+    pub loads: f64,
     /// Cycles of the load/store unit.
     pub lsu: f64,
     /// Bytes from the second-level cache.
@@ -166,7 +168,9 @@ impl Facts {
         for (block, times) in self.blocks.work.iter().zip(&executions) {
             work.instructions += block.cycles * times;
         }
-        for sum in on_way.values() {
+        for (access, sum) in &on_way {
+            let is_load = matches!(access.role, Role::LoadGlobal | Role::LoadGeneric);
+            work.loads += if is_load { sum.executed } else { 0.0 };
             work.lsu += sum.cycles;
             work.from_l2 += sum.from_l2;
             work.from_memory += sum.from_memory;

@@ -296,6 +296,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
                 p { (with_code(&report.sentence())) @if report.proved { "; proved equivalent to the original" } }
                 @if let Some(change) = report.machine_code() { p { (change) } }
             }
+            @if let Some(decided) = kernel.report.and_then(KernelReport::decided) { p.steps { (decided) } }
             @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {
                 (collectives(report))
             }
