@@ -114,8 +114,8 @@ pub struct Settings {
     pub profile: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
-    /// [`VERIFY`] is not off.
-    pub verify: bool,
+    /// [`VERIFY`] is off.
+    pub unverified: bool,
     /// [`CHECK`] is off.
     pub unchecked: bool,
     /// [`LAUNCH`].
@@ -212,7 +212,7 @@ impl Settings {
             costs: text(COSTS),
             profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
-            verify: !is_off(VERIFY),
+            unverified: is_off(VERIFY),
             unchecked: is_off(CHECK),
             launch: lower(LAUNCH),
             unclear: unclear.collect(),

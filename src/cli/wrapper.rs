@@ -63,7 +63,7 @@ pub fn main_with(
     rewriter: &Rewriter,
     proves: bool,
 ) -> ExitCode {
-    let settings = Settings { verify: proves, ..Settings::of_process() };
+    let settings = Settings { unverified: !proves, ..Settings::of_process() };
     stand_in(called_as, arguments, rewriter, settings)
 }
 
@@ -183,7 +183,7 @@ fn call(
     let has_holes = reports().any(|report| !report.holes.is_empty());
     // A text with holes is nothing that ptxas could assemble for a comparison, or that a judge could read.
     let is_checked = is_checked(settings, &options) && !has_holes && !line.foreign_lines;
-    let proves = settings.verify && options.mode == Mode::Full && !has_holes;
+    let proves = !settings.unverified && options.mode == Mode::Full && !has_holes;
     let mut gate = Gate::new(&options, proves, settings.fills_machine());
     if !is_checked {
         gate.prove_alone(&mut examined);

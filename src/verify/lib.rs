@@ -111,7 +111,7 @@ impl Options {
     /// Those of a proof in a build, which is not to take long beside the assembler: a rewriting that needs more work is not
     /// used.
     pub fn for_builds() -> Options {
-        Options { steps: 40_000_000, solver_budget: 400_000, queries: 256, ..Options::default() }
+        Options { steps: 40_000_000, solver_budget: 1_000_000, queries: 256, ..Options::default() }
     }
 }
 

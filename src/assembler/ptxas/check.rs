@@ -82,7 +82,7 @@ impl<'c> Comparison<'c> {
     /// Prepares the runs; the reason if the results of this call cannot be looked at before they are used.
     ///
     /// # Errors
-    /// There is no folder for temporary files.
+    /// No folder for temporary files can be made.
     pub fn new(call: Call<'c>) -> io::Result<Result<Comparison<'c>, &'static str>> {
         if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(&call))) {
             return Ok(Err("the output cannot be looked at before it is used"));
@@ -93,7 +93,7 @@ impl<'c> Comparison<'c> {
     }
 
     /// Assembles both versions at the same time: the call as it came, or some texts in the place of its inputs, and the
-    /// rewritten texts. There is no original if that run cannot be started.
+    /// rewritten texts. The original is missing if that run cannot be started.
     ///
     /// # Errors
     /// The texts cannot be handed to ptxas.

@@ -26,7 +26,7 @@ pub enum Resource {
 pub struct Loss {
     /// The function's name.
     pub function: String,
-    /// What it has less of, or more.
+    /// The resource that it has too little or too much of.
     pub of: Resource,
     /// Both numbers, for people.
     pub what: String,

@@ -9,8 +9,8 @@
 //! - [`examine`]: read the inputs, and show each to the rewriter.
 //! - [`rewritten`]: run the real ptxas on rewritten inputs.
 //! - [`assemble`]: a whole call, which falls back to the originals.
-//! - [`check`]: assemble both texts and compare the results: their [`outcome`] has the functions that lose, of which
-//!   [`losses`] compares the resources, and [`complaints`] finds messages about one text alone.
+//! - [`check`]: assemble both texts and compare the results: their [`outcome`] has the functions that lose;
+//!   [`losses`] compares resources, and [`complaints`] finds messages about one text alone.
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.

@@ -36,14 +36,17 @@ use crate::report::{Kept, KernelReport, MeasureReport, ProofReport, StepName, St
 use crate::source::SourceFile;
 use crate::timings::Stopwatch;
 
-/// How often the text is assembled again after kernels were left out. What is known of a kernel does not depend on others,
+/// How often the text is assembled again after kernels were left out. The facts about a kernel do not depend on others,
 /// so the first time is nearly always the last.
 const MAX_ROUNDS: usize = 3;
 
 /// A kernel whose original is used, why, and for people.
 type Refused = (String, Why, String);
 
-/// What the gate knows of a kernel.
+/// A run of ptxas that may be used as it is, and the bytes of its output file.
+type Made = (Box<Finished>, Vec<u8>);
+
+/// The gate's knowledge of a kernel.
 #[derive(Clone, Debug, Default)]
 struct Record {
     measure: Option<MeasureReport>,
@@ -144,7 +147,7 @@ impl<'o> Gate<'o> {
         comparison: &Comparison<'_>,
         examined: &mut [Examined<Rewritten>],
         (original, is_whole): (Original, bool),
-        (mut made, mut refused): (Option<(Box<Finished>, Vec<u8>)>, Vec<Refused>),
+        (mut made, mut refused): (Option<Made>, Vec<Refused>),
     ) -> io::Result<Checked> {
         let mut all: Vec<Refused> = Vec::new();
         for _ in 0..=MAX_ROUNDS {
@@ -327,7 +330,7 @@ impl<'o> Gate<'o> {
         (proofs.collect(), watch.milliseconds() / 1000.0)
     }
 
-    /// What takes the place of the judge's answers if it cannot be asked.
+    /// Takes the place of the judge's answers if it cannot be asked.
     fn no_proofs(&self, examined: &[Examined<Rewritten>]) -> (Vec<BTreeMap<String, Proof>>, f64) {
         let proofs = examined.iter().map(|one| {
             let edits = one.changed().filter(|_| self.proves).map(|(_, of)| &of.edits);
@@ -404,7 +407,7 @@ impl<'o> Gate<'o> {
         any
     }
 
-    /// Proves the texts of a call whose machine code is not compared; what is not proved is not used.
+    /// Proves the texts of a call whose machine code is not compared; a rewrite without a proof is not used.
     pub(super) fn prove_alone(&mut self, examined: &mut [Examined<Rewritten>]) {
         let (proofs, seconds) = self.unproved(examined);
         let refused = self.record(examined, proofs, seconds);
@@ -479,7 +482,7 @@ fn by_losses(examined: &[Examined<Rewritten>], lost: Vec<Loss>) -> Vec<Refused> 
     left.map(|loss| (loss.function, why(loss.of), loss.what)).collect()
 }
 
-/// The judge's answers about some functions of a text. A failure of the judge is no proof.
+/// The judge's answers about some functions of a text. A failure of the judge proves nothing.
 fn prove(source: &SourceFile, versions: &Versions, names: &[&str]) -> BTreeMap<String, Proof> {
     let failed = match on_large_stack(|| pipeline::proofs(versions, names)) {
         Ok(Ok(Ok(proofs))) => return proofs,

@@ -1,6 +1,6 @@
 //! Which rewritten kernels a build keeps, as numbers.
 //!
-//! In: what is known of both versions of a kernel ([`Known`]). Out: why the original is used, if it is. Nothing here
+//! In: the facts about both versions of a kernel ([`Known`]). Out: why the original is used, if it is. Nothing here
 //! runs or measures anything.
 
 use crate::pipeline::{Compared, Expected};
@@ -25,7 +25,7 @@ pub(super) struct Policy {
     pub most_growth: f64,
     /// Its cycles with every number of resident warps are at most this, ...
     pub most_anywhere: f64,
-    /// ... or this if arrays have new layouts, of which the model knows less, ...
+    /// ... or this if arrays have new layouts, about which the model knows less, ...
     pub most_anywhere_laid_out: f64,
     /// ... or this if vector loads need a test of alignment.
     pub most_anywhere_tested: f64,
@@ -56,7 +56,7 @@ impl Default for Policy {
 /// Bytes of the longest vector (PTX ISA, "ld").
 const LONGEST_VECTOR: u32 = 32;
 
-/// What is known of a rewritten kernel and its original.
+/// The facts about a rewritten kernel and its original.
 pub(super) struct Known<'k> {
     /// The decisions of the rewriter.
     pub kernel: &'k KernelReport,
@@ -73,12 +73,16 @@ impl Policy {
     pub(super) fn not_tried(
         &self,
         kernel: &KernelReport,
-        Expected { work, loaded, waits_in_vain }: Expected,
+        Expected { work, loaded, waits_in_vain, is_too_long }: Expected,
     ) -> Option<(Why, String)> {
         let other_bytes = kernel.keeps_loads() && (loaded - 1.0).abs() > self.same_bytes;
         if other_bytes || kernel.only_joins() && work > self.most_believed {
             // Two paths were followed.
             return None;
+        }
+        if is_too_long {
+            let what = "not tried: a path through it is too long to be measured";
+            return Some((Why::NotTried, what.to_owned()));
         }
         if waits_in_vain {
             let what = "not tried: it is expected to wait less and to have as much work, and with many warps resident none waits";

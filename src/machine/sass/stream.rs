@@ -9,7 +9,7 @@ use super::paths::Part;
 use super::timing::Timing;
 
 /// A longer path is not followed: the time of its simulation is a matter of the instructions.
-const MAX_STEPS: usize = 1 << 14;
+pub const MAX_STEPS: usize = 1 << 14;
 
 /// An instruction of a warp.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -14,7 +14,7 @@ use crate::sass::opcodes::Latency;
 use crate::sass::paths::{Counterpart, Counterparts};
 use crate::sass::schedule::SCHEDULERS;
 use crate::sass::timing::{Level, Timing};
-use crate::sass::{cubin, measure};
+use crate::sass::{cubin, measure, stream};
 
 /// A version of a text: its machine code, and the facts about its kernels.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub struct Compared {
     pub loaded: f64,
 }
 
-/// What is expected of a rewritten kernel beside the original.
+/// The expectations about a rewritten kernel beside the original.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Expected {
     /// Its work by that of the original.
@@ -48,6 +48,8 @@ pub struct Expected {
     /// It gives no unit less to do, a unit of the original is always busy with many warps resident, and the architecture is
     /// one on which a gain with few warps alone does not count ([`Timing::waiting`]).
     pub waits_in_vain: bool,
+    /// A path through it is too long for [`measured`].
+    pub is_too_long: bool,
 }
 
 /// Cycles at most from an arithmetic instruction to one that uses its result.
@@ -91,7 +93,9 @@ pub fn expected(
         let is_busy = alone / warps <= old.into_iter().fold(0.0, f64::max);
         let takes_less = old.iter().zip(new).any(|(old, new)| new < measure::LESS_BUSY * old);
         let waits_in_vain = timing.waiting < 1.0 && is_busy && !takes_less;
-        Some((name.clone(), Expected { work, loaded, waits_in_vain }))
+        let longest = before.work.instructions.max(after.work.instructions);
+        let is_too_long = longest > stream::MAX_STEPS as f64;
+        Some((name.clone(), Expected { work, loaded, waits_in_vain, is_too_long }))
     });
     both.collect()
 }
