@@ -184,3 +184,64 @@ fn least_share(kernel: &KernelReport) -> Option<f64> {
     let narrowest = joined.map(|load| load.bytes).min().filter(|_| is_alone)?;
     Some(f64::from(narrowest) / f64::from(LONGEST_VECTOR))
 }
+
+#[cfg(feature = "internals")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(
+        the_floor_is_a_mean_or_one_occupancy_without_growth,
+        no_occupancy_may_lose_unless_launches_are_full,
+        less_work_is_expected_of_joined_accesses
+    );
+
+    /// The outcome for cycles with 8, 16, 32 and 64 warps in hundredths of those before, and this many instructions for 100.
+    fn outcome(policy: &Policy, cycles: [f64; 4], instructions: u32) -> Option<(Why, String)> {
+        let of = |cycles: [f64; 4]| [8, 16, 32, 64].into_iter().zip(cycles).collect();
+        let report = MeasureReport { original: of([100.0; 4]), rewritten: of(cycles) };
+        let compared = Compared { report, most_when_full: None, loaded: 1.0 };
+        let kernel = KernelReport::default();
+        let of = |instructions| Some(Resources { instructions, ..Resources::default() });
+        let resources = [of(100), of(instructions)];
+        let known = Known { kernel: &kernel, compared: Some(&compared), unmeasured: "", resources };
+        policy.refusal(&known)
+    }
+
+    fn the_floor_is_a_mean_or_one_occupancy_without_growth() {
+        let policy = Policy::default();
+        let outcome =
+            |cycles, instructions| outcome(&policy, cycles, instructions).map(|one| one.0);
+        assert_eq!(outcome([98.9; 4], 300), None);
+        assert_eq!(outcome([99.5; 4], 100), Some(Why::Measure));
+        assert_eq!(outcome([96.9, 100.0, 101.0, 101.0], 150), None);
+        assert_eq!(outcome([96.9, 100.0, 101.0, 101.0], 151), Some(Why::Measure));
+        let kernel = KernelReport::default();
+        let known = Known { kernel: &kernel, compared: None, unmeasured: "", resources: [None; 2] };
+        assert_eq!(policy.refusal(&known).map(|one| one.0), Some(Why::NoMeasure));
+    }
+
+    fn no_occupancy_may_lose_unless_launches_are_full() {
+        let cycles = [103.0, 90.0, 80.0, 80.0];
+        let (why, what) = outcome(&Policy::default(), cycles, 100).expect("8 warps lose");
+        assert_eq!(why, Why::Measure);
+        assert!(
+            what.contains("1.03 times the cycles at worst") && what.contains("PTXASW_LAUNCH=full")
+        );
+        let full = Policy { is_full: true, ..Policy::default() };
+        assert_eq!(outcome(&full, cycles, 100), None);
+        assert!(outcome(&full, [50.0, 50.0, 50.0, 100.0], 100).is_some());
+    }
+
+    fn less_work_is_expected_of_joined_accesses() {
+        let policy = Policy::default();
+        let joins = KernelReport::default();
+        let expected =
+            |work| Expected { work, loaded: 1.0, waits_in_vain: false, is_too_long: false };
+        let tries = |expected| policy.not_tried(&joins, expected).is_none();
+        assert!(tries(expected(0.98)) && !tries(expected(0.99)));
+        // Two paths were followed.
+        assert!(tries(expected(9.0)) && tries(Expected { loaded: 0.5, ..expected(0.99) }));
+        assert!(!tries(Expected { waits_in_vain: true, ..expected(0.5) }));
+        assert!(!tries(Expected { is_too_long: true, ..expected(0.5) }));
+    }
+}
