@@ -28,8 +28,25 @@ pub(super) struct Known {
     pub most: u32,
     /// Whether thread blocks have one row: `%ntid.y` and `%ntid.z` are 1.
     pub one_row: bool,
+    /// The shape of thread blocks, if it is known.
+    pub shape: Option<[u32; 3]>,
     /// Whether no shape of thread blocks meets the facts, so the predicate never holds.
     pub never: bool,
+}
+
+impl Known {
+    /// Blocks of one shape, of which nothing else is known.
+    pub(super) fn of_shape(shape: [u32; 3]) -> Option<Known> {
+        let threads = shape.iter().try_fold(1_u32, |all, extent| all.checked_mul(*extent))?;
+        (1..=MOST_THREADS).contains(&threads).then(|| Known {
+            constants: FxHashMap::default(),
+            least: threads,
+            most: threads,
+            one_row: shape[1..] == [1, 1],
+            shape: Some(shape),
+            never: false,
+        })
+    }
 }
 
 /// The definitions of registers, and which values never change.
@@ -58,6 +75,11 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         }
         let is_kernel = function.kind == FunctionKind::Entry;
         Definitions { flow, is_kernel, all, block_of, entering: RefCell::default() }
+    }
+
+    /// The block of an instruction, if it can be reached.
+    pub(super) fn block_of(&self, at: InstId) -> Option<BlockId> {
+        self.block_of[at]
     }
 
     /// The definition of a register that reaches an instruction, if it is known which one does: the last one of the same
@@ -177,6 +199,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             least: x.0.min(u64::from(MOST_THREADS)) as u32,
             most: x.1.min(u64::from(MOST_THREADS)) as u32,
             one_row: y.1 == 1 && z.1 == 1,
+            shape: (x.0 == x.1 && y.1 == 1 && z.1 == 1).then_some([x.0 as u32, 1, 1]),
             never: found.extents.iter().any(|(least, most)| least > most),
         }
     }

@@ -1,38 +1,47 @@
 //! Shared memory of one thread block: elements at constant distances from the start of an array, and whether threads
-//! race for them between two barriers.
+//! race for them between two barriers of the block or of their warp.
 
 use std::collections::BTreeMap;
 
 use super::values::{Unknown, Values};
 use crate::bytes::ByteRange;
 use crate::expr::TermId;
+use crate::isa::limits::WARP_SIZE;
 
 /// The largest element in bytes.
 const LARGEST: i64 = 16;
 
-/// Who has accessed an element since the last barrier.
+/// Who has read an element since the last barrier of the block; each with the number of barriers of the warp before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Readers {
     None,
-    One(u32),
+    One(u32, u32),
+    /// Lanes of this warp.
+    Warp(u32, u32),
     Several,
 }
 
 /// An element of an array.
+#[derive(Clone)]
 struct Element {
     bytes: u32,
     term: TermId,
+    /// Whether a thread has accessed it, or has written it, and not only in front of the place where the evaluation starts.
+    accessed: bool,
     written: bool,
-    writer: Option<u32>,
+    /// The thread that has written it since the last barrier of the block, and the number of barriers of its warp before.
+    writer: Option<(u32, u32)>,
     readers: Readers,
 }
 
 /// Shared memory, by the start of an array and bytes from there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Memory {
     elements: BTreeMap<(TermId, i64), Element>,
     /// Elements that have been accessed since the last barrier.
     touched: Vec<(TermId, i64)>,
+    /// By warp, how often its lanes have waited for each other.
+    waited: BTreeMap<u32, u32>,
     /// The largest number of a thread that has accessed any.
     last_thread: Option<u32>,
 }
@@ -53,13 +62,14 @@ pub(super) struct Access {
 impl Memory {
     /// The value that a thread reads; `None` where it races with another thread, or elements overlap.
     pub(super) fn read(&mut self, values: &mut Values, access: Access) -> Option<TermId> {
+        let (warp, now) = self.now(access.thread);
         let element = self.element(values, access)?;
-        if element.writer.is_some_and(|writer| writer != access.thread) {
-            return None;
-        }
+        element.may_follow_writer(access.thread, now).then_some(())?;
         element.readers = match element.readers {
-            Readers::None => Readers::One(access.thread),
-            Readers::One(one) if one == access.thread => Readers::One(one),
+            Readers::One(one, _) if one == access.thread => Readers::One(one, now),
+            Readers::None => Readers::One(access.thread, now),
+            Readers::One(one, _) if one / WARP_SIZE == warp => Readers::Warp(warp, now),
+            Readers::Warp(one, _) if one == warp => Readers::Warp(warp, now),
             _ => Readers::Several,
         };
         Some(element.term)
@@ -72,18 +82,29 @@ impl Memory {
         access: Access,
         term: TermId,
     ) -> Option<()> {
+        let (warp, now) = self.now(access.thread);
         let element = self.element(values, access)?;
         let alone = match element.readers {
             Readers::None => true,
-            Readers::One(reader) => reader == access.thread,
+            Readers::One(reader, _) if reader == access.thread => true,
+            Readers::One(reader, then) => reader / WARP_SIZE == warp && then < now,
+            Readers::Warp(one, then) => one == warp && then < now,
             Readers::Several => false,
         };
-        if !alone || element.writer.is_some_and(|writer| writer != access.thread) {
-            return None;
-        }
-        element.writer = Some(access.thread);
+        (alone && element.may_follow_writer(access.thread, now)).then_some(())?;
+        element.writer = Some((access.thread, now));
         (element.term, element.written) = (term, true);
         Some(())
+    }
+
+    /// A thread's warp, and how often its lanes have waited for each other.
+    fn now(&self, thread: u32) -> (u32, u32) {
+        (thread / WARP_SIZE, self.waited(thread))
+    }
+
+    /// How often the lanes of a thread's warp have waited for each other.
+    pub(super) fn waited(&self, thread: u32) -> u32 {
+        self.waited.get(&(thread / WARP_SIZE)).copied().unwrap_or_default()
     }
 
     fn element(&mut self, values: &mut Values, access: Access) -> Option<&mut Element> {
@@ -99,11 +120,21 @@ impl Memory {
             }
             let unknown = Unknown::Memory(start, offset as u32, bytes);
             let term = values.unknown(unknown, 8 * bytes as u8);
-            let new = Element { bytes, term, written: false, writer: None, readers: Readers::None };
+            let new = Element {
+                bytes,
+                term,
+                accessed: false,
+                written: false,
+                writer: None,
+                readers: Readers::None,
+            };
             self.elements.insert((start, offset), new);
         }
         self.touched.push((start, offset));
-        self.elements.get_mut(&(start, offset)).filter(|element| element.bytes == bytes)
+        let known = self.elements.get_mut(&(start, offset));
+        let element = known.filter(|element| element.bytes == bytes)?;
+        element.accessed = true;
+        Some(element)
     }
 
     /// All threads have waited for each other.
@@ -112,6 +143,20 @@ impl Memory {
             if let Some(element) = self.elements.get_mut(&at) {
                 (element.writer, element.readers) = (None, Readers::None);
             }
+        }
+    }
+
+    /// All lanes of a warp have waited for each other.
+    pub(super) fn warp_barrier(&mut self, warp: u32) {
+        *self.waited.entry(warp).or_default() += 1;
+    }
+
+    /// What the elements hold so far is what they hold at the start, behind a barrier.
+    pub(super) fn start(&mut self) {
+        self.barrier();
+        self.last_thread = None;
+        for element in self.elements.values_mut() {
+            (element.accessed, element.written) = (false, false);
         }
     }
 
@@ -131,6 +176,14 @@ impl Memory {
         elements.map(|((start, at), element)| (*start, ByteRange::new(*at, element.bytes)))
     }
 
+    /// Whether all elements that are accessed, or written, are so in the other one, too.
+    pub(super) fn is_within(&self, other: &Memory) -> bool {
+        self.elements.iter().filter(|(_, element)| element.accessed).all(|(at, element)| {
+            let known = other.elements.get(at).filter(|known| known.bytes == element.bytes);
+            known.is_some_and(|known| known.accessed && known.written >= element.written)
+        })
+    }
+
     /// Whether both hold the same everywhere. Bytes that one of them has not accessed are unchanged.
     pub(super) fn same(&self, other: &Memory) -> bool {
         let within = |one: &Memory, other: &Memory| {
@@ -141,5 +194,14 @@ impl Memory {
             })
         };
         within(self, other) && within(other, self)
+    }
+}
+
+impl Element {
+    /// Whether the last write is known to come before an access of a thread whose warp has waited that often.
+    fn may_follow_writer(&self, thread: u32, now: u32) -> bool {
+        self.writer.is_none_or(|(writer, then)| {
+            writer == thread || writer / WARP_SIZE == thread / WARP_SIZE && then < now
+        })
     }
 }

@@ -2,7 +2,7 @@
 //! for addresses and branches, everything else as an uninterpreted function.
 //!
 //! Such a function is named by the instruction as written, so equal terms mean equal bits: the order of the operands
-//! of a floating-point addition counts, since the payload of a NaN may depend on it.
+//! of a floating-point addition of 64 bits counts, since the payload of a NaN may depend on it.
 
 use std::fmt::Write;
 
@@ -12,6 +12,7 @@ use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, Special};
 use crate::program::{Role, role};
 use crate::ptx::{ScalarType, Value};
+use crate::terms::commute::{commutes, sort};
 
 /// The state of a thread.
 pub(crate) trait Thread {
@@ -265,9 +266,11 @@ fn two_operands(
         Opcode::Xor => arena.binary(BinaryOp::Xor, a, b),
         Opcode::Min | Opcode::Max => {
             let first = arena.compare(less, a, b);
-            match opcode {
-                Opcode::Min => arena.if_then_else(first, a, b),
-                _ => arena.if_then_else(first, b, a),
+            let qualifier = if opcode == Opcode::Min { Qualifier::Min } else { Qualifier::Max };
+            match (arena.constant_value(first), opcode) {
+                (None, _) => thread.values().joined(qualifier, ty, [a, b])?,
+                (Some(first), Opcode::Min) => [b, a][first as usize],
+                (Some(first), _) => [a, b][first as usize],
             }
         }
         Opcode::Div | Opcode::Rem if arena.constant_value(b).is_some_and(|b| b != 0) => {
@@ -357,6 +360,9 @@ fn applied(thread: &mut dyn Thread, inst: &Inst<'_, '_>) -> Option<Vec<(Register
             Arg::Constant(value) => _ = write!(name, " {value:?}"),
             _ => return None,
         }
+    }
+    if commutes(inst) && matches!(inst.args[1..], [Arg::Register(_), Arg::Register(_), ..]) {
+        sort(&mut operands);
     }
     let destinations: Vec<RegisterId> = match inst.args.first()? {
         Arg::Register(register) => vec![*register],
