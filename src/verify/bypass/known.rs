@@ -109,9 +109,27 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         self.flow.insts[at].guard.is_none().then_some(at)
     }
 
+    /// The definitions of a register that may reach an instruction, sorted.
+    pub(super) fn may_reach(&self, register: RegisterId, reader: InstId) -> Vec<InstId> {
+        let Some(block) = self.block_of[reader] else { return Vec::new() };
+        let mut before = self.flow.block(block).first.to(reader).rev();
+        match before.find(|at| results(&self.flow.insts[*at]).contains(&register)) {
+            Some(at) => vec![at],
+            None => self.last_on_ways(register, block).unwrap_or_default(),
+        }
+    }
+
     /// The definition of a register that is the last one on every way to the start of a block.
     fn last_on_every_way(&self, register: RegisterId, block: BlockId) -> Option<InstId> {
-        let mut found = None;
+        match self.last_on_ways(register, block)?[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The last definitions of a register on the ways to the start of a block, sorted; `None` if there is a way without.
+    fn last_on_ways(&self, register: RegisterId, block: BlockId) -> Option<Vec<InstId>> {
+        let mut found = Vec::new();
         let mut seen = ti_vec![false; self.flow.blocks.len()];
         let mut work = vec![block];
         while let Some(next) = work.pop() {
@@ -122,14 +140,15 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             for from in self.flow.block(next).predecessors.iter().map(|edge| edge.from) {
                 let own = self.all[register].iter().rev();
                 match own.copied().find(|at| self.block_of[*at] == Some(from)) {
-                    Some(at) if found.is_some_and(|other| other != at) => return None,
-                    Some(at) => found = Some(at),
+                    Some(at) => found.push(at),
                     None if std::mem::replace(&mut seen[from], true) => {}
                     None => work.push(from),
                 }
             }
         }
-        found
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     /// The instruction that computes the value of a register in front of an instruction, if it never changes within a

@@ -179,6 +179,7 @@ fn exact(thread: &mut dyn Thread, inst: &Inst<'_, '_>) -> Option<(TermId, bool)>
             Some((term, ty.is_signed()))
         }
         _ if ty.is_float() || types.len() != 1 => None,
+        Opcode::Bfi => Some((inserted(thread, inst, width)?, false)),
         Opcode::Mul | Opcode::Mad => product(thread, inst, ty, width),
         _ if !plain(&[]) || matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => None,
         _ => two_operands(thread, inst, ty, width),
@@ -222,6 +223,29 @@ fn product(
         }
         _ => None,
     }
+}
+
+/// `bfi` of a field whose place and length are constants.
+fn inserted(thread: &mut dyn Thread, inst: &Inst<'_, '_>, width: u8) -> Option<TermId> {
+    let [_, field, into, place, length] = &inst.args[..] else { return None };
+    let (field, into) = (operand(thread, field, width)?, operand(thread, into, width)?);
+    let mut number = |arg| {
+        let term = operand(thread, arg, 32)?;
+        u8::try_from(thread.values().constant(term)? & 255).ok()
+    };
+    let (place, length) = (number(place)?, number(length)?);
+    let end = place.checked_add(length).filter(|end| length > 0 && *end <= width)?;
+    let arena = &mut thread.values().arena;
+    let mut found = arena.extract(field, 0, length);
+    if place > 0 {
+        let low = arena.extract(into, 0, place);
+        found = arena.concatenate(found, low);
+    }
+    if end < width {
+        let high = arena.extract(into, end, width - end);
+        found = arena.concatenate(high, found);
+    }
+    Some(found)
 }
 
 /// Integer and logical operations on one or two operands of one type.

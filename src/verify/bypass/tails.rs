@@ -12,23 +12,22 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::TiVec;
 
 use super::known::Known;
 use super::memory::Memory;
 use super::sides::{Left, Subject, evaluate};
 use super::threads::{Block, End, Partners, Place, is_barrier};
-use super::uniform::{Leaf, each};
+use super::uniform::reads;
 use super::values::{Action, Values};
-use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
+use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
-use crate::program::results;
 
 /// How many pairs of parts of two kernels are tried.
 const MAX_PAIRS: usize = 24;
 
-/// How often the signatures of registers are refined.
+/// How often the signatures of instructions are refined.
 const ROUNDS: usize = 8;
 
 /// A part of a program: what the text has in its place.
@@ -49,7 +48,8 @@ pub(super) fn parts<'p, 'm, 's>(
     subjects: [&'p Subject<'p, 'm, 's>; 2],
     shape: [u32; 3],
 ) -> Option<[Part; 2]> {
-    let both = Both { subjects, known: Known::of_shape(shape)?, partners: partners(subjects) };
+    let signatures = subjects.map(signatures);
+    let both = Both { subjects, known: Known::of_shape(shape)?, signatures };
     let [olds, news] = subjects.map(barriers);
     let from_end = |back: usize| {
         Some([olds[olds.len().checked_sub(back)?], news[news.len().checked_sub(back)?]])
@@ -81,87 +81,83 @@ fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<InstId> {
     found
 }
 
-/// Guesses which registers of the second program hold the value of which of the first: those that are made alike.
-fn partners([old, new]: [&Subject<'_, '_, '_>; 2]) -> Partners {
-    let mut by_signature: FxHashMap<u64, Option<RegisterId>> = FxHashMap::default();
-    let own = signatures(old.flow);
-    for (register, signature) in own.iter_enumerated() {
-        let one = by_signature.entry(*signature).or_insert(Some(register));
-        *one = one.filter(|known| *known == register);
-    }
-    let of_new = signatures(new.flow);
-    let partner = |(register, signature): (RegisterId, &u64)| {
-        let name = new.flow.registers[register].name;
-        let same = |other: &RegisterId| {
-            own[*other] == *signature && old.flow.registers[*other].name == name
-        };
-        let unique = by_signature.get(signature).copied()?;
-        let other = unique.or_else(|| own.keys().find(same))?;
-        Some((register, (other, old.uniform.varies(other))))
+/// By instruction a hash of how it computes: instructions of two programs that compute alike have one.
+fn signatures(subject: &Subject<'_, '_, '_>) -> TiVec<InstId, u64> {
+    let Subject { flow, definitions, .. } = subject;
+    let made = |(at, inst): (InstId, &Inst<'_, '_>)| -> Vec<Vec<InstId>> {
+        reads(inst).into_iter().map(|register| definitions.may_reach(register, at)).collect()
     };
-    of_new.iter_enumerated().filter_map(partner).collect()
-}
-
-/// By register a hash of how it is made: registers of two programs that are computed alike have one.
-fn signatures(flow: &Flow<'_, '_>) -> TiVec<RegisterId, u64> {
-    let hashed = |parts: &dyn Fn(&mut FxHasher)| {
-        let mut hasher = FxHasher::default();
-        parts(&mut hasher);
-        hasher.finish()
-    };
-    let width = |register: RegisterId| flow.registers[register].ty.bits();
-    let mut all: TiVec<RegisterId, u64> =
-        flow.registers.keys().map(|one| hashed(&|hasher| width(one).hash(hasher))).collect();
+    let made: TiVec<InstId, Vec<Vec<InstId>>> = flow.insts.iter_enumerated().map(made).collect();
+    let mut all: TiVec<InstId, u64> = flow.insts.iter().map(own_signature).collect();
     for _ in 0..ROUNDS {
-        let mut made: TiVec<RegisterId, Vec<u64>> = ti_vec![Vec::new(); all.len()];
-        for inst in flow.block_ids().flat_map(|block| flow.block(block).instructions()) {
-            let inst = &flow.insts[inst];
-            for (place, register) in results(inst).into_iter().enumerate() {
-                made[register].push(hashed(&|hasher| {
-                    (place, inst.ast.opcode.text).hash(hasher);
-                    inst.guard.map(|(guard, negated)| (all[guard], negated)).hash(hasher);
-                    for arg in inst.args.iter().skip(1) {
-                        hash(arg, &all, hasher);
-                    }
-                }));
-            }
-        }
-        all = made
-            .into_iter_enumerated()
-            .map(|(register, mut made)| {
-                made.sort_unstable();
-                hashed(&|hasher| (width(register), &made).hash(hasher))
-            })
-            .collect();
+        let next = |(at, own): (InstId, &u64)| {
+            let operands: Vec<u64> = made[at].iter().map(|from| joined(from, &all)).collect();
+            hashed(&(own, operands))
+        };
+        all = all.iter_enumerated().map(next).collect();
     }
     all
 }
 
-/// Adds an operand, its registers by their signatures.
-fn hash(arg: &Arg<'_>, signatures: &TiVec<RegisterId, u64>, hasher: &mut FxHasher) {
-    each(arg, &mut |leaf| match leaf {
-        Leaf::Register(register) => signatures[register].hash(hasher),
-        Leaf::Special(special) => special.to_string().hash(hasher),
-    });
-    match arg {
-        Arg::Sum(_, offset) | Arg::Memory { offset, .. } => offset.hash(hasher),
-        Arg::Constant(value) => format!("{value:?}").hash(hasher),
-        Arg::Symbol { name, offset, .. } => (name, offset).hash(hasher),
-        _ => {}
-    }
-    if let Arg::Memory { base: Base::Symbol { name, .. }, .. } = arg {
-        name.hash(hasher);
-    }
+/// The hash of an instruction without its registers.
+fn own_signature(inst: &Inst<'_, '_>) -> u64 {
+    let named = |arg: &Arg<'_>| match arg {
+        Arg::Special(special) => special.to_string(),
+        Arg::Sum(_, offset) => offset.to_string(),
+        Arg::Memory { base: Base::Symbol { name, .. }, offset, .. } => format!("{name}+{offset}"),
+        Arg::Memory { offset, .. } => offset.to_string(),
+        Arg::Constant(value) => format!("{value:?}"),
+        Arg::Symbol { name, offset, .. } => format!("{name}+{offset}"),
+        _ => String::new(),
+    };
+    let operands: Vec<String> = inst.args.iter().map(named).collect();
+    hashed(&(inst.ast.opcode.text, operands, inst.guard.map(|(_, negated)| negated)))
+}
+
+/// The hash of a value that one of some instructions makes.
+fn joined(from: &[InstId], signatures: &TiVec<InstId, u64>) -> u64 {
+    let mut all: Vec<u64> = from.iter().map(|at| signatures[*at]).collect();
+    all.sort_unstable();
+    hashed(&all)
+}
+
+fn hashed(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Two kernels in blocks of one shape.
 struct Both<'p, 'm, 's> {
     subjects: [&'p Subject<'p, 'm, 's>; 2],
     known: Known,
-    partners: Partners,
+    signatures: [TiVec<InstId, u64>; 2],
 }
 
 impl<'m, 's> Both<'_, 'm, 's> {
+    /// Guesses which registers of the second program hold behind a barrier what which of the first hold: those that are
+    /// made alike.
+    fn partners(&self, start: [InstId; 2]) -> Partners {
+        let all = [0, 1].map(|side| {
+            let Subject { flow, definitions, .. } = self.subjects[side];
+            let mut found: Vec<(RegisterId, (u64, u32))> = Vec::new();
+            for (register, declared) in flow.registers.iter_enumerated() {
+                let from = definitions.may_reach(register, start[side]);
+                let signature = joined(&from, &self.signatures[side]);
+                found.push((register, (signature, declared.ty.bits())));
+            }
+            found
+        });
+        let uniform = &self.subjects[0].uniform;
+        let known: FxHashMap<(u64, u32), RegisterId> =
+            all[0].iter().rev().map(|(register, signature)| (*signature, *register)).collect();
+        let partner = |(own, signature): &(RegisterId, (u64, u32))| {
+            let other = *known.get(signature)?;
+            Some((*own, (other, uniform.varies(other))))
+        };
+        all[1].iter().filter_map(partner).collect()
+    }
+
     /// Whether the texts between two barriers are of other instructions.
     fn differ(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
         let [old, new] = [0, 1].map(|side| {
@@ -177,15 +173,28 @@ impl<'m, 's> Both<'_, 'm, 's> {
         let [old, new] = self.subjects;
         let mut values = Values::default();
         let ends = [0, 1].map(|side| end.map(|end| end[side]));
+        let partners = self.partners(start);
         let memory = self.stored(start[0], &mut values);
-        let one = self.left(0, (start[0], ends[0]), &mut values, memory.clone())?;
-        let other = self.left(1, (start[1], ends[1]), &mut values, memory)?;
+        let one = self.left(self.place(0, start, ends[0], None)?, &mut values, memory.clone())?;
+        let place = self.place(1, start, ends[1], Some(&partners))?;
+        let other = self.left(place, &mut values, memory)?;
         let is_same = are_alike(&one.actions, &other.actions)
             && other.memory.is_within(&one.memory)
             && (end.is_none() || one.memory.same(&other.memory))
             && old.are_apart(&mut values, [&one.memory, &other.memory]);
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "{start:?} {end:?} alike {} within {} same {} apart {}\n{:?}\n{:?}",
+                are_alike(&one.actions, &other.actions),
+                other.memory.is_within(&one.memory),
+                one.memory.same(&other.memory),
+                old.are_apart(&mut values, [&one.memory, &other.memory]),
+                one.actions.first(),
+                other.actions.first()
+            );
+        }
         is_same.then_some(())?;
-        let read = other.inherited.iter().map(|new| [self.partners[new].0, *new]);
+        let read = other.inherited.iter().map(|new| [partners[new].0, *new]);
         let read: Vec<[RegisterId; 2]> = read.collect();
         let mut written: BTreeMap<&[TermId], [Vec<RegisterId>; 2]> = BTreeMap::new();
         for (side, left) in [&one, &other].into_iter().enumerate() {
@@ -209,34 +218,34 @@ impl<'m, 's> Both<'_, 'm, 's> {
     }
 
     /// The place behind a barrier of one of the two, up to another one or to the end.
-    fn place(&self, side: usize, from: InstId, to: Option<InstId>) -> Option<Place<'_, 'm, 's>> {
+    fn place<'a>(
+        &'a self,
+        side: usize,
+        from: [InstId; 2],
+        to: Option<InstId>,
+        partners: Option<&'a Partners>,
+    ) -> Option<Place<'a, 'm, 's>> {
         let Subject { flow, definitions, uniform, .. } = self.subjects[side];
         Some(Place {
             flow,
             definitions,
             uniform,
             known: &self.known,
-            start: (definitions.block_of(from)?, from.next()),
-            reader: from,
+            start: (definitions.block_of(from[side])?, from[side].next()),
+            reader: from[side],
             end: to.map_or(End::Exit, End::Barrier),
             branch: None,
-            partners: (side == 1).then_some(&self.partners),
+            partners,
         })
     }
 
     /// What all threads leave behind.
-    fn left(
-        &self,
-        side: usize,
-        (from, to): (InstId, Option<InstId>),
-        values: &mut Values,
-        memory: Memory,
-    ) -> Option<Left> {
-        let place = self.place(side, from, to)?;
+    fn left(&self, place: Place<'_, '_, '_>, values: &mut Values, memory: Memory) -> Option<Left> {
         let first = place.start.0;
-        let live = match to {
-            Some(to) => self.subjects[side].changed_before(first, to)?,
-            None => Vec::new(),
+        let subject = self.subjects[usize::from(place.partners.is_some())];
+        let live = match place.end {
+            End::Barrier(to) => subject.changed_before(first, to)?,
+            _ => Vec::new(),
         };
         let mut block = Block::new(&place, values, (first, false));
         block.memory = memory;
@@ -246,7 +255,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
     /// Shared memory behind a barrier of the original, as far as the code right in front of it has stored there: as the
     /// original is free of data races, nobody else has written these words.
     fn stored(&self, barrier: InstId, values: &mut Values) -> Memory {
-        let stored = self.place(0, barrier, None).and_then(|place| {
+        let stored = self.place(0, [barrier; 2], None, None).and_then(|place| {
             let mut block = Block::new(&place, values, (place.start.0, false));
             block.stores_before(barrier)?;
             block.memory.start();

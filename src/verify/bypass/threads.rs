@@ -131,11 +131,30 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         loop {
             for thread in 0..self.at.len() as u32 {
                 while let At::Running(block, inst) = self.at[thread as usize] {
-                    self.step(thread, block, inst)?;
+                    if self.step(thread, block, inst).is_none() {
+                        if std::env::var("DBG").is_ok() {
+                            eprintln!(
+                                "thread {thread} stops at {:?}",
+                                self.place.flow.insts.get(inst).map(|i| i.ast.opcode.text)
+                            );
+                        }
+                        return None;
+                    }
                 }
             }
-            let together = self.meet_in_warps()?;
-            if !together && !self.barrier()? {
+            let Some(together) = self.meet_in_warps() else {
+                if std::env::var("DBG").is_ok() {
+                    eprintln!("warps: {:?}", self.at.iter().take(64).collect::<Vec<_>>());
+                }
+                return None;
+            };
+            let Some(more) = (if together { Some(true) } else { self.barrier() }) else {
+                if std::env::var("DBG").is_ok() {
+                    eprintln!("barrier");
+                }
+                return None;
+            };
+            if !more {
                 return Some(());
             }
         }
