@@ -30,6 +30,7 @@ impl Lane<'_, '_, '_, '_, '_> {
         for arg in inst.args.iter().skip(source) {
             self.named(arg, &mut what, &mut operands)?;
         }
+        operands.extend(self.block.condition());
         let when = (self.block.barriers, self.block.memory.waited(self.thread));
         let number = self.block.actions[self.thread as usize].len();
         for (place, register) in results(inst).into_iter().enumerate() {

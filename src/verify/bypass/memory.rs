@@ -27,11 +27,26 @@ struct Element {
     bytes: u32,
     term: TermId,
     /// Whether a thread has accessed it, or has written it, and not only in front of the place where the evaluation starts.
-    accessed: bool,
-    written: bool,
+    any: Uses,
+    /// The same under no condition.
+    certain: Uses,
     /// The thread that has written it since the last barrier of the block, and the number of barriers of its warp before.
     writer: Option<(u32, u32)>,
     readers: Readers,
+}
+
+/// How threads use an element.
+#[derive(Clone, Copy, Default, Debug)]
+struct Uses {
+    accessed: bool,
+    written: bool,
+}
+
+impl Uses {
+    /// Whether these uses are among others.
+    fn are_among(self, others: Uses) -> bool {
+        self.accessed <= others.accessed && self.written <= others.written
+    }
 }
 
 /// Shared memory, by the start of an array and bytes from there.
@@ -57,6 +72,8 @@ pub(super) struct Access {
     pub bytes: u32,
     /// The number of the thread.
     pub thread: u32,
+    /// Whether it happens under no condition.
+    pub is_certain: bool,
 }
 
 impl Memory {
@@ -93,7 +110,9 @@ impl Memory {
         };
         (alone && element.may_follow_writer(access.thread, now)).then_some(())?;
         element.writer = Some((access.thread, now));
-        (element.term, element.written) = (term, true);
+        element.term = term;
+        element.any.written = true;
+        element.certain.written |= access.is_certain;
         Some(())
     }
 
@@ -108,7 +127,7 @@ impl Memory {
     }
 
     fn element(&mut self, values: &mut Values, access: Access) -> Option<&mut Element> {
-        let Access { start, offset, bytes, thread } = access;
+        let Access { start, offset, bytes, thread, is_certain } = access;
         self.last_thread = self.last_thread.max(Some(thread));
         if !self.elements.contains_key(&(start, offset)) {
             let own = ByteRange::new(offset, bytes);
@@ -123,8 +142,8 @@ impl Memory {
             let new = Element {
                 bytes,
                 term,
-                accessed: false,
-                written: false,
+                any: Uses::default(),
+                certain: Uses::default(),
                 writer: None,
                 readers: Readers::None,
             };
@@ -133,7 +152,8 @@ impl Memory {
         self.touched.push((start, offset));
         let known = self.elements.get_mut(&(start, offset));
         let element = known.filter(|element| element.bytes == bytes)?;
-        element.accessed = true;
+        element.any.accessed = true;
+        element.certain.accessed |= is_certain;
         Some(element)
     }
 
@@ -156,7 +176,7 @@ impl Memory {
         self.barrier();
         self.last_thread = None;
         for element in self.elements.values_mut() {
-            (element.accessed, element.written) = (false, false);
+            (element.any, element.certain) = (Uses::default(), Uses::default());
         }
     }
 
@@ -176,24 +196,45 @@ impl Memory {
         elements.map(|((start, at), element)| (*start, ByteRange::new(*at, element.bytes)))
     }
 
-    /// Whether all elements that are accessed, or written, are so in the other one, too.
-    pub(super) fn is_within(&self, other: &Memory) -> bool {
-        self.elements.iter().filter(|(_, element)| element.accessed).all(|(at, element)| {
+    /// Whether all elements that are accessed, or written, are so in the other one, too; `is_safe`: whether it is enough
+    /// that they may be.
+    pub(super) fn is_within(
+        &self,
+        other: &Memory,
+        is_safe: &dyn Fn(TermId, ByteRange) -> bool,
+    ) -> bool {
+        self.elements.iter().filter(|(_, element)| element.any.accessed).all(|(at, element)| {
             let known = other.elements.get(at).filter(|known| known.bytes == element.bytes);
-            known.is_some_and(|known| known.accessed && known.written >= element.written)
+            known.is_some_and(|known| {
+                let own = ByteRange::new(at.1, element.bytes);
+                element.any.are_among(known.certain)
+                    || element.any.are_among(known.any) && is_safe(at.0, own)
+            })
         })
     }
 
-    /// Whether both hold the same everywhere. Bytes that one of them has not accessed are unchanged.
-    pub(super) fn same(&self, other: &Memory) -> bool {
-        let within = |one: &Memory, other: &Memory| {
-            one.elements.iter().filter(|(_, element)| element.written).all(|(at, element)| {
+    /// The elements that do not hold the same in both. Bytes that one of them has not accessed are unchanged.
+    pub(super) fn difference<'m>(
+        &'m self,
+        other: &'m Memory,
+    ) -> impl Iterator<Item = (TermId, ByteRange)> + 'm {
+        let within = |one: &'m Memory, other: &'m Memory| {
+            one.elements.iter().filter(|(at, element)| {
                 let counterpart = other.elements.get(at);
-                counterpart
-                    .is_some_and(|known| (known.bytes, known.term) == (element.bytes, element.term))
+                let same = counterpart.is_some_and(|known| {
+                    (known.bytes, known.term) == (element.bytes, element.term)
+                });
+                element.any.written && !same
             })
         };
-        within(self, other) && within(other, self)
+        let all = within(self, other).chain(within(other, self));
+        all.map(|((start, at), element)| (*start, ByteRange::new(*at, element.bytes)))
+    }
+
+    /// Whether an element is known.
+    pub(super) fn has(&self, (start, own): (TermId, ByteRange)) -> bool {
+        let mut known = self.accessed();
+        known.any(|one| one == (start, own))
     }
 }
 

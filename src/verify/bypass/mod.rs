@@ -22,6 +22,7 @@
 //! - `threads`: evaluates all threads of a block, from barrier to barrier
 //! - `warp`: what the lanes of a warp do together
 //! - `actions`: what threads do outside of shared memory
+//! - `paths`: threads whose path depends on an unknown value
 //! - `sides`: compares the two sides of a branch
 //! - `text`: the text of the rewritten file without such branches
 //! - `tails`: parts of two programs that do the same in blocks of one shape
@@ -32,6 +33,7 @@ mod cut;
 mod known;
 mod memory;
 mod operation;
+mod paths;
 mod sides;
 mod tails;
 mod text;

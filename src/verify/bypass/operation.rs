@@ -12,7 +12,7 @@ use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, Special};
 use crate::program::{Role, role};
 use crate::ptx::{ScalarType, Value};
-use crate::terms::commute::{commutes, sort};
+use crate::terms::commute::{basic_comparison, commutes, sort};
 
 /// The state of a thread.
 pub(crate) trait Thread {
@@ -313,14 +313,14 @@ fn two_operands(
     logical.then_some((term, signed))
 }
 
-/// `setp` of integers with one result.
+/// `setp` with one result.
 fn setp(thread: &mut dyn Thread, inst: &Inst<'_, '_>, ty: ScalarType) -> Option<TermId> {
     let form = &inst.ast.form;
-    if ty.is_float() || !matches!(inst.args.first(), Some(Arg::Register(_))) {
+    if !matches!(inst.args.first(), Some(Arg::Register(_))) {
         return None;
     }
     let width = u8::try_from(ty.bits()).ok().filter(|bits| (16..=64).contains(bits))?;
-    let names: Vec<Qualifier> = form.qualifiers().collect();
+    let names: Vec<Qualifier> = form.qualifiers().filter(|one| *one != Qualifier::Ftz).collect();
     let (name, combine) = match names[..] {
         [name] => (name, None),
         [name, combine @ (Qualifier::And | Qualifier::Or | Qualifier::Xor)] => {
@@ -337,6 +337,16 @@ fn setp(thread: &mut dyn Thread, inst: &Inst<'_, '_>, ty: ScalarType) -> Option<
         false => (Comparison::UnsignedLess, Comparison::UnsignedLessEqual),
     };
     let compared = match name {
+        _ if ty.is_float() => {
+            let (basic, swapped, holds) = basic_comparison(name)?;
+            let mut operands = if swapped { [b, a] } else { [a, b] };
+            if matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan) {
+                sort(&mut operands);
+            }
+            let name = format!("{basic:?} {ty} {}", form.has(Qualifier::Ftz));
+            let term = thread.values().apply(name, &operands, 1);
+            if holds { term } else { thread.values().arena.not(term) }
+        }
         Qualifier::Eq => arena.equal(a, b),
         Qualifier::Ne => {
             let equal = arena.equal(a, b);

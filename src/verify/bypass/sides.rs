@@ -15,7 +15,7 @@ use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, Reg
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::isa::limits::WARP_SIZE;
-use crate::program::{Role, arrays, results, role};
+use crate::program::{Array, Role, arrays, results, role};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace};
 
 /// Functions with more blocks times registers are not looked at.
@@ -40,7 +40,7 @@ pub(super) struct Subject<'p, 'm, 's> {
     module: &'p Module<'s>,
     pub flow: &'p Flow<'m, 's>,
     pub definitions: Definitions<'p, 'm, 's>,
-    behind: PostDominators,
+    pub behind: PostDominators,
     pub uniform: Uniform,
     live: TiVec<BlockId, FxHashSet<RegisterId>>,
 }
@@ -179,6 +179,7 @@ impl Subject<'_, '_, '_> {
                 flow,
                 definitions: &self.definitions,
                 uniform: &self.uniform,
+                behind: &self.behind,
                 known: &known,
                 start: (branch, start),
                 reader: start,
@@ -205,6 +206,15 @@ impl Subject<'_, '_, '_> {
             let reached = reached(&self.flow.blocks, [block], None);
             reached.contains(&branch)
         })
+    }
+
+    /// Whether others than the block's own threads may access its shared memory, or copies go on beside them.
+    pub(super) fn has_others(&self) -> bool {
+        let plain = [Opcode::Atom, Opcode::Red, Opcode::Ld, Opcode::St];
+        self.flow
+            .insts
+            .iter()
+            .any(|inst| role(inst) == Role::Effect && !plain.contains(&inst.ast.form.opcode))
     }
 
     /// Whether the first instruction of a block that may order anything is a barrier of the whole block.
@@ -242,7 +252,7 @@ impl Subject<'_, '_, '_> {
             && present
             && !acts
             && old.registers == new.registers
-            && old.memory.same(&new.memory)
+            && old.memory.difference(&new.memory).next().is_none()
             && self.are_apart(&mut values, [&old.memory, &new.memory])
     }
 
@@ -290,13 +300,19 @@ impl Subject<'_, '_, '_> {
         if starts.all(|start| Some(start) == first) {
             return true;
         }
-        let mut known: FxHashMap<TermId, ByteRange> = FxHashMap::default();
-        let arrays = arrays::declared(self.function).into_iter();
-        for array in arrays.chain(arrays::of_module(self.module)) {
-            let start = values.unknown(Unknown::Address(array.name), 32);
-            known.insert(start, ByteRange::new(0, array.bytes));
-        }
+        let known = self.sizes(values);
         accessed().all(|(start, own)| known.get(&start).is_some_and(|array| array.covers(own)))
+    }
+
+    /// By their addresses the bytes of all arrays in shared memory whose size is known.
+    pub(super) fn sizes(&self, values: &mut Values) -> FxHashMap<TermId, ByteRange> {
+        let arrays = arrays::declared(self.function).into_iter();
+        let arrays = arrays.chain(arrays::of_module(self.module));
+        let address = |array: Array| {
+            let start = values.unknown(Unknown::Address(array.name), 32);
+            (start, ByteRange::new(0, array.bytes))
+        };
+        arrays.map(address).collect()
     }
 }
 

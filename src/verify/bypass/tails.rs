@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::known::Known;
 use super::memory::Memory;
@@ -20,9 +20,13 @@ use super::sides::{Left, Subject, evaluate};
 use super::threads::{Block, End, Partners, Place, is_barrier};
 use super::uniform::reads;
 use super::values::{Action, Values};
+use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
 use crate::expr::TermId;
+use crate::isa::Opcode;
 use crate::isa::limits::WARP_SIZE;
+use crate::program::{Role, role};
+use crate::ptx::StateSpace;
 
 /// How many pairs of parts of two kernels are tried.
 const MAX_PAIRS: usize = 24;
@@ -57,14 +61,12 @@ pub(super) fn parts<'p, 'm, 's>(
     let from_start = olds.iter().zip(&news).map(|(old, new)| [*old, *new]).rev();
     let mut starts: Vec<[InstId; 2]> = from_start.collect();
     starts.extend((1..=olds.len()).filter_map(from_end));
-    let ends = (1..=olds.len()).rev().filter_map(from_end).map(Some);
-    let pairs = std::iter::once(None).chain(ends).flat_map(|end| {
-        let behind = move |start: &[InstId; 2]| {
-            end.is_none_or(|end: [InstId; 2]| start[0] < end[0] && start[1] < end[1])
-        };
-        starts.iter().filter(move |start| behind(start)).map(move |start| (*start, end))
-    });
-    let differ = pairs.filter(|(start, end)| both.differ(*start, *end));
+    let ends = (1..=olds.len()).filter_map(from_end).map(Some);
+    let pairs = std::iter::once(None)
+        .chain(ends)
+        .flat_map(|end| starts.iter().map(move |start| (*start, end)));
+    let differ =
+        pairs.filter(|(start, end)| both.are_in_order(*start, *end) && both.differ(*start, *end));
     differ.take(MAX_PAIRS).find_map(|(start, end)| both.are_same(start, end))
 }
 
@@ -135,6 +137,44 @@ struct Both<'p, 'm, 's> {
 }
 
 impl<'m, 's> Both<'_, 'm, 's> {
+    /// Whether no thread reads some words of shared memory behind the parts before all of them are written anew.
+    fn are_unread(
+        &self,
+        end: [InstId; 2],
+        words: &[(TermId, ByteRange)],
+        values: &mut Values,
+    ) -> bool {
+        let is_unread = |side: usize, values: &mut Values| {
+            let Subject { flow, definitions, .. } = self.subjects[side];
+            let Some(block) = definitions.block_of(end[side]) else { return false };
+            let mut seen = ti_vec![false; flow.blocks.len()];
+            let mut work = vec![(block, end[side].next())];
+            'paths: while let Some((block, first)) = work.pop() {
+                for at in first.to(flow.block(block).end) {
+                    let inst = &flow.insts[at];
+                    if may_read_shared(inst) {
+                        return false;
+                    }
+                    if is_barrier(inst) {
+                        let stored = self.stored(side, at, values);
+                        if words.iter().all(|word| stored.has(*word)) {
+                            continue 'paths;
+                        }
+                    }
+                }
+                for edge in &flow.block(block).successors {
+                    if !std::mem::replace(&mut seen[edge.to], true) {
+                        work.push((edge.to, flow.block(edge.to).first));
+                    }
+                }
+            }
+            true
+        };
+        // (Registers of the two are not the same by their numbers.)
+        let are_named = words.iter().all(|(start, _)| values.is_address(*start));
+        words.is_empty() || are_named && is_unread(0, values) && is_unread(1, values)
+    }
+
     /// Guesses which registers of the second program hold behind a barrier what which of the first hold: those that are
     /// made alike.
     fn partners(&self, start: [InstId; 2]) -> Partners {
@@ -158,6 +198,18 @@ impl<'m, 's> Both<'_, 'm, 's> {
         all[1].iter().filter_map(partner).collect()
     }
 
+    /// Whether one place stands behind another, and in no loop without it.
+    fn are_in_order(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
+        let Some(end) = end else { return true };
+        [0, 1].iter().all(|&side| {
+            let Subject { flow, definitions, .. } = self.subjects[side];
+            let of = |at: InstId| definitions.block_of(at);
+            let (Some(first), Some(last)) = (of(start[side]), of(end[side])) else { return false };
+            let mut around = flow.loops.around(flow.loops.innermost(last));
+            start[side] < end[side] && around.all(|one| flow.loops.contains(one, first))
+        })
+    }
+
     /// Whether the texts between two barriers are of other instructions.
     fn differ(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
         let [old, new] = [0, 1].map(|side| {
@@ -174,25 +226,19 @@ impl<'m, 's> Both<'_, 'm, 's> {
         let mut values = Values::default();
         let ends = [0, 1].map(|side| end.map(|end| end[side]));
         let partners = self.partners(start);
-        let memory = self.stored(start[0], &mut values);
+        let memory = self.stored(0, start[0], &mut values);
         let one = self.left(self.place(0, start, ends[0], None)?, &mut values, memory.clone())?;
         let place = self.place(1, start, ends[1], Some(&partners))?;
         let other = self.left(place, &mut values, memory)?;
+        let sizes = old.sizes(&mut values);
+        let is_safe = |start: TermId, own: ByteRange| {
+            !old.has_others() && sizes.get(&start).is_some_and(|array| array.covers(own))
+        };
+        let difference: Vec<_> = one.memory.difference(&other.memory).collect();
         let is_same = are_alike(&one.actions, &other.actions)
-            && other.memory.is_within(&one.memory)
-            && (end.is_none() || one.memory.same(&other.memory))
+            && other.memory.is_within(&one.memory, &is_safe)
+            && end.is_none_or(|end| self.are_unread(end, &difference, &mut values))
             && old.are_apart(&mut values, [&one.memory, &other.memory]);
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "{start:?} {end:?} alike {} within {} same {} apart {}\n{:?}\n{:?}",
-                are_alike(&one.actions, &other.actions),
-                other.memory.is_within(&one.memory),
-                one.memory.same(&other.memory),
-                old.are_apart(&mut values, [&one.memory, &other.memory]),
-                one.actions.first(),
-                other.actions.first()
-            );
-        }
         is_same.then_some(())?;
         let read = other.inherited.iter().map(|new| [partners[new].0, *new]);
         let read: Vec<[RegisterId; 2]> = read.collect();
@@ -225,11 +271,12 @@ impl<'m, 's> Both<'_, 'm, 's> {
         to: Option<InstId>,
         partners: Option<&'a Partners>,
     ) -> Option<Place<'a, 'm, 's>> {
-        let Subject { flow, definitions, uniform, .. } = self.subjects[side];
+        let Subject { flow, definitions, uniform, behind, .. } = self.subjects[side];
         Some(Place {
             flow,
             definitions,
             uniform,
+            behind,
             known: &self.known,
             start: (definitions.block_of(from[side])?, from[side].next()),
             reader: from[side],
@@ -252,16 +299,31 @@ impl<'m, 's> Both<'_, 'm, 's> {
         evaluate(block, &live)
     }
 
-    /// Shared memory behind a barrier of the original, as far as the code right in front of it has stored there: as the
-    /// original is free of data races, nobody else has written these words.
-    fn stored(&self, barrier: InstId, values: &mut Values) -> Memory {
-        let stored = self.place(0, [barrier; 2], None, None).and_then(|place| {
+    /// Shared memory behind a barrier, as far as the code right in front of it has stored there: as the original is free of
+    /// data races, nobody else has written these words.
+    fn stored(&self, side: usize, barrier: InstId, values: &mut Values) -> Memory {
+        let stored = self.place(side, [barrier; 2], None, None).and_then(|place| {
             let mut block = Block::new(&place, values, (place.start.0, false));
             block.stores_before(barrier)?;
             block.memory.start();
             Some(block.memory)
         });
         stored.unwrap_or_default()
+    }
+}
+
+/// Whether an instruction may read shared memory.
+fn may_read_shared(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    let elsewhere = [StateSpace::Global, StateSpace::Param, StateSpace::Const, StateSpace::Local];
+    match role(inst) {
+        Role::Load => !elsewhere.contains(&form.space()),
+        Role::Collective => form.opcode == Opcode::Ldmatrix,
+        Role::Effect => {
+            !(matches!(form.opcode, Opcode::Atom | Opcode::Red)
+                && form.space() == StateSpace::Global)
+        }
+        _ => false,
     }
 }
 

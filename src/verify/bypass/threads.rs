@@ -17,7 +17,9 @@ use super::memory::{Access, Memory};
 use super::operation::{Thread, address, compute, operand};
 use super::uniform::{Uniform, reads};
 use super::values::{Action, Unknown, Values};
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
+use crate::cfg::{
+    Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId,
+};
 use crate::expr::{Range, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
@@ -43,6 +45,7 @@ pub(super) struct Place<'p, 'm, 's> {
     pub flow: &'p Flow<'m, 's>,
     pub definitions: &'p Definitions<'p, 'm, 's>,
     pub uniform: &'p Uniform,
+    pub behind: &'p PostDominators,
     pub known: &'p Known,
     /// The first instruction, with its block: nobody notices what threads do between there and the branch.
     pub start: (BlockId, InstId),
@@ -88,6 +91,8 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
     pub inherited: BTreeSet<RegisterId>,
     /// Whether the last thread stands for all that are not in the first warp.
     has_other: bool,
+    /// Where the thread that is evaluated is on both sides of branches: the conditions of this side.
+    pub conditions: Vec<TermId>,
     /// How often all threads have waited at a barrier.
     pub barriers: u32,
     /// The largest number of a thread that has executed a shuffle.
@@ -119,6 +124,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             actions: vec![Vec::new(); threads],
             inherited: BTreeSet::new(),
             has_other,
+            conditions: Vec::new(),
             barriers: 0,
             last_shuffling: None,
             origins: FxHashMap::default(),
@@ -131,30 +137,11 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         loop {
             for thread in 0..self.at.len() as u32 {
                 while let At::Running(block, inst) = self.at[thread as usize] {
-                    if self.step(thread, block, inst).is_none() {
-                        if std::env::var("DBG").is_ok() {
-                            eprintln!(
-                                "thread {thread} stops at {:?}",
-                                self.place.flow.insts.get(inst).map(|i| i.ast.opcode.text)
-                            );
-                        }
-                        return None;
-                    }
+                    self.step(thread, block, inst)?;
                 }
             }
-            let Some(together) = self.meet_in_warps() else {
-                if std::env::var("DBG").is_ok() {
-                    eprintln!("warps: {:?}", self.at.iter().take(64).collect::<Vec<_>>());
-                }
-                return None;
-            };
-            let Some(more) = (if together { Some(true) } else { self.barrier() }) else {
-                if std::env::var("DBG").is_ok() {
-                    eprintln!("barrier");
-                }
-                return None;
-            };
-            if !more {
+            let together = self.meet_in_warps()?;
+            if !together && !self.barrier()? {
                 return Some(());
             }
         }
@@ -190,7 +177,12 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         Lane { block: self, thread }.read(register)
     }
 
-    fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
+    /// The value of a register at the start.
+    pub(super) fn first_value(&mut self, thread: u32, register: RegisterId) -> Option<TermId> {
+        Lane { block: self, thread }.initial(register)
+    }
+
+    pub(super) fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return None;
@@ -210,49 +202,59 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             self.at[thread as usize] = next;
             return (opcode == Opcode::Bra).then_some(());
         }
+        if role == Role::Leave && self.place.end == End::Exit {
+            self.at[thread as usize] = At::Done;
+            return (opcode != Opcode::Trap && inst.guard.is_none()).then_some(());
+        }
         if is_barrier(inst) || waits_for_warp(inst) {
             self.at[thread as usize] = At::Waiting(block, at);
             return Some(());
         }
-        let mut lane = Lane { block: self, thread };
-        let holds = match inst.guard {
-            None => true,
-            Some((register, negated)) => {
-                let term = lane.read(register)?;
-                (lane.block.values.constant(term)? != 0) != negated
-            }
+        let Some((register, negated)) = inst.guard else {
+            self.execute(thread, at)?;
+            self.at[thread as usize] = next;
+            return Some(());
         };
-        if holds {
-            match role {
-                Role::Pure => {
-                    let results = compute(&mut lane, inst)?;
-                    self.registers[thread as usize].extend(results);
-                }
-                Role::Load if lane.block.place.definitions.is_parameter(inst) => {
-                    // One value in the whole block.
-                    let Arg::Register(register) = inst.args.first()? else { return None };
-                    let found = lane.parameter(*register, at)?;
-                    self.registers[thread as usize].insert(*register, found);
-                }
-                Role::Leave if lane.block.place.end == End::Exit && opcode != Opcode::Trap => {
-                    self.at[thread as usize] = At::Done;
-                    return Some(());
-                }
-                Role::Load | Role::Store | Role::Effect if is_shared(inst) => match opcode {
-                    Opcode::Ld => lane.load(inst)?,
-                    Opcode::St => lane.store(inst)?,
-                    _ => return None,
-                },
-                _ => lane.act(inst)?,
-            }
+        let term = self.value(thread, register)?;
+        let term = if negated { self.values.arena.not(term) } else { term };
+        match self.values.constant(term) {
+            Some(0) => {}
+            Some(_) => self.execute(thread, at)?,
+            None => self.execute_if(thread, at, term)?,
         }
         self.at[thread as usize] = next;
         Some(())
     }
 
+    /// Executes an instruction, whatever its guard predicate is.
+    pub(super) fn execute(&mut self, thread: u32, at: InstId) -> Option<()> {
+        let inst = &self.place.flow.insts[at];
+        let opcode = inst.ast.form.opcode;
+        let mut lane = Lane { block: self, thread };
+        match role(inst) {
+            Role::Pure => {
+                let results = compute(&mut lane, inst)?;
+                self.registers[thread as usize].extend(results);
+            }
+            Role::Load if lane.block.place.definitions.is_parameter(inst) => {
+                // One value in the whole block.
+                let Arg::Register(register) = inst.args.first()? else { return None };
+                let found = lane.parameter(*register, at)?;
+                self.registers[thread as usize].insert(*register, found);
+            }
+            Role::Load | Role::Store | Role::Effect if is_shared(inst) => match opcode {
+                Opcode::Ld => lane.load(inst)?,
+                Opcode::St => lane.store(inst)?,
+                _ => return None,
+            },
+            _ => lane.act(inst)?,
+        }
+        Some(())
+    }
+
     /// Goes from the end of a block to the next one.
     fn leave(&mut self, thread: u32, block: BlockId) -> Option<()> {
-        let Place { flow, branch, end, .. } = *self.place;
+        let Place { flow, branch, .. } = *self.place;
         let of = flow.block(block);
         let own =
             branch.filter(|(own, _)| *own == block).map(|(_, kept)| {
@@ -268,7 +270,10 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                 EdgeCondition::Always => true,
                 EdgeCondition::Predicate(register, wanted) => {
                     let term = self.value(thread, register)?;
-                    (self.values.constant(term)? != 0) == wanted
+                    let Some(holds) = self.values.constant(term) else {
+                        return self.both_sides(thread, block, term);
+                    };
+                    (holds != 0) == wanted
                 }
                 EdgeCondition::Index => return None,
             };
@@ -276,13 +281,17 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                 to = Some(edge.to);
             }
         }
-        let to = to?;
-        self.passed[thread as usize].push(to);
-        self.at[thread as usize] = match end == End::Block(to) {
-            true => At::Done,
-            false => At::Running(to, flow.block(to).first),
-        };
+        self.enter(thread, to?);
         Some(())
+    }
+
+    /// Goes to the start of a block.
+    pub(super) fn enter(&mut self, thread: u32, to: BlockId) {
+        self.passed[thread as usize].push(to);
+        self.at[thread as usize] = match self.place.end == End::Block(to) {
+            true => At::Done,
+            false => At::Running(to, self.place.flow.block(to).first),
+        };
     }
 
     /// Lets all threads pass a barrier at which all wait; false if all are done.
@@ -397,7 +406,9 @@ impl Lane<'_, '_, '_, '_, '_> {
         let at = arena.add_constant(start, *offset as u64);
         let (constant, addends) = arena.linear_parts(at);
         let start = arena.sum(32, 0, addends);
-        Some(Access { start, offset: i64::from(constant as i32), bytes, thread: self.thread })
+        let is_certain = self.block.conditions.is_empty();
+        let offset = i64::from(constant as i32);
+        Some(Access { start, offset, bytes, thread: self.thread, is_certain })
     }
 
     /// Whether the thread stands for all that are not in the first warp.
@@ -444,7 +455,11 @@ impl Lane<'_, '_, '_, '_, '_> {
         let (bytes, parts) = Self::elements(inst, inst.args.get(1)?)?;
         let mut access = self.accessed(inst.args.first()?, bytes)?;
         for part in parts {
-            let term = operand(self, part, 8 * bytes as u8)?;
+            let mut term = operand(self, part, 8 * bytes as u8)?;
+            if let Some(holds) = self.block.condition() {
+                let before = self.block.memory.read(self.block.values, access)?;
+                term = self.block.values.arena.if_then_else(holds, term, before);
+            }
             self.block.memory.write(self.block.values, access, term)?;
             access.offset += i64::from(bytes);
         }

@@ -81,6 +81,14 @@ impl Values {
         self.unknown(Unknown::Any(self.symbols.len()), width)
     }
 
+    /// Whether a term is the address of a variable.
+    pub(super) fn is_address(&mut self, term: TermId) -> bool {
+        let Values { arena, symbols, .. } = self;
+        symbols.iter().any(|(unknown, id)| {
+            matches!(unknown, Unknown::Address(_)) && arena.symbol(*id, 32) == term
+        })
+    }
+
     /// The result of a function that is not looked into.
     pub(super) fn apply(&mut self, operation: String, operands: &[TermId], width: u8) -> TermId {
         let function = self.functions.id(Operation(operation));
