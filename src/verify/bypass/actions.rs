@@ -26,6 +26,12 @@ impl Lane<'_, '_, '_, '_, '_> {
         };
         is_modelled.then_some(())?;
         let mut what: String = inst.ast.opcode.text.split_whitespace().collect();
+        if form.opcode == Opcode::St
+            && let Some(ty) = form.last_type()
+        {
+            // (A store takes as many bits of its operand, whatever its type is.)
+            what = what.replace(&ty.to_string(), &format!(".b{}", ty.bits()));
+        }
         let mut operands = Vec::new();
         for arg in inst.args.iter().skip(source) {
             self.named(arg, &mut what, &mut operands)?;

@@ -65,6 +65,7 @@ impl Block<'_, '_, '_, '_> {
         registers.extend(self.registers[own].keys());
         registers.sort_unstable();
         registers.dedup();
+        registers.retain(|register| self.place.live[join].contains(register));
         for register in registers {
             let old = match other.get(&register) {
                 Some(term) => *term,

@@ -42,7 +42,7 @@ pub(super) struct Subject<'p, 'm, 's> {
     pub definitions: Definitions<'p, 'm, 's>,
     pub behind: PostDominators,
     pub uniform: Uniform,
-    live: TiVec<BlockId, FxHashSet<RegisterId>>,
+    pub live: TiVec<BlockId, FxHashSet<RegisterId>>,
 }
 
 impl<'p, 'm, 's> Subject<'p, 'm, 's> {
@@ -180,6 +180,7 @@ impl Subject<'_, '_, '_> {
                 definitions: &self.definitions,
                 uniform: &self.uniform,
                 behind: &self.behind,
+                live: &self.live,
                 known: &known,
                 start: (branch, start),
                 reader: start,

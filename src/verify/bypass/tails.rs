@@ -271,12 +271,13 @@ impl<'m, 's> Both<'_, 'm, 's> {
         to: Option<InstId>,
         partners: Option<&'a Partners>,
     ) -> Option<Place<'a, 'm, 's>> {
-        let Subject { flow, definitions, uniform, behind, .. } = self.subjects[side];
+        let Subject { flow, definitions, uniform, behind, live, .. } = self.subjects[side];
         Some(Place {
             flow,
             definitions,
             uniform,
             behind,
+            live,
             known: &self.known,
             start: (definitions.block_of(from[side])?, from[side].next()),
             reader: from[side],

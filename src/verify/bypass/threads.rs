@@ -10,7 +10,8 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
 
 use super::known::{Definitions, Known};
 use super::memory::{Access, Memory};
@@ -20,7 +21,7 @@ use super::values::{Action, Unknown, Values};
 use crate::cfg::{
     Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId,
 };
-use crate::expr::{Range, TermId};
+use crate::expr::{Node, Range, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
 use crate::program::{Belief, Role, belief, results, role};
@@ -46,6 +47,7 @@ pub(super) struct Place<'p, 'm, 's> {
     pub definitions: &'p Definitions<'p, 'm, 's>,
     pub uniform: &'p Uniform,
     pub behind: &'p PostDominators,
+    pub live: &'p TiVec<BlockId, FxHashSet<RegisterId>>,
     pub known: &'p Known,
     /// The first instruction, with its block: nobody notices what threads do between there and the branch.
     pub start: (BlockId, InstId),
@@ -389,8 +391,8 @@ impl Lane<'_, '_, '_, '_, '_> {
         Some(self.block.values.unknown(Unknown::Register(named, own), width))
     }
 
-    /// The start of an array and the bytes from there that a shared access is about.
-    fn accessed(&mut self, arg: &Arg<'_>, bytes: u32) -> Option<Access> {
+    /// The address of an access to shared memory, in 32 bits.
+    fn address(&mut self, arg: &Arg<'_>) -> Option<TermId> {
         let Arg::Memory { base, offset, rest } = arg else { return None };
         (rest.is_empty() && !self.is_other()).then_some(())?;
         let start = match base {
@@ -402,13 +404,43 @@ impl Lane<'_, '_, '_, '_, '_> {
             Base::Symbol { name, local } => address(self.block.values, name, *local),
             Base::Absolute => return None,
         };
+        Some(self.block.values.arena.add_constant(start, *offset as u64))
+    }
+
+    /// The access to an element.
+    fn access(&mut self, address: TermId, bytes: u32) -> Access {
         let arena = &mut self.block.values.arena;
-        let at = arena.add_constant(start, *offset as u64);
-        let (constant, addends) = arena.linear_parts(at);
+        let (constant, addends) = arena.linear_parts(address);
         let start = arena.sum(32, 0, addends);
         let is_certain = self.block.conditions.is_empty();
         let offset = i64::from(constant as i32);
-        Some(Access { start, offset, bytes, thread: self.thread, is_certain })
+        Access { start, offset, bytes, thread: self.thread, is_certain }
+    }
+
+    /// The value of an element; of an address that a condition chooses the value that it chooses.
+    fn loaded(&mut self, address: TermId, bytes: u32) -> Option<TermId> {
+        let arena = &mut self.block.values.arena;
+        let (constant, mut addends) = arena.linear_parts(address);
+        let chosen =
+            addends.iter().position(|(term, _)| matches!(arena.node(*term), Node::IfThenElse(..)));
+        if let Some(at) = chosen {
+            let (term, factor) = addends.remove(at);
+            let Node::IfThenElse(holds, a, b) = *arena.node(term) else { return None };
+            let rest = arena.sum(32, constant, addends);
+            let not = arena.not(holds);
+            let mut terms = [a, b];
+            for (term, condition) in terms.iter_mut().zip([holds, not]) {
+                let arena = &mut self.block.values.arena;
+                let part = arena.scale(*term, factor);
+                let address = arena.add(rest, part);
+                self.block.conditions.push(condition);
+                *term = self.loaded(address, bytes)?;
+                self.block.conditions.pop();
+            }
+            return Some(self.block.values.arena.if_then_else(holds, terms[0], terms[1]));
+        }
+        let access = self.access(address, bytes);
+        self.block.memory.read(self.block.values, access)
     }
 
     /// Whether the thread stands for all that are not in the first warp.
@@ -434,10 +466,10 @@ impl Lane<'_, '_, '_, '_, '_> {
     fn load(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
         let (bytes, parts) = Self::elements(inst, inst.args.first()?)?;
         let ty = inst.ast.form.last_type()?;
-        let mut access = self.accessed(inst.args.get(1)?, bytes)?;
+        let mut address = self.address(inst.args.get(1)?)?;
         for part in parts {
-            let term = self.block.memory.read(self.block.values, access)?;
-            access.offset += i64::from(bytes);
+            let term = self.loaded(address, bytes)?;
+            address = self.block.values.arena.add_constant(address, u64::from(bytes));
             let Arg::Register(register) = part else { return None };
             let width = self.width(*register)?;
             let arena = &mut self.block.values.arena;
@@ -453,7 +485,8 @@ impl Lane<'_, '_, '_, '_, '_> {
 
     fn store(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
         let (bytes, parts) = Self::elements(inst, inst.args.get(1)?)?;
-        let mut access = self.accessed(inst.args.first()?, bytes)?;
+        let address = self.address(inst.args.first()?)?;
+        let mut access = self.access(address, bytes);
         for part in parts {
             let mut term = operand(self, part, 8 * bytes as u8)?;
             if let Some(holds) = self.block.condition() {
