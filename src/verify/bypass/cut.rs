@@ -1,8 +1,8 @@
 //! The texts of two files without parts of a kernel that do the same.
 //!
-//! In the place of a part stand instructions of which nothing is known but that they are the same in both: volatile
-//! stores of the registers that it reads, then volatile loads into those that it writes. So what is left of the two kernels
-//! does the same only if they come to the parts with the same values, and go on alike whatever the parts have done. The
+//! Opaque instructions replace a part, the same ones in both files: volatile stores of the registers that it reads, then
+//! volatile loads into those that it writes. So the rest of both kernels is proved equal only if both reach the parts with
+//! the same values, and continue alike whatever the parts have done. The
 //! addresses of arrays in shared memory are stored as well: the parts access these, so no layout may change.
 
 use std::fmt::Write;

@@ -35,7 +35,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Blocks of one shape, of which nothing else is known.
+    /// Blocks of one shape, without other facts.
     pub(super) fn of_shape(shape: [u32; 3]) -> Option<Known> {
         let threads = shape.iter().try_fold(1_u32, |all, extent| all.checked_mul(*extent))?;
         (1..=MOST_THREADS).contains(&threads).then(|| Known {

@@ -171,7 +171,7 @@ impl Memory {
         *self.waited.entry(warp).or_default() += 1;
     }
 
-    /// What the elements hold so far is what they hold at the start, behind a barrier.
+    /// Takes the contents so far for those at the start, behind a barrier.
     pub(super) fn start(&mut self) {
         self.barrier();
         self.last_thread = None;

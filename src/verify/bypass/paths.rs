@@ -1,17 +1,14 @@
-//! Threads whose path depends on an unknown value: both sides are evaluated up to where they meet, and what they leave
-//! behind is chosen by the condition.
+//! Threads whose path depends on an unknown value: both sides of the branch are evaluated up to the point of
+//! reconvergence, and the condition selects between their results.
 //!
-//! Neither side may wait for other threads. An access on one side counts like one on both: a race is not excluded by a
-//! condition, and what is not accessed for certain is accessed only under a condition in the other program, too, unless it
-//! lies within an array whose size is known.
+//! Neither side may wait for other threads. An access on one side counts as an access on both, so no race is excluded by a
+//! condition. An access that is conditional in the original must not become unconditional in the rewritten program, unless
+//! it lies within an array of a known size.
 
-use super::threads::{At, Block};
+use super::threads::{At, Block, MAX_DEPTH};
 use crate::cfg::{BlockId, EdgeCondition, InstId, RegisterId};
 use crate::expr::TermId;
 use crate::program::results;
-
-/// How many such branches may be nested.
-const MAX_DEPTH: usize = 8;
 
 impl Block<'_, '_, '_, '_> {
     /// The condition under which the thread that is evaluated is where it is, if there is one.
@@ -69,7 +66,7 @@ impl Block<'_, '_, '_, '_> {
         for register in registers {
             let old = match other.get(&register) {
                 Some(term) => *term,
-                // (It holds what it held in front of the branch.)
+                // (It holds the same as in front of the branch.)
                 None => match before.get(&register) {
                     Some(term) => *term,
                     None => self.first_value(thread, register)?,

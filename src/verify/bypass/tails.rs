@@ -1,12 +1,15 @@
 //! Parts of two programs that do the same in blocks of one shape, from a barrier of the block to another one or to the
 //! end.
 //!
-//! All threads begin behind a barrier of the one program and of the other, with the same contents of memory and registers:
-//! of those whose values are not computed from the thread's number and parameters alone, pairs are guessed. Both parts are
-//! evaluated. They do the same if each thread does the same outside of shared memory, in the same order and with the same
-//! barriers between what it does and what others do; if the second part accesses and writes no word in shared memory that
-//! the first one does not, so it races only where the first one does; and, unless both end with the kernel, if all words
-//! of shared memory hold the same. [`super::cut`] takes these parts out of both texts: what is left is compared.
+//! All threads start behind a barrier of the one program and of the other, with the same contents of memory and registers.
+//! (Pairs of registers are guessed, unless their values are computed from the thread's number and parameters alone.) Both
+//! parts are evaluated. They do the same if
+//! - each thread does the same outside of shared memory, in the same order, and barriers still order all that they ordered;
+//! - the second part accesses and writes no word in shared memory that the first one does not, so it races with code
+//!   outside only where the first one does (within the part the evaluation finds races);
+//! - words in shared memory that then differ are written again before they are read, if there is code behind the part.
+//!
+//! [`super::cut`] takes these parts out of both texts, and the rest is compared.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -22,19 +25,20 @@ use super::uniform::reads;
 use super::values::{Action, Values};
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
-use crate::expr::TermId;
-use crate::isa::Opcode;
+use crate::expr::{TermId, within};
 use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Opcode, Qualifier};
 use crate::program::{Role, role};
 use crate::ptx::StateSpace;
 
-/// How many pairs of parts of two kernels are tried.
+/// How many pairs of parts of two kernels are tried, and the work with all of them in the steps of an arena.
 const MAX_PAIRS: usize = 24;
+const MAX_STEPS: u64 = 200_000_000;
 
 /// How often the signatures of instructions are refined.
 const ROUNDS: usize = 8;
 
-/// A part of a program: what the text has in its place.
+/// A part of a program, and the registers that code in its place has to name.
 pub(super) struct Part {
     /// The barrier in front of it.
     pub from: InstId,
@@ -67,12 +71,22 @@ pub(super) fn parts<'p, 'm, 's>(
         .flat_map(|end| starts.iter().map(move |start| (*start, end)));
     let differ =
         pairs.filter(|(start, end)| both.are_in_order(*start, *end) && both.differ(*start, *end));
-    differ.take(MAX_PAIRS).find_map(|(start, end)| both.are_same(start, end))
+    let mut values = Values::within_limit(MAX_STEPS);
+    let mut found = differ.take(MAX_PAIRS);
+    within(|| found.find_map(|(start, end)| both.are_same(start, end, &mut values))).ok()?
 }
 
 /// The barriers that all threads of the block pass together, in the order of the text.
 fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<InstId> {
     let flow = subject.flow;
+    // (A barrier that some threads alone come to, or that does not wait, may have the same number.)
+    let is_other = |inst: &Inst<'_, '_>| {
+        let is_bar = matches!(inst.ast.form.opcode, Opcode::Bar | Opcode::Barrier);
+        is_bar && !is_barrier(inst) && !inst.ast.form.has(Qualifier::Warp)
+    };
+    if flow.insts.iter().any(is_other) {
+        return Vec::new();
+    }
     let mut found: Vec<InstId> = flow
         .block_ids()
         .filter(|block| subject.uniform.all_pass(*block) && !subject.may_have_called(*block))
@@ -221,24 +235,28 @@ impl<'m, 's> Both<'_, 'm, 's> {
     }
 
     /// The parts between barriers, if they do the same.
-    fn are_same(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> Option<[Part; 2]> {
+    fn are_same(
+        &self,
+        start: [InstId; 2],
+        end: Option<[InstId; 2]>,
+        values: &mut Values,
+    ) -> Option<[Part; 2]> {
         let [old, new] = self.subjects;
-        let mut values = Values::default();
         let ends = [0, 1].map(|side| end.map(|end| end[side]));
         let partners = self.partners(start);
-        let memory = self.stored(0, start[0], &mut values);
-        let one = self.left(self.place(0, start, ends[0], None)?, &mut values, memory.clone())?;
+        let memory = self.stored(0, start[0], values);
+        let one = self.left(self.place(0, start, ends[0], None)?, values, memory.clone())?;
         let place = self.place(1, start, ends[1], Some(&partners))?;
-        let other = self.left(place, &mut values, memory)?;
-        let sizes = old.sizes(&mut values);
+        let other = self.left(place, values, memory)?;
+        let sizes = old.sizes(values);
         let is_safe = |start: TermId, own: ByteRange| {
             !old.has_others() && sizes.get(&start).is_some_and(|array| array.covers(own))
         };
         let difference: Vec<_> = one.memory.difference(&other.memory).collect();
         let is_same = are_alike(&one.actions, &other.actions)
             && other.memory.is_within(&one.memory, &is_safe)
-            && end.is_none_or(|end| self.are_unread(end, &difference, &mut values))
-            && old.are_apart(&mut values, [&one.memory, &other.memory]);
+            && end.is_none_or(|end| self.are_unread(end, &difference, values))
+            && old.are_apart(values, [&one.memory, &other.memory]);
         is_same.then_some(())?;
         let read = other.inherited.iter().map(|new| [partners[new].0, *new]);
         let read: Vec<[RegisterId; 2]> = read.collect();

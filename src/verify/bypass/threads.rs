@@ -2,7 +2,7 @@
 //! all that wait for each other together.
 //!
 //! Where the place is such that only lanes of the first warp access shared memory, one thread stands for all others: its
-//! number is a symbol of at least 32. What it does then holds for each of them.
+//! number is a symbol of at least 32. Its results hold for each of them.
 //!
 //! The evaluation gives up at: a branch on an unknown value, an access through a generic address, a
 //! strong access outside of shared memory, a race, a shuffle that some lane of the warp does not come to, a barrier that
@@ -29,6 +29,12 @@ use crate::ptx::StateSpace;
 
 /// The most instructions of all threads.
 const MAX_STEPS: u64 = 4_000_000;
+
+/// How many conditions may be nested.
+pub(super) const MAX_DEPTH: usize = 8;
+
+/// The work of one instruction, in the steps of an arena.
+const STEP: u64 = 20;
 
 /// Where an evaluation ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +192,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
 
     pub(super) fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
         self.steps += 1;
+        self.values.arena.charge(STEP);
         if self.steps > MAX_STEPS {
             return None;
         }
@@ -424,6 +431,7 @@ impl Lane<'_, '_, '_, '_, '_> {
         let chosen =
             addends.iter().position(|(term, _)| matches!(arena.node(*term), Node::IfThenElse(..)));
         if let Some(at) = chosen {
+            (self.block.conditions.len() < MAX_DEPTH).then_some(())?;
             let (term, factor) = addends.remove(at);
             let Node::IfThenElse(holds, a, b) = *arena.node(term) else { return None };
             let rest = arena.sum(32, constant, addends);

@@ -16,7 +16,7 @@ pub(super) enum Unknown {
     Register(RegisterId, Option<u32>),
     /// The value that an instruction reads from the kernel's parameters: the operand as written, with its type.
     Parameter(String),
-    /// A result of what a thread does outside of shared memory: the number of the thread, of its action, of the result.
+    /// A result of a thread's action outside of shared memory: the numbers of the thread, of the action, of the result.
     Result(u32, usize, usize),
     /// A special register with one value for the thread block.
     Special(String),
@@ -41,7 +41,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What a thread does outside of shared memory.
+/// An action of a thread outside of shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Action {
     /// How often the threads of the block, and the lanes of the warp, have waited for each other before.
@@ -62,6 +62,11 @@ pub(crate) struct Values {
 }
 
 impl Values {
+    /// No terms yet, and a limit to the work with them ([`crate::expr::within`]).
+    pub(super) fn within_limit(limit: u64) -> Values {
+        Values { arena: Arena::with_limit(limit), ..Values::default() }
+    }
+
     /// The symbol of something unknown.
     pub(super) fn unknown(&mut self, unknown: Unknown, width: u8) -> TermId {
         let next = SymbolId(self.symbols.len() as u32);

@@ -237,8 +237,8 @@ fn pair<'s>(
     })
 }
 
-/// The sizes of blocks that are tried where none is known, in threads.
-const SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
+/// The sizes of blocks that are tried where none is known, in threads: the others only if one of the first two is proved.
+const SIZES: [u32; 5] = [64, 256, 128, 512, 1024];
 
 /// The report on a function that was not proved equal, once it has been compared without the parts that do the same in
 /// blocks of its shape. Where no shape is known, the report says in which blocks it is equal.
@@ -268,12 +268,19 @@ fn by_equal_parts(
         let [Ok(x), Ok(y), Ok(z)] = shape.map(u32::try_from) else { return report };
         return compared([x, y, z]).unwrap_or(report);
     }
-    let sizes = SIZES.iter().filter(|size| compared([**size, 1, 1]).is_some());
-    let sizes: Vec<String> = sizes.map(u32::to_string).collect();
-    let Some(first) = sizes.first() else { return report };
+    let [first, rest] = [&SIZES[..2], &SIZES[2..]]
+        .map(|sizes| sizes.iter().copied().filter(|size| compared([*size, 1, 1]).is_some()));
+    let mut sizes: Vec<u32> = first.collect();
+    if sizes.is_empty() {
+        return report;
+    }
+    sizes.extend(rest);
+    sizes.sort_unstable();
+    let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
     let reason = format!(
-        "the block's shape is not known: the two are equal in blocks of one row of {} threads (`--block {first}`)",
+        "the block's shape is not known: the two are equal in blocks of one row of {} threads (`--block {}`)",
         sizes.join(", "),
+        sizes[0],
     );
     let mut problems = vec![Problem { reason, ..Problem::default() }];
     problems.extend(report.problems.iter().cloned());
