@@ -1,7 +1,7 @@
 //! Shared memory of one thread block: elements at constant distances from the start of an array, and whether threads
 //! race for them between two barriers of the block or of their warp.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::{Unknown, Values};
 use crate::bytes::ByteRange;
@@ -55,6 +55,8 @@ pub(super) struct Memory {
     elements: BTreeMap<(TermId, i64), Element>,
     /// Elements that have been accessed since the last barrier.
     touched: Vec<(TermId, i64)>,
+    /// Elements that are accessed together, by the first one and their bytes: their address has to be a multiple of these.
+    vectors: BTreeSet<(TermId, i64, u32)>,
     /// By warp, how often its lanes have waited for each other.
     waited: BTreeMap<u32, u32>,
     /// The largest number of a thread that has accessed any.
@@ -166,6 +168,11 @@ impl Memory {
         }
     }
 
+    /// Elements are accessed together, from one on.
+    pub(super) fn vector(&mut self, first: Access, bytes: u32) {
+        self.vectors.insert((first.start, first.offset, bytes));
+    }
+
     /// All lanes of a warp have waited for each other.
     pub(super) fn warp_barrier(&mut self, warp: u32) {
         *self.waited.entry(warp).or_default() += 1;
@@ -203,14 +210,16 @@ impl Memory {
         other: &Memory,
         is_safe: &dyn Fn(TermId, ByteRange) -> bool,
     ) -> bool {
-        self.elements.iter().filter(|(_, element)| element.any.accessed).all(|(at, element)| {
-            let known = other.elements.get(at).filter(|known| known.bytes == element.bytes);
-            known.is_some_and(|known| {
-                let own = ByteRange::new(at.1, element.bytes);
-                element.any.are_among(known.certain)
-                    || element.any.are_among(known.any) && is_safe(at.0, own)
+        let mut accessed = self.elements.iter().filter(|(_, element)| element.any.accessed);
+        self.vectors.is_subset(&other.vectors)
+            && accessed.all(|(at, element)| {
+                let known = other.elements.get(at).filter(|known| known.bytes == element.bytes);
+                known.is_some_and(|known| {
+                    let own = ByteRange::new(at.1, element.bytes);
+                    element.any.are_among(known.certain)
+                        || element.any.are_among(known.any) && is_safe(at.0, own)
+                })
             })
-        })
     }
 
     /// The elements that do not hold the same in both. Bytes that one of them has not accessed are unchanged.

@@ -253,6 +253,7 @@ impl Subject<'_, '_, '_> {
             && present
             && !acts
             && old.registers == new.registers
+            && new.memory.is_within(&old.memory, &|_, _| false)
             && old.memory.difference(&new.memory).next().is_none()
             && self.are_apart(&mut values, [&old.memory, &new.memory])
     }

@@ -475,6 +475,10 @@ impl Lane<'_, '_, '_, '_, '_> {
         let (bytes, parts) = Self::elements(inst, inst.args.first()?)?;
         let ty = inst.ast.form.last_type()?;
         let mut address = self.address(inst.args.get(1)?)?;
+        if parts.len() > 1 {
+            let first = self.access(address, bytes);
+            self.block.memory.vector(first, bytes * parts.len() as u32);
+        }
         for part in parts {
             let term = self.loaded(address, bytes)?;
             address = self.block.values.arena.add_constant(address, u64::from(bytes));
@@ -495,6 +499,9 @@ impl Lane<'_, '_, '_, '_, '_> {
         let (bytes, parts) = Self::elements(inst, inst.args.get(1)?)?;
         let address = self.address(inst.args.first()?)?;
         let mut access = self.access(address, bytes);
+        if parts.len() > 1 {
+            self.block.memory.vector(access, bytes * parts.len() as u32);
+        }
         for part in parts {
             let mut term = operand(self, part, 8 * bytes as u8)?;
             if let Some(holds) = self.block.condition() {

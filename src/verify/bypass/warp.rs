@@ -94,6 +94,7 @@ impl Block<'_, '_, '_, '_> {
         let [Arg::Register(to), value, mask] = &inst.args[..] else { return None };
         self.is_whole(first, mask)?;
         let (op, ty) = (inst.ast.form.qualifiers().nth(1)?, inst.ast.form.first_type()?);
+        (!ty.is_float() && inst.ast.form.qualifiers().count() == 2).then_some(())?;
         let mut terms = Vec::new();
         for thread in first..first + WARP_SIZE {
             terms.push(operand(&mut Lane { block: self, thread }, value, 32)?);
