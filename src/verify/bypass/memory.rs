@@ -222,6 +222,19 @@ impl Memory {
             })
     }
 
+    /// Whether the elements that threads have accessed since the last barrier are accessed by the same threads in the other
+    /// one.
+    pub(super) fn is_left_like(&self, other: &Memory) -> bool {
+        self.touched.iter().all(|at| {
+            let (own, known) = (self.elements.get(at), other.elements.get(at));
+            own.zip(known).is_some_and(|(own, known)| {
+                let writers = [own.writer, known.writer].map(|one| one.map(|(thread, _)| thread));
+                (own.writer.is_none() || writers[0] == writers[1])
+                    && (own.readers == Readers::None || own.readers == known.readers)
+            })
+        })
+    }
+
     /// The elements that do not hold the same in both. Bytes that one of them has not accessed are unchanged.
     pub(super) fn difference<'m>(
         &'m self,

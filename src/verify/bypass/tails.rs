@@ -1,5 +1,5 @@
-//! Parts of two programs that do the same in blocks of one shape, from a barrier of the block to another one or to the
-//! end.
+//! Parts of two programs that do the same in blocks of one shape, from a barrier of the block to another one, to a branch
+//! or to the end.
 //!
 //! All threads start behind a barrier of the one program and of the other, with the same contents of memory and registers.
 //! (Pairs of registers are guessed, unless their values are computed from the thread's number and parameters alone.) Both
@@ -7,6 +7,8 @@
 //! - each thread does the same outside of shared memory, in the same order, and barriers still order all that they ordered;
 //! - the second part accesses and writes no word in shared memory that the first one does not, so it races with code
 //!   outside only where the first one does (within the part the evaluation finds races);
+//! - since the last barrier, threads have accessed no word otherwise, so the second part races with the code behind it only
+//!   where the first one does;
 //! - words in shared memory that then differ are written again before they are read, if there is code behind the part.
 //!
 //! [`super::cut`] takes these parts out of both texts, and the rest is compared.
@@ -19,17 +21,21 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::known::Known;
 use super::memory::Memory;
+use super::operation::address;
 use super::sides::{Left, Subject, evaluate};
 use super::threads::{Block, End, Partners, Place, is_barrier};
 use super::uniform::reads;
 use super::values::{Action, Values};
 use crate::bytes::ByteRange;
-use crate::cfg::{Arg, Base, Inst, InstId, RegisterId};
+use crate::cfg::{Arg, Base, BlockId, Inst, InstId, RegisterId};
 use crate::expr::{TermId, within};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
 use crate::program::{Role, role};
 use crate::ptx::StateSpace;
+
+/// How many branches are tried as the ends of parts, from the last one on.
+const MAX_BRANCHES: usize = 2;
 
 /// How many pairs of parts of two kernels are tried, and the work with all of them in the steps of an arena.
 const MAX_PAIRS: usize = 24;
@@ -42,7 +48,7 @@ const ROUNDS: usize = 8;
 pub(super) struct Part {
     /// The barrier in front of it.
     pub from: InstId,
-    /// The barrier behind it, unless it ends with the kernel.
+    /// The barrier or branch behind it, unless it ends with the kernel.
     pub to: Option<InstId>,
     /// The registers that it reads and whose values are not known, in the other part's order.
     pub read: Vec<RegisterId>,
@@ -66,8 +72,11 @@ pub(super) fn parts<'p, 'm, 's>(
     let mut starts: Vec<[InstId; 2]> = from_start.collect();
     starts.extend((1..=olds.len()).filter_map(from_end));
     let ends = (1..=olds.len()).filter_map(from_end).map(Some);
+    let [branches, others] = subjects.map(branches);
+    let branches = branches.into_iter().zip(others).map(|(old, new)| Some([old, new]));
     let pairs = std::iter::once(None)
         .chain(ends)
+        .chain(branches.take(MAX_BRANCHES))
         .flat_map(|end| starts.iter().map(move |start| (*start, end)));
     let differ =
         pairs.filter(|(start, end)| both.are_in_order(*start, *end) && both.differ(*start, *end));
@@ -94,6 +103,20 @@ fn barriers(subject: &Subject<'_, '_, '_>) -> Vec<InstId> {
         .filter(|at| is_barrier(&flow.insts[*at]))
         .collect();
     found.sort_unstable();
+    found
+}
+
+/// The branches to which all threads of the block come, and where they may part, the last ones first.
+fn branches(subject: &Subject<'_, '_, '_>) -> Vec<InstId> {
+    let flow = subject.flow;
+    let blocks = flow.block_ids().filter(|block| subject.uniform.all_pass(*block));
+    let ways = |block: &BlockId| flow.block(*block).successors.len();
+    let mut found: Vec<InstId> = blocks
+        .filter(|block| ways(block) == 2)
+        .map(|block| flow.block(block).end.before())
+        .collect();
+    found.sort_unstable();
+    found.reverse();
     found
 }
 
@@ -162,14 +185,14 @@ impl<'m, 's> Both<'_, 'm, 's> {
             let Subject { flow, definitions, .. } = self.subjects[side];
             let Some(block) = definitions.block_of(end[side]) else { return false };
             let mut seen = ti_vec![false; flow.blocks.len()];
-            let mut work = vec![(block, end[side].next())];
+            let mut work = vec![(block, end[side])];
             'paths: while let Some((block, first)) = work.pop() {
                 for at in first.to(flow.block(block).end) {
                     let inst = &flow.insts[at];
-                    if may_read_shared(inst) {
+                    if may_read_shared(inst) && !self.reads_others(inst, words, values) {
                         return false;
                     }
-                    if is_barrier(inst) {
+                    if is_barrier(inst) && at != end[side] {
                         let stored = self.stored(side, at, values);
                         if words.iter().all(|word| stored.has(*word)) {
                             continue 'paths;
@@ -187,6 +210,31 @@ impl<'m, 's> Both<'_, 'm, 's> {
         // (Registers of the two are not the same by their numbers.)
         let are_named = words.iter().all(|(start, _)| values.is_address(*start));
         words.is_empty() || are_named && is_unread(0, values) && is_unread(1, values)
+    }
+
+    /// Whether a load is of words at a constant place within an array, none of them among some words.
+    fn reads_others(
+        &self,
+        inst: &Inst<'_, '_>,
+        words: &[(TermId, ByteRange)],
+        values: &mut Values,
+    ) -> bool {
+        let (Some(Arg::Memory { base: Base::Symbol { name, local }, offset, rest }), Some(ty)) =
+            (inst.args.get(1), inst.ast.form.last_type())
+        else {
+            return false;
+        };
+        let parts = inst.ast.form.elements().map_or(1, u32::from);
+        let own = ByteRange::new(*offset, ty.bits() / 8 * parts);
+        let start = address(values, name, *local);
+        let sizes = self.subjects[0].sizes(values);
+        role(inst) == Role::Load
+            && rest.is_empty()
+            && sizes.get(&start).is_some_and(|array| array.covers(own))
+            && words.iter().all(|(other, word)| {
+                let is_within = sizes.get(other).is_some_and(|array| array.covers(*word));
+                is_within && (*other != start || !word.meets(own))
+            })
     }
 
     /// Guesses which registers of the second program hold behind a barrier what which of the first hold: those that are
@@ -255,6 +303,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
         let difference: Vec<_> = one.memory.difference(&other.memory).collect();
         let is_same = are_alike(&one.actions, &other.actions)
             && other.memory.is_within(&one.memory, &is_safe)
+            && (end.is_none() || other.memory.is_left_like(&one.memory))
             && end.is_none_or(|end| self.are_unread(end, &difference, values))
             && old.are_apart(values, [&one.memory, &other.memory]);
         is_same.then_some(())?;
@@ -299,7 +348,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
             known: &self.known,
             start: (definitions.block_of(from[side])?, from[side].next()),
             reader: from[side],
-            end: to.map_or(End::Exit, End::Barrier),
+            end: to.map_or(End::Exit, End::Inst),
             branch: None,
             partners,
         })
@@ -310,7 +359,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
         let first = place.start.0;
         let subject = self.subjects[usize::from(place.partners.is_some())];
         let live = match place.end {
-            End::Barrier(to) => subject.changed_before(first, to)?,
+            End::Inst(to) => subject.changed_before(first, to)?,
             _ => Vec::new(),
         };
         let mut block = Block::new(&place, values, (first, false));

@@ -41,8 +41,8 @@ const STEP: u64 = 20;
 pub(super) enum End {
     /// In front of a block.
     Block(BlockId),
-    /// In front of a barrier.
-    Barrier(InstId),
+    /// In front of an instruction.
+    Inst(InstId),
     /// Behind the kernel.
     Exit,
 }
@@ -200,7 +200,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         if at == flow.block(block).end {
             return self.leave(thread, block);
         }
-        if self.place.end == End::Barrier(at) {
+        if self.place.end == End::Inst(at) {
             self.at[thread as usize] = At::Done;
             return Some(());
         }
