@@ -20,6 +20,7 @@
 //! - `operation`: the result of an instruction
 //! - `memory`: shared memory between barriers
 //! - `threads`: evaluates all threads of a block, from barrier to barrier
+//! - `accesses`: the accesses of a thread to shared memory
 //! - `warp`: what the lanes of a warp do together
 //! - `actions`: what threads do outside of shared memory
 //! - `paths`: threads whose path depends on an unknown value
@@ -28,6 +29,7 @@
 //! - `tails`: parts of two programs that do the same in blocks of one shape
 //! - `cut`: the texts of two files without such parts
 
+mod accesses;
 mod actions;
 mod cut;
 mod known;
