@@ -10,8 +10,8 @@
 //! has left the kernel before. No access stands between the branch and the barrier in front of it, nor between the end of the
 //! side that is left out and the next barrier: so the order of accesses outside is unchanged.
 //!
-//! A whole part of one program may also be compared with a part of another (`tails`): in blocks of one known shape, from a
-//! barrier on.
+//! A part of the original may also be compared with a part of the rewritten program (`tails`): in blocks of one known
+//! shape, from a barrier on. Both are then left out.
 //!
 //! Uses `program` and `terms`. Each file uses only those before it:
 //! - `uniform`: registers with one value for the whole thread block, and live registers

@@ -39,7 +39,7 @@ const MAX_BRANCHES: usize = 2;
 
 /// How many pairs of parts of two kernels are tried, and the work with all of them in the steps of an arena.
 const MAX_PAIRS: usize = 24;
-const MAX_STEPS: u64 = 200_000_000;
+const MAX_STEPS: u64 = 50_000_000;
 
 /// How often the signatures of instructions are refined.
 const ROUNDS: usize = 8;
