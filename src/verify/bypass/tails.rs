@@ -182,7 +182,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
         values: &mut Values,
     ) -> bool {
         let is_unread = |side: usize, values: &mut Values| {
-            let Subject { flow, definitions, .. } = self.subjects[side];
+            let Subject { flow, definitions, uniform, .. } = self.subjects[side];
             let Some(block) = definitions.block_of(end[side]) else { return false };
             let mut seen = ti_vec![false; flow.blocks.len()];
             let mut work = vec![(block, end[side])];
@@ -192,7 +192,8 @@ impl<'m, 's> Both<'_, 'm, 's> {
                     if may_read_shared(inst) && !self.reads_others(inst, words, values) {
                         return false;
                     }
-                    if is_barrier(inst) && at != end[side] {
+                    // (All threads have to store, not those alone that come to one of several barriers.)
+                    if is_barrier(inst) && at != end[side] && uniform.all_pass(block) {
                         let stored = self.stored(side, at, values);
                         if words.iter().all(|word| stored.has(*word)) {
                             continue 'paths;
