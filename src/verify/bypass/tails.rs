@@ -31,7 +31,7 @@ use crate::cfg::{Arg, Base, BlockId, Inst, InstId, RegisterId};
 use crate::expr::{TermId, within};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
-use crate::program::{Role, role};
+use crate::program::{Role, depends_on_convergence, role};
 use crate::ptx::StateSpace;
 
 /// How many branches are tried as the ends of parts, from the last one on.
@@ -72,11 +72,16 @@ pub(super) fn parts<'p, 'm, 's>(
     let mut starts: Vec<[InstId; 2]> = from_start.collect();
     starts.extend((1..=olds.len()).filter_map(from_end));
     let ends = (1..=olds.len()).filter_map(from_end).map(Some);
+    // (Behind a branch lanes may be together in another way than behind the other part.)
+    let asks = |subject: &&Subject<'_, '_, '_>| {
+        subject.flow.insts.iter().any(|inst| depends_on_convergence(inst))
+    };
+    let most = if subjects.iter().any(asks) { 0 } else { MAX_BRANCHES };
     let [branches, others] = subjects.map(branches);
     let branches = branches.into_iter().zip(others).map(|(old, new)| Some([old, new]));
     let pairs = std::iter::once(None)
         .chain(ends)
-        .chain(branches.take(MAX_BRANCHES))
+        .chain(branches.take(most))
         .flat_map(|end| starts.iter().map(move |start| (*start, end)));
     let differ =
         pairs.filter(|(start, end)| both.are_in_order(*start, *end) && both.differ(*start, *end));
