@@ -41,10 +41,10 @@ const FENCED: [(&str, &[&str]); 8] = [
 /// a room use only those before them in the list in the room's `mod.rs`.
 const ROOMS: [(&str, &[&str]); 11] = [
     ("program", &[]),
-    ("bypass", &["program"]),
+    ("terms", &["program"]),
+    ("bypass", &["program", "terms"]),
     ("unroll", &["program", "bypass"]),
     ("promotion", &["program", "bypass"]),
-    ("terms", &["program"]),
     ("record", &["program", "terms"]),
     ("lane", &["program", "terms", "record"]),
     ("proof", &["program", "terms", "record"]),

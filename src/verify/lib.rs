@@ -20,10 +20,11 @@
 //! `mod.rs` (`tests/layering.rs` checks both):
 //! - `program`: the two programs before evaluation: how the validator treats each instruction, and which instructions
 //!   match
-//! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block
+//! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
+//! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block, and parts of both
+//!   programs that do
 //! - `unroll`: loops around shuffles with a constant number of iterations, unrolled in the texts of both programs
 //! - `promotion`: loops of the rewritten program beside the same loop with values in memory instead of registers
-//! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
 //! - `record`: the results of an evaluation, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
 //! - `proof`: terms as other lanes have them, and whether two terms are equal at a place

@@ -93,7 +93,7 @@ static LAUNCHES: LazyLock<Vec<Launch>> = LazyLock::new(|| {
     for shape in shapes {
         for number in numbers {
             let text = json!({
-                "grid": [2], "block": shape, "limit": 1_000_000,
+                "grid": [2], "block": shape, "limit": 1_000_000, "dynamic_shared": 4096,
                 "buffers": {
                     "a": {"type": "u32", "len": 66_000, "fill": "random", "seed": 1},
                     "b": {"type": "u32", "len": 140_000, "fill": 0},

@@ -28,8 +28,25 @@ pub(super) struct Known {
     pub most: u32,
     /// Whether thread blocks have one row: `%ntid.y` and `%ntid.z` are 1.
     pub one_row: bool,
+    /// The shape of thread blocks, if it is known.
+    pub shape: Option<[u32; 3]>,
     /// Whether no shape of thread blocks meets the facts, so the predicate never holds.
     pub never: bool,
+}
+
+impl Known {
+    /// Blocks of one shape, without other facts.
+    pub(super) fn of_shape(shape: [u32; 3]) -> Option<Known> {
+        let threads = shape.iter().try_fold(1_u32, |all, extent| all.checked_mul(*extent))?;
+        (1..=MOST_THREADS).contains(&threads).then(|| Known {
+            constants: FxHashMap::default(),
+            least: threads,
+            most: threads,
+            one_row: shape[1..] == [1, 1],
+            shape: Some(shape),
+            never: false,
+        })
+    }
 }
 
 /// The definitions of registers, and which values never change.
@@ -60,6 +77,11 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         Definitions { flow, is_kernel, all, block_of, entering: RefCell::default() }
     }
 
+    /// The block of an instruction, if it can be reached.
+    pub(super) fn block_of(&self, at: InstId) -> Option<BlockId> {
+        self.block_of[at]
+    }
+
     /// The definition of a register that reaches an instruction, if it is known which one does: the last one of the same
     /// block, or the last one on every way there.
     pub(super) fn reaching(&self, register: RegisterId, reader: InstId) -> Option<InstId> {
@@ -87,9 +109,27 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
         self.flow.insts[at].guard.is_none().then_some(at)
     }
 
+    /// The definitions of a register that may reach an instruction, sorted.
+    pub(super) fn may_reach(&self, register: RegisterId, reader: InstId) -> Vec<InstId> {
+        let Some(block) = self.block_of[reader] else { return Vec::new() };
+        let mut before = self.flow.block(block).first.to(reader).rev();
+        match before.find(|at| results(&self.flow.insts[*at]).contains(&register)) {
+            Some(at) => vec![at],
+            None => self.last_on_ways(register, block).unwrap_or_default(),
+        }
+    }
+
     /// The definition of a register that is the last one on every way to the start of a block.
     fn last_on_every_way(&self, register: RegisterId, block: BlockId) -> Option<InstId> {
-        let mut found = None;
+        match self.last_on_ways(register, block)?[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The last definitions of a register on the ways to the start of a block, sorted; `None` if there is a way without.
+    fn last_on_ways(&self, register: RegisterId, block: BlockId) -> Option<Vec<InstId>> {
+        let mut found = Vec::new();
         let mut seen = ti_vec![false; self.flow.blocks.len()];
         let mut work = vec![block];
         while let Some(next) = work.pop() {
@@ -100,14 +140,15 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             for from in self.flow.block(next).predecessors.iter().map(|edge| edge.from) {
                 let own = self.all[register].iter().rev();
                 match own.copied().find(|at| self.block_of[*at] == Some(from)) {
-                    Some(at) if found.is_some_and(|other| other != at) => return None,
-                    Some(at) => found = Some(at),
+                    Some(at) => found.push(at),
                     None if std::mem::replace(&mut seen[from], true) => {}
                     None => work.push(from),
                 }
             }
         }
-        found
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     /// The instruction that computes the value of a register in front of an instruction, if it never changes within a
@@ -177,6 +218,7 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
             least: x.0.min(u64::from(MOST_THREADS)) as u32,
             most: x.1.min(u64::from(MOST_THREADS)) as u32,
             one_row: y.1 == 1 && z.1 == 1,
+            shape: (x.0 == x.1 && y.1 == 1 && z.1 == 1).then_some([x.0 as u32, 1, 1]),
             never: found.extents.iter().any(|(least, most)| least > most),
         }
     }

@@ -10,25 +10,41 @@
 //! has left the kernel before. No access stands between the branch and the barrier in front of it, nor between the end of the
 //! side that is left out and the next barrier: so the order of accesses outside is unchanged.
 //!
-//! Uses only `program`. Each file uses only those before it:
+//! A part of the original may also be compared with a part of the rewritten program (`tails`): in blocks of one known
+//! shape, from a barrier on. Both are then left out.
+//!
+//! Uses `program` and `terms`. Each file uses only those before it:
 //! - `uniform`: registers with one value for the whole thread block, and live registers
 //! - `known`: the facts about registers and the shape of thread blocks that a branch's predicate implies
 //! - `values`: the terms of one thread block
 //! - `operation`: the result of an instruction
 //! - `memory`: shared memory between barriers
 //! - `threads`: evaluates all threads of a block, from barrier to barrier
+//! - `accesses`: the accesses of a thread to shared memory
+//! - `warp`: what the lanes of a warp do together
+//! - `actions`: what threads do outside of shared memory
+//! - `paths`: threads whose path depends on an unknown value
 //! - `sides`: compares the two sides of a branch
 //! - `text`: the text of the rewritten file without such branches
+//! - `tails`: parts of two programs that do the same in blocks of one shape
+//! - `cut`: the texts of two files without such parts
 
+mod accesses;
+mod actions;
+mod cut;
 mod known;
 mod memory;
 mod operation;
+mod paths;
 mod sides;
+mod tails;
 mod text;
 mod threads;
 mod uniform;
 mod values;
+mod warp;
 
+pub(crate) use cut::without_parts;
 pub(crate) use operation::{Thread, compute, operand};
 pub(crate) use text::without_bypasses;
 pub(crate) use values::Values;

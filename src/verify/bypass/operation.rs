@@ -2,7 +2,7 @@
 //! for addresses and branches, everything else as an uninterpreted function.
 //!
 //! Such a function is named by the instruction as written, so equal terms mean equal bits: the order of the operands
-//! of a floating-point addition counts, since the payload of a NaN may depend on it.
+//! of a floating-point addition of 64 bits counts, since the payload of a NaN may depend on it.
 
 use std::fmt::Write;
 
@@ -12,6 +12,7 @@ use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::isa::{Modifier, Opcode, Qualifier, Special};
 use crate::program::{Role, role};
 use crate::ptx::{ScalarType, Value};
+use crate::terms::commute::{basic_comparison, commutes, sort};
 
 /// The state of a thread.
 pub(crate) trait Thread {
@@ -178,6 +179,7 @@ fn exact(thread: &mut dyn Thread, inst: &Inst<'_, '_>) -> Option<(TermId, bool)>
             Some((term, ty.is_signed()))
         }
         _ if ty.is_float() || types.len() != 1 => None,
+        Opcode::Bfi => Some((inserted(thread, inst, width)?, false)),
         Opcode::Mul | Opcode::Mad => product(thread, inst, ty, width),
         _ if !plain(&[]) || matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => None,
         _ => two_operands(thread, inst, ty, width),
@@ -223,6 +225,29 @@ fn product(
     }
 }
 
+/// `bfi` of a field whose place and length are constants.
+fn inserted(thread: &mut dyn Thread, inst: &Inst<'_, '_>, width: u8) -> Option<TermId> {
+    let [_, field, into, place, length] = &inst.args[..] else { return None };
+    let (field, into) = (operand(thread, field, width)?, operand(thread, into, width)?);
+    let mut number = |arg| {
+        let term = operand(thread, arg, 32)?;
+        u8::try_from(thread.values().constant(term)? & 255).ok()
+    };
+    let (place, length) = (number(place)?, number(length)?);
+    let end = place.checked_add(length).filter(|end| length > 0 && *end <= width)?;
+    let arena = &mut thread.values().arena;
+    let mut found = arena.extract(field, 0, length);
+    if place > 0 {
+        let low = arena.extract(into, 0, place);
+        found = arena.concatenate(found, low);
+    }
+    if end < width {
+        let high = arena.extract(into, end, width - end);
+        found = arena.concatenate(high, found);
+    }
+    Some(found)
+}
+
 /// Integer and logical operations on one or two operands of one type.
 fn two_operands(
     thread: &mut dyn Thread,
@@ -265,9 +290,11 @@ fn two_operands(
         Opcode::Xor => arena.binary(BinaryOp::Xor, a, b),
         Opcode::Min | Opcode::Max => {
             let first = arena.compare(less, a, b);
-            match opcode {
-                Opcode::Min => arena.if_then_else(first, a, b),
-                _ => arena.if_then_else(first, b, a),
+            let qualifier = if opcode == Opcode::Min { Qualifier::Min } else { Qualifier::Max };
+            match (arena.constant_value(first), opcode) {
+                (None, _) => thread.values().joined(qualifier, ty, [a, b])?,
+                (Some(first), Opcode::Min) => [b, a][first as usize],
+                (Some(first), _) => [a, b][first as usize],
             }
         }
         Opcode::Div | Opcode::Rem if arena.constant_value(b).is_some_and(|b| b != 0) => {
@@ -286,14 +313,14 @@ fn two_operands(
     logical.then_some((term, signed))
 }
 
-/// `setp` of integers with one result.
+/// `setp` with one result.
 fn setp(thread: &mut dyn Thread, inst: &Inst<'_, '_>, ty: ScalarType) -> Option<TermId> {
     let form = &inst.ast.form;
-    if ty.is_float() || !matches!(inst.args.first(), Some(Arg::Register(_))) {
+    if !matches!(inst.args.first(), Some(Arg::Register(_))) {
         return None;
     }
     let width = u8::try_from(ty.bits()).ok().filter(|bits| (16..=64).contains(bits))?;
-    let names: Vec<Qualifier> = form.qualifiers().collect();
+    let names: Vec<Qualifier> = form.qualifiers().filter(|one| *one != Qualifier::Ftz).collect();
     let (name, combine) = match names[..] {
         [name] => (name, None),
         [name, combine @ (Qualifier::And | Qualifier::Or | Qualifier::Xor)] => {
@@ -310,6 +337,16 @@ fn setp(thread: &mut dyn Thread, inst: &Inst<'_, '_>, ty: ScalarType) -> Option<
         false => (Comparison::UnsignedLess, Comparison::UnsignedLessEqual),
     };
     let compared = match name {
+        _ if ty.is_float() => {
+            let (basic, swapped, holds) = basic_comparison(name)?;
+            let mut operands = if swapped { [b, a] } else { [a, b] };
+            if matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan) {
+                sort(&mut operands);
+            }
+            let name = format!("{basic:?} {ty} {}", form.has(Qualifier::Ftz));
+            let term = thread.values().apply(name, &operands, 1);
+            if holds { term } else { thread.values().arena.not(term) }
+        }
         Qualifier::Eq => arena.equal(a, b),
         Qualifier::Ne => {
             let equal = arena.equal(a, b);
@@ -357,6 +394,9 @@ fn applied(thread: &mut dyn Thread, inst: &Inst<'_, '_>) -> Option<Vec<(Register
             Arg::Constant(value) => _ = write!(name, " {value:?}"),
             _ => return None,
         }
+    }
+    if commutes(inst) && matches!(inst.args[1..], [Arg::Register(_), Arg::Register(_), ..]) {
+        sort(&mut operands);
     }
     let destinations: Vec<RegisterId> = match inst.args.first()? {
         Arg::Register(register) => vec![*register],

@@ -1,18 +1,21 @@
 //! Compares the two sides of a branch: whether a thread block leaves the same results on both.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::known::Definitions;
 use super::memory::Memory;
-use super::threads::{Block, Place, is_barrier, is_shuffle};
-use super::uniform::{Uniform, live_into};
-use super::values::{Unknown, Values};
+use super::threads::{Block, End, Place, is_barrier, is_shuffle};
+use super::uniform::{Uniform, live_into, reads};
+use super::values::{Action, Unknown, Values};
 use crate::bytes::ByteRange;
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId, reached};
 use crate::expr::TermId;
 use crate::isa::Opcode;
-use crate::program::{Role, arrays, results, role};
+use crate::isa::limits::WARP_SIZE;
+use crate::program::{Array, Role, arrays, results, role};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace};
 
 /// Functions with more blocks times registers are not looked at.
@@ -32,14 +35,33 @@ pub(super) struct Bypass {
 }
 
 /// A function with its analyses.
-struct Subject<'p, 'm, 's> {
-    function: &'p Function<'s>,
+pub(super) struct Subject<'p, 'm, 's> {
+    pub function: &'p Function<'s>,
     module: &'p Module<'s>,
-    flow: &'p Flow<'m, 's>,
-    definitions: Definitions<'p, 'm, 's>,
-    behind: PostDominators,
-    uniform: Uniform,
-    live: TiVec<BlockId, FxHashSet<RegisterId>>,
+    pub flow: &'p Flow<'m, 's>,
+    pub definitions: Definitions<'p, 'm, 's>,
+    pub behind: PostDominators,
+    pub uniform: Uniform,
+    pub live: TiVec<BlockId, FxHashSet<RegisterId>>,
+}
+
+impl<'p, 'm, 's> Subject<'p, 'm, 's> {
+    /// A kernel with its analyses, unless it is too large.
+    pub(super) fn of(
+        module: &'p Module<'s>,
+        function: &'p Function<'s>,
+        flow: &'p Flow<'m, 's>,
+    ) -> Option<Self> {
+        let size = flow.blocks.len() * flow.registers.len();
+        if function.kind != FunctionKind::Entry || size > MAX_SIZE {
+            return None;
+        }
+        let behind = PostDominators::of(flow);
+        let uniform = Uniform::of(flow, &behind);
+        let definitions = Definitions::of(flow, function);
+        let live = live_into(flow);
+        Some(Subject { function, module, flow, definitions, behind, uniform, live })
+    }
 }
 
 /// The first branch of a kernel that may be left out.
@@ -48,10 +70,6 @@ pub(super) fn bypass<'s>(
     function: &Function<'s>,
     flow: &Flow<'_, 's>,
 ) -> Option<Bypass> {
-    let size = flow.blocks.len() * flow.registers.len();
-    if function.kind != FunctionKind::Entry || size > MAX_SIZE {
-        return None;
-    }
     let mut branches = flow.block_ids().filter_map(|block| {
         let [one, other] = flow.block(block).successors[..] else { return None };
         if !begins_at_barrier(flow, block) {
@@ -67,11 +85,7 @@ pub(super) fn bypass<'s>(
         Some((block, found?))
     });
     let first = branches.next()?;
-    let behind = PostDominators::of(flow);
-    let uniform = Uniform::of(flow, &behind);
-    let definitions = Definitions::of(flow, function);
-    let live = live_into(flow);
-    let subject = Subject { function, module, flow, definitions, behind, uniform, live };
+    let subject = Subject::of(module, function, flow)?;
     std::iter::once(first).chain(branches).find_map(|(block, (register, side, kept, unused))| {
         subject.is_bypass(block, register, (side, kept)).then(|| {
             let branch = flow.block(block).end.before();
@@ -165,13 +179,18 @@ impl Subject<'_, '_, '_> {
                 flow,
                 definitions: &self.definitions,
                 uniform: &self.uniform,
+                behind: &self.behind,
+                live: &self.live,
                 known: &known,
-                branch,
-                start,
-                end,
-                kept,
+                start: (branch, start),
+                reader: start,
+                end: End::Block(end),
+                branch: Some((branch, kept)),
+                partners: None,
             };
-            if self.is_same(&place, side) {
+            // One thread may stand for all that are not in the first warp.
+            let others: &[bool] = if known.most > WARP_SIZE { &[true, false] } else { &[false] };
+            if others.iter().any(|other| self.is_same(&place, (side, kept), end, *other)) {
                 return true;
             }
         }
@@ -179,7 +198,7 @@ impl Subject<'_, '_, '_> {
     }
 
     /// Whether a function may have been called in front of a branch: some threads may have left the kernel there.
-    fn may_have_called(&self, branch: BlockId) -> bool {
+    pub(super) fn may_have_called(&self, branch: BlockId) -> bool {
         let calls = |block: &BlockId| {
             let mut insts = self.flow.block(*block).instructions();
             insts.any(|at| self.flow.insts[at].ast.form.opcode == Opcode::Call)
@@ -190,6 +209,15 @@ impl Subject<'_, '_, '_> {
         })
     }
 
+    /// Whether others than the block's own threads may access its shared memory, or copies go on beside them.
+    pub(super) fn has_others(&self) -> bool {
+        let plain = [Opcode::Atom, Opcode::Red, Opcode::Ld, Opcode::St];
+        self.flow
+            .insts
+            .iter()
+            .any(|inst| role(inst) == Role::Effect && !plain.contains(&inst.ast.form.opcode))
+    }
+
     /// Whether the first instruction of a block that may order anything is a barrier of the whole block.
     fn ends_at_barrier(&self, block: BlockId) -> bool {
         let mut insts = self.flow.block(block).instructions();
@@ -197,77 +225,120 @@ impl Subject<'_, '_, '_> {
         first.is_some_and(|at| is_barrier(&self.flow.insts[at]))
     }
 
-    /// Whether both sides leave the same behind at a place.
-    fn is_same(&self, place: &Place<'_, '_, '_>, side: BlockId) -> bool {
+    /// Whether both sides leave the same behind at a block.
+    fn is_same(
+        &self,
+        place: &Place<'_, '_, '_>,
+        (side, kept): (BlockId, BlockId),
+        end: BlockId,
+        has_other: bool,
+    ) -> bool {
         let mut values = Values::default();
-        let evaluated = self.evaluate(place, &mut values, place.kept);
-        let Some(old) = evaluated else { return false };
-        let Some(new) = self.evaluate(place, &mut values, side) else { return false };
+        let live = self.changed([side, kept], end);
+        let mut evaluated = |side| {
+            let block = Block::new(place, &mut values, (side, has_other));
+            evaluate(block, &live)
+        };
+        let Some(old) = evaluated(kept) else { return false };
+        let Some(new) = evaluated(side) else { return false };
         // Each barrier of the block orders the accesses around it: one must be left, unless there was none.
-        let ordered = new.barriers > 0 || old.barriers == 0 || self.ends_at_barrier(place.end);
-        let closed = !new.memory.is_open() || self.ends_at_barrier(place.end);
+        let ordered = new.barriers > 0 || old.barriers == 0 || self.ends_at_barrier(end);
+        let closed = !new.memory.is_open() || self.ends_at_barrier(end);
         let last =
             [&old, &new].into_iter().flat_map(|one| [one.memory.last_thread(), one.shuffling]);
         let present = last.flatten().all(|thread| thread < place.known.least);
+        let acts = [&old, &new].iter().any(|one| one.actions.iter().any(|own| !own.is_empty()));
         ordered
             && closed
             && present
+            && !acts
             && old.registers == new.registers
-            && old.memory.same(&new.memory)
+            && new.memory.is_within(&old.memory, &|_, _| false)
+            && old.memory.difference(&new.memory).next().is_none()
             && self.are_apart(&mut values, [&old.memory, &new.memory])
     }
 
-    /// The final state of all threads at the end of a side.
-    fn evaluate(
+    /// The registers that may change between blocks and another one, and are live there.
+    pub(super) fn changed(
         &self,
-        place: &Place<'_, '_, '_>,
-        values: &mut Values,
-        side: BlockId,
-    ) -> Option<Left> {
-        let mut block = Block::new(place, values, side);
-        block.run()?;
-        // The other registers do not change.
-        let next = self.flow.block(place.branch).successors.iter().map(|edge| edge.to);
-        let region = reached(&self.flow.blocks, next, Some(place.end));
+        from: impl IntoIterator<Item = BlockId>,
+        end: BlockId,
+    ) -> Vec<RegisterId> {
+        let region = reached(&self.flow.blocks, from, Some(end));
         let insts = region.iter().flat_map(|block| self.flow.block(*block).instructions());
         let mut live: Vec<RegisterId> = insts
             .flat_map(|at| results(&self.flow.insts[at]))
-            .filter(|register| self.live[place.end].contains(register))
+            .filter(|register| self.live[end].contains(register))
             .collect();
         live.sort_unstable();
         live.dedup();
-        let mut registers = Vec::new();
-        for thread in 0..place.known.most {
-            for register in &live {
-                registers.push(block.value(thread, *register)?);
-            }
-        }
-        let (barriers, shuffling) = (block.barriers, block.last_shuffling);
-        Some(Left { registers, barriers, shuffling, memory: block.memory })
+        live
+    }
+
+    /// The same in front of an instruction behind a place.
+    pub(super) fn changed_before(&self, from: BlockId, to: InstId) -> Option<Vec<RegisterId>> {
+        let flow = self.flow;
+        let end = self.definitions.block_of(to)?;
+        // (More than these are no mistake.)
+        let region = reached(&flow.blocks, [from], Some(end));
+        let insts = region.iter().flat_map(|block| flow.block(*block).instructions());
+        let insts = insts.chain(flow.block(end).first.to(to));
+        let mut found: Vec<RegisterId> = insts.flat_map(|at| results(&flow.insts[at])).collect();
+        let read_behind = to.to(flow.block(end).end).flat_map(|at| reads(&flow.insts[at]));
+        let mut live: FxHashSet<RegisterId> = read_behind.collect();
+        let next = flow.block(end).successors.iter();
+        live.extend(next.flat_map(|edge| &self.live[edge.to]));
+        found.retain(|register| live.contains(register));
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     /// Whether no two arrays share bytes: there is one, or each is a variable of a known size and accessed within it.
-    fn are_apart(&self, values: &mut Values, memories: [&Memory; 2]) -> bool {
+    pub(super) fn are_apart(&self, values: &mut Values, memories: [&Memory; 2]) -> bool {
         let accessed = || memories.into_iter().flat_map(Memory::accessed);
         let mut starts = accessed().map(|(start, _)| start);
         let first = starts.next();
         if starts.all(|start| Some(start) == first) {
             return true;
         }
-        let mut known: FxHashMap<TermId, ByteRange> = FxHashMap::default();
-        let arrays = arrays::declared(self.function).into_iter();
-        for array in arrays.chain(arrays::of_module(self.module)) {
-            let start = values.unknown(Unknown::Address(array.name), 32);
-            known.insert(start, ByteRange::new(0, array.bytes));
-        }
+        let known = self.sizes(values);
         accessed().all(|(start, own)| known.get(&start).is_some_and(|array| array.covers(own)))
+    }
+
+    /// By their addresses the bytes of all arrays in shared memory whose size is known.
+    pub(super) fn sizes(&self, values: &mut Values) -> FxHashMap<TermId, ByteRange> {
+        let arrays = arrays::declared(self.function).into_iter();
+        let arrays = arrays.chain(arrays::of_module(self.module));
+        let address = |array: Array| {
+            let start = values.unknown(Unknown::Address(array.name), 32);
+            (start, ByteRange::new(0, array.bytes))
+        };
+        arrays.map(address).collect()
     }
 }
 
+/// The state of all threads at the end; of registers some.
+pub(super) fn evaluate(mut block: Block<'_, '_, '_, '_>, live: &[RegisterId]) -> Option<Left> {
+    block.run()?;
+    let mut registers = Vec::new();
+    for register in live {
+        let terms = (0..block.at.len() as u32).map(|thread| block.value(thread, *register));
+        registers.push((*register, terms.collect::<Option<_>>()?));
+    }
+    let Block { memory, actions, inherited, barriers, last_shuffling, .. } = block;
+    Some(Left { registers, barriers, shuffling: last_shuffling, memory, actions, inherited })
+}
+
 /// What threads leave behind.
-struct Left {
-    registers: Vec<TermId>,
+pub(super) struct Left {
+    /// By register, the value in each thread.
+    pub registers: Vec<(RegisterId, Vec<TermId>)>,
     barriers: u32,
     shuffling: Option<u32>,
-    memory: Memory,
+    pub memory: Memory,
+    /// By thread.
+    pub actions: Vec<Vec<Action>>,
+    /// The registers whose values at the start decide.
+    pub inherited: BTreeSet<RegisterId>,
 }

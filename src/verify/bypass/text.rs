@@ -93,20 +93,20 @@ fn left_out(source: &SourceFile, flow: &Flow<'_, '_>, bypass: &Bypass) -> String
 }
 
 /// A text in which some statements become blanks; lines stay where they are.
-struct Blanked(Vec<u8>);
+pub(super) struct Blanked(Vec<u8>);
 
 impl Blanked {
-    fn new(source: &SourceFile) -> Blanked {
+    pub(super) fn new(source: &SourceFile) -> Blanked {
         Blanked(source.text().as_bytes().to_vec())
     }
 
-    fn blank(&mut self, from: u32, to: u32) {
+    pub(super) fn blank(&mut self, from: u32, to: u32) {
         let bytes = self.0[from as usize..to as usize].iter_mut();
         bytes.filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
     }
 
     /// The text: only whole statements are blanked, so no character is cut.
-    fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         String::from_utf8(self.0).unwrap_or_default()
     }
 }

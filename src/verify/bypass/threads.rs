@@ -1,46 +1,77 @@
-//! Evaluates all threads of a block from a branch to a place behind it: each thread by itself up to where it waits, then
+//! Evaluates all threads of a block from one place to another: each thread by itself up to where it waits, then
 //! all that wait for each other together.
 //!
-//! The evaluation gives up at: a branch on an unknown value, an access outside of shared memory, a
-//! strong access, a race, a shuffle that some lane of the warp does not come to, a barrier that some thread does not
-//! come to. A shuffle exchanges values in a warp whose 32 lanes have all taken the same path.
+//! Where the place is such that only lanes of the first warp access shared memory, one thread stands for all others: its
+//! number is a symbol of at least 32. Its results hold for each of them.
+//!
+//! The evaluation gives up at: a branch on an unknown value, an access through a generic address, a
+//! strong access outside of shared memory, a race, a shuffle that some lane of the warp does not come to, a barrier that
+//! some thread does not come to. A shuffle exchanges values in a warp whose 32 lanes have all taken the same path.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
 
 use super::known::{Definitions, Known};
-use super::memory::{Access, Memory};
-use super::operation::{Thread, address, compute, operand};
-use super::uniform::Uniform;
-use super::values::{Unknown, Values};
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::expr::TermId;
+use super::memory::Memory;
+use super::operation::{Thread, compute};
+use super::uniform::{Uniform, reads};
+use super::values::{Action, Unknown, Values};
+use crate::cfg::{
+    Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId,
+};
+use crate::expr::{Range, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
-use crate::program::{Belief, Role, belief, role};
+use crate::program::{Belief, Role, belief, results, role};
 use crate::ptx::StateSpace;
 
 /// The most instructions of all threads.
 const MAX_STEPS: u64 = 4_000_000;
 
-/// The place of a branch, and the facts there.
+/// How many conditions may be nested.
+pub(super) const MAX_DEPTH: usize = 8;
+
+/// The work of one instruction, in the steps of an arena.
+const STEP: u64 = 20;
+
+/// Where an evaluation ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// In front of a block.
+    Block(BlockId),
+    /// In front of an instruction.
+    Inst(InstId),
+    /// Behind the kernel.
+    Exit,
+}
+
+/// The places between which threads are evaluated, and the facts there.
 pub(super) struct Place<'p, 'm, 's> {
     pub flow: &'p Flow<'m, 's>,
     pub definitions: &'p Definitions<'p, 'm, 's>,
     pub uniform: &'p Uniform,
+    pub behind: &'p PostDominators,
+    pub live: &'p TiVec<BlockId, FxHashSet<RegisterId>>,
     pub known: &'p Known,
-    /// The block that the branch ends.
-    pub branch: BlockId,
-    /// The instruction of that block from which on threads are evaluated: nothing behind it is noticed by others.
-    pub start: InstId,
-    /// The block where both sides have met.
-    pub end: BlockId,
-    /// The successor that the branch has where it is left out.
-    pub kept: BlockId,
+    /// The first instruction, with its block: nobody notices what threads do between there and the branch.
+    pub start: (BlockId, InstId),
+    /// The instruction that reads the registers' first values.
+    pub reader: InstId,
+    pub end: End,
+    /// A branch that takes a side of its own the first time: the block that it ends, and its successor from then on.
+    pub branch: Option<(BlockId, BlockId)>,
+    /// The registers of another program with the same values at the start, and whether these differ between threads.
+    pub partners: Option<&'p Partners>,
 }
+
+/// By register, that of the original with the same value, and whether it differs between threads.
+pub(super) type Partners = FxHashMap<RegisterId, (RegisterId, bool)>;
 
 /// Where a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum At {
+pub(super) enum At {
     /// In front of an instruction of a block.
     Running(BlockId, InstId),
     /// At a barrier or shuffle.
@@ -51,17 +82,25 @@ enum At {
 
 /// All threads of a block, from an instruction in front of a branch on.
 pub(super) struct Block<'b, 'p, 'm, 's> {
-    place: &'b Place<'p, 'm, 's>,
-    values: &'b mut Values,
+    pub place: &'b Place<'p, 'm, 's>,
+    pub values: &'b mut Values,
     /// The side that threads take when they come to the branch for the first time.
     side: BlockId,
     /// Whether each thread has taken that side.
     taken: Vec<bool>,
-    at: Vec<At>,
-    registers: Vec<FxHashMap<RegisterId, TermId>>,
+    pub at: Vec<At>,
+    pub registers: Vec<FxHashMap<RegisterId, TermId>>,
     /// The blocks that each thread has passed since the last barrier.
-    passed: Vec<Vec<BlockId>>,
+    pub passed: Vec<Vec<BlockId>>,
     pub memory: Memory,
+    /// What each thread does outside of shared memory.
+    pub actions: Vec<Vec<Action>>,
+    /// The registers whose unknown values at the start were asked for.
+    pub inherited: BTreeSet<RegisterId>,
+    /// Whether the last thread stands for all that are not in the first warp.
+    has_other: bool,
+    /// Where the thread that is evaluated is on both sides of branches: the conditions of this side.
+    pub conditions: Vec<TermId>,
     /// How often all threads have waited at a barrier.
     pub barriers: u32,
     /// The largest number of a thread that has executed a shuffle.
@@ -72,10 +111,15 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
 }
 
 impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
-    /// All threads in front of the branch; they take one side.
-    pub(super) fn new(place: &'b Place<'p, 'm, 's>, values: &'b mut Values, side: BlockId) -> Self {
-        let threads = place.known.most as usize;
-        let start = At::Running(place.branch, place.start);
+    /// All threads at the start; at the branch they take one side. `has_other`: one thread stands for all that are not in
+    /// the first warp.
+    pub(super) fn new(
+        place: &'b Place<'p, 'm, 's>,
+        values: &'b mut Values,
+        (side, has_other): (BlockId, bool),
+    ) -> Self {
+        let threads = if has_other { WARP_SIZE + 1 } else { place.known.most } as usize;
+        let start = At::Running(place.start.0, place.start.1);
         Block {
             place,
             values,
@@ -85,6 +129,10 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             registers: vec![FxHashMap::default(); threads],
             passed: vec![Vec::new(); threads],
             memory: Memory::default(),
+            actions: vec![Vec::new(); threads],
+            inherited: BTreeSet::new(),
+            has_other,
+            conditions: Vec::new(),
             barriers: 0,
             last_shuffling: None,
             origins: FxHashMap::default(),
@@ -100,11 +148,36 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                     self.step(thread, block, inst)?;
                 }
             }
-            let shuffles = self.shuffle()?;
-            if !shuffles && !self.barrier()? {
+            let together = self.meet_in_warps()?;
+            if !together && !self.barrier()? {
                 return Some(());
             }
         }
+    }
+
+    /// Lets all threads store what the block in front of a barrier stores to shared memory behind the barrier before it;
+    /// `None` where that is not known.
+    pub(super) fn stores_before(&mut self, barrier: InstId) -> Option<()> {
+        let flow = self.place.flow;
+        let insts = flow.block(self.place.start.0).first.to(barrier);
+        let waits = |at: &InstId| role(&flow.insts[*at]) == Role::Barrier;
+        let first = insts.clone().rev().find(waits).map_or(insts.start, InstId::next);
+        for at in first.to(barrier) {
+            let inst = &flow.insts[at];
+            match role(inst) {
+                Role::Pure | Role::Load => continue,
+                Role::Store if inst.ast.form.space() == StateSpace::Global => continue,
+                Role::Store if is_shared(inst) && inst.guard.is_none() => {}
+                _ => return None,
+            }
+            let read = reads(inst);
+            let mut later = at.next().to(barrier).flat_map(|at| results(&flow.insts[at]));
+            later.all(|register| !read.contains(&register)).then_some(())?;
+            for thread in 0..self.at.len() as u32 {
+                Lane { block: self, thread }.store(inst)?;
+            }
+        }
+        Some(())
     }
 
     /// The value of a register in a thread.
@@ -112,14 +185,24 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         Lane { block: self, thread }.read(register)
     }
 
-    fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
+    /// The value of a register at the start.
+    pub(super) fn first_value(&mut self, thread: u32, register: RegisterId) -> Option<TermId> {
+        Lane { block: self, thread }.initial(register)
+    }
+
+    pub(super) fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
         self.steps += 1;
+        self.values.arena.charge(STEP);
         if self.steps > MAX_STEPS {
             return None;
         }
         let flow = self.place.flow;
         if at == flow.block(block).end {
             return self.leave(thread, block);
+        }
+        if self.place.end == End::Inst(at) {
+            self.at[thread as usize] = At::Done;
+            return Some(());
         }
         let inst = &flow.insts[at];
         let next = At::Running(block, at.next());
@@ -128,55 +211,78 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             self.at[thread as usize] = next;
             return (opcode == Opcode::Bra).then_some(());
         }
-        if is_barrier(inst) || is_shuffle(inst) {
+        if role == Role::Leave && self.place.end == End::Exit {
+            self.at[thread as usize] = At::Done;
+            return (opcode != Opcode::Trap && inst.guard.is_none()).then_some(());
+        }
+        if is_barrier(inst) || waits_for_warp(inst) {
             self.at[thread as usize] = At::Waiting(block, at);
             return Some(());
         }
-        let mut lane = Lane { block: self, thread };
-        let holds = match inst.guard {
-            None => true,
-            Some((register, negated)) => {
-                let term = lane.read(register)?;
-                (lane.block.values.constant(term)? != 0) != negated
-            }
+        let Some((register, negated)) = inst.guard else {
+            self.execute(thread, at)?;
+            self.at[thread as usize] = next;
+            return Some(());
         };
-        if holds {
-            match role {
-                Role::Pure => {
-                    let results = compute(&mut lane, inst)?;
-                    self.registers[thread as usize].extend(results);
-                }
-                Role::Load if lane.block.place.definitions.is_parameter(inst) => {
-                    // One value in the whole block.
-                    let Arg::Register(register) = inst.args.first()? else { return None };
-                    let found = lane.parameter(*register, at)?;
-                    self.registers[thread as usize].insert(*register, found);
-                }
-                Role::Load => lane.load(inst)?,
-                Role::Store => lane.store(inst)?,
-                _ => return None,
-            }
+        let term = self.value(thread, register)?;
+        let term = if negated { self.values.arena.not(term) } else { term };
+        match self.values.constant(term) {
+            Some(0) => {}
+            Some(_) => self.execute(thread, at)?,
+            None => self.execute_if(thread, at, term)?,
         }
         self.at[thread as usize] = next;
         Some(())
     }
 
+    /// Executes an instruction, whatever its guard predicate is.
+    pub(super) fn execute(&mut self, thread: u32, at: InstId) -> Option<()> {
+        let inst = &self.place.flow.insts[at];
+        let opcode = inst.ast.form.opcode;
+        let mut lane = Lane { block: self, thread };
+        match role(inst) {
+            Role::Pure => {
+                let results = compute(&mut lane, inst)?;
+                self.registers[thread as usize].extend(results);
+            }
+            Role::Load if lane.block.place.definitions.is_parameter(inst) => {
+                // One value in the whole block.
+                let Arg::Register(register) = inst.args.first()? else { return None };
+                let found = lane.parameter(*register, at)?;
+                self.registers[thread as usize].insert(*register, found);
+            }
+            Role::Load | Role::Store | Role::Effect if is_shared(inst) => match opcode {
+                Opcode::Ld => lane.load(inst)?,
+                Opcode::St => lane.store(inst)?,
+                _ => return None,
+            },
+            _ => lane.act(inst)?,
+        }
+        Some(())
+    }
+
     /// Goes from the end of a block to the next one.
     fn leave(&mut self, thread: u32, block: BlockId) -> Option<()> {
-        let Place { flow, branch, end, kept, .. } = *self.place;
+        let Place { flow, branch, .. } = *self.place;
         let of = flow.block(block);
-        if of.leaves {
-            return None;
-        }
-        let first = block == branch && !std::mem::replace(&mut self.taken[thread as usize], true);
-        let (mut to, kept) = (None, if first { self.side } else { kept });
+        let own =
+            branch.filter(|(own, _)| *own == block).map(|(_, kept)| {
+                match std::mem::replace(&mut self.taken[thread as usize], true) {
+                    true => kept,
+                    false => self.side,
+                }
+            });
+        let mut to = None;
         for edge in &of.successors {
             let taken = match edge.condition {
-                _ if block == branch => edge.to == kept,
+                _ if own.is_some() => own == Some(edge.to),
                 EdgeCondition::Always => true,
                 EdgeCondition::Predicate(register, wanted) => {
                     let term = self.value(thread, register)?;
-                    (self.values.constant(term)? != 0) == wanted
+                    let Some(holds) = self.values.constant(term) else {
+                        return self.both_sides(thread, block, term);
+                    };
+                    (holds != 0) == wanted
                 }
                 EdgeCondition::Index => return None,
             };
@@ -184,87 +290,17 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                 to = Some(edge.to);
             }
         }
-        let to = to?;
+        self.enter(thread, to?);
+        Some(())
+    }
+
+    /// Goes to the start of a block.
+    pub(super) fn enter(&mut self, thread: u32, to: BlockId) {
         self.passed[thread as usize].push(to);
-        self.at[thread as usize] = match to == end {
+        self.at[thread as usize] = match self.place.end == End::Block(to) {
             true => At::Done,
-            false => At::Running(to, flow.block(to).first),
+            false => At::Running(to, self.place.flow.block(to).first),
         };
-        Some(())
-    }
-
-    /// Lets all warps exchange values whose lanes wait at shuffles; false if there are none.
-    fn shuffle(&mut self) -> Option<bool> {
-        let flow = self.place.flow;
-        let mut any = false;
-        for warp in 0..self.at.len().div_ceil(WARP_SIZE as usize) {
-            let first = warp * WARP_SIZE as usize;
-            let lanes = first..(first + WARP_SIZE as usize).min(self.at.len());
-            let waits = |at: &At| match at {
-                At::Waiting(block, inst) if is_shuffle(&flow.insts[*inst]) => Some((*block, *inst)),
-                _ => None,
-            };
-            let Some((block, at)) = self.at[lanes.clone()].iter().find_map(waits) else { continue };
-            let together = lanes.clone().all(|lane| {
-                self.at[lane] == At::Waiting(block, at) && self.passed[lane] == self.passed[first]
-            });
-            if !together || lanes.len() < WARP_SIZE as usize {
-                return None;
-            }
-            self.exchange(first as u32, at)?;
-            lanes.for_each(|lane| self.at[lane] = At::Running(block, at.next()));
-            self.last_shuffling = self.last_shuffling.max(Some(first as u32 + WARP_SIZE - 1));
-            any = true;
-        }
-        Some(any)
-    }
-
-    /// `shfl.sync.mode.b32 d[|p], a, b, c, -1` in one warp (PTX ISA, "shfl.sync").
-    fn exchange(&mut self, first: u32, at: InstId) -> Option<()> {
-        let inst = &self.place.flow.insts[at];
-        let [to, value, offset, clamp, Arg::Constant(mask)] = &inst.args[..] else { return None };
-        if mask.as_integer()? as u32 != u32::MAX {
-            return None;
-        }
-        let (to, predicate) = match to {
-            Arg::Register(register) => (*register, None),
-            Arg::Pair(pair) => match &pair[..] {
-                [Arg::Register(to), Arg::Register(predicate)] => (*to, Some(*predicate)),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let mut found = Vec::new();
-        for lane in 0..WARP_SIZE {
-            let mut own = Lane { block: self, thread: first + lane };
-            let offset = operand(&mut own, offset, 32)?;
-            let clamp = operand(&mut own, clamp, 32)?;
-            let offset = self.values.constant(offset)? as i64 & 31;
-            let clamp = self.values.constant(clamp)? as i64;
-            let (segment, clamp, lane) = (clamp >> 8 & 31, clamp & 31, i64::from(lane));
-            let most = lane & segment | clamp & !segment;
-            let (from, within) = match inst.ast.form.qualifiers().nth(1)? {
-                Qualifier::Up => (lane - offset, lane - offset >= most),
-                Qualifier::Down => (lane + offset, lane + offset <= most),
-                Qualifier::Bfly => (lane ^ offset, lane ^ offset <= most),
-                Qualifier::Idx => {
-                    let from = lane & segment | offset & !segment;
-                    (from, from <= most)
-                }
-                _ => return None,
-            };
-            let from = if within { from } else { lane };
-            let mut other = Lane { block: self, thread: first + u32::try_from(from).ok()? };
-            let term = operand(&mut other, value, 32)?;
-            found.push((term, within));
-        }
-        for (thread, (term, within)) in (first..).zip(found) {
-            let within = self.values.arena.boolean(within);
-            let registers = &mut self.registers[thread as usize];
-            registers.insert(to, term);
-            predicate.map(|predicate| registers.insert(predicate, within));
-        }
-        Some(())
     }
 
     /// Lets all threads pass a barrier at which all wait; false if all are done.
@@ -296,6 +332,19 @@ pub(super) fn is_barrier(inst: &Inst<'_, '_>) -> bool {
         && inst.guard.is_none()
 }
 
+/// Whether the lanes of a warp wait for each other at an instruction, or exchange values.
+pub(super) fn waits_for_warp(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    let is_barrier = form.opcode == Opcode::Bar && form.has(Qualifier::Warp);
+    let waits = is_barrier || form.opcode == Opcode::Redux;
+    is_shuffle(inst) || waits && form.has(Qualifier::Sync) && inst.guard.is_none()
+}
+
+/// Whether an access names shared memory.
+fn is_shared(inst: &Inst<'_, '_>) -> bool {
+    inst.ast.form.space() == StateSpace::Shared
+}
+
 /// Whether lanes exchange values at an instruction.
 pub(super) fn is_shuffle(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
@@ -306,99 +355,52 @@ pub(super) fn is_shuffle(inst: &Inst<'_, '_>) -> bool {
 }
 
 /// One thread of a block.
-struct Lane<'l, 'b, 'p, 'm, 's> {
-    block: &'l mut Block<'b, 'p, 'm, 's>,
-    thread: u32,
+pub(super) struct Lane<'l, 'b, 'p, 'm, 's> {
+    pub block: &'l mut Block<'b, 'p, 'm, 's>,
+    pub thread: u32,
 }
 
 impl Lane<'_, '_, '_, '_, '_> {
     /// The value that an instruction reads from the parameters into a register.
     fn parameter(&mut self, register: RegisterId, at: InstId) -> Option<TermId> {
         let width = self.width(register)?;
-        Some(self.block.values.unknown(Unknown::Parameter(at), width))
+        let inst = &self.block.place.flow.insts[at];
+        let Some(Arg::Memory { base: Base::Symbol { name, .. }, offset, .. }) = inst.args.get(1)
+        else {
+            return None;
+        };
+        let name = format!("{name}+{offset} {}", inst.ast.form.last_type()?);
+        Some(self.block.values.unknown(Unknown::Parameter(name), width))
     }
 
     /// The value of a register at the branch.
     fn initial(&mut self, register: RegisterId) -> Option<TermId> {
         let width = self.width(register)?;
-        let Place { definitions, uniform, known, start, .. } = *self.block.place;
+        let Place { definitions, uniform, known, reader, partners, .. } = *self.block.place;
         if let Some(value) = known.constants.get(&register) {
             return Some(self.block.values.arena.constant(*value, width));
         }
         let origins = &mut self.block.origins;
         let known = origins.entry(register);
-        let origin = *known.or_insert_with(|| definitions.invariant(register, start));
+        let origin = *known.or_insert_with(|| definitions.invariant(register, reader));
         if let Some(at) = origin {
-            return Past { lane: self, reader: start }.made(register, at);
+            return Past { lane: self, reader }.made(register, at);
         }
-        let own = uniform.varies(register).then_some(self.thread);
-        Some(self.block.values.unknown(Unknown::Register(register, own), width))
-    }
-
-    /// The start of an array and the bytes from there that a shared access is about.
-    fn accessed(&mut self, arg: &Arg<'_>, bytes: u32) -> Option<Access> {
-        let Arg::Memory { base, offset, rest } = arg else { return None };
-        rest.is_empty().then_some(())?;
-        let start = match base {
-            Base::Register(register) => {
-                let term = self.read(*register)?;
-                let width = self.block.values.arena.width(term);
-                (width >= 32).then(|| self.block.values.arena.extract(term, 0, 32))?
-            }
-            Base::Symbol { name, local } => address(self.block.values, name, *local),
-            Base::Absolute => return None,
+        let (named, varies) = match partners {
+            None => (register, uniform.varies(register)),
+            Some(partners) => match partners.get(&register) {
+                Some(partner) => *partner,
+                None => return Some(self.block.values.any(width)),
+            },
         };
-        let arena = &mut self.block.values.arena;
-        let at = arena.add_constant(start, *offset as u64);
-        let (constant, addends) = arena.linear_parts(at);
-        let start = arena.sum(32, 0, addends);
-        Some(Access { start, offset: i64::from(constant as i32), bytes, thread: self.thread })
+        self.block.inherited.insert(register);
+        let own = varies.then_some(self.thread);
+        Some(self.block.values.unknown(Unknown::Register(named, own), width))
     }
 
-    /// The sizes of the elements of a weak access to shared memory, and their registers or values.
-    fn elements<'a, 's>(inst: &'a Inst<'_, 's>, arg: &'a Arg<'s>) -> Option<(u32, &'a [Arg<'s>])> {
-        let form = &inst.ast.form;
-        let vectors = [Qualifier::V2, Qualifier::V4];
-        let plain = form.qualifiers().all(|one| vectors.contains(&one));
-        let bytes = form.last_type()?.bits() / 8;
-        let parts = match arg {
-            Arg::Vector(parts) => &parts[..],
-            other => std::slice::from_ref(other),
-        };
-        let fits = form.elements().map_or(1, usize::from) == parts.len();
-        let shared = form.space() == StateSpace::Shared;
-        (plain && fits && shared && (1..=8).contains(&bytes)).then_some((bytes, parts))
-    }
-
-    fn load(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
-        let (bytes, parts) = Self::elements(inst, inst.args.first()?)?;
-        let ty = inst.ast.form.last_type()?;
-        let mut access = self.accessed(inst.args.get(1)?, bytes)?;
-        for part in parts {
-            let term = self.block.memory.read(self.block.values, access)?;
-            access.offset += i64::from(bytes);
-            let Arg::Register(register) = part else { return None };
-            let width = self.width(*register)?;
-            let arena = &mut self.block.values.arena;
-            (arena.width(term) <= width).then_some(())?;
-            let term = match ty.is_signed() {
-                true => arena.sign_extend(term, width),
-                false => arena.zero_extend(term, width),
-            };
-            self.block.registers[self.thread as usize].insert(*register, term);
-        }
-        Some(())
-    }
-
-    fn store(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
-        let (bytes, parts) = Self::elements(inst, inst.args.get(1)?)?;
-        let mut access = self.accessed(inst.args.first()?, bytes)?;
-        for part in parts {
-            let term = operand(self, part, 8 * bytes as u8)?;
-            self.block.memory.write(self.block.values, access, term)?;
-            access.offset += i64::from(bytes);
-        }
-        Some(())
+    /// Whether the thread stands for all that are not in the first warp.
+    pub(super) fn is_other(&self) -> bool {
+        self.block.has_other && self.thread == WARP_SIZE
     }
 }
 
@@ -454,15 +456,24 @@ impl Thread for Lane<'_, '_, '_, '_, '_> {
     }
 
     fn special(&mut self, register: Special) -> Option<TermId> {
-        let exact = self.block.place.known.least == self.block.place.known.most;
+        let known = self.block.place.known;
+        let [wide, high, _] = known.shape.unwrap_or([u32::MAX, 1, 1]);
+        let thread = self.thread;
         let number = match belief(register) {
             Belief::WarpSize => WARP_SIZE,
-            Belief::Thread(Axis::X) => self.thread,
-            // Thread blocks have one row.
-            Belief::Thread(_) => 0,
-            Belief::Extent(Axis::Y | Axis::Z) => 1,
-            Belief::Extent(Axis::X) if exact => self.block.place.known.least,
-            Belief::Lane => self.thread % WARP_SIZE,
+            // Without a shape thread blocks have one row.
+            Belief::Thread(Axis::X) | Belief::Lane if self.is_other() => {
+                (belief(register) == Belief::Thread(Axis::X)).then_some(())?;
+                let range = Range::unsigned(WARP_SIZE.into(), (known.most - 1).into(), 32);
+                return Some(self.block.values.within(Unknown::Other, 32, range));
+            }
+            Belief::Thread(Axis::X) => thread % wide,
+            Belief::Thread(Axis::Y) => thread / wide % high,
+            Belief::Thread(Axis::Z) => thread / wide / high,
+            Belief::Extent(axis) if known.shape.is_some() || axis != Axis::X => {
+                known.shape.map_or(1, |shape| shape[axis.index()])
+            }
+            Belief::Lane => thread % WARP_SIZE,
             Belief::Extent(_) | Belief::Block(_) | Belief::Blocks(_) => {
                 let name = Unknown::Special(register.to_string());
                 return Some(self.block.values.unknown(name, 32));

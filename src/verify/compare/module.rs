@@ -9,7 +9,7 @@ use super::functions::compare;
 use super::outside::{outside, words};
 use super::renamed::under_parameters;
 use crate::Options;
-use crate::bypass::without_bypasses;
+use crate::bypass::{without_bypasses, without_parts};
 use crate::expr::within;
 use crate::parallel;
 use crate::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
@@ -59,7 +59,7 @@ pub fn verify(
     let rewritten = in_memory.as_ref().unwrap_or(rewritten);
     let in_one = switched(original, rewritten);
     let rewritten = in_one.as_ref().unwrap_or(rewritten);
-    let mut found = verify_texts(original, rewritten, options, &|_| true)?;
+    let mut found = verify_texts(original, rewritten, options, (&|_| true, true))?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();
         functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
@@ -71,7 +71,7 @@ pub fn verify(
     let [before, after] = &loops;
     let [before, after] =
         [before.as_ref().unwrap_or(original), after.as_ref().unwrap_or(rewritten)];
-    let again = verify_texts(before, after, options, &is_unknown)?;
+    let again = verify_texts(before, after, options, (&is_unknown, false))?;
     for report in again.functions.into_iter().filter(|one| one.verdict != Verdict::Unknown) {
         let mut functions = found.functions.iter_mut();
         if let Some(known) = functions.find(|one| one.name == report.name) {
@@ -96,12 +96,12 @@ fn overall(functions: &[FunctionReport], problems: &[Problem], options: &Options
     verdict
 }
 
-/// Validates the functions of some names.
+/// Validates the functions of some names; `by_parts`: those that are not proved once more, without parts that do the same.
 fn verify_texts(
     original: &SourceFile,
     rewritten: &SourceFile,
     options: &Options,
-    is_wanted: &dyn Fn(&str) -> bool,
+    (is_wanted, by_parts): (&dyn Fn(&str) -> bool, bool),
 ) -> Result<Verification, Diagnostic> {
     let before = ptx::parse(original, Depth::All)?;
     let after = ptx::parse(rewritten, Depth::All)?;
@@ -129,7 +129,8 @@ fn verify_texts(
         ),
         Some(other) => {
             let modules = Both { original: &before, rewritten: &after };
-            pair((original, function), (rewritten, other), (modules, shared), options)
+            let (old, new) = ((original, *function), (rewritten, *other));
+            pair(old, new, (modules, shared), (options, by_parts))
         }
     });
     let problems = outside(original, &before, rewritten, &after, shared);
@@ -158,12 +159,12 @@ fn verify_texts(
     Ok(Verification { verdict, against, assumptions, assumed, functions, problems })
 }
 
-/// Compares two functions of one name.
+/// Compares two functions of one name; `by_parts`: if they are not proved once more, without parts that do the same.
 fn pair<'s>(
     (original, before): (&SourceFile, &Function<'s>),
     (rewritten, after): (&SourceFile, &Function<'s>),
     (modules, shared): (Both<&Module<'s>>, Both<&ModuleArrays<'s>>),
-    options: &Options,
+    (options, by_parts): (&Options, bool),
 ) -> FunctionReport {
     let name = before.name.text.to_owned();
     let of = |all: &ModuleArrays<'_>| all.of_kernel(&name);
@@ -225,12 +226,65 @@ fn pair<'s>(
             (Some(Refused::NotKnown(reason)), Verdict::Equal) => {
                 FunctionReport::unknown(name.clone(), reason)
             }
+            (None, Verdict::Unknown) if by_parts => {
+                by_equal_parts([original, rewritten], one.block, report, options)
+            }
             _ => report,
         }
     }));
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
     })
+}
+
+/// The sizes of blocks that are tried where none is known, in threads: the others only if one of the first two is proved.
+const SIZES: [u32; 5] = [64, 256, 128, 512, 1024];
+
+/// The report on a function that was not proved equal, once it has been compared without the parts that do the same in
+/// blocks of its shape. Where no shape is known, the report says in which blocks it is equal.
+fn by_equal_parts(
+    texts: [&SourceFile; 2],
+    shape: Option<[u64; 3]>,
+    report: FunctionReport,
+    options: &Options,
+) -> FunctionReport {
+    let name = &report.name;
+    let compared = |shape: [u32; 3]| {
+        let [old, new] = without_parts(texts, name, shape)?;
+        let modules = [ptx::parse(&old, Depth::All).ok()?, ptx::parse(&new, Depth::All).ok()?];
+        let [before, after] = &modules;
+        let of_before = ModuleArrays::of(&old, before);
+        let of_after = ModuleArrays::of(&new, after);
+        let shared = Both { original: &of_before, rewritten: &of_after };
+        let named = |module: &Module<'_>| module.functions().position(|one| one.name.text == name);
+        let one = before.functions().nth(named(before)?)?;
+        let other = after.functions().nth(named(after)?)?;
+        let modules = Both { original: before, rewritten: after };
+        let options = Options { block: Some(shape), ..options.clone() };
+        let found = pair((&old, one), (&new, other), (modules, shared), (&options, false));
+        Some(found).filter(|found| found.verdict == Verdict::Equal)
+    };
+    if let Some(shape) = shape {
+        let [Ok(x), Ok(y), Ok(z)] = shape.map(u32::try_from) else { return report };
+        return compared([x, y, z]).unwrap_or(report);
+    }
+    let [first, rest] = [&SIZES[..2], &SIZES[2..]]
+        .map(|sizes| sizes.iter().copied().filter(|size| compared([*size, 1, 1]).is_some()));
+    let mut sizes: Vec<u32> = first.collect();
+    if sizes.is_empty() {
+        return report;
+    }
+    sizes.extend(rest);
+    sizes.sort_unstable();
+    let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+    let reason = format!(
+        "the block's shape is not known: the two are equal in blocks of one row of {} threads (`--block {}`)",
+        sizes.join(", "),
+        sizes[0],
+    );
+    let mut problems = vec![Problem { reason, ..Problem::default() }];
+    problems.extend(report.problems.iter().cloned());
+    FunctionReport { problems, ..report }
 }
 
 /// The first difference of two functions' parameters, results and directives, in words.

@@ -83,8 +83,7 @@ impl<'s> Evaluation<'_, 's> {
         })
     }
 
-    /// A comparison of floating-point numbers by one of four (PTX ISA, "Comparisons"): `gt` is `lt`
-    /// from the other side, and the unordered ones hold exactly if their opposites do not.
+    /// A comparison of floating-point numbers by one of four.
     fn compared_floats(
         &mut self,
         inst: &Inst<'_, 's>,
@@ -92,23 +91,7 @@ impl<'s> Evaluation<'_, 's> {
         (a, b): (TermId, TermId),
         ty: ScalarType,
     ) -> Option<TermId> {
-        let (basic, swapped, holds) = match name {
-            Qualifier::Eq => (Qualifier::Eq, false, true),
-            Qualifier::Neu => (Qualifier::Eq, false, false),
-            Qualifier::Ne => (Qualifier::Ne, false, true),
-            Qualifier::Equ => (Qualifier::Ne, false, false),
-            Qualifier::Nan => (Qualifier::Nan, false, true),
-            Qualifier::Num => (Qualifier::Nan, false, false),
-            Qualifier::Lt => (Qualifier::Lt, false, true),
-            Qualifier::Geu => (Qualifier::Lt, false, false),
-            Qualifier::Gt => (Qualifier::Lt, true, true),
-            Qualifier::Leu => (Qualifier::Lt, true, false),
-            Qualifier::Le => (Qualifier::Le, false, true),
-            Qualifier::Gtu => (Qualifier::Le, false, false),
-            Qualifier::Ge => (Qualifier::Le, true, true),
-            Qualifier::Ltu => (Qualifier::Le, true, false),
-            _ => return None,
-        };
+        let (basic, swapped, holds) = commute::basic_comparison(name)?;
         let mut operands = if swapped { [b, a] } else { [a, b] };
         let commutes = matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan);
         if commutes {

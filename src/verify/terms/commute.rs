@@ -60,6 +60,29 @@ fn symmetric(form: &Form) -> bool {
     matches!(form.modifiers().first(), Some(Modifier::Qualifier(first)) if SYMMETRIC.contains(first))
 }
 
+/// The one of four comparisons of floating-point numbers by which another is made (PTX ISA, "Comparisons"): `gt` is `lt`
+/// from the other side, and the unordered ones hold exactly if their opposites do not. With it whether the sides change, and
+/// whether it must hold.
+pub(crate) fn basic_comparison(name: Qualifier) -> Option<(Qualifier, bool, bool)> {
+    Some(match name {
+        Qualifier::Eq => (Qualifier::Eq, false, true),
+        Qualifier::Neu => (Qualifier::Eq, false, false),
+        Qualifier::Ne => (Qualifier::Ne, false, true),
+        Qualifier::Equ => (Qualifier::Ne, false, false),
+        Qualifier::Nan => (Qualifier::Nan, false, true),
+        Qualifier::Num => (Qualifier::Nan, false, false),
+        Qualifier::Lt => (Qualifier::Lt, false, true),
+        Qualifier::Geu => (Qualifier::Lt, false, false),
+        Qualifier::Gt => (Qualifier::Lt, true, true),
+        Qualifier::Leu => (Qualifier::Lt, true, false),
+        Qualifier::Le => (Qualifier::Le, false, true),
+        Qualifier::Gtu => (Qualifier::Le, false, false),
+        Qualifier::Ge => (Qualifier::Le, true, true),
+        Qualifier::Ltu => (Qualifier::Le, true, false),
+        _ => return None,
+    })
+}
+
 /// Sorts operands that may change places, so that equal results are one term.
 pub(crate) fn sort(operands: &mut [TermId]) {
     if let [a, b, ..] = operands

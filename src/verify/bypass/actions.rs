@@ -1,0 +1,80 @@
+//! What threads do outside of shared memory: others may notice it, or it depends on what others do.
+
+use std::fmt::Write;
+
+use super::operation::Thread;
+use super::threads::Lane;
+use super::values::{Action, Unknown};
+use crate::cfg::{Arg, Base, Inst};
+use crate::expr::TermId;
+use crate::isa::{Opcode, Qualifier};
+use crate::program::results;
+use crate::ptx::StateSpace;
+
+impl Lane<'_, '_, '_, '_, '_> {
+    /// Accesses global memory, or orders accesses. Results may be anything: the same in a program that does the same.
+    pub(super) fn act(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
+        let form = &inst.ast.form;
+        let is_global = form.space() == StateSpace::Global;
+        let (source, is_modelled) = match form.opcode {
+            Opcode::Ld => (1, is_global && !form.has(Qualifier::Volatile)),
+            Opcode::St => (0, is_global && !form.has(Qualifier::Volatile)),
+            Opcode::Atom => (1, is_global),
+            Opcode::Red => (0, is_global),
+            Opcode::Membar | Opcode::Fence => (0, true),
+            _ => (0, false),
+        };
+        is_modelled.then_some(())?;
+        let mut what: String = inst.ast.opcode.text.split_whitespace().collect();
+        if form.opcode == Opcode::St
+            && let Some(ty) = form.last_type()
+        {
+            // (A store takes as many bits of its operand, whatever its type is.)
+            what = what.replace(&ty.to_string(), &format!(".b{}", ty.bits()));
+        }
+        let mut operands = Vec::new();
+        for arg in inst.args.iter().skip(source) {
+            self.named(arg, &mut what, &mut operands)?;
+        }
+        operands.extend(self.block.condition());
+        let when = (self.block.barriers, self.block.memory.waited(self.thread));
+        let number = self.block.actions[self.thread as usize].len();
+        for (place, register) in results(inst).into_iter().enumerate() {
+            let width = self.width(register)?;
+            let name = Unknown::Result(self.thread, number, place);
+            let term = self.block.values.unknown(name, width);
+            self.block.registers[self.thread as usize].insert(register, term);
+        }
+        self.block.actions[self.thread as usize].push(Action { when, what, operands });
+        Some(())
+    }
+
+    /// Adds an operand to the words and terms of an action.
+    fn named(&mut self, arg: &Arg<'_>, what: &mut String, terms: &mut Vec<TermId>) -> Option<()> {
+        match arg {
+            Arg::Register(register) => {
+                terms.push(self.read(*register)?);
+                what.push_str(" r");
+            }
+            Arg::Constant(value) => _ = write!(what, " {value:?}"),
+            Arg::Memory { base: Base::Register(register), offset, rest } if rest.is_empty() => {
+                let base = self.read(*register)?;
+                terms.push(self.values().arena.add_constant(base, *offset as u64));
+                what.push_str(" [r]");
+            }
+            Arg::Memory { base: Base::Symbol { name, local: None }, offset, rest }
+                if rest.is_empty() =>
+            {
+                _ = write!(what, " [{name}+{offset}]");
+            }
+            Arg::Vector(parts) => {
+                _ = write!(what, " v{}", parts.len());
+                for part in parts {
+                    self.named(part, what, terms)?;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
