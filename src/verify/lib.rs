@@ -104,6 +104,9 @@ pub struct Options {
     pub merges: usize,
     /// The most instructions times the loops around them.
     pub nesting: usize,
+    /// Whether functions that are not proved are compared without the parts that do the same in blocks of one shape. Our
+    /// own rewrites need no such proof.
+    pub by_parts: bool,
     /// A folder to write each query to as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
@@ -112,7 +115,13 @@ impl Options {
     /// Those of a proof in a build, which is not to take long beside the assembler: a rewriting that needs more work is not
     /// used.
     pub fn for_builds() -> Options {
-        Options { steps: 40_000_000, solver_budget: 1_000_000, queries: 256, ..Options::default() }
+        Options {
+            steps: 40_000_000,
+            solver_budget: 1_000_000,
+            queries: 256,
+            by_parts: false,
+            ..Options::default()
+        }
     }
 }
 
@@ -133,6 +142,7 @@ impl Default for Options {
             instructions: 100_000,
             merges: 20_000_000,
             nesting: 4_000_000,
+            by_parts: true,
             dump_queries: None,
         }
     }

@@ -59,7 +59,7 @@ pub fn verify(
     let rewritten = in_memory.as_ref().unwrap_or(rewritten);
     let in_one = switched(original, rewritten);
     let rewritten = in_one.as_ref().unwrap_or(rewritten);
-    let mut found = verify_texts(original, rewritten, options, (&|_| true, true))?;
+    let mut found = verify_texts(original, rewritten, options, (&|_| true, options.by_parts))?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();
         functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
