@@ -288,7 +288,7 @@ impl<'o> Gate<'o> {
             }
             let compared = measure::compared(facts, cubins, &open);
             let unmeasured =
-                compared.as_ref().err().map_or("its paths are too long", String::as_str);
+                compared.as_ref().err().map_or("its path cannot be followed", String::as_str);
             let nothing = BTreeMap::new();
             let compared = compared.as_ref().unwrap_or(&nothing);
             let seconds = seconds + watch.milliseconds() / 1000.0;
