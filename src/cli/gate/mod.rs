@@ -157,7 +157,7 @@ impl<'o> Gate<'o> {
                 break;
             }
             let (outcome, judged) = std::thread::scope(|scope| {
-                let work = || self.unproved(examined);
+                let work = || self.answers(examined);
                 let judge = std::thread::Builder::new().spawn_scoped(scope, work);
                 let outcome = match made.take() {
                     Some((finished, bytes)) => {
@@ -169,14 +169,11 @@ impl<'o> Gate<'o> {
                 };
                 (outcome, judge.ok().and_then(|judge| judge.join().ok()))
             });
-            // (Without a thread for the judge nothing is proved.)
-            let (proofs, seconds) = judged.unwrap_or_else(|| self.no_proofs(examined));
-            refused = self.record(examined, proofs, seconds);
+            refused = self.record(examined, judged.unwrap_or_default());
             if !refused.is_empty() {
                 continue;
             }
-            let outcome = outcome?;
-            match outcome {
+            match outcome? {
                 Outcome::Made { finished, bytes, lost } => {
                     refused = by_losses(examined, lost);
                     if refused.is_empty() {
@@ -194,6 +191,7 @@ impl<'o> Gate<'o> {
                 }
             }
         }
+        all.append(&mut refused);
         let unused = examined.iter().any(|one| one.changed().is_some()).then(|| {
             let each = all.iter().map(|(name, _, what)| format!("{name}: {what}"));
             format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
@@ -310,54 +308,51 @@ impl<'o> Gate<'o> {
         }
     }
 
-    /// The judge's answers about the kernels that are rewritten and not proved yet, of each text, and how long they took.
-    fn unproved(&self, examined: &[Examined<Rewritten>]) -> (Vec<BTreeMap<String, Proof>>, f64) {
+    /// The functions of a text that are rewritten and about which the judge has not been asked.
+    fn unasked<'e>(&self, one: &'e Examined<Rewritten>) -> Vec<&'e str> {
+        let Some((source, rewritten)) = one.changed().filter(|_| self.proves) else {
+            return Vec::new();
+        };
+        let is_known = |name: &str| {
+            self.records.get(&key(source, name)).is_some_and(|record| record.proof.is_some())
+        };
+        let names = rewritten.edits.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| !is_known(name)).collect()
+    }
+
+    /// The judge's answers about these functions of each text, and how many seconds they took.
+    fn answers(&self, examined: &[Examined<Rewritten>]) -> (Vec<BTreeMap<String, Proof>>, f64) {
         let watch = Stopwatch::start();
-        let proofs = examined.iter().map(|one| {
-            let Some((source, rewritten)) = one.changed() else { return BTreeMap::new() };
-            let is_proved = |name: &str| {
-                self.records.get(&key(source, name)).is_some_and(|record| record.proof.is_some())
-            };
-            let names = rewritten.edits.iter().map(|(name, _)| name.as_str());
-            let names: Vec<&str> = names.filter(|name| !is_proved(name)).collect();
-            if !self.proves || names.is_empty() {
+        let answers = examined.iter().map(|one| {
+            let names = self.unasked(one);
+            let Some((source, rewritten)) = one.changed().filter(|_| !names.is_empty()) else {
                 return BTreeMap::new();
-            }
+            };
             let alone = Versions::alone(source, rewritten);
             let versions = alone.unwrap_or_else(|| Versions::whole(source, rewritten));
             prove(source, &versions, &names)
         });
-        (proofs.collect(), watch.milliseconds() / 1000.0)
+        (answers.collect(), watch.milliseconds() / 1000.0)
     }
 
-    /// Takes the place of the judge's answers if it cannot be asked.
-    fn no_proofs(&self, examined: &[Examined<Rewritten>]) -> (Vec<BTreeMap<String, Proof>>, f64) {
-        let proofs = examined.iter().map(|one| {
-            let edits = one.changed().filter(|_| self.proves).map(|(_, of)| &of.edits);
-            let names = edits.into_iter().flatten().map(|(name, _)| name.clone());
-            names
-                .map(|name| (name, Proof::none("the judge cannot be started".to_owned())))
-                .collect()
-        });
-        (proofs.collect(), 0.0)
-    }
-
-    /// Notes the judge's answers; the kernels that are not proved.
+    /// Notes the judge's answers; the functions that are not proved. One without an answer is not.
     fn record(
         &mut self,
         examined: &[Examined<Rewritten>],
-        proofs: Vec<BTreeMap<String, Proof>>,
-        seconds: f64,
+        (mut answers, seconds): (Vec<BTreeMap<String, Proof>>, f64),
     ) -> Vec<Refused> {
         let mut refused = Vec::new();
-        for (one, proofs) in examined.iter().zip(proofs) {
+        answers.resize_with(examined.len(), BTreeMap::new);
+        for (one, mut answers) in examined.iter().zip(answers) {
             let Some((source, _)) = one.changed() else { continue };
-            for (name, proof) in proofs {
-                let record = self.records.entry(key(source, &name)).or_default();
+            for name in self.unasked(one) {
+                let none = || Proof::none("the judge gave no answer".to_owned());
+                let proof = answers.remove(name).unwrap_or_else(none);
+                let record = self.records.entry(key(source, name)).or_default();
                 record.proof = Some(proof.report);
                 record.steps.push(StepReport { step: StepName::Proved, seconds });
                 if let Some(why) = proof.why {
-                    refused.push((name, Why::Unproved, why));
+                    refused.push((name.to_owned(), Why::Unproved, why));
                 }
             }
         }
@@ -409,8 +404,8 @@ impl<'o> Gate<'o> {
 
     /// Proves the texts of a call whose machine code is not compared; a rewrite without a proof is not used.
     pub(super) fn prove_alone(&mut self, examined: &mut [Examined<Rewritten>]) {
-        let (proofs, seconds) = self.unproved(examined);
-        let refused = self.record(examined, proofs, seconds);
+        let answers = self.answers(examined);
+        let refused = self.record(examined, answers);
         if !refused.is_empty() {
             self.take_back(examined, &refused);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::parallel;
 use crate::report::MeasureReport;
-use crate::requests::{Facts, Totals};
+use crate::requests::{Facts, Known, Totals};
 use crate::sass::access::Requests;
 use crate::sass::opcodes::Latency;
 use crate::sass::paths::{Counterpart, Counterparts};
@@ -65,6 +65,15 @@ pub fn is_measurable(cubin: &[u8]) -> bool {
     cubin::read(cubin).is_ok_and(|cubin| Timing::of(cubin.architecture).is_some())
 }
 
+/// The facts about a kernel and its rewriting on the same path.
+fn followed([original, rewritten]: [&Facts; 2]) -> [Known; 2] {
+    let before = original.known(Counterpart::None);
+    let after = rewritten.known(Counterpart::Original(&before.executed));
+    // The original goes the way of the code that was rewritten.
+    let before = original.known(Counterpart::Rewriting(&after.executed));
+    [before, after]
+}
+
 /// The work of the rewritten version of each kernel by that of the original, before anything is assembled: of the units of a
 /// multiprocessor (instructions of the text, load/store unit, bytes from the second-level cache and from memory), whose
 /// cycles overlap in part, the root of the sum of squares.
@@ -73,9 +82,7 @@ pub fn expected(
 ) -> BTreeMap<String, Expected> {
     let both = original.iter().filter_map(|(name, original)| {
         let rewritten = rewritten.get(name)?;
-        let before = original.known(Counterpart::None);
-        let after = rewritten.known(Counterpart::Original(&before.executed));
-        let before = original.known(Counterpart::Rewriting(&after.executed));
+        let [before, after] = followed([original, rewritten]);
         let timing = Timing::of(original.architecture())?;
         let units = |work: &Totals| {
             let of = |level, bytes: f64| timing.bytes(level).map_or(0.0, |each| bytes / each);
@@ -110,11 +117,7 @@ pub fn measured(
     wanted: &[&str],
 ) -> Result<BTreeMap<String, Compared>, String> {
     let known = |(name, facts): (&&str, [&Facts; 2])| {
-        let [original, rewritten] = facts;
-        let before = original.known(Counterpart::None);
-        let after = rewritten.known(Counterpart::Original(&before.executed));
-        // The original goes the way of the code that was rewritten.
-        let before = original.known(Counterpart::Rewriting(&after.executed));
+        let [before, after] = followed(facts);
         ((*name).to_owned(), before.requests, after.requests)
     };
     let of_both = wanted

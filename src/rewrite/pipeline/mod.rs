@@ -41,7 +41,7 @@ pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
 pub use measured::{Built, Compared, Expected, expected, is_measurable, measured};
 pub use options::{Options, architecture_of};
-pub use proved::{Proof, proofs, rewrite_proved};
+pub use proved::{Proof, proofs};
 pub use versions::Versions;
 
 /// A finished rewrite.

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Options, Rewritten, Versions, rewrite};
-use crate::kernels::demangled;
+use super::Versions;
 use crate::report::{ProofReport, ProvedBy};
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::Diagnostic;
 use crate::verify::{self, Verdict};
 
 /// The judge's answer about a function.
@@ -56,40 +55,4 @@ pub fn proofs(
         (function.name.clone(), Proof { report, why })
     });
     Ok(each.collect())
-}
-
-/// Rewrites one module and proves the result; functions without a proof are left as they are, and the report says so.
-///
-/// # Errors
-/// A syntax error.
-pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
-    let rewritten = rewrite(source, options)?;
-    if rewritten.text == source.text() {
-        return Ok(rewritten);
-    }
-    let names: Vec<&str> = rewritten.edits.iter().map(|(name, _)| name.as_str()).collect();
-    let proofs = proofs(&Versions::whole(source, &rewritten), &names)?;
-    Ok(rewritten.proved(source, &proofs))
-}
-
-impl Rewritten {
-    /// This without the functions that one of some proofs does not prove, and with the proofs in the report.
-    #[must_use]
-    pub fn proved(self, source: &SourceFile, proofs: &BTreeMap<String, Proof>) -> Rewritten {
-        let unproved: Vec<(String, String)> = proofs
-            .iter()
-            .filter_map(|(name, proof)| {
-                let why = proof.why.as_ref()?;
-                log::info!("{}: {}: not proved: {why}", source.name(), demangled(name));
-                Some((name.clone(), format!("the rewrite was not proved: {why}")))
-            })
-            .collect();
-        let mut rewritten = self.without(source, &unproved);
-        for kernel in &mut rewritten.report.kernels {
-            let Some(proof) = proofs.get(&kernel.name) else { continue };
-            kernel.proved = kernel.is_rewritten() && proof.why.is_none();
-            kernel.proof = Some(proof.report.clone());
-        }
-        rewritten
-    }
 }
