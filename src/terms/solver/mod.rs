@@ -439,7 +439,7 @@ impl Query {
         let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
         premises.extend(translator.bounds());
         premises.push(differ);
-        let solver = z3::Solver::new();
+        let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_default();
         let result = self.check(&solver, &premises, "equal", self.limit);
         let model = if result == SatResult::Sat { solver.get_model() } else { None };
         match (result, model) {
