@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use ptxasw::expr::{Arena, FunctionId, SymbolId};
-use ptxasw::pipeline::{Options, Versions, proofs, rewrite};
+use ptxasw::pipeline::{Options, Versions, certificate, proofs, rewrite};
 use ptxasw::profile::digest::Digests;
 use ptxasw::profile::{Consulted, Entry, Profile};
 use ptxasw::ptx::{Depth, parse};
@@ -82,7 +82,9 @@ fn output_does_not_depend_on_the_number_of_threads() {
 fn judged(source: &SourceFile, options: &Options) -> [Vec<(String, Option<String>)>; 2] {
     let rewritten = rewrite(source, options).expect("a module");
     let names: Vec<&str> = rewritten.edits.iter().map(|(name, _)| name.as_str()).collect();
-    let found = proofs(&Versions::whole(source, &rewritten), &names).expect("two modules");
+    let certificate = certificate(source, &rewritten).ok().map(Arc::new);
+    let versions = Versions::whole(source, &rewritten);
+    let found = proofs(&versions, certificate, &names).expect("two modules");
     assert!(names.iter().all(|name| found.contains_key(*name)), "each has an answer");
     let (proved, others): (Vec<_>, Vec<_>) =
         found.into_iter().map(|(name, proof)| (name, proof.why)).partition(|one| one.1.is_none());

@@ -6,6 +6,7 @@
 //! the same in the interpreter, and different ones something else: a proof or counterexample that an execution
 //! contradicts is wrong.
 
+mod certificates;
 mod command_line;
 mod malformed;
 mod names;
@@ -21,10 +22,15 @@ use ptxasw::verify::{Options, Verification, verify};
 /// `// without wrapping` as `--assume-no-wrap` does.
 fn validate(name: &str, original: &str, rewritten: &str) -> Verification {
     let (before, after) = (SourceFile::new(name, original), SourceFile::new(name, rewritten));
+    verify(&before, &after, &options_of(original)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The options that a text asks for by these comments.
+fn options_of(original: &str) -> Options {
     let mut options = Options::default();
     if original.contains("// without the solver") {
         options.queries = 0;
     }
     options.assume_no_wrap = original.contains("// without wrapping");
-    verify(&before, &after, &options).unwrap_or_else(|error| panic!("{error}"))
+    options
 }

@@ -26,6 +26,9 @@ pub(super) struct Rewrite {
     /// Write what was replaced and what was not to this file, as LLVM's optimisation remarks
     #[arg(long, value_name = "FILE.yaml", value_parser = no_input)]
     remarks: Option<PathBuf>,
+    /// Write what was changed, line by line, to this file, for `verify --certificate`
+    #[arg(long, value_name = "FILE.json", value_parser = no_input)]
+    certificate: Option<PathBuf>,
     /// How decisions are made
     #[command(flatten)]
     decisions: Decisions,
@@ -68,6 +71,10 @@ impl Rewrite {
         }
         if let Some(path) = &self.report {
             io::write(path, &io::json(&rewritten.report)?)?;
+        }
+        if let Some(path) = &self.certificate {
+            let certificate = pipeline::certificate(&source, &rewritten)?;
+            io::write(path, &io::json(&certificate)?)?;
         }
         self.output.write(&rewritten.text)
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -19,8 +20,8 @@ use crate::launch::Launch;
 use crate::lint::Sources;
 use crate::pipeline::REWRITABLE;
 use crate::ptx::{self, Directive, Function, Item, Module, ScalarType};
-use crate::source::SourceFile;
-use crate::verify::{self, Options, Precondition, Verdict, Verification};
+use crate::source::{SourceFile, Span};
+use crate::verify::{self, Certificate, Options, Precondition, Verdict, Verification};
 
 /// `verify`
 #[derive(Debug, Args)]
@@ -57,6 +58,9 @@ pub(super) struct Verify {
     /// Take it for granted that sums and products of 32 bits do not wrap around where they are widened to an address
     #[arg(long)]
     assume_no_wrap: bool,
+    /// Read the lines that the rewriter has changed: the proof looks there first. Nothing is believed
+    #[arg(long, value_name = "FILE.json")]
+    certificate: Option<PathBuf>,
     /// Do not run both programs with drafted launches where nothing is proved
     #[arg(long)]
     no_run: bool,
@@ -109,6 +113,7 @@ impl Verify {
             no_alias: assumed.no_alias,
             assume_no_wrap: self.assume_no_wrap,
             solver_limit: self.solver_limit,
+            certificate: self.certificate()?.map(Arc::new),
             dump_queries: self.queries.dump_queries.clone(),
             ..Options::default()
         };
@@ -122,6 +127,28 @@ impl Verify {
         };
         io::print(&text)?;
         Ok(status)
+    }
+
+    /// The certificate, if one is given.
+    ///
+    /// # Errors
+    /// It cannot be read, or has another version.
+    fn certificate(&self) -> Result<Option<Certificate>, Failure> {
+        let Some(path) = &self.certificate else { return Ok(None) };
+        let source = io::read(path)?;
+        let read = serde_json::from_str(source.text());
+        let certificate: Certificate = read.map_err(|error| {
+            let said = error.to_string();
+            let what = said.split(" at line ").next().unwrap_or_default();
+            let lines = source.text().split_inclusive('\n').take(error.line().saturating_sub(1));
+            let start = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+            let at = start.min(source.text().len()) as u32;
+            let why =
+                format!("this is not a certificate of `ptxasw rewrite --certificate`: {what}");
+            source.diagnostic(Span { start: at, end: at }, why)
+        })?;
+        certificate.check().map_err(|why| Failure::about(source.name(), why))?;
+        Ok(Some(certificate))
     }
 }
 

@@ -66,10 +66,14 @@ mod unroll;
 mod witness;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use compare::{only_kernels, under_names, verify};
+pub use program::{Certificate, Change, FunctionCertificate, Kind, Lemma, Lines, Replaced};
 pub use terms::Precondition;
-pub use witness::{Counterexample, FunctionReport, Problem, Verdict, Verification};
+pub use witness::{
+    CertificateOutcome, Counterexample, FunctionReport, Problem, Verdict, Verification,
+};
 
 /// Bounds on the work, by count, so that giving up is reproducible.
 #[derive(Clone, Debug)]
@@ -107,6 +111,8 @@ pub struct Options {
     /// Whether functions that are not proved are compared without the parts that do the same in blocks of one shape. Our
     /// own rewrites need no such proof.
     pub by_parts: bool,
+    /// The rewriter's description of its changes. Functions that are not proved with it are judged as without it.
+    pub certificate: Option<Arc<Certificate>>,
     /// A folder to write each query to as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
@@ -116,7 +122,7 @@ impl Options {
     /// used.
     pub fn for_builds() -> Options {
         Options {
-            steps: 40_000_000,
+            steps: 10_000_000,
             solver_budget: 1_000_000,
             queries: 256,
             by_parts: false,
@@ -143,6 +149,7 @@ impl Default for Options {
             merges: 20_000_000,
             nesting: 4_000_000,
             by_parts: true,
+            certificate: None,
             dump_queries: None,
         }
     }

@@ -45,6 +45,16 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
+/// The names and both texts of the pairs with other verdicts than `equal`.
+pub(super) fn not_equal() -> Vec<(String, String, String)> {
+    let others = pairs().into_iter().filter(|pair| pair.verdict != Verdict::Equal);
+    let read = |pair: Pair| {
+        let name = pair.original.to_string_lossy().into_owned();
+        (name, common::read(&pair.original), common::read(&pair.rewritten))
+    };
+    others.map(read).collect()
+}
+
 /// What stays the same whatever z3 finds first: verdict and reasons.
 fn summary(found: &Verification) -> String {
     let mut text = format!("{}\n", found.verdict);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::{common, validate};
 
 /// Files that are rewritten: the samples for one target, and the accepted cases.
-fn files() -> Vec<PathBuf> {
+pub(super) fn files() -> Vec<PathBuf> {
     let root = common::root();
     let list = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(root.join(folder)).expect("a folder");

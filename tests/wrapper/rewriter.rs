@@ -117,7 +117,7 @@ fn hold(source: &SourceFile) -> Rewritten {
                 text += &format!("st.volatile.global.f32 [%rd2+{}], %h{held};\n", 4 * held);
             }
             text += "}\n";
-            edits.push((name.to_owned(), vec![Edit { range: at..at, text }]));
+            edits.push((name.to_owned(), vec![Edit::new(at..at, text)]));
             report
                 .kernels
                 .push(KernelReport { collectives: vec![collective(line)], ..kernel(name, line) });

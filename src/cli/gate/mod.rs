@@ -18,6 +18,7 @@ mod policy;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use policy::{Known, Policy};
 
@@ -35,6 +36,7 @@ use crate::ptxas::rewritten::Call;
 use crate::report::{Kept, KernelReport, MeasureReport, ProofReport, StepName, StepReport, Why};
 use crate::source::SourceFile;
 use crate::timings::Stopwatch;
+use crate::verify::Certificate;
 
 /// How often the text is assembled again after kernels were left out. The facts about a kernel do not depend on others,
 /// so the first time is nearly always the last.
@@ -330,7 +332,9 @@ impl<'o> Gate<'o> {
             };
             let alone = Versions::alone(source, rewritten);
             let versions = alone.unwrap_or_else(|| Versions::whole(source, rewritten));
-            prove(source, &versions, &names)
+            let certificate = on_large_stack(|| pipeline::certificate(source, rewritten));
+            let certificate = certificate.ok().and_then(Result::ok).and_then(Result::ok);
+            prove(source, &versions, &certificate.map(Arc::new), &names)
         });
         (answers.collect(), watch.milliseconds() / 1000.0)
     }
@@ -478,8 +482,13 @@ fn by_losses(examined: &[Examined<Rewritten>], lost: Vec<Loss>) -> Vec<Refused> 
 }
 
 /// The judge's answers about some functions of a text. A failure of the judge proves nothing.
-fn prove(source: &SourceFile, versions: &Versions, names: &[&str]) -> BTreeMap<String, Proof> {
-    let failed = match on_large_stack(|| pipeline::proofs(versions, names)) {
+fn prove(
+    source: &SourceFile,
+    versions: &Versions,
+    certificate: &Option<Arc<Certificate>>,
+    names: &[&str],
+) -> BTreeMap<String, Proof> {
+    let failed = match on_large_stack(|| pipeline::proofs(versions, certificate.clone(), names)) {
         Ok(Ok(Ok(proofs))) => return proofs,
         Ok(Ok(Err(diagnostic))) => one_line(&diagnostic),
         Ok(Err(_)) => "internal error: the judge panicked".to_owned(),

@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 mod advice;
+mod certificate;
 mod decided;
 mod describe;
 mod measured;
@@ -39,6 +40,7 @@ pub use crate::patterns::REWRITABLE;
 pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
+pub use certificate::certificate;
 pub use measured::{Built, Compared, Expected, expected, is_measurable, measured};
 pub use options::{Options, architecture_of};
 pub use proved::{Proof, proofs};

@@ -4,11 +4,12 @@
 //! nothing of how the text was rewritten. Its work is bounded by counts, so that a build gives the same result everywhere.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Versions;
 use crate::report::{ProofReport, ProvedBy};
 use crate::source::Diagnostic;
-use crate::verify::{self, Verdict};
+use crate::verify::{self, Certificate, CertificateOutcome, Verdict};
 
 /// The judge's answer about a function.
 #[derive(Clone, Debug)]
@@ -27,15 +28,17 @@ impl Proof {
     }
 }
 
-/// The answers about some functions of a text, by their names.
+/// The answers about some functions of a text, by their names; `certificate`: the rewriter's word for its changes.
 ///
 /// # Errors
 /// A syntax error in either text.
 pub fn proofs(
     Versions { original, rewritten }: &Versions,
+    certificate: Option<Arc<Certificate>>,
     names: &[&str],
 ) -> Result<BTreeMap<String, Proof>, Diagnostic> {
-    let judged = verify::verify(original, rewritten, &verify::Options::for_builds())?;
+    let options = verify::Options { certificate, ..verify::Options::for_builds() };
+    let judged = verify::verify(original, rewritten, &options)?;
     let outside = judged.problems.first().map(|problem| problem.reason.as_str());
     let functions = judged.functions.iter();
     let wanted = functions.filter(|function| names.contains(&function.name.as_str()));
@@ -48,7 +51,10 @@ pub fn proofs(
         let why = own.or(outside).unwrap_or("no reason is known").to_owned();
         let report = ProofReport {
             verdict: verdict.to_string(),
-            by: ProvedBy::Search,
+            by: match function.certificate {
+                Some(CertificateOutcome::Proved) => ProvedBy::Certificate,
+                _ => ProvedBy::Search,
+            },
             steps: function.steps,
         };
         let why = (verdict != Verdict::Equal).then_some(why);

@@ -95,7 +95,7 @@ impl Parts {
     fn versions(&self, source: &SourceFile, rewritten: &Rewritten) -> Option<Versions> {
         let with = |edits: Vec<Edit>| {
             let others = self.others.iter().cloned();
-            let others = others.map(|range| Edit { range, text: String::new() });
+            let others = others.map(|range| Edit::new(range, String::new()));
             let edits = Edits::new(edits.into_iter().chain(others).collect()).ok()?;
             Some(SourceFile::new(source.name(), edits.apply(source.text()).0))
         };

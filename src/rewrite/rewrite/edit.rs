@@ -6,6 +6,7 @@ use std::ops::Range;
 use memchr::memchr_iter;
 
 use crate::source::LineMap;
+use crate::verify::Kind;
 
 /// One replacement; an empty range is an insertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,15 @@ pub struct Edit {
     pub range: Range<usize>,
     /// The text that stands there instead.
     pub text: String,
+    /// The kind of the change, for the certificate.
+    pub kind: Kind,
+}
+
+impl Edit {
+    /// Replaces bytes.
+    pub fn new(range: Range<usize>, text: String) -> Edit {
+        Edit { range, text, kind: Kind::default() }
+    }
 }
 
 /// The error that two edits overlap.

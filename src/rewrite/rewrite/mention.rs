@@ -170,7 +170,7 @@ impl Draft {
                 misplaced = Some(Misplaced { name: name.to_owned() });
             }
         }
-        (Edit { range: self.range.clone(), text }, misplaced)
+        (Edit::new(self.range.clone(), text), misplaced)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::ptx::Operand;
 use crate::ptx::write::{Code, Fresh, Reg, op};
 use crate::reuse::{Multiple, NoWrap, WholeLoop};
 use crate::source::SourceFile;
+use crate::verify::Kind;
 
 /// The code that one pattern adds to a function, for all of its groups there.
 pub trait Part: Debug {
@@ -167,11 +168,11 @@ impl KernelPlan<'_> {
     ///
     /// # Errors
     /// A name that means something else where code names it.
-    pub fn placed(&self, drafts: &[Draft]) -> Result<Vec<Edit>, Misplaced> {
+    pub fn placed(&self, drafts: &[(Kind, Draft)]) -> Result<Vec<Edit>, Misplaced> {
         let Original { scopes, declared, .. } = &self.original;
-        let placed = drafts.iter().map(|draft| match draft.placed(scopes, declared) {
+        let placed = drafts.iter().map(|(kind, draft)| match draft.placed(scopes, declared) {
             (_, Some(misplaced)) if !Bug::is_about_names_here() => Err(misplaced),
-            (edit, _) => Ok(edit),
+            (edit, _) => Ok(Edit { kind: *kind, ..edit }),
         });
         placed.collect()
     }

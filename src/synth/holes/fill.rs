@@ -214,11 +214,11 @@ fn one<'s>(
         };
         text.push_str(&format!("\n\t{guard}mov.b32 {}, {value};", result.text));
     }
-    let mut edits = vec![Edit { range: call.span.range(), text }];
+    let mut edits = vec![Edit::new(call.span.range(), text)];
     for read in reads {
         let to = source.slice(read.operands.first()?.span());
-        edits.push(Edit { range: read.span.range(), text: format!("mov.b32 \t{to}, {value};") });
+        edits.push(Edit::new(read.span.range(), format!("mov.b32 \t{to}, {value};")));
     }
-    edits.extend(gone.into_iter().map(|span| Edit { range: span.range(), text: String::new() }));
+    edits.extend(gone.into_iter().map(|span| Edit::new(span.range(), String::new())));
     Some(Ok(edits))
 }

@@ -156,7 +156,7 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
             }
             _ => return None,
         };
-        Some(Edit { range: span.range(), text: String::new() })
+        Some(Edit::new(span.range(), String::new()))
     }));
     let edits = Edits::new(edits).map_err(|overlap| {
         let at = overlap.at;

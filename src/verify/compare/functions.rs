@@ -19,7 +19,8 @@ use crate::oracle::Warp;
 use crate::program::arrays::observed;
 use crate::program::split::Split;
 use crate::program::{
-    Alignment, Both, Program, align, by_events, new_divergence, one_to_one, split,
+    Alignment, Both, FunctionCertificate, Program, align, by_events, new_divergence, one_to_one,
+    split,
 };
 use crate::proof::{Claims, Exchanges, Flags, Lanes, Prover};
 use crate::ptx::{FunctionKind, Module};
@@ -27,7 +28,7 @@ use crate::record::layouts::Layouts;
 use crate::record::{HeaderRegister, Reference, layouts};
 use crate::solver::{Answer, Solver};
 use crate::terms::{Terms, TextNames, assume};
-use crate::witness::{FunctionReport, Verdict};
+use crate::witness::{CertificateOutcome, FunctionReport, Verdict};
 
 /// How often registers are given values of their own.
 const MAX_REFINEMENTS: u32 = 16;
@@ -47,15 +48,8 @@ pub(super) fn compare<'s>(
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
-    if let Some(reason) = shape_differs(original, rewritten, options) {
+    if let Some(reason) = incomparable(original, rewritten, modules, resized, options) {
         return FunctionReport::unknown(name, reason);
-    }
-    if resized {
-        let found = observed(original, modules.original);
-        if let Some(reason) = found.or_else(|| observed(rewritten, modules.rewritten)) {
-            let reason = format!("arrays have other sizes: {reason}");
-            return FunctionReport::unknown(name, reason);
-        }
     }
     let by_place = rewritten.pair_by_place(original);
     let named = by_place || names_fit(original, rewritten);
@@ -79,14 +73,7 @@ pub(super) fn compare<'s>(
             (_, true) => one_to_one(rewritten),
         };
         let splits = split::find(original, rewritten, &mut alignment);
-        // Stores of other lanes' values are vectors as well, and no groups: the first attempt is without groups, unless
-        // a vector has copies of its parts beside it.
-        let paths = if splits.is_empty() { 1 } else { 2 };
-        let mut attempts = [&[][..], &splits];
-        if splits.iter().any(|split| !split.copies.is_empty()) {
-            attempts.reverse();
-        }
-        for splits in attempts.into_iter().take(paths) {
+        for splits in groups(&splits) {
             let matching = Matching { alignment: &alignment, splits, paired: pairs };
             let attempt =
                 within(|| attempt(original, rewritten, &matching, modules, resized, options));
@@ -105,6 +92,50 @@ pub(super) fn compare<'s>(
         }
     }
     first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
+}
+
+/// Compares two functions along their certificate. It may be wrong, so this finds no counterexamples.
+pub(super) fn certified<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    modules: Both<&Module<'_>>,
+    (certificate, resized): (&FunctionCertificate, bool),
+    options: &Options,
+) -> FunctionReport {
+    let name = || original.function.name.text.to_owned();
+    let unproved = |reason: String, outcome: fn(String) -> CertificateOutcome| {
+        let certificate = Some(outcome(reason.clone()));
+        FunctionReport { certificate, ..FunctionReport::unknown(name(), reason) }
+    };
+    let mut alignment = match certificate.alignment(original, rewritten) {
+        Ok(alignment) => alignment,
+        Err(reason) => return unproved(reason, CertificateOutcome::Wrong),
+    };
+    if let Some(reason) = incomparable(original, rewritten, modules, resized, options) {
+        return unproved(reason, CertificateOutcome::Unproved);
+    }
+    let splits = split::find(original, rewritten, &mut alignment);
+    let mut reason = None;
+    for splits in groups(&splits) {
+        let matching = Matching { alignment: &alignment, splits, paired: None };
+        let report = attempt(original, rewritten, &matching, modules, resized, options);
+        if report.verdict == Verdict::Equal {
+            return FunctionReport { certificate: Some(CertificateOutcome::Proved), ..report };
+        }
+        reason = report.problems.into_iter().next().map(|problem| problem.reason);
+    }
+    unproved(reason.unwrap_or_default(), CertificateOutcome::Unproved)
+}
+
+/// The groups of stores with which two functions are compared, one attempt after the other. Stores of other lanes' values
+/// are vectors as well, and no groups: the first attempt is without groups, unless a vector has copies of its parts
+/// beside it.
+fn groups(splits: &[Split]) -> impl Iterator<Item = &[Split]> {
+    let mut attempts = [&[][..], splits];
+    if splits.iter().any(|split| !split.copies.is_empty()) {
+        attempts.reverse();
+    }
+    attempts.into_iter().take(if splits.is_empty() { 1 } else { 2 })
 }
 
 /// The matched parts of the two functions.
@@ -255,6 +286,21 @@ fn solver(options: &Options) -> Solver {
 }
 
 /// The reason why two functions cannot be compared at all, if there is one.
+fn incomparable<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    modules: Both<&Module<'_>>,
+    resized: bool,
+    options: &Options,
+) -> Option<String> {
+    shape_differs(original, rewritten, options).or_else(|| {
+        let found = observed(original, modules.original);
+        let found = found.or_else(|| observed(rewritten, modules.rewritten));
+        found.filter(|_| resized).map(|reason| format!("arrays have other sizes: {reason}"))
+    })
+}
+
+/// The reason by the functions' loops and sizes.
 fn shape_differs<'s>(
     original: &Program<'_, 's>,
     rewritten: &Program<'_, 's>,
@@ -347,6 +393,7 @@ impl Comparison<'_, '_> {
             queries: self.warp.prover.claims.solver.queries(),
             steps: self.terms.arena.spent(),
             problems,
+            certificate: None,
             within_arrays: !self.unread.is_empty() && verdict == Verdict::Equal,
             layouts: Vec::new(),
         }

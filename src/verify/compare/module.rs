@@ -5,14 +5,14 @@ use std::panic::AssertUnwindSafe;
 use rustc_hash::FxHashMap;
 
 use super::barriers::with_one_spelling;
-use super::functions::compare;
+use super::functions::{certified, compare};
 use super::outside::{outside, words};
 use super::renamed::under_parameters;
 use crate::Options;
 use crate::bypass::{without_bypasses, without_parts};
 use crate::expr::within;
 use crate::parallel;
-use crate::program::{Both, ModuleArrays, Program, Refused, arrays, refused};
+use crate::program::{Both, Certificate, ModuleArrays, Program, Refused, arrays, refused};
 use crate::promotion::{switched, without_promotions};
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
@@ -21,7 +21,7 @@ use crate::ptx::{
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 use crate::unroll::unrolled;
-use crate::witness::{FunctionReport, Problem, Verdict, Verification};
+use crate::witness::{CertificateOutcome, FunctionReport, Problem, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew, or nobody reads it by its name.
 const WITHIN_ARRAYS: &str =
@@ -50,16 +50,58 @@ pub fn verify(
         under_parameters((original, &before), (rewritten, &after))
     };
     let rewritten = positional.as_ref().unwrap_or(rewritten);
+    let texts = (original, rewritten);
+    let search = Guide::Search { by_parts: options.by_parts };
+    let Some(certificate) = options.certificate.as_deref() else {
+        return validated(texts, options, search, &|_| true);
+    };
+    let mut found = validated(texts, options, Guide::Certificate(certificate), &|_| true)?;
+    let open = found.functions.iter().filter(|one| one.verdict != Verdict::Equal);
+    let open: Vec<String> = open.map(|one| one.name.clone()).collect();
+    if !open.is_empty() {
+        let is_open = |name: &str| open.iter().any(|one| one == name);
+        replace(&mut found.functions, validated(texts, options, search, &is_open)?.functions);
+    }
+    Ok(concluded(found.functions, found.problems, options))
+}
+
+/// Puts reports into the places of those on the same functions; the outcomes of their certificates stay.
+fn replace(functions: &mut [FunctionReport], by: Vec<FunctionReport>) {
+    for report in by {
+        if let Some(known) = functions.iter_mut().find(|one| one.name == report.name) {
+            let before = known.certificate.take();
+            *known =
+                FunctionReport { certificate: report.certificate.clone().or(before), ..report };
+        }
+    }
+}
+
+/// The rewritten text without versions of code that are shown to do the same.
+fn without_versions(original: &SourceFile, rewritten: &SourceFile) -> Option<SourceFile> {
+    let mut text = without_bypasses(original, rewritten);
+    for pass in [without_promotions, switched] {
+        let next = pass(original, text.as_ref().unwrap_or(rewritten));
+        text = next.or(text);
+    }
+    text
+}
+
+/// Validates the functions of some names.
+fn validated(
+    (original, rewritten): (&SourceFile, &SourceFile),
+    options: &Options,
+    guide: Guide<'_>,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Verification, Diagnostic> {
     let [old, new] = with_one_spelling([original, rewritten]);
     let [original, rewritten] =
         [old.as_ref().unwrap_or(original), new.as_ref().unwrap_or(rewritten)];
-    let simpler = without_bypasses(original, rewritten);
+    let simpler = match guide {
+        Guide::Certificate(certificate) if !certificate.has_versions() => None,
+        _ => without_versions(original, rewritten),
+    };
     let rewritten = simpler.as_ref().unwrap_or(rewritten);
-    let in_memory = without_promotions(original, rewritten);
-    let rewritten = in_memory.as_ref().unwrap_or(rewritten);
-    let in_one = switched(original, rewritten);
-    let rewritten = in_one.as_ref().unwrap_or(rewritten);
-    let mut found = verify_texts(original, rewritten, options, (&|_| true, options.by_parts))?;
+    let mut found = verify_texts(original, rewritten, options, (is_wanted, guide))?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();
         functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
@@ -71,13 +113,13 @@ pub fn verify(
     let [before, after] = &loops;
     let [before, after] =
         [before.as_ref().unwrap_or(original), after.as_ref().unwrap_or(rewritten)];
-    let again = verify_texts(before, after, options, (&is_unknown, false))?;
-    for report in again.functions.into_iter().filter(|one| one.verdict != Verdict::Unknown) {
-        let mut functions = found.functions.iter_mut();
-        if let Some(known) = functions.find(|one| one.name == report.name) {
-            *known = report;
-        }
-    }
+    let guide = match guide {
+        Guide::Search { .. } => Guide::Search { by_parts: false },
+        certificate => certificate,
+    };
+    let mut again = verify_texts(before, after, options, (&is_unknown, guide))?.functions;
+    again.retain(|one| one.verdict != Verdict::Unknown);
+    replace(&mut found.functions, again);
     found.verdict = overall(&found.functions, &found.problems, options);
     Ok(found)
 }
@@ -96,12 +138,21 @@ fn overall(functions: &[FunctionReport], problems: &[Problem], options: &Options
     verdict
 }
 
-/// Validates the functions of some names; `by_parts`: those that are not proved once more, without parts that do the same.
+/// What leads a proof.
+#[derive(Clone, Copy)]
+enum Guide<'c> {
+    /// The rewriter's description of its changes.
+    Certificate(&'c Certificate),
+    /// Nothing; `by_parts`: functions that are not proved are compared once more, without parts that do the same.
+    Search { by_parts: bool },
+}
+
+/// Validates the functions of some names.
 fn verify_texts(
     original: &SourceFile,
     rewritten: &SourceFile,
     options: &Options,
-    (is_wanted, by_parts): (&dyn Fn(&str) -> bool, bool),
+    (is_wanted, guide): (&dyn Fn(&str) -> bool, Guide<'_>),
 ) -> Result<Verification, Diagnostic> {
     let before = ptx::parse(original, Depth::All)?;
     let after = ptx::parse(rewritten, Depth::All)?;
@@ -130,10 +181,19 @@ fn verify_texts(
         Some(other) => {
             let modules = Both { original: &before, rewritten: &after };
             let (old, new) = ((original, *function), (rewritten, *other));
-            pair(old, new, (modules, shared), (options, by_parts))
+            pair(old, new, (modules, shared), (options, guide))
         }
     });
     let problems = outside(original, &before, rewritten, &after, shared);
+    Ok(concluded(functions, problems, options))
+}
+
+/// The outcome for two files, with its assumptions.
+fn concluded(
+    functions: Vec<FunctionReport>,
+    problems: Vec<Problem>,
+    options: &Options,
+) -> Verification {
     let verdict = overall(&functions, &problems, options);
     let mut assumptions: Vec<String> = ASSUMPTIONS.iter().map(|one| (*one).to_owned()).collect();
     if let Some([x, y, z]) = options.block {
@@ -156,52 +216,40 @@ fn verify_texts(
     }
     assumptions.extend(assumed.iter().cloned());
     let against = options.kernel.clone().zip(options.against.clone()).into_iter().collect();
-    Ok(Verification { verdict, against, assumptions, assumed, functions, problems })
+    Verification { verdict, against, assumptions, assumed, functions, problems }
 }
 
-/// Compares two functions of one name; `by_parts`: if they are not proved once more, without parts that do the same.
+/// Compares two functions of one name.
 fn pair<'s>(
     (original, before): (&SourceFile, &Function<'s>),
     (rewritten, after): (&SourceFile, &Function<'s>),
     (modules, shared): (Both<&Module<'s>>, Both<&ModuleArrays<'s>>),
-    (options, by_parts): (&Options, bool),
+    (options, guide): (&Options, Guide<'_>),
 ) -> FunctionReport {
     let name = before.name.text.to_owned();
     let of = |all: &ModuleArrays<'_>| all.of_kernel(&name);
     let shared = Both { original: of(shared.original), rewritten: of(shared.rewritten) };
     let is_same = words(original.slice(before.span)) == words(rewritten.slice(after.span));
-    if is_same && shared.original == shared.rewritten {
-        return FunctionReport::same(name);
+    let certificate = match guide {
+        Guide::Certificate(all) => all.function(&name).map(Some),
+        Guide::Search { .. } => Some(None),
+    };
+    let has_same_arrays = shared.original == shared.rewritten;
+    if is_same && has_same_arrays {
+        // (Versions that do the same may have been all.)
+        let certificate = certificate.flatten().map(|_| CertificateOutcome::Proved);
+        return FunctionReport { certificate, ..FunctionReport::same(name) };
     }
-    if let Some(reason) = other_head((original, before), (rewritten, after)) {
-        return FunctionReport::unknown(name, reason);
-    }
-    if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
-        // The value of that register at the end is the operand of no instruction.
-        let reason = "the function returns its result in a register".to_owned();
-        return FunctionReport::unknown(name, reason);
-    }
-    let is_redeclared = declared(original, before) != declared(rewritten, after);
-    let resized = is_redeclared || shared.original != shared.rewritten;
-    if is_redeclared {
-        let all = (sized_freely(original, before), sized_freely(rewritten, after));
-        if all.0 != all.1 {
-            return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
-        }
-    }
-    if !same_masks(used_bytes(original, before), used_bytes(rewritten, after)) {
-        let reason = "the two have other `used_bytes_mask` pragmas, or in front of other loads";
-        return FunctionReport::unknown(name, reason.to_owned());
-    }
-    let functions = Both { original: before, rewritten: after };
-    if resized && let Some(reason) = arrays::overfull(modules, functions) {
-        return FunctionReport::unknown(name, reason);
-    }
-    if resized && has_dynamic(modules.original, before) {
-        // A launch may have left room for the original's arrays only.
-        let reason = "arrays have other sizes beside shared memory of a size that launches give";
-        return FunctionReport::unknown(name, reason.to_owned());
-    }
+    let Some(certificate) = certificate else {
+        let reason = "it does not name this function".to_owned();
+        let certificate = Some(CertificateOutcome::Wrong(reason.clone()));
+        return FunctionReport { certificate, ..FunctionReport::unknown(name, reason) };
+    };
+    let resized =
+        match outside_of_bodies((original, before), (rewritten, after), modules, has_same_arrays) {
+            Ok(resized) => resized,
+            Err(reason) => return FunctionReport::unknown(name, reason),
+        };
     // A panic in the validation is a bug of ours, and no proof.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let programs = Program::new(original, before, options)
@@ -216,8 +264,14 @@ fn pair<'s>(
         if let Some(Refused::Impossible(reason)) = refused {
             return FunctionReport::unknown(name.clone(), reason);
         }
-        let compared =
-            solver::session(|| within(|| compare(&one, &mut other, modules, resized, options)));
+        let compared = solver::session(|| {
+            within(|| match certificate {
+                Some(certificate) => {
+                    certified(&one, &mut other, modules, (certificate, resized), options)
+                }
+                None => compare(&one, &mut other, modules, resized, options),
+            })
+        });
         let report = compared.unwrap_or_else(|_| {
             let reason = format!("budget: the terms take more than {} steps", options.steps);
             FunctionReport::unknown(name.clone(), reason)
@@ -226,7 +280,7 @@ fn pair<'s>(
             (Some(Refused::NotKnown(reason)), Verdict::Equal) => {
                 FunctionReport::unknown(name.clone(), reason)
             }
-            (None, Verdict::Unknown) if by_parts => {
+            (None, Verdict::Unknown) if matches!(guide, Guide::Search { by_parts: true }) => {
                 by_equal_parts([original, rewritten], one.block, report, options)
             }
             _ => report,
@@ -235,6 +289,48 @@ fn pair<'s>(
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
     })
+}
+
+/// Compares two functions' heads, declarations and pragmas; whether arrays in shared memory have other sizes.
+///
+/// # Errors
+/// The reason why the two cannot be proved equal.
+fn outside_of_bodies<'s>(
+    (original, before): (&SourceFile, &Function<'s>),
+    (rewritten, after): (&SourceFile, &Function<'s>),
+    modules: Both<&Module<'s>>,
+    has_same_arrays: bool,
+) -> Result<bool, String> {
+    if let Some(reason) = other_head((original, before), (rewritten, after)) {
+        return Err(reason);
+    }
+    if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
+        // The value of that register at the end is the operand of no instruction.
+        let reason = "the function returns its result in a register".to_owned();
+        return Err(reason);
+    }
+    let is_redeclared = declared(original, before) != declared(rewritten, after);
+    let resized = is_redeclared || !has_same_arrays;
+    if is_redeclared {
+        let all = (sized_freely(original, before), sized_freely(rewritten, after));
+        if all.0 != all.1 {
+            return Err(other_declarations(&all.0, &all.1));
+        }
+    }
+    if !same_masks(used_bytes(original, before), used_bytes(rewritten, after)) {
+        let reason = "the two have other `used_bytes_mask` pragmas, or in front of other loads";
+        return Err(reason.to_owned());
+    }
+    let functions = Both { original: before, rewritten: after };
+    if resized && let Some(reason) = arrays::overfull(modules, functions) {
+        return Err(reason);
+    }
+    if resized && has_dynamic(modules.original, before) {
+        // A launch may have left room for the original's arrays only.
+        let reason = "arrays have other sizes beside shared memory of a size that launches give";
+        return Err(reason.to_owned());
+    }
+    Ok(resized)
 }
 
 /// The sizes of blocks that are tried where none is known, in threads: the others only if one of the first two is proved.
@@ -261,7 +357,8 @@ fn by_equal_parts(
         let other = after.functions().nth(named(after)?)?;
         let modules = Both { original: before, rewritten: after };
         let options = Options { block: Some(shape), ..options.clone() };
-        let found = pair((&old, one), (&new, other), (modules, shared), (&options, false));
+        let guide = Guide::Search { by_parts: false };
+        let found = pair((&old, one), (&new, other), (modules, shared), (&options, guide));
         Some(found).filter(|found| found.verdict == Verdict::Equal)
     };
     if let Some(shape) = shape {

@@ -5,8 +5,6 @@
 //! by a difference of the two texts; in the gaps between them, events of the same opcode are matched
 //! in order.
 
-use std::ops::Range;
-
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -25,48 +23,98 @@ pub(crate) struct Alignment {
 }
 
 /// Matches two programs.
-pub(crate) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> Alignment {
-    let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
-    let mut number = |program: &Program<'_, '_>| -> Vec<u32> {
-        program
-            .flow
-            .insts
-            .iter()
-            .map(|inst| {
-                let mut text = program.text(inst);
-                // A load under another guard predicate is the same load.
-                if let (Some((register, negated)), false) = (inst.guard, role(inst) == Role::Load) {
-                    let name = &program.flow.registers[register];
-                    text = format!("@{negated}{name} {text}");
-                }
-                let next = numbers.len() as u32;
-                *numbers.entry(text).or_insert(next)
-            })
-            .collect()
-    };
-    let (a, b) = (number(original), number(rewritten));
-    let mut alignment =
-        Alignment { matched: ti_vec![None; b.len()], gaps: ti_vec![InstRange::default(); b.len()] };
-    let range = |places: Range<usize>| InstId::from(places.start).to(InstId::from(places.end));
-    let (mut old, mut new) = (0, 0);
-    for (olds, news) in equal_runs(&a, &b) {
-        fill_gap(
-            original,
-            rewritten,
-            range(old..olds.start),
-            range(new..news.start),
-            &mut alignment,
-        );
-        (old, new) = (olds.end, news.end);
-        for (old, new) in olds.zip(news) {
-            let (old, new) = (InstId::from(old), InstId::from(new));
-            alignment.matched[new] = Some(old);
-            alignment.gaps[new] = old.to(old.next());
-        }
+pub(crate) fn align<'m, 's>(original: &Program<'m, 's>, rewritten: &Program<'m, 's>) -> Alignment {
+    let all = |program: &Program<'_, '_>| InstId(0).to(program.flow.insts.next_key());
+    let mut aligner = Aligner::new(original, rewritten);
+    aligner.replaced(all(original), all(rewritten));
+    aligner.finish()
+}
+
+/// Matches two programs range by range.
+pub(super) struct Aligner<'p, 'm, 's> {
+    programs: [&'p Program<'m, 's>; 2],
+    /// Equal numbers for equal instructions.
+    numbers: FxHashMap<String, u32>,
+    /// Instructions in front of these are matched.
+    at: [InstId; 2],
+    alignment: Alignment,
+}
+
+impl<'p, 'm, 's> Aligner<'p, 'm, 's> {
+    pub(super) fn new(original: &'p Program<'m, 's>, rewritten: &'p Program<'m, 's>) -> Self {
+        let count = rewritten.flow.insts.len();
+        let matched = ti_vec![None; count];
+        let alignment = Alignment { matched, gaps: ti_vec![InstRange::default(); count] };
+        let numbers = FxHashMap::default();
+        Aligner { programs: [original, rewritten], numbers, at: [InstId(0); 2], alignment }
     }
-    fill_gap(original, rewritten, range(old..a.len()), range(new..b.len()), &mut alignment);
-    widen_gaps(&mut alignment, original.flow.insts.next_key());
-    alignment
+
+    fn number(&mut self, program: &Program<'m, 's>, inst: InstId, is_exact: bool) -> u32 {
+        let inst = &program.flow.insts[inst];
+        let mut text = program.text(inst);
+        // A load under another guard predicate is the same load.
+        if let (Some((register, negated)), true) =
+            (inst.guard, is_exact || role(inst) != Role::Load)
+        {
+            let name = &program.flow.registers[register];
+            text = format!("@{negated}{name} {text}");
+        }
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(text).or_insert(next)
+    }
+
+    fn pair(&mut self, old: InstId, new: InstId) {
+        self.alignment.matched[new] = Some(old);
+        self.alignment.gaps[new] = old.to(old.next());
+    }
+
+    /// Matches the instructions up to these, each with the one in the same place.
+    ///
+    /// # Errors
+    /// Two of them differ.
+    pub(super) fn same_up_to(&mut self, old: InstId, new: InstId) -> Result<(), String> {
+        let [original, rewritten] = self.programs;
+        let [olds, news] = [self.at[0].to(old), self.at[1].to(new)];
+        let is_same = olds.len() == news.len()
+            && olds.clone().zip(news.clone()).all(|(old, new)| {
+                self.number(original, old, true) == self.number(rewritten, new, true)
+            });
+        if !is_same {
+            let line = match news.clone().next() {
+                Some(first) => rewritten.line(first),
+                None => rewritten.source.line(rewritten.function.name.span.start),
+            };
+            return Err(format!(
+                "the instructions from line {line} on are not those of the original"
+            ));
+        }
+        olds.zip(news).for_each(|(old, new)| self.pair(old, new));
+        self.at = [old, new];
+        Ok(())
+    }
+
+    /// Matches ranges that stand in each other's place: common instructions, and in the gaps events of one opcode.
+    pub(super) fn replaced(&mut self, olds: InstRange, news: InstRange) {
+        let [original, rewritten] = self.programs;
+        self.at = [olds.end, news.end];
+        let a: Vec<u32> = olds.clone().map(|at| self.number(original, at, false)).collect();
+        let b: Vec<u32> = news.clone().map(|at| self.number(rewritten, at, false)).collect();
+        let place = |all: &InstRange, at: usize| InstId::from(usize::from(all.start) + at);
+        let (mut old, mut new) = (olds.start, news.start);
+        for (from, to) in equal_runs(&a, &b) {
+            let (start, other) = (place(&olds, from.start), place(&news, to.start));
+            fill_gap(original, rewritten, old.to(start), new.to(other), &mut self.alignment);
+            (old, new) = (place(&olds, from.end), place(&news, to.end));
+            start.to(old).zip(other.to(new)).for_each(|(old, new)| self.pair(old, new));
+        }
+        fill_gap(original, rewritten, old.to(olds.end), new.to(news.end), &mut self.alignment);
+    }
+
+    /// The alignment.
+    pub(super) fn finish(mut self) -> Alignment {
+        widen_gaps(&mut self.alignment, self.programs[0].flow.insts.next_key());
+        self.alignment
+    }
 }
 
 /// Matches the events of two programs whose registers have different names: those of one opcode, in the order of the

@@ -13,6 +13,7 @@
 //! - `wellformed`: whether an assembler takes a function's text
 //! - `difference`: the common subsequence of two sequences
 //! - `align`: matches instructions of the two programs
+//! - `certificate`: matches the two programs along a rewriter's description of its changes
 //! - `split`: vector stores that replace several stores
 //! - `divergence`: temporal divergence that only the rewritten program has
 //! - `stray`: addresses outside of the array that they are made from
@@ -24,6 +25,7 @@ mod array;
 pub(crate) mod arrays;
 mod beliefs;
 mod both;
+mod certificate;
 mod difference;
 mod divergence;
 mod granules;
@@ -40,6 +42,7 @@ mod window;
 pub(crate) use align::{Alignment, align, by_events, one_to_one};
 pub(crate) use array::Array;
 pub(crate) use both::Both;
+pub use certificate::{Certificate, Change, FunctionCertificate, Kind, Lemma, Lines, Replaced};
 pub(crate) use divergence::{new_divergence, same_divergence};
 pub(crate) use granules::granule;
 pub(crate) use instructions::{

@@ -17,4 +17,6 @@ mod verdict;
 
 pub(crate) use concrete::Seen;
 pub(crate) use describe::{missing, why};
-pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification};
+pub use verdict::{
+    CertificateOutcome, Counterexample, FunctionReport, Problem, Verdict, Verification,
+};

@@ -68,6 +68,9 @@ pub struct FunctionReport {
     /// Work with terms, in the steps of [`crate::expr::Arena::charge`], of the attempt that gave the answer.
     #[serde(skip)]
     pub steps: u64,
+    /// The outcome of the function's certificate, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateOutcome>,
     /// The arrays in shared memory that are laid out anew, each with its layout: the new address of the byte at address
     /// `a` of an array that begins at `A`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +93,7 @@ impl FunctionReport {
             queries: 0,
             steps: 0,
             within_arrays: false,
+            certificate: None,
             layouts: Vec::new(),
             problems: Vec::new(),
         }
@@ -101,6 +105,18 @@ impl FunctionReport {
         let problems = vec![Problem { reason, ..Problem::default() }];
         FunctionReport { verdict, problems, ..FunctionReport::same(name) }
     }
+}
+
+/// The use of a function's certificate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CertificateOutcome {
+    /// The function is proved with it.
+    Proved,
+    /// It is not one of these two functions, for this reason.
+    Wrong(String),
+    /// The function is not proved with it, for this reason.
+    Unproved(String),
 }
 
 /// A claim that was not shown to hold.
@@ -185,7 +201,16 @@ impl fmt::Display for Verification {
                 };
                 write!(f, " ({events} events, {shuffles}, {queries} solver queries)")?;
             }
-            writeln!(f)?;
+            match &function.certificate {
+                None => writeln!(f)?,
+                Some(CertificateOutcome::Proved) => writeln!(f, ", by its certificate")?,
+                Some(CertificateOutcome::Wrong(why)) => {
+                    writeln!(f, "\n  its certificate is wrong: {why}")?;
+                }
+                Some(CertificateOutcome::Unproved(why)) => {
+                    writeln!(f, "\n  not proved with its certificate: {why}")?;
+                }
+            }
             function
                 .layouts
                 .iter()
