@@ -113,6 +113,8 @@ pub struct Options {
     pub by_parts: bool,
     /// The rewriter's description of its changes. Functions that are not proved with it are judged as without it.
     pub certificate: Option<Arc<Certificate>>,
+    /// A function that is not proved with its certificate gets its budgets divided by this for the proof without.
+    pub search_divisor: u32,
     /// A folder to write each query to as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
@@ -126,6 +128,7 @@ impl Options {
             solver_budget: 1_000_000,
             queries: 256,
             by_parts: false,
+            search_divisor: 4,
             ..Options::default()
         }
     }
@@ -150,6 +153,7 @@ impl Default for Options {
             nesting: 4_000_000,
             by_parts: true,
             certificate: None,
+            search_divisor: 1,
             dump_queries: None,
         }
     }

@@ -47,7 +47,11 @@ pub fn proofs(
             (Verdict::Equal, Some(_)) => Verdict::Unknown,
             (verdict, _) => verdict,
         };
-        let own = function.problems.first().map(|problem| problem.reason.as_str());
+        let own = match &function.certificate {
+            // The search may have reached its budget, which says less.
+            Some(CertificateOutcome::Unproved(why)) => Some(why.as_str()),
+            _ => function.problems.first().map(|problem| problem.reason.as_str()),
+        };
         let why = own.or(outside).unwrap_or("no reason is known").to_owned();
         let report = ProofReport {
             verdict: verdict.to_string(),

@@ -127,8 +127,10 @@ impl Arena {
             }
             // Truncation is a ring homomorphism: it distributes over sums and products.
             Node::Sum { .. } if low == 0 && width > 1 => self.truncated_sum(a, width),
-            // An index that was shifted up and is shifted down again.
-            Node::Sum { .. } if low > 0 && self.is_multiple(a, low) => {
+            // An index that was shifted up and is shifted down again. (The constant's low bits carry nothing.)
+            Node::Sum { ref addends, .. }
+                if low > 0 && addends.iter().all(|&(_, by)| by & mask(low) == 0) =>
+            {
                 let (constant, addends) = self.linear_parts(a);
                 let down = addends.into_iter().map(|(term, by)| (term, by >> low)).collect();
                 let shifted = self.sum(from, constant >> low, down);

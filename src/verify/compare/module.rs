@@ -60,7 +60,10 @@ pub fn verify(
     let open: Vec<String> = open.map(|one| one.name.clone()).collect();
     if !open.is_empty() {
         let is_open = |name: &str| open.iter().any(|one| one == name);
-        replace(&mut found.functions, validated(texts, options, search, &is_open)?.functions);
+        let divisor = u64::from(options.search_divisor.max(1));
+        let (steps, budget) = (options.steps / divisor, options.solver_budget / divisor);
+        let options = Options { steps, solver_budget: budget, ..options.clone() };
+        replace(&mut found.functions, validated(texts, &options, search, &is_open)?.functions);
     }
     Ok(concluded(found.functions, found.problems, options))
 }

@@ -17,7 +17,7 @@ use crate::cfg::LoopForest;
 use crate::expr::TermId;
 use crate::record::{Execution, StoreRecord};
 use crate::solver::Judgement;
-use crate::terms::{Terms, conditions, contradictory, no_wrap, wrap};
+use crate::terms::{Terms, contradictory, no_wrap, truth, wrap};
 
 /// The most claims of one function that may fail with all facts: beyond them the verdict will hardly be "equal"
 /// any more, and failing claims take the solver longest.
@@ -165,7 +165,7 @@ impl Prover {
         wrap::equal(&mut at.terms.arena, claim, &more)
             || wrap::equal_as_known(&mut at.terms.arena, claim, &more)
             || contradictory(&mut at.terms.arena, &more)
-            || is_decided(at.terms, claim, &more)
+            || truth::are_equal(&mut at.terms.arena, claim, &more)
     }
 
     /// Whether the solver proves a claim with each product and function as a symbol of its own, which is linear and
@@ -199,16 +199,4 @@ impl Prover {
         self.failures += u32::from(judged != Judgement::Proved);
         judged
     }
-}
-
-/// Whether logic alone decides both sides of a claim about two predicates, and alike.
-fn is_decided(terms: &mut Terms, (a, b): Claim, known: &[TermId]) -> bool {
-    if terms.arena.width(a) != 1 {
-        return false;
-    }
-    let mut decided = |term: TermId| match terms.arena.constant_value(term) {
-        Some(value) => Some(value == 1),
-        None => conditions::decided(&mut terms.arena, term, known),
-    };
-    decided(a).is_some_and(|value| decided(b) == Some(value))
 }

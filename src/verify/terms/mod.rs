@@ -26,7 +26,7 @@ mod layout;
 pub(crate) mod no_wrap;
 mod parts;
 mod symbols;
-mod truth;
+pub(crate) mod truth;
 pub(crate) mod wrap;
 
 pub(crate) use apart::disjoint;

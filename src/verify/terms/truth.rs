@@ -15,6 +15,20 @@ use crate::expr::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 /// Predicates of more parts together are not looked at.
 const MAX_NODES: usize = 6_000;
 
+/// The most cases of a claim about two predicates.
+const MAX_CASES: u32 = 32;
+
+/// Whether two predicates are equal wherever the known ones hold, by logic alone.
+pub(crate) fn are_equal(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    if arena.width(a) != 1 {
+        return false;
+    }
+    let differ = arena.xor(a, b);
+    let all: Vec<TermId> = [differ].into_iter().chain(known.iter().copied()).collect();
+    let truth = Truth::of(arena, &all);
+    truth.map_or(true, |mut truth| truth.is_contradictory(arena, &mut { MAX_CASES }))
+}
+
 /// An atom or a connective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct GateId(u32);
@@ -319,7 +333,7 @@ mod tests {
     fn what_is_decided_holds_for_all_values() {
         const ATOMS: u32 = 5;
         let mut random = fastrand::Rng::with_seed(7);
-        let (mut decided, mut refuted, mut missed) = (0, 0, 0);
+        let (mut decided, mut refuted, mut missed, mut equal) = (0, 0, 0, 0);
         for _ in 0..400 {
             let mut arena = Arena::new();
             let mut terms: Vec<TermId> = (0..ATOMS).map(|n| arena.symbol(SymbolId(n), 1)).collect();
@@ -354,6 +368,17 @@ mod tests {
                     Evaluator::new(arena, |symbol, _| u64::from(row >> symbol.0 & 1)).value(term)
                         == 1
                 };
+                let other = terms[random.usize(..terms.len())];
+                let is_equal = rows.iter().all(|row| {
+                    of(&arena, *row) == {
+                        Evaluator::new(&arena, |symbol, _| u64::from(row >> symbol.0 & 1))
+                            .value(other)
+                            == 1
+                    }
+                });
+                let found = are_equal(&mut arena, (term, other), &known);
+                assert!(is_equal || !found, "{term:?} and {other:?} under {known:?}");
+                equal += u32::from(found && term != other);
                 match truth.value(&mut arena, term) {
                     Some(value) => {
                         assert!(rows.iter().all(|row| of(&arena, *row) == value));
@@ -364,6 +389,7 @@ mod tests {
             }
         }
         assert!(decided > 1_000 && refuted > 20 && missed > 500, "{decided} {refuted} {missed}");
+        assert!(equal > 500, "{equal}");
     }
 
     fn the_other_order_is_the_negation() {
