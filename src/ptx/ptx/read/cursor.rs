@@ -94,6 +94,11 @@ impl<'s> Cursor<'s> {
         })
     }
 
+    /// Whether a value that was read is wrong.
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
     /// The result of an entry: what was read, unless it did not match or a value in it was wrong.
     pub(super) fn checked<T>(&mut self, read: Option<T>, entry: Entry) -> Built<T> {
         match (read, self.fault.take()) {
@@ -160,6 +165,9 @@ impl<'s> Cursor<'s> {
     pub(super) fn gap(&mut self) {
         loop {
             self.take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'));
+            if self.peek() != Some(b'/') {
+                return;
+            }
             match Comment::at_start(self.rest()) {
                 Some(comment) if comment.closed => self.at += comment.length,
                 _ => return,
@@ -365,6 +373,9 @@ fn number_length(text: &[u8]) -> Result<usize, usize> {
     };
     let byte = |at: usize| text.get(at).copied().unwrap_or(0);
     let whole = count(0, u8::is_ascii_digit);
+    if whole > 0 && byte(whole) != b'.' && !is_in_identifier(byte(whole)) {
+        return Ok(whole);
+    }
     let is_binary = |byte: &u8| matches!(byte, b'0' | b'1');
     let prefixed = match [byte(0), byte(1).to_ascii_lowercase()] {
         [b'0', b'x'] => Some((count(2, u8::is_ascii_hexdigit), None)),

@@ -80,15 +80,16 @@ impl<'s> Cursor<'s> {
                 let of = if sign == b'!' { Operand::Not } else { Operand::Negated };
                 self.name().map(of)
             }
-            Some(b'(' | b'+' | b'~') => self.expression().map(Operand::Immediate),
-            _ if self.is_at_number() || self.is_at_warp_size() => {
-                self.expression().map(Operand::Immediate)
-            }
+            Some(b'%' | b'$') => self.name().map(Operand::Name),
+            Some(b'0'..=b'9' | b'(' | b'+' | b'~') => self.expression().map(Operand::Immediate),
             Some(b'_') if self.is_at_sink() && self.second() != Some(b'.') => {
                 self.at += 1;
                 Some(Operand::Sink(self.since(start)))
             }
-            Some(b'%' | b'$' | b'_' | b'a'..=b'z' | b'A'..=b'Z') => self.name().map(Operand::Name),
+            _ if self.is_at_number() || self.is_at_warp_size() => {
+                self.expression().map(Operand::Immediate)
+            }
+            Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => self.name().map(Operand::Name),
             _ => self.fail(Expected::Operand),
         }
     }

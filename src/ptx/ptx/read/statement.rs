@@ -51,8 +51,10 @@ impl<'s> Cursor<'s> {
             } else if self.is_at_end() {
                 return Ok(run);
             } else {
-                let statement = self.statement();
-                run.statements.push(self.checked(statement, Entry::Statements)?);
+                match self.statement() {
+                    Some(statement) if !self.has_fault() => run.statements.push(statement),
+                    other => return self.checked(other, Entry::Statements).map(|_| run),
+                }
             }
         }
     }
@@ -93,13 +95,17 @@ impl<'s> Cursor<'s> {
             guard = Some(Guard { register: self.name()?, negated });
             self.gap();
         }
+        let mut operands = Operands::new();
         let call = match self.rest().starts_with(b"call") {
-            true => self.attempt(Self::call),
+            true => self.attempt(|cursor| cursor.call(&mut operands)),
             false => None,
         };
-        let (opcode, operands) = match call {
-            Some(call) => call,
-            None => self.plain()?,
+        let opcode = match call {
+            Some(opcode) => opcode,
+            None => {
+                operands.clear();
+                self.plain(&mut operands)?
+            }
         };
         self.expect(b';', Expected::Semicolon)?;
         let form = Form::of(opcode.text);
@@ -107,17 +113,16 @@ impl<'s> Cursor<'s> {
     }
 
     /// An opcode and operands, with the gap behind them.
-    fn plain(&mut self) -> Option<(Name<'s>, Operands<'s>)> {
+    fn plain(&mut self, operands: &mut Operands<'s>) -> Option<Name<'s>> {
         let opcode = self.opcode()?;
         let opcode = self.split_modifiers(opcode);
-        let mut operands = Operands::new();
         if self.peek() != Some(b';') {
             self.operands(|operand| operands.push(operand))?;
             if self.peek() != Some(b';') {
                 self.note(Expected::Comma);
             }
         }
-        Some((opcode, operands))
+        Some(opcode)
     }
 
     /// An opcode with the modifiers that stand apart from it (the rule `split_modifier`), and the gap behind.
@@ -140,10 +145,9 @@ impl<'s> Cursor<'s> {
     }
 
     /// The rule `call`.
-    fn call(&mut self) -> Option<(Name<'s>, Operands<'s>)> {
+    fn call(&mut self, operands: &mut Operands<'s>) -> Option<Name<'s>> {
         let opcode = self.call_opcode()?;
         let opcode = self.split_modifiers(opcode);
-        let mut operands = Operands::new();
         let results = self.attempt(|cursor| {
             let list = cursor.list()?;
             cursor.gap();
@@ -158,7 +162,7 @@ impl<'s> Cursor<'s> {
         operands.extend(arguments);
         let prototype = self.attempt(|cursor| cursor.behind_comma(Self::name));
         operands.extend(prototype.map(Operand::Name));
-        Some((opcode, operands))
+        Some(opcode)
     }
 
     /// Something behind a comma, with the gap behind it.
