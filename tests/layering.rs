@@ -31,7 +31,7 @@ const FENCED: [(&str, &[&str]); 8] = [
     ("z3::", &["solver"]),
     ("clap", &["cli"]),
     ("cudarc", &["ab"]),
-    ("pest", &["ptx", "synth"]),
+    ("pest", &["synth"]),
     ("println!", &["cli"]),
     ("eprintln!", &["cli"]),
     ("unsafe ", &["ab", "ptxas", "solver"]),

@@ -22,6 +22,7 @@ mod documents;
 mod draft;
 mod examples;
 mod explain;
+mod grammar;
 mod habits;
 mod holes;
 mod layering;

@@ -1,132 +1,116 @@
-//! From a failed match to a message in words of PTX: where the text stopped making sense, which token
+//! From text that does not match to a message in words of PTX: where the text stopped making sense, which token
 //! stands there, which could have stood there instead, and the likely mistake.
-//!
-//! Pest knows which characters it tried at the farthest place it came to. They distinguish the few
-//! situations that matter to people: something is not finished, or something does not begin.
-
-use std::sync::{Mutex, PoisonError};
-
-use pest::iterators::Pairs;
 
 use super::fault::Fault;
-use super::grammar::{Fragment, Rule};
 use crate::isa::Opcode;
-use crate::source::Span;
+use crate::source::{Span, comments};
 
-/// Pest has one switch for the whole process that makes it record the rules it tries.
-static RECORDING: Mutex<()> = Mutex::new(());
-
-/// The most bytes that are searched for the reason why a body has no end.
-const SEARCHED: usize = 1 << 20;
-
-impl<'s> Fragment<'s> {
-    /// Matches the whole piece against an entry rule and returns pest's pairs.
-    ///
-    /// # Errors
-    /// The place behind which no rule goes on, and what could have stood there.
-    pub(super) fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
-        match self.attempt(entry) {
-            Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
-            Err(_) => Err(explain(self, entry)),
-        }
-    }
+/// The kinds of pieces, each with the rule of the grammar that all of it matches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entry {
+    /// `item`
+    Item,
+    /// `definition`
+    Definition,
+    /// `statements`
+    Statements,
+    /// `section_body`
+    Section,
 }
 
-/// Explains why an entry rule did not match a piece.
-fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
-    let failure = Failure::of(fragment, entry);
-    if let Some((name, dot)) = failure.dotted() {
-        let message = format!("`{name}` is not a name: names have no dot");
-        return Fault::new(Span::new(dot, dot + 1), message)
-            .hint("names are made of letters, digits, `_`, `$` and `%`; replace the dot");
-    }
-    let expected = failure.expected();
-    let (found, span) = failure.found();
-    let fault = Fault::new(span, format!("expected {expected}, found {found}"));
-    match failure.advice(&expected) {
-        Some(hint) => fault.hint(hint),
-        None => fault,
-    }
+/// Tokens that could have stood at a place. Of several the first one here is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Expected {
+    /// The beginning of a statement, an item or a line of data.
+    Whole,
+    Operand,
+    /// An initial value.
+    Value,
+    Type,
+    Space,
+    Colon,
+    Equals,
+    Parenthesis,
+    Bracket,
+    Brace,
+    Angle,
+    Comma,
+    Semicolon,
+    Constant,
+    Name,
+    Opcode,
+    String,
+    Number,
+    Attribute,
+    /// A word of `.loc` about inlined code.
+    Inlined,
+    /// The rest of a number that ends too early: the number itself is wrong.
+    LongerNumber,
 }
 
-/// Explains why a body has no end: if a statement in it is not finished, that statement is the reason.
-pub(super) fn unclosed(file: &str, start: usize) -> Fault {
-    let mut inside = Span::new(start + 1, file.len());
-    if inside.range().len() > SEARCHED {
-        inside.end = inside.start;
-    }
-    let failure = Failure::of(Fragment::new(file, inside), Rule::statements);
-    let rest = &file[failure.at..];
-    let begins_function = [".entry", ".func"].iter().any(|word| rest.starts_with(word));
-    if rest.is_empty() || inside.range().is_empty() || begins_function {
-        let message = "the body that begins here is never closed";
-        let fault = Fault::new(Span::new(start, start + 1), message);
-        return if begins_function {
-            fault.hint("a `}` is missing before the next function begins")
-        } else {
-            fault.hint("look for a missing `}`")
-        };
-    }
-    explain(Fragment::new(file, inside), Rule::statements)
-}
+/// The punctuation marks that could have stood at a place; all of them are named.
+const MARKS: [(Expected, &str); 8] = [
+    (Expected::Colon, "`:`"),
+    (Expected::Equals, "`=`"),
+    (Expected::Parenthesis, "`)`"),
+    (Expected::Bracket, "`]`"),
+    (Expected::Brace, "`}`"),
+    (Expected::Angle, "`>`"),
+    (Expected::Comma, "`,`"),
+    (Expected::Semicolon, "`;`"),
+];
 
-/// What pest knows about a failed match.
-struct Failure<'s> {
-    fragment: Fragment<'s>,
-    entry: Rule,
+/// A piece that does not match.
+pub(super) struct Failure<'s> {
+    file: &'s str,
+    piece: Span,
+    entry: Entry,
     /// Where the token that nothing fits begins, in the file.
     at: usize,
-    /// The strings and ranges of characters (`a..z`) that were tried there.
-    tried: Vec<String>,
+    /// What could have stood there, a bit for each [`Expected`].
+    tried: u32,
 }
 
 impl<'s> Failure<'s> {
-    fn of(fragment: Fragment<'s>, entry: Rule) -> Failure<'s> {
-        let recorded = {
-            let _guard = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
-            pest::set_error_detail(true);
-            let error = fragment.attempt(entry).err();
-            pest::set_error_detail(false);
-            error.and_then(|error| error.parse_attempts())
-        };
-        let (farthest, mut tried) = match recorded {
-            Some(attempts) => {
-                let tokens = attempts.expected_tokens();
-                (attempts.max_position, tokens.iter().map(ToString::to_string).collect())
-            }
-            None => (fragment.span.range().len(), Vec::new()),
-        };
-        // Blanks and comments can stand everywhere.
-        tried.retain(|token: &String| !token.starts_with([' ', '\t', '/', '#']));
-        let file = fragment.file;
-        let farthest = fragment.span.start as usize + farthest;
-        let before = file[..farthest].chars().next_back();
-        let after = file[farthest..].chars().next();
-        let mut at = farthest + super::grammar::gap_length(&file[farthest..]);
-        if before.is_some_and(is_word) && !after.is_some_and(is_word) {
-            if tried.iter().any(|token| token == "a..f") {
-                // A literal has too few hexadecimal digits.
-                at = farthest - trailing_word(&file[..farthest]);
-            }
-            // Some of the tokens that were tried would only have made the word before longer.
-            let longer = |token: &String| token.chars().all(is_word) || token.contains("..");
-            if !tried.iter().all(longer) {
-                tried.retain(|token| !longer(token));
-            }
+    /// A piece that made sense up to a place, and the bits of the tokens that could have stood there.
+    pub(super) fn new(
+        file: &'s str,
+        piece: Span,
+        entry: Entry,
+        farthest: usize,
+        tried: u32,
+    ) -> Failure<'s> {
+        let mut failure = Failure { file, piece, entry, at: farthest, tried };
+        let inside_word = file[farthest..].starts_with(is_word);
+        if inside_word || failure.has_tried(Expected::LongerNumber) {
+            failure.at -= trailing_word(&file[..farthest]);
         }
-        if after.is_some_and(is_word) {
-            at = farthest - trailing_word(&file[..farthest]);
+        failure
+    }
+
+    /// The message.
+    pub(super) fn explain(&self) -> Fault {
+        if let Some((name, dot)) = self.dotted() {
+            let message = format!("`{name}` is not a name: names have no dot");
+            return Fault::new(Span::new(dot, dot + 1), message)
+                .hint("names are made of letters, digits, `_`, `$` and `%`; replace the dot");
         }
-        Failure { fragment, entry, at, tried }
+        let expected = self.expected();
+        let (found, span) = self.found();
+        let fault = Fault::new(span, format!("expected {expected}, found {found}"));
+        match self.advice(&expected) {
+            Some(hint) => fault.hint(hint),
+            None => fault,
+        }
     }
 
     /// A word with a dot where a name stands, and the place of the dot: the token at which the match stopped or that ends
     /// there, or the label in front of the statement. Opcodes, special registers and elements of vectors have dots.
     fn dotted(&self) -> Option<(&'s str, usize)> {
         const ELEMENTS: [&str; 8] = ["x", "y", "z", "w", "r", "g", "b", "a"];
-        let file = self.fragment.file;
+        let file = self.file;
         let first = file.len() - self.rest_of_statement().len();
-        let in_body = self.entry == Rule::statements;
+        let in_body = self.entry == Entry::Statements;
         let word = |start: usize| {
             let rest = &file[start..];
             &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())]
@@ -151,72 +135,57 @@ impl<'s> Failure<'s> {
     /// The text from the beginning of the statement on.
     fn rest_of_statement(&self) -> &'s str {
         let length = self.statement().len();
-        &self.fragment.file[self.at - length..]
+        &self.file[self.at - length..]
     }
 
-    fn has_tried(&self, token: &str) -> bool {
-        self.tried.iter().any(|tried| tried == token)
+    fn has_tried(&self, expected: Expected) -> bool {
+        self.tried & 1 << expected as u32 != 0
     }
 
     /// The kind of token that could have stood there.
     fn expected(&self) -> String {
-        let operand = ["{", "a..z", "%"].iter().all(|token| self.has_tried(token));
-        let closers: Vec<_> = [":", "=", ")", "]", "}", ",", ";"]
-            .iter()
-            .filter(|token| self.has_tried(token))
-            .map(|token| format!("`{token}`"))
-            .collect();
-        let phrase = if self.at_whole() {
-            match self.entry {
-                Rule::statements => "an instruction, a label or a directive",
-                Rule::section_body => "a label or a line of data",
-                _ => "a directive",
-            }
-        } else if operand {
-            if self.entry == Rule::statements { "an operand" } else { "a value" }
-        } else if self.has_tried("b32") || self.has_tried(".texref") {
-            "a type such as `.u32`"
-        } else if self.has_tried(".reg") || self.has_tried("reg") {
-            "a state space such as `.param`"
-        } else if let Some((last, others)) = closers.split_last() {
-            let others = others.join(", ");
-            let or = if others.is_empty() { "" } else { " or " };
-            return format!("{others}{or}{last}");
-        } else if self.has_tried("WARP_SZ") {
-            "a constant"
-        } else if self.has_tried("%") {
-            "a name"
-        } else if self.has_tried("a..z") {
-            "an opcode"
-        } else if self.has_tried("\"") {
-            "a string in quotes"
-        } else if self.has_tried("0..9") || self.has_tried("0") {
-            "a number"
-        } else if self.has_tried(".") {
-            "a state space such as `.param`"
-        } else {
-            "something else"
+        use Expected::*;
+        let whole = match self.entry {
+            Entry::Statements => "an instruction, a label or a directive",
+            Entry::Section => "a label or a line of data",
+            Entry::Item | Entry::Definition => "a directive",
         };
-        phrase.to_owned()
-    }
-
-    /// Whether a statement or item could have begun here, or begins here with a directive that is not
-    /// known.
-    fn at_whole(&self) -> bool {
-        let words = [".version", ".loc", ".file", ".b32", ".pragma"];
-        let before = self.fragment.file[..self.at].trim_end();
-        let directive = self.fragment.file[self.at..].starts_with('.')
-            && self.has_tried("const")
-            && !before.ends_with(['(', ',']);
-        directive || words.iter().any(|token| self.has_tried(token))
+        let first = [
+            (Whole, whole),
+            (Operand, "an operand"),
+            (Value, "a value"),
+            (Type, "a type such as `.u32`"),
+            (Space, "a state space such as `.param`"),
+        ];
+        let last = [
+            (Constant, "a constant"),
+            (Name, "a name"),
+            (Opcode, "an opcode"),
+            (String, "a string in quotes"),
+            (Number, "a number"),
+            (Attribute, "an attribute such as `.managed`"),
+            (Inlined, "`function_name` or `inlined_at`"),
+        ];
+        let has_tried = |expected: &Expected| self.has_tried(*expected);
+        let phrase = |(expected, phrase)| has_tried(&expected).then_some(phrase);
+        if let Some(phrase) = first.into_iter().find_map(phrase) {
+            return phrase.to_owned();
+        }
+        let marks: Vec<&str> =
+            MARKS.iter().filter(|(mark, _)| has_tried(mark)).map(|(_, text)| *text).collect();
+        match marks.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => last.into_iter().find_map(phrase).unwrap_or("something else").to_owned(),
+        }
     }
 
     /// The token that stands there, in quotes, and its place.
     fn found(&self) -> (String, Span) {
-        let rest = &self.fragment.file[self.at..];
+        let rest = &self.file[self.at..];
         let length = match rest.chars().next() {
             None => {
-                let end = self.fragment.file.trim_end().len();
+                let end = self.file.trim_end().len();
                 return ("the end of the file".to_owned(), Span::new(end, end));
             }
             Some(first) if is_word(first) => {
@@ -233,7 +202,7 @@ impl<'s> Failure<'s> {
 
     /// The likely mistake, and what to do about it.
     fn advice(&self, expected: &str) -> Option<String> {
-        let file = self.fragment.file;
+        let file = self.file;
         let (found, _) = self.found();
         let before = file[..self.at].trim_end();
         let line_above = file[before.len()..self.at].contains('\n');
@@ -286,11 +255,22 @@ impl<'s> Failure<'s> {
 
     /// The text of the statement up to the token.
     fn statement(&self) -> &'s str {
-        let text = &self.fragment.file[self.fragment.span.start as usize..self.at];
+        let text = &self.file[self.piece.start as usize..self.at];
         let start = text.rfind([';', '{', '}']).map_or(0, |end| end + 1);
         let text = &text[start..];
-        text[super::grammar::gap_length(text)..].trim_start()
+        text[gap_length(text)..].trim_start()
     }
+}
+
+/// How long the blanks, comments and lines of a preprocessor (`# 1 "a.cu"`) at the beginning of a text are.
+pub(super) fn gap_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = comments::gap_length(bytes);
+    while bytes.get(at) == Some(&b'#') {
+        at += comments::line_length(&bytes[at..]);
+        at += comments::gap_length(&bytes[at..]);
+    }
+    at
 }
 
 fn is_word(c: char) -> bool {

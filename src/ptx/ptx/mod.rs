@@ -2,9 +2,8 @@
 //!
 //! - `scan`: the lexical scan cuts the text into items and function bodies, and bodies into runs
 //!   of statements. It also counts loads: what a caller can do nothing with (`scanned`) is not parsed.
-//! - `grammar`: the pest grammar in `grammar/*.pest`, the definition of the syntax. It parses a
-//!   piece at a time: pest's own record of a match is an order of magnitude larger than the text.
-//! - `build`: from pest's pairs to the tree, `ast`.
+//! - `read`: recursive descent, from a piece at a time to the tree, `ast`. The grammar in `grammar/*.pest`
+//!   defines the syntax; a test compares both.
 //! - `parse`: the driver, which puts the pieces together. `scopes` nests the blocks of a body.
 //! - `write`: the way back: instructions with registers of their own, as text.
 //! - `expected`: why a piece did not match, in words of PTX.
@@ -14,12 +13,13 @@
 //! not known is not such a construct: it is an opcode with operands like any other.
 
 pub mod ast;
-mod build;
 mod expected;
 pub mod family;
 mod fault;
-mod grammar;
 mod parse;
+#[cfg(feature = "internals")]
+pub mod piece;
+mod read;
 pub mod resolved;
 mod scan;
 mod scanned;

@@ -1,14 +1,13 @@
-//! From text to tree: pieces from the lexical scan, matches from the grammar, nodes from the
-//! builders, put together in source order.
+//! From text to tree: pieces from the lexical scan, nodes from `read`, put together in source order.
 //!
 //! Pieces are independent of each other, so that a large module is parsed on all cores; the tree, and
 //! the error (the first in source order), do not depend on the number of cores.
 
 use super::ast::{Body, Directive, Item, Module};
-use super::build::module::{Contribution, contribution};
-use super::build::statement::run;
+use super::expected::Entry;
 use super::fault::Fault;
-use super::grammar::{Fragment, Rule};
+use super::read::cursor::Cursor;
+use super::read::module::{Contribution, contribution, section_body};
 use super::scan::{self, Piece, ScannedBody};
 use super::scanned::Scanned;
 use super::scopes::Scopes;
@@ -94,9 +93,8 @@ fn parse_piece<'s>(
     depth: Depth<'_>,
     parse_body: impl FnOnce(&ScannedBody) -> Result<Body<'s>, Fault>,
 ) -> Result<Contribution<'s>, Fault> {
-    let head = Fragment::new(text, piece.head);
     let Some(scanned) = &piece.body else {
-        let mut declared = contribution(head, Rule::item)?;
+        let mut declared = contribution(text, piece.head, Entry::Item)?;
         // A prototype may also end without a semicolon.
         if let Some(Item::Function(function)) = declared.module.items.last_mut()
             && text[piece.head.range()].ends_with(';')
@@ -105,7 +103,7 @@ fn parse_piece<'s>(
         }
         return Ok(declared);
     };
-    let mut defined = contribution(head, Rule::definition)?;
+    let mut defined = contribution(text, piece.head, Entry::Definition)?;
     match defined.module.items.last_mut() {
         Some(Item::Function(function)) => {
             let &ScannedBody { span, global_loads, .. } = scanned;
@@ -118,7 +116,7 @@ fn parse_piece<'s>(
         }
         Some(Item::Directive(Directive::Other { span, .. })) if defined.section => {
             span.end = scanned.span.end;
-            Fragment::new(text, scanned.span).parse(Rule::section_body)?;
+            section_body(text, scanned.span)?;
         }
         _ => {
             let brace = scanned.span.start as usize;
@@ -134,7 +132,7 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
     let mut scopes = Scopes::new(body.semicolons);
     for group in chunks.chunks(CHUNKS_AT_ONCE) {
-        let runs = parallel::map_text(text.len(), group, |&c| run(Fragment::new(text, c)));
+        let runs = parallel::map_text(text.len(), group, |&c| Cursor::new(text, c).run());
         runs.into_iter().try_for_each(|run| run.map(|run| scopes.take(run)))?;
     }
     Ok(Body::Parsed { span: body.span, statements: scopes.finish() })
@@ -144,7 +142,7 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
 fn count_instructions(text: &str, body: &ScannedBody) -> Result<usize, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
     let counts = parallel::map(&chunks, |&c| {
-        run(Fragment::new(text, c)).map(|run| stats::instructions(&run.statements))
+        Cursor::new(text, c).run().map(|run| stats::instructions(&run.statements))
     });
     counts.into_iter().sum()
 }

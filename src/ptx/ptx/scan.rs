@@ -205,7 +205,7 @@ impl Scanner<'_> {
             }
             self.at += 1;
         }
-        Err(super::expected::unclosed(self.text, start))
+        Err(super::read::statement::unclosed(self.text, start))
     }
 
     /// Moves to the next byte that means something, past comments, and leaves `at` on it; of a string,

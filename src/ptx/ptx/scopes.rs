@@ -3,7 +3,7 @@
 //! The lexical scan has checked that braces match and how deep they are nested.
 
 use super::ast::Statement;
-use super::build::run::Run;
+use super::read::run::Run;
 use crate::source::Span;
 
 /// The most bytes that the tree takes for each statement, whatever it is; bodies have millions of
