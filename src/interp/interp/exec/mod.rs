@@ -22,13 +22,15 @@ mod printf;
 mod schedule;
 mod stack;
 mod step;
+mod symbols;
 mod tally;
 mod together;
 mod warp;
 mod watch;
 
-pub(super) use grid::{run, run_side_by_side};
+pub(super) use grid::{run, run_blocks, run_side_by_side};
 pub(super) use heap::Heap;
 pub(super) use machine::Machine;
 pub(super) use mbarrier::pending_count;
 pub(super) use part::AccessFault;
+pub(super) use symbols::format_of;

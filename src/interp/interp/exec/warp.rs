@@ -19,6 +19,7 @@ use crate::interp::poison::{Place, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, MicroOp, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
+use crate::interp::symbol::Step;
 use crate::ptx::StateSpace;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -48,6 +49,8 @@ pub(super) enum Stop {
 pub(super) struct Warp {
     /// Its number in the block.
     pub index: u32,
+    /// The block's number.
+    pub block: u64,
     /// Lanes that exist and have not ended.
     pub live: Mask,
     /// Its groups; the last one that is ready runs.
@@ -82,6 +85,7 @@ impl Warp {
         let live = if left >= 32 { Mask::MAX } else { (1 << left) - 1 };
         let mut warp = Warp {
             index,
+            block: machine.number(block),
             live,
             groups: Vec::new(),
             joins: Vec::new(),
@@ -134,13 +138,17 @@ impl Warp {
             .unwrap_or(0);
         self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
         self.grow_local(machine);
-        self.forget_local(local_base, function.local_bytes);
+        self.forget_local(machine, local_base, function.local_bytes);
         let follows = machine.follows_poison && !function.unwritten.is_empty();
         let unwritten = &function.unwritten;
         let mut poison = follows.then(|| Poison::of_unwritten(template, unwritten, self.live));
         if machine.follows_origins {
             let begun = poison.unwrap_or_else(|| Poison::new(template));
             poison = Some(begun.with_origins(template));
+        }
+        if machine.world.is_some() {
+            let begun = poison.unwrap_or_else(|| Poison::new(template));
+            poison = Some(begun.with_symbols(template));
         }
         let poison = poison.map(Box::new);
         let frame = Frame { function: id, registers, poison, local_base, dynamic: 0, free: false };
@@ -170,7 +178,12 @@ impl Warp {
     }
 
     /// Marks bytes of local memory as unwritten, in all lanes: those of a variable whose life begins.
-    pub(super) fn forget_local(&mut self, first: u64, bytes: u64) {
+    pub(super) fn forget_local(&mut self, machine: &Machine<'_>, first: u64, bytes: u64) {
+        if let Some(world) = machine.world {
+            let words = first / 4..(first + bytes).div_ceil(4);
+            let warp = self.index * LANES as u32..(self.index + 1) * LANES as u32;
+            world.state().memory.forget_local(self.block, warp, words);
+        }
         if self.local_marks.is_empty() {
             return;
         }
@@ -267,13 +280,23 @@ impl Warp {
             shared_marks: shared.1,
             local: (&self.local, self.local_bytes),
             local_marks: machine.follows_poison.then_some(self.local_marks.as_slice()),
-            params: machine.params,
+            params: (machine.params, machine.params_marks),
             frame: *local_base,
         };
         let code: &TiSlice<Pc, MicroOp> = &function.code;
         loop {
             if POISON && let Some(poison) = poison {
                 poison.reach(pc, mask);
+                match poison.reach_symbols(pc, mask, registers, machine.world) {
+                    Ok(None) => {}
+                    Ok(Some(other)) => {
+                        pc = other;
+                        continue;
+                    }
+                    Err(failed) => {
+                        return Err(fault_of(machine, function, pc, watch, failed, self.index));
+                    }
+                }
             }
             if ahead.reached(pc) {
                 self.groups[index].pc = pc;
@@ -286,7 +309,7 @@ impl Warp {
             }
             let micro = &code[pc];
             let counters = tally.at(id, pc);
-            let lanes = active(registers, micro.guard, mask);
+            let mut lanes = active(registers, micro.guard, mask);
             if micro.first {
                 self.steps += 1;
                 counters.instructions += 1;
@@ -294,10 +317,18 @@ impl Warp {
             }
             watch.who.site = function.site(pc);
             if POISON && let Some(poison) = poison {
-                let ready = poison.prepare((code, pc, watch.who.site), registers, (mask, lanes));
-                if let Err(failed) = ready {
-                    let fault = fault_of(machine, function, pc, watch, failed, self.index);
-                    return Err(fault);
+                let site = (code, pc, watch.who.site);
+                match poison.prepare(site, registers, (mask, lanes), machine.world) {
+                    Ok(Step::Lanes(executing)) => lanes = executing,
+                    Ok(Step::Part(apart, meet)) => {
+                        self.groups[index].pc = pc;
+                        self.diverge(machine, index, meet, &[(apart, pc), (mask & !apart, pc)]);
+                        return Ok(Stop::Switch);
+                    }
+                    Err(failed) => {
+                        let fault = fault_of(machine, function, pc, watch, failed, self.index);
+                        return Err(fault);
+                    }
                 }
             }
             if lanes == 0 {
@@ -361,6 +392,15 @@ impl Warp {
             {
                 let what = (&micro.op, watch.who.site);
                 origins.after(what, registers, lanes, machine);
+            }
+            if POISON
+                && stepped.is_ok()
+                && let (Some(poison), Some(world)) = (poison.as_deref_mut(), machine.world)
+            {
+                if let (Ok(Next::Poison), Some(marks)) = (&stepped, watch.marks.as_deref_mut()) {
+                    poison.take(&mut marks.found);
+                }
+                poison.finish(registers, world);
             }
             match stepped {
                 Ok(Next::On) => pc = pc.next(),
@@ -501,6 +541,14 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
             let (span, what) = (program.span(source.site()), "the register is read here");
             let remedy = format!("write `{name}` on all paths that lead here");
             fault.earlier = Earlier::new(span, what, remedy);
+            return;
+        }
+        Place::Symbol => {
+            fault.message += " depends on symbolic data";
+            let span = program.span(source.site());
+            let what = "the last operation on it whose result is described";
+            let remedy = "nothing is proved where the algebra does not describe what is computed";
+            fault.earlier = Earlier::new(span, what, remedy.to_owned());
             return;
         }
         Place::Shuffle { lane } => {
