@@ -35,6 +35,7 @@ mod man;
 mod objects;
 pub mod options;
 mod outcome;
+mod over;
 mod parse;
 mod profile;
 mod python;
@@ -52,6 +53,7 @@ mod values;
 pub mod variants;
 mod verify;
 mod version;
+mod witness;
 pub mod wrapper;
 
 use clap::{CommandFactory, FromArgMatches};

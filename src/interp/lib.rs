@@ -21,7 +21,7 @@ extern crate ptxasw_ptx;
 
 use ptxasw_ptx::{isa, kernels, parallel, ptx, source};
 
-pub mod algebra;
+mod algebra;
 pub mod float;
 pub mod interp;
 pub mod launch;

@@ -112,6 +112,21 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok((Outcome { kernel, buffers, counters, printed, undetermined }, more))
     }
 
+    /// Runs some blocks of a launch.
+    pub(super) fn run_blocks(
+        &self,
+        launch: &Launch,
+        blocks: &[u64],
+    ) -> Result<BTreeMap<String, Buffer>, Fault> {
+        let params = words(&self.parameters(launch)?);
+        let global = self.fresh(launch)?;
+        let machine = self.machine(launch, &global, &params);
+        let blocks: Vec<u64> =
+            blocks.iter().copied().filter(|&block| block < machine.blocks()).collect();
+        exec::run_blocks::<Counters>(&machine, &blocks, launch.limit, launch.races)?;
+        Ok(self.buffers(launch, &global))
+    }
+
     /// Runs some blocks of a launch with symbols. Returns for each buffer its bytes and the marks of what is not known, and the
     /// instructions that were executed; `inputs` are regions, and whether they hold symbols at first.
     pub(super) fn execute_with_symbols<C: Total>(

@@ -1,0 +1,160 @@
+//! An execution in numbers in which two kernels differ by more than rounding explains.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::over::Side;
+use crate::interp::{self, Blocks};
+use crate::launch::{Argument, Buffer, Launch, Type, show};
+
+/// An element that differs.
+#[derive(Debug, Serialize)]
+pub(super) struct Witness {
+    buffer: String,
+    index: u64,
+    original: Box<RawValue>,
+    rewritten: Box<RawValue>,
+    inputs: String,
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Witness { buffer, index, original, rewritten, inputs } = self;
+        write!(f, "{buffer}[{index}] is {original} and {rewritten} with inputs {inputs}")
+    }
+}
+
+/// The inputs that are tried: the least and the largest number, and every how many elements one is larger.
+const TRIALS: [(f64, f64, Option<u64>); 6] = [
+    (-1.0, 1.0, None),
+    (0.5, 1.5, None),
+    (-4.0, 4.0, None),
+    (-1.0, 1.0, Some(7)),
+    (-2.0, -1.0, None),
+    (0.0, 0.125, Some(255)),
+];
+
+/// The numbers of a trial in words.
+fn words((low, high, spike): (f64, f64, Option<u64>), seed: u64) -> String {
+    let spikes = spike.map_or(String::new(), |period| format!(", one in {period} of them 8 larger"));
+    format!("between {low} and {high} by the seed {seed}{spikes}")
+}
+
+fn random(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A launch with numbers in the place of its symbols. A buffer has the same numbers in each launch with its name.
+fn with_numbers(launch: &Launch, (trial, seed): ((f64, f64, Option<u64>), u64)) -> Launch {
+    let mut launch = launch.clone();
+    let (low, high, spike) = trial;
+    let names: Vec<String> =
+        launch.buffers.keys().filter(|name| launch.is_symbolic(name)).cloned().collect();
+    for name in names {
+        let Some(buffer) = launch.buffers.get_mut(&name) else { continue };
+        let mut state = name.bytes().fold(seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let size = buffer.ty.bytes();
+        for (index, element) in buffer.bytes.chunks_exact_mut(size).enumerate() {
+            let mut value = low + (high - low) * random(&mut state);
+            if spike.is_some_and(|period| (index as u64 + seed) % period == period - 1) {
+                value += 8.0;
+            }
+            element.copy_from_slice(&buffer.ty.round(value).to_le_bytes()[..size]);
+        }
+    }
+    for (&index, &ty) in &launch.symbolic_args {
+        let mut state = seed ^ index as u64;
+        let value = ty.round(low + (high - low) * random(&mut state));
+        launch.args[index] = Argument::Value(value.to_le_bytes()[..ty.bytes()].to_vec());
+    }
+    launch.uninitialized = false;
+    launch.races = false;
+    launch
+}
+
+/// The relative difference that rounding explains: by the least precise format in the programs.
+fn tolerance(sides: &[Side<'_>; 2]) -> f64 {
+    let has = |word: &str| sides.iter().any(|side| side.source.text().contains(word));
+    match () {
+        () if has("bf16") => 0.05,
+        () if has("f16") || has("tf32") => 0.01,
+        () => 1e-4,
+    }
+}
+
+/// Looks for an execution in which some buffers differ.
+pub(super) fn search(
+    sides: &[Side<'_>; 2],
+    blocks: &Blocks,
+    written: &[String],
+    wanted: Option<f64>,
+) -> Option<Witness> {
+    let tolerance = wanted.unwrap_or_else(|| tolerance(sides));
+    for (number, &trial) in TRIALS.iter().enumerate() {
+        for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
+            let run = |side: &Side<'_>| {
+                let launch = with_numbers(&side.launch, (trial, seed));
+                interp::run_some(&side.module, &launch, blocks).ok()
+            };
+            let (Some(first), Some(second)) = (run(&sides[0]), run(&sides[1])) else { continue };
+            if let Some((buffer, index, values)) = differing(&first, &second, written, tolerance) {
+                let ty = first[&buffer].ty;
+                return Some(Witness {
+                    buffer,
+                    index,
+                    original: shown(ty, values[0])?,
+                    rewritten: shown(ty, values[1])?,
+                    inputs: words(trial, seed),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// A number as JSON.
+fn shown(ty: Type, bits: u64) -> Option<Box<RawValue>> {
+    RawValue::from_string(show(ty, bits)).ok()
+}
+
+/// Buffers by name.
+type Buffers = BTreeMap<String, Buffer>;
+
+/// The first element of some buffers that differs by more than a share of the largest one.
+fn differing(
+    first: &Buffers,
+    second: &Buffers,
+    names: &[String],
+    tolerance: f64,
+) -> Option<(String, u64, [u64; 2])> {
+    for name in names {
+        let (Some(one), Some(other)) = (first.get(name), second.get(name)) else { continue };
+        if one.ty != other.ty {
+            continue;
+        }
+        let value = |bits: u64| one.ty.widen(bits);
+        let largest = one.elements().chain(other.elements()).map(value).filter(|v| v.is_finite());
+        let largest = largest.fold(0.0_f64, |all, value| all.max(value.abs()));
+        for (index, (a, b)) in one.elements().zip(other.elements()).enumerate() {
+            let differs = match one.ty.is_float() {
+                false => a != b,
+                true => {
+                    let (a, b) = (value(a), value(b));
+                    a.is_finite() && b.is_finite() && (a - b).abs() > tolerance * largest
+                }
+            };
+            if differs {
+                return Some((name.clone(), index as u64, [a, b]));
+            }
+        }
+    }
+    None
+}
