@@ -72,7 +72,7 @@ impl Degree {
 
     /// The degree of an inverse.
     fn inverse(self) -> Degree {
-        Degree(self.0 | QUOTIENT)
+        if self == Degree::ZERO { self } else { Degree(self.0 | QUOTIENT) }
     }
 }
 

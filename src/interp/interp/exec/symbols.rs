@@ -204,7 +204,8 @@ impl Spaces<'_> {
                 return Ok(false);
             }
         }
-        match world.state().sum(format, [old, added]) {
+        let sum = world.state().sum(format, [old, added]);
+        match sum {
             Some(value) if atomic.elements.len() == 1 => {
                 watch.write_value((part, home), spot, lane, (value, world))?;
                 // What was there before depends on the order of threads.
