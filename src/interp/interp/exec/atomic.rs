@@ -46,6 +46,7 @@ impl Spaces<'_> {
                     }
                 }
                 watch.mark_atomic((part, home), atomic, lane)?;
+                watch.note_written((part, home), (0, atomic.align), 1 << lane);
                 if let Some(compare) = atomic.wide {
                     exchange_pair(registers, atomic, part, lane, compare);
                     watch.strong(part, home, lane, (atomic.order, true, Some(false)));
