@@ -10,6 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ptxasw::interp::{Blocks, Domain, Symbolic};
+use ptxasw::launch::Launch;
+use ptxasw::planted::{Bug, Set, with};
+use ptxasw::ptx::{self, Depth};
+use ptxasw::source::SourceFile;
 use serde_json::Value;
 
 use crate::common::root;
@@ -138,4 +143,54 @@ fn constants_are_read_and_listed() {
     let reading = &report["readings"][0];
     assert_eq!((&reading["bits"], &reading["as"]), (&"0x3dcccccd".into(), &"1/10".into()));
     assert!(reading["line"].as_u64() > Some(1), "{report}");
+}
+
+/// Whether the kernels of a file are found equal, in this process.
+fn is_found_equal(file: &Path, domain: Domain) -> bool {
+    let beside = |end: &str| {
+        let launch = file.with_extension(end);
+        let launch =
+            if launch.exists() { launch } else { root().join("tests/over/default.json") };
+        Launch::from_json(&crate::common::read(&launch)).expect("a launch")
+    };
+    let source = SourceFile::new(file.display().to_string(), crate::common::read(file));
+    let module = ptx::parse(&source, Depth::All).expect("a module");
+    let mut symbolic = Symbolic::new(domain, 0);
+    let mut run = |kernel: &str, end: &str| {
+        let launch = Launch { kernel: Some(kernel.to_owned()), ..beside(end) };
+        symbolic.run(&module, &launch, &Blocks::All).ok()
+    };
+    let (Some(one), Some(other)) = (run("a", "json"), run("b", "against.json")) else {
+        return false;
+    };
+    let comparison = symbolic.compare(&one, &other, &[]);
+    comparison.differences.is_empty() && comparison.trouble.is_none() && comparison.elements > 0
+}
+
+/// The file whose verdict each mistake changes, and whether it is equal.
+const NOTICED: [(Bug, &str, Domain, bool); 8] = [
+    (Bug::ClassOfLogarithm, "laws/power.ptx", Domain::Reals, true),
+    (Bug::ChoiceIsMaximum, "nonlaws/choice.ptx", Domain::Reals, false),
+    (Bug::RoundingKept, "nonlaws/rounded-constant.ptx", Domain::Reals, false),
+    (Bug::MagnitudeOfTree, "nonlaws/abs.ptx", Domain::Bits, false),
+    (Bug::FootprintsIgnored, "mistakes/axpy-tail.ptx", Domain::Reals, false),
+    (Bug::OneWay, "pairs/branch.ptx", Domain::Reals, true),
+    (Bug::UnknownIsKnown, "nonlaws/bit-count.ptx", Domain::Reals, false),
+    (Bug::MaximumForgets, "pairs/max.ptx", Domain::Reals, true),
+];
+
+#[test]
+fn planted_mistakes_change_a_verdict() {
+    for bug in Bug::of(Set::Algebra) {
+        let (_, file, domain, equal) =
+            NOTICED.into_iter().find(|noticed| noticed.0 == bug).expect("a file for the mistake");
+        let file = folder(file);
+        assert_eq!(is_found_equal(&file, domain), equal, "{}", file.display());
+        assert_eq!(with(bug, || is_found_equal(&file, domain)), !equal, "nobody notices {bug:?}");
+    }
+}
+
+#[test]
+fn meanings_are_those_of_the_functions() {
+    ptxasw::unit::run("ptxasw_interp::");
 }

@@ -19,6 +19,8 @@
 #[macro_use]
 extern crate ptxasw_ptx;
 
+#[cfg(feature = "internals")]
+use ptxasw_ptx::unit_tests;
 use ptxasw_ptx::{isa, kernels, parallel, ptx, source};
 
 mod algebra;

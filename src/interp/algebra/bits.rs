@@ -100,6 +100,7 @@ impl Bits {
             Real::Neg if !flushes => Bits::negated(a),
             Real::Same if mode == Mode::EVEN => a,
             // The lowest bit says that the value is negated, not that it is negative.
+            Real::Abs if planted!(Bug::MagnitudeOfTree) => Element { p: a.p & !1, ..a },
             Real::Abs => tree(op, &[Element { p: a.p & !1, ..a }]),
             Real::Sub => tree(Real::Add, &order(a, Bits::negated(b))),
             Real::Add | Real::Max | Real::Min => tree(op, &order(a, b)),

@@ -132,7 +132,7 @@ fn simplest(target: f64, most: f64, fits: impl Fn(f64) -> bool) -> Option<(i128,
 mod tests {
     use super::*;
 
-    ptxasw_ptx::unit_tests!(constants_are_read, neighbours_are_read_as_other_numbers);
+    crate::unit_tests!(constants_are_read, neighbours_are_read_as_other_numbers);
 
     fn constants_are_read() {
         let reads = |value: f64| read(value as f32).to_string();

@@ -235,7 +235,7 @@ fn combine(parts: [u64; 2]) -> u64 {
 mod tests {
     use super::*;
 
-    ptxasw_ptx::unit_tests!(logarithms_undo_powers, fractions_are_found_again);
+    crate::unit_tests!(logarithms_undo_powers, fractions_are_found_again);
 
     fn logarithms_undo_powers() {
         let mut powers = Powers::new();

@@ -42,7 +42,9 @@ pub(super) fn larger(reals: &mut Reals, a: Element, b: Element) -> Element {
     if let Some(&known) = reals.sets.pairs.get(&key) {
         return known;
     }
-    let union = union(&reals.sets.members(a), &reals.sets.members(b));
+    let others = reals.sets.members(b);
+    let others = if planted!(Bug::MaximumForgets) { &others[..others.len().div_ceil(2)] } else { &others };
+    let union = union(&reals.sets.members(a), others);
     let hashed = |reals: &Reals, sum: Element, element: Element| {
         let hash = reals.random(&[MEMBER, element.p]);
         Element { p: add(sum.p, hash.p, P), q: add(sum.q, hash.q, Q), degree: sum.degree }

@@ -269,6 +269,7 @@ impl Reals {
         }
         self.hashes += 1;
         let (exponent, class) = self.powers.logarithm(a.p);
+        let class = if planted!(Bug::ClassOfLogarithm) { 0 } else { class };
         let q = enter(exponent.into(), Q);
         let p = self.random(&[name::ATOM_OF_LOGARITHM, q, class.into()]).p;
         let result = Element { p, q, degree: Degree::ONE };
@@ -748,7 +749,8 @@ impl Reals {
         let (numerator, denominator) = small_fraction(p, 1 << 12)?;
         let ratio = self.fraction(numerator, denominator);
         let again = mul_q(ratio.q, difference.q) == gap.q;
-        (again && numerator != 0).then_some(numerator > 0)
+        let grows = numerator > 0 || planted!(Bug::ChoiceIsMaximum);
+        (again && numerator != 0).then_some(grows)
     }
 
     /// As [`super::Algebra::dot`].

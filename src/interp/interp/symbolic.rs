@@ -193,6 +193,7 @@ impl Symbolic {
                 let wrote = [first.wrote_at(one, at), second.wrote_at(other, at)];
                 let kind = match wrote {
                     [0, 0] => continue,
+                    [0, _] | [_, 0] if planted!(Bug::FootprintsIgnored) => continue,
                     [one, 0] if one != 0 => Some(DifferenceKind::OnlyFirst),
                     [0, _] => Some(DifferenceKind::OnlySecond),
                     [one, other] if one != other => Some(DifferenceKind::OnlyFirst),

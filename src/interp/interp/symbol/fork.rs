@@ -139,6 +139,7 @@ impl Poison {
                 }
                 Ok(Some(other))
             }
+            Some(_) if planted!(Bug::OneWay) => Ok(Some(pc)),
             Some(first) => {
                 for (at, &cell) in fork.cells.iter().enumerate() {
                     for lane in lanes(mask) {

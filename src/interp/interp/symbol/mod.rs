@@ -10,10 +10,12 @@
 //!
 //! `value`: values made of parts of 16 bits; `world`: memory and the algebra; `lanes`: warp-wide operations; `moves`: operations
 //! that only move bits; `fork`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
-//! `store`: stores under a condition, and atomic sums.
+//! `meanings`: tests of meanings; `store`: stores under a condition, and atomic sums.
 
 mod fork;
 mod lanes;
+#[cfg(feature = "internals")]
+mod meanings;
 mod moves;
 mod prepare;
 mod product;
