@@ -1,6 +1,8 @@
 //! `verify --over`: laws that the algebra keeps (`laws`) and, under the same name, what looks like them and is wrong
 //! (`nonlaws`); kernels by different algorithms (`pairs`), and typical mistakes in them (`mistakes`).
 //!
+//! `same-bits` and `other-bits`: the same over the bits.
+//!
 //! A file has two kernels, `a` and `b`. `NAME.json` is the launch of `a`, `NAME.against.json` that of `b`; without them both run
 //! with `default.json`. A mistake is told from the original by a witness unless its launch has `"comment": "unknown"`.
 
@@ -86,7 +88,12 @@ fn nothing_else_holds() {
         is_different || status == 3 && report["verdict"] == "unknown" && report["witness"].is_null()
     };
     crate::common::report(&unexpected("nonlaws", refused), "this is not a law");
-    let names = |kind: &str| files(kind).iter().map(|file| file.file_name().map(Into::into)).collect::<Vec<Option<PathBuf>>>();
+    let names = |kind: &str| {
+        files(kind)
+            .iter()
+            .map(|file| file.file_name().map(Into::into))
+            .collect::<Vec<Option<PathBuf>>>()
+    };
     assert_eq!(names("laws"), names("nonlaws"), "each law has a neighbour that is none");
 }
 
@@ -129,6 +136,44 @@ fn no_law_of_real_numbers_holds_to_the_bit() {
 }
 
 #[test]
+fn bits_are_the_same_where_operations_are() {
+    for (kind, status) in [("same-bits", 0), ("other-bits", 3)] {
+        for file in files(kind) {
+            let (found, report) = compared(&file, "bits", &[]);
+            assert_eq!(found, status, "{}: {report}", file.display());
+        }
+    }
+}
+
+/// The hash of the output of a kernel, and those of its rows.
+fn fingerprint(name: &str, kernel: &str, end: &str, output: &str) -> Value {
+    let file = folder(name).with_extension("ptx");
+    let called = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
+        .arg("fingerprint")
+        .arg(&file)
+        .args(["--kernel", kernel, "--format", "json", "--rows", "32", "--launch"])
+        .arg(file.with_extension(end))
+        .output()
+        .expect("the program can be started");
+    let report: Value = serde_json::from_slice(&called.stdout).expect("JSON");
+    report["buffers"][output].clone()
+}
+
+#[test]
+fn fingerprints_are_those_of_bits() {
+    let of = |name, output| {
+        let both = [("a", "json"), ("b", "against.json")];
+        both.map(|(kernel, end)| fingerprint(name, kernel, end, output))
+    };
+    let [one, other] = of("same-bits/tiles", "c");
+    assert_eq!(one, other);
+    assert_eq!(one["rows"].as_array().map(Vec::len), Some(32));
+    let [one, other] = of("other-bits/two-accumulators", "o");
+    assert_ne!(one["hash"], other["hash"]);
+    assert_eq!(one["elements"], 32);
+}
+
+#[test]
 fn a_sample_of_blocks_is_said_to_be_one() {
     let file = folder("pairs").join("matmul-tiled.ptx");
     let (status, report) = compared(&file, "reals", &["--blocks", "0,3", "--seeds", "1"]);
@@ -149,8 +194,7 @@ fn constants_are_read_and_listed() {
 fn is_found_equal(file: &Path, domain: Domain) -> bool {
     let beside = |end: &str| {
         let launch = file.with_extension(end);
-        let launch =
-            if launch.exists() { launch } else { root().join("tests/over/default.json") };
+        let launch = if launch.exists() { launch } else { root().join("tests/over/default.json") };
         Launch::from_json(&crate::common::read(&launch)).expect("a launch")
     };
     let source = SourceFile::new(file.display().to_string(), crate::common::read(file));

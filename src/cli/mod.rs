@@ -21,6 +21,7 @@ mod dumped;
 pub mod env;
 pub mod exit;
 mod explain;
+mod fingerprint;
 mod gate;
 pub mod gpu;
 pub mod holes;

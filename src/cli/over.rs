@@ -14,7 +14,9 @@ use serde::Serialize;
 use super::exit::{Failure, Status};
 use super::options::Format;
 use super::{io, witness};
-use crate::interp::{Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Left, Reading, Symbolic};
+use crate::interp::{
+    Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Left, Reading, Symbolic,
+};
 use crate::launch::Launch;
 use crate::ptx::{self, Depth, Module};
 use crate::source::SourceFile;
@@ -191,8 +193,7 @@ impl Over {
             (None, Some([_, other])) => Some(other.as_str()),
             _ => kernel,
         });
-        let sides =
-            [side(original, first, kernel)?, side(rewritten, second, second_kernel)?];
+        let sides = [side(original, first, kernel)?, side(rewritten, second, second_kernel)?];
         let request = Request {
             field,
             blocks: self.blocks.clone().unwrap_or_default(),
@@ -231,9 +232,11 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
         place: None,
         differences: Vec::new(),
     };
-    if let Some(missing) = request.compare.iter().find(|name| {
-        !sides.iter().any(|side| side.launch.buffers.contains_key(*name))
-    }) {
+    if let Some(missing) = request
+        .compare
+        .iter()
+        .find(|name| !sides.iter().any(|side| side.launch.buffers.contains_key(*name)))
+    {
         return Err(Failure::unusable(format!("error: no launch has a buffer `{missing}`")));
     }
     let mut bound = 1.0;
@@ -329,8 +332,7 @@ impl Judgement {
                 })
                 .collect();
             let first = &self.differences[0];
-            self.reason =
-                Some(format!("{}[{}]: {}", first.buffer, first.index, first.what));
+            self.reason = Some(format!("{}[{}]: {}", first.buffer, first.index, first.what));
         }
     }
 
@@ -367,8 +369,10 @@ impl Judgement {
             (Verdict::Different, _) => writeln!(text, "different"),
             (Verdict::Unknown, reason) => {
                 let place = self.place.as_ref().map_or(String::new(), |place| {
-                    let source =
-                        place.source.as_ref().map_or(String::new(), |source| format!(" ({source})"));
+                    let source = place
+                        .source
+                        .as_ref()
+                        .map_or(String::new(), |source| format!(" ({source})"));
                     format!("{}:{}{source}: ", place.file, place.line)
                 });
                 let reason = reason.as_deref().unwrap_or("no reason is known");

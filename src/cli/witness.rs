@@ -73,9 +73,9 @@ fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64)) -> Launch {
         launch.buffers.keys().filter(|name| launch.is_symbolic(name)).cloned().collect();
     for name in names {
         let Some(buffer) = launch.buffers.get_mut(&name) else { continue };
-        let mut state = name.bytes().fold(seed, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let mut state = name
+            .bytes()
+            .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let size = buffer.ty.bytes();
         let count = buffer.bytes.len() / size;
         for (index, element) in buffer.bytes.chunks_exact_mut(size).enumerate() {

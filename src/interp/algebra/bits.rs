@@ -35,9 +35,9 @@ impl Bits {
     fn hash(&self, words: &[u64]) -> Element {
         self.hashes.set(self.hashes.get() + 1);
         let start = (mix(self.seed, 0x6269), mix(self.seed, 0x7473));
-        let (p, q) = words.iter().fold(start, |(p, q), &word| {
-            (mix(p, word), mix(q ^ 0xb5, word.rotate_left(17)))
-        });
+        let (p, q) = words
+            .iter()
+            .fold(start, |(p, q), &word| (mix(p, word), mix(q ^ 0xb5, word.rotate_left(17))));
         Element { p: p & !1, q, degree: Degree::default() }
     }
 
@@ -53,8 +53,7 @@ impl Bits {
             Format::F64 => 63,
             Format::F16 | Format::Bf16 => 15,
         };
-        let element =
-            self.hash(&[name::CONSTANT, format as u64, bits & !(1 << sign)]);
+        let element = self.hash(&[name::CONSTANT, format as u64, bits & !(1 << sign)]);
         Some(Element { p: element.p | bits >> sign & 1, ..element })
     }
 

@@ -1,8 +1,8 @@
 //! Operations on numbers that are known, in double precision: whether the machine's result is that of real arithmetic.
 
 use super::meaning::{Format, Real};
-use crate::float::format::{BF16, F16, F32 as SINGLE, TF32};
 use crate::float::Round;
+use crate::float::format::{BF16, F16, F32 as SINGLE, TF32};
 
 /// The value of a number.
 pub(crate) fn number(format: Format, bits: u64) -> f64 {
@@ -83,10 +83,7 @@ pub(crate) fn is_exact(op: Real, format: Format, operands: &[u64]) -> bool {
         Real::Fma => {
             let (product, error) = two_product(value(0), value(1));
             let vanished = product == 0.0 && value(0) != 0.0 && value(1) != 0.0;
-            error == 0.0
-                && !is_tiny(product)
-                && !vanished
-                && held(two_sum(product, value(2)))
+            error == 0.0 && !is_tiny(product) && !vanished && held(two_sum(product, value(2)))
         }
         Real::Div | Real::Rcp => {
             let (a, b) = if op == Real::Div { (value(0), value(1)) } else { (1.0, value(0)) };
@@ -108,11 +105,15 @@ pub(crate) fn is_exact(op: Real, format: Format, operands: &[u64]) -> bool {
                 && two_product(root, inverse) == (1.0, 0.0)
                 && held((inverse, 0.0))
         }
-        Real::Ex2 => value(0).fract() == 0.0 && value(0).abs() < 1e3 && held((value(0).exp2(), 0.0)),
-        Real::Lg2 => value(0) > 0.0 && value(0).log2().fract() == 0.0 && {
-            let exponent = value(0).log2();
-            exponent.exp2() == value(0)
-        },
+        Real::Ex2 => {
+            value(0).fract() == 0.0 && value(0).abs() < 1e3 && held((value(0).exp2(), 0.0))
+        }
+        Real::Lg2 => {
+            value(0) > 0.0 && value(0).log2().fract() == 0.0 && {
+                let exponent = value(0).log2();
+                exponent.exp2() == value(0)
+            }
+        }
         Real::Sin | Real::Tanh => value(0) == 0.0,
         Real::Cos => value(0) == 0.0,
     }

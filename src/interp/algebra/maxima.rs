@@ -43,7 +43,8 @@ pub(super) fn larger(reals: &mut Reals, a: Element, b: Element) -> Element {
         return known;
     }
     let others = reals.sets.members(b);
-    let others = if planted!(Bug::MaximumForgets) { &others[..others.len().div_ceil(2)] } else { &others };
+    let others =
+        if planted!(Bug::MaximumForgets) { &others[..others.len().div_ceil(2)] } else { &others };
     let union = union(&reals.sets.members(a), others);
     let hashed = |reals: &Reals, sum: Element, element: Element| {
         let hash = reals.random(&[MEMBER, element.p]);

@@ -124,8 +124,7 @@ pub(crate) enum Truth {
 /// Two numbers, by a well mixing function.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let fold = |product: u128| product as u64 ^ (product >> 64) as u64;
-    let first =
-        u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
+    let first = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
     let first = fold(first);
     let second = u128::from(first ^ 0xa076_1d64_78bd_642f)
         * u128::from(a.rotate_left(32) ^ b ^ 0xe703_7ed1_a0b4_28db);

@@ -80,6 +80,7 @@ pub(crate) struct Reals {
     hashes: u64,
     exponents: u64,
     exponent_degree: u32,
+    /// The largest degree of an element.
     degree: u32,
 }
 
@@ -188,11 +189,8 @@ impl Reals {
     /// A sum.
     #[inline]
     pub(super) fn add(&mut self, a: Element, b: Element) -> Element {
-        let sum = Element {
-            p: add(a.p, b.p, P),
-            q: add(a.q, b.q, Q),
-            degree: a.degree.sum(b.degree),
-        };
+        let sum =
+            Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) };
         if self.classes.is_empty() {
             return sum;
         }
@@ -222,6 +220,7 @@ impl Reals {
     pub(super) fn mul(&mut self, a: Element, b: Element) -> Element {
         let product =
             Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) };
+        self.degree = self.degree.max(product.degree.value());
         if self.classes.is_empty() {
             return product;
         }
@@ -437,7 +436,7 @@ impl Reals {
         let degree = f64::from(self.degree.max(1));
         let in_p = degree / P as f64;
         let in_q = degree * degree / Q as f64;
-        let hashes = (self.hashes as f64).powi(2) / P as f64;
+        let hashes = (self.hashes as f64).powi(2) * degree / P as f64;
         let exponents =
             (self.exponents as f64).powi(2) * f64::from(self.exponent_degree).powi(2) / Q as f64;
         (words as f64 * (in_p + in_q) + hashes + exponents).min(1.0)
@@ -531,7 +530,8 @@ impl Reals {
             }
             Real::Relu => self.larger(a, Element::default()),
             Real::Copysign => {
-                let (sign, magnitude) = (self.hash(&[name::SIGN, a.p]), self.function(Real::Abs, [b; 3]));
+                let (sign, magnitude) =
+                    (self.hash(&[name::SIGN, a.p]), self.function(Real::Abs, [b; 3]));
                 self.mul(sign, magnitude)
             }
             Real::Floor | Real::Ceil | Real::Trunc | Real::Nearest => {

@@ -29,11 +29,11 @@ mod registers;
 mod symbol;
 mod symbolic;
 
+pub use crate::algebra::{Domain, Reading};
 pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;
 pub use profile::InstructionProfile;
-pub use crate::algebra::{Domain, Reading};
 pub use program::Origin;
 pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic};
 

@@ -136,17 +136,20 @@ pub(super) struct WarpOp {
     pub dependence: Dependence,
     /// What the function computes, for those who compute with something else than bits.
     pub meaning: Meaning,
+    /// The text of the function, with its file: functions of one text are the same.
+    pub text: &'static str,
 }
 
 impl WarpOp {
     /// An operation on registers of these files.
     pub(super) const fn new(
         run: fn(&mut Registers, &Slots, Mask),
+        text: &'static str,
         destinations: &[File],
         sources: &[File],
     ) -> WarpOp {
         let (dependence, meaning) = (Dependence::Whole, Meaning::Unknown);
-        let mut op = WarpOp { run, d: [None; 2], s: [None; 4], dependence, meaning };
+        let mut op = WarpOp { run, d: [None; 2], s: [None; 4], dependence, meaning, text };
         let mut at = 0;
         while at < destinations.len() {
             op.d[at] = Some(destinations[at]);
@@ -362,7 +365,11 @@ macro_rules! warp {
         }
         {
             use $crate::interp::registers::{Lane, WarpOp};
-            WarpOp::new(run, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
+            const TEXT: &str = concat!(
+                file!(),
+                stringify!(|$($arg: $ty),+| -> $all $body)
+            );
+            WarpOp::new(run, TEXT, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
         }
     }};
 }

@@ -165,6 +165,10 @@ impl Symbolic {
         let mut state = self.world.state();
         let mut comparison = Comparison::default();
         let names = first.buffers.keys().chain(second.buffers.keys());
+        // What is left in variables of the module is not compared, and so nobody may write them.
+        if first.wrote_variables() || second.wrote_variables() {
+            comparison.note("a variable of the module", 0, DifferenceKind::Buffer);
+        }
         let mut names: Vec<&String> = names.collect();
         names.sort();
         names.dedup();
@@ -252,6 +256,14 @@ impl Left {
     pub fn written(&self) -> Vec<&str> {
         let written = self.buffers.iter().filter(|(_, buffer)| self.wrote(buffer));
         written.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Whether something outside of the buffers was written.
+    fn wrote_variables(&self) -> bool {
+        let regions: Vec<usize> = self.buffers.values().map(|buffer| buffer.region).collect();
+        let mut written = self.memory.written.iter();
+        written
+            .any(|(region, words)| !regions.contains(region) && words.iter().any(|&word| word != 0))
     }
 
     fn wrote(&self, buffer: &LeftBuffer) -> bool {

@@ -191,7 +191,9 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
             match spec.ty.filter(|ty| ty.is_float()) {
                 Some(ty) => symbolic_args.insert(index, ty),
                 None => {
-                    return Err(format!("argument {index}: only a number of a floating-point `type` is symbolic"));
+                    return Err(format!(
+                        "argument {index}: only a number of a floating-point `type` is symbolic"
+                    ));
                 }
             };
         }

@@ -1,8 +1,8 @@
 //! `cp.async` of a warp, performed at once. The race search knows which copies are not waited for.
 
 use super::access::{AccessFault, Intent, Spaces};
-use super::tally::Tally;
 use super::symbols::SymbolsOfCopy;
+use super::tally::Tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;

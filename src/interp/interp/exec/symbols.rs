@@ -22,12 +22,7 @@ impl Watch<'_> {
     }
 
     /// Whose memory a region or a space is.
-    pub(super) fn owner_of(
-        &self,
-        region: Option<usize>,
-        home: StateSpace,
-        lane: usize,
-    ) -> Owner {
+    pub(super) fn owner_of(&self, region: Option<usize>, home: StateSpace, lane: usize) -> Owner {
         match (region, home) {
             (Some(region), _) => Owner::Region(region),
             (None, StateSpace::Shared) => Owner::Shared(self.block),

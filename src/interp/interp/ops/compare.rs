@@ -309,12 +309,14 @@ macro_rules! choice {
 fn select<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let ty = inst.take_type()?;
     const P: File = File::Pred;
-    const NARROW: WarpOp = WarpOp::new(choice!(w32, u32), &[File::W32], &[File::W32, File::W32, P])
-        .depending(Dependence::Bits(3))
-        .meaning(Meaning::Select);
-    const WIDE: WarpOp = WarpOp::new(choice!(w64, u64), &[File::W64], &[File::W64, File::W64, P])
-        .depending(Dependence::Bits(3))
-        .meaning(Meaning::Select);
+    const NARROW: WarpOp =
+        WarpOp::new(choice!(w32, u32), "selp.b32", &[File::W32], &[File::W32, File::W32, P])
+            .depending(Dependence::Bits(3))
+            .meaning(Meaning::Select);
+    const WIDE: WarpOp =
+        WarpOp::new(choice!(w64, u64), "selp.b64", &[File::W64], &[File::W64, File::W64, P])
+            .depending(Dependence::Bits(3))
+            .meaning(Meaning::Select);
     let run: WarpFn = match ty.bits() {
         16 | 32 => &NARROW,
         64 => &WIDE,

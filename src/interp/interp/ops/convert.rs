@@ -104,12 +104,24 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
         (U32 | S32, U16, None, None) => warp!(bits 1; |a: u16| -> u32 { u32::from(a) }),
         (U32 | S32, S16, None, None) => warp!(bits 1; |a: i16| -> i32 { i32::from(a) }),
         (U16 | S16, U32 | S32, None, None) => warp!(bits 1; |a: u32| -> u16 { a as u16 }),
-        (F32, S32, Some(Round::Even), None) => warp!(means Meaning::FromInteger(Format::F32, true); |a: i32| -> f32 { a as f32 }),
-        (F32, U32, Some(Round::Even), None) => warp!(means Meaning::FromInteger(Format::F32, false); |a: u32| -> f32 { a as f32 }),
-        (F64, S32, Some(Round::Even), None) => warp!(means Meaning::FromInteger(Format::F64, true); |a: i32| -> f64 { f64::from(a) }),
-        (F64, U32, Some(Round::Even), None) => warp!(means Meaning::FromInteger(Format::F64, false); |a: u32| -> f64 { f64::from(a) }),
-        (F64, F32, None, None) => warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { canonical64(f64::from(a)) }),
-        (F32, F64, Some(Round::Even), None) => warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) }),
+        (F32, S32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F32, true); |a: i32| -> f32 { a as f32 })
+        }
+        (F32, U32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F32, false); |a: u32| -> f32 { a as f32 })
+        }
+        (F64, S32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i32| -> f64 { f64::from(a) })
+        }
+        (F64, U32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u32| -> f64 { f64::from(a) })
+        }
+        (F64, F32, None, None) => {
+            warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { canonical64(f64::from(a)) })
+        }
+        (F32, F64, Some(Round::Even), None) => {
+            warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) })
+        }
         (S32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> i32 { a as i32 }),
         (U32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> u32 { a as u32 }),
         _ => return None,
@@ -187,14 +199,30 @@ fn double_from(value: i128, round: Round) -> f64 {
 
 fn integer_to_double(unsigned: bool, round: Option<Round>) -> Option<WarpFn> {
     Some(match (unsigned, round?) {
-        (false, Round::Even) => warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { a as f64 }),
-        (true, Round::Even) => warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { a as f64 }),
-        (false, Round::Zero) => warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Zero) }),
-        (true, Round::Zero) => warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Zero) }),
-        (false, Round::Down) => warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Down) }),
-        (true, Round::Down) => warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Down) }),
-        (false, Round::Up) => warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Up) }),
-        (true, Round::Up) => warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Up) }),
+        (false, Round::Even) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { a as f64 })
+        }
+        (true, Round::Even) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { a as f64 })
+        }
+        (false, Round::Zero) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Zero) })
+        }
+        (true, Round::Zero) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Zero) })
+        }
+        (false, Round::Down) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Down) })
+        }
+        (true, Round::Down) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Down) })
+        }
+        (false, Round::Up) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Up) })
+        }
+        (true, Round::Up) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Up) })
+        }
         _ => return None,
     })
 }
@@ -207,21 +235,35 @@ const fn change(from: Format, to: Format, mode: u8) -> Meaning {
 /// A number of any format as a double.
 fn float_in(from: ScalarType, ftz: bool) -> Option<WarpFn> {
     Some(match (from, ftz) {
-        (F32, false) => warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { f64::from(a) }),
-        (F32, true) => warp!(means change(Format::F32, Format::F64, Mode::FTZ); |a: f32| -> f64 { f64::from(flush32(a)) }),
+        (F32, false) => {
+            warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { f64::from(a) })
+        }
+        (F32, true) => {
+            warp!(means change(Format::F32, Format::F64, Mode::FTZ); |a: f32| -> f64 { f64::from(flush32(a)) })
+        }
         // Subnormal doubles are kept: `.ftz` concerns singles.
         (F64, _) => warp!(means Meaning::real(Real::Same, Format::F64, 0); |a: f64| -> f64 { a }),
-        (Half, _) => warp!(means change(Format::F16, Format::F64, 0); |a: u16| -> f64 { f16_value(a) }),
-        (Bf16, _) => warp!(means change(Format::Bf16, Format::F64, 0); |a: u16| -> f64 { bf16_value(a) }),
+        (Half, _) => {
+            warp!(means change(Format::F16, Format::F64, 0); |a: u16| -> f64 { f16_value(a) })
+        }
+        (Bf16, _) => {
+            warp!(means change(Format::Bf16, Format::F64, 0); |a: u16| -> f64 { bf16_value(a) })
+        }
         _ => return None,
     })
 }
 
 fn integral_part(mode: Round) -> WarpFn {
     match mode {
-        Round::Zero => warp!(means Meaning::real(Real::Trunc, Format::F64, 0); |a: f64| -> f64 { canonical64(a.trunc()) }),
-        Round::Down => warp!(means Meaning::real(Real::Floor, Format::F64, 0); |a: f64| -> f64 { canonical64(a.floor()) }),
-        Round::Up => warp!(means Meaning::real(Real::Ceil, Format::F64, 0); |a: f64| -> f64 { canonical64(a.ceil()) }),
+        Round::Zero => {
+            warp!(means Meaning::real(Real::Trunc, Format::F64, 0); |a: f64| -> f64 { canonical64(a.trunc()) })
+        }
+        Round::Down => {
+            warp!(means Meaning::real(Real::Floor, Format::F64, 0); |a: f64| -> f64 { canonical64(a.floor()) })
+        }
+        Round::Up => {
+            warp!(means Meaning::real(Real::Ceil, Format::F64, 0); |a: f64| -> f64 { canonical64(a.ceil()) })
+        }
         _ => warp!(means Meaning::real(Real::Nearest, Format::F64, 0);
             |a: f64| -> f64 { canonical64(a.round_ties_even()) }),
     }
@@ -272,12 +314,24 @@ fn float_out(
     }
     let mode = modifiers.round.unwrap_or(Round::Even);
     Some(match (to, mode, modifiers.ftz) {
-        (F64, ..) => warp!(means Meaning::real(Real::Same, Format::F64, 0); |a: f64| -> f64 { canonical64(a) }),
-        (F32, Round::Even, false) => warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) }),
-        (F32, Round::Even, true) => warp!(means change(Format::F64, Format::F32, Mode::FTZ); |a: f64| -> f32 { flush32(canonical32(a as f32)) }),
-        (F32, Round::Zero, false) => warp!(means change(Format::F64, Format::F32, Mode::ZERO); |a: f64| -> u32 { SINGLE.round(a, Round::Zero) }),
-        (F32, Round::Down, false) => warp!(means change(Format::F64, Format::F32, Mode::DOWN); |a: f64| -> u32 { SINGLE.round(a, Round::Down) }),
-        (F32, Round::Up, false) => warp!(means change(Format::F64, Format::F32, Mode::UP); |a: f64| -> u32 { SINGLE.round(a, Round::Up) }),
+        (F64, ..) => {
+            warp!(means Meaning::real(Real::Same, Format::F64, 0); |a: f64| -> f64 { canonical64(a) })
+        }
+        (F32, Round::Even, false) => {
+            warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) })
+        }
+        (F32, Round::Even, true) => {
+            warp!(means change(Format::F64, Format::F32, Mode::FTZ); |a: f64| -> f32 { flush32(canonical32(a as f32)) })
+        }
+        (F32, Round::Zero, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::ZERO); |a: f64| -> u32 { SINGLE.round(a, Round::Zero) })
+        }
+        (F32, Round::Down, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::DOWN); |a: f64| -> u32 { SINGLE.round(a, Round::Down) })
+        }
+        (F32, Round::Up, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::UP); |a: f64| -> u32 { SINGLE.round(a, Round::Up) })
+        }
         (F32, Round::Zero, true) => {
             warp!(means change(Format::F64, Format::F32, Mode::ZERO | Mode::FTZ); |a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Zero))) })
         }
@@ -298,9 +352,15 @@ fn float_out(
         (Tf32, Round::Zero, _) if modifiers.finite => {
             warp!(means change(Format::F64, Format::Tf32, Mode::ZERO); |a: f64| -> u32 { finite(TF32, a, Round::Zero) << 13 })
         }
-        (Tf32, Round::Away, _) => warp!(means change(Format::F64, Format::Tf32, Mode::ZERO | Mode::UP); |a: f64| -> u32 { TF32.round(a, Round::Away) << 13 }),
-        (Tf32, Round::Even, _) => warp!(means change(Format::F64, Format::Tf32, 0); |a: f64| -> u32 { TF32.round(a, Round::Even) << 13 }),
-        (Tf32, Round::Zero, _) => warp!(means change(Format::F64, Format::Tf32, Mode::ZERO); |a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 }),
+        (Tf32, Round::Away, _) => {
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO | Mode::UP); |a: f64| -> u32 { TF32.round(a, Round::Away) << 13 })
+        }
+        (Tf32, Round::Even, _) => {
+            warp!(means change(Format::F64, Format::Tf32, 0); |a: f64| -> u32 { TF32.round(a, Round::Even) << 13 })
+        }
+        (Tf32, Round::Zero, _) => {
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO); |a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 })
+        }
         _ => return None,
     })
 }

@@ -25,18 +25,14 @@ pub(super) fn decode<'m, 's>(
     let saturate = inst.take(Qualifier::Sat);
     let ty = inst.take_type()?;
     let run = match (name, approximate, ftz) {
-        (Opcode::Rcp, true, true) => {
-            Some(warp!(means one(Real::Rcp, Mode::APPROX | Mode::FTZ);
-                |a: f64| -> f64 { approx::upper_half(a, approx::rcp) }))
-        }
+        (Opcode::Rcp, true, true) => Some(warp!(means one(Real::Rcp, Mode::APPROX | Mode::FTZ);
+                |a: f64| -> f64 { approx::upper_half(a, approx::rcp) })),
         (Opcode::Rsqrt, true, true) => {
             Some(warp!(means one(Real::Rsqrt, Mode::APPROX | Mode::FTZ);
                 |a: f64| -> f64 { approx::upper_half(a, approx::rsqrt) }))
         }
-        (Opcode::Rsqrt, true, false) => {
-            Some(warp!(means one(Real::Rsqrt, Mode::APPROX);
-                |a: f64| -> f64 { canonical64(approx::rsqrt(a)) }))
-        }
+        (Opcode::Rsqrt, true, false) => Some(warp!(means one(Real::Rsqrt, Mode::APPROX);
+                |a: f64| -> f64 { canonical64(approx::rsqrt(a)) })),
         (_, false, false) if round == Round::Even => nearest(name),
         (_, false, false) => rounded(name, round),
         _ => None,
@@ -69,18 +65,28 @@ const fn one(op: Real, mode: u8) -> Meaning {
 
 fn nearest(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        Opcode::Add => warp!(means one(Real::Add, 0); |a: f64, b: f64| -> f64 { canonical64(a + b) }),
-        Opcode::Sub => warp!(means one(Real::Sub, 0); |a: f64, b: f64| -> f64 { canonical64(a - b) }),
-        Opcode::Mul => warp!(means one(Real::Mul, 0); |a: f64, b: f64| -> f64 { canonical64(a * b) }),
+        Opcode::Add => {
+            warp!(means one(Real::Add, 0); |a: f64, b: f64| -> f64 { canonical64(a + b) })
+        }
+        Opcode::Sub => {
+            warp!(means one(Real::Sub, 0); |a: f64, b: f64| -> f64 { canonical64(a - b) })
+        }
+        Opcode::Mul => {
+            warp!(means one(Real::Mul, 0); |a: f64, b: f64| -> f64 { canonical64(a * b) })
+        }
         Opcode::Fma | Opcode::Mad => {
             warp!(means one(Real::Fma, 0); |a: f64, b: f64, c: f64| -> f64 { canonical64(a.mul_add(b, c)) })
         }
-        Opcode::Div => warp!(means one(Real::Div, 0); |a: f64, b: f64| -> f64 { canonical64(a / b) }),
+        Opcode::Div => {
+            warp!(means one(Real::Div, 0); |a: f64, b: f64| -> f64 { canonical64(a / b) })
+        }
         Opcode::Rcp => warp!(means one(Real::Rcp, 0); |a: f64| -> f64 { canonical64(1.0 / a) }),
         Opcode::Sqrt => warp!(means one(Real::Sqrt, 0); |a: f64| -> f64 { canonical64(a.sqrt()) }),
         Opcode::Abs => warp!(means one(Real::Abs, 0); |a: f64| -> f64 { a.abs() }),
         Opcode::Neg => warp!(means one(Real::Neg, 0); |a: f64| -> f64 { -a }),
-        Opcode::Copysign => warp!(means one(Real::Copysign, 0); |a: f64, b: f64| -> f64 { b.copysign(a) }),
+        Opcode::Copysign => {
+            warp!(means one(Real::Copysign, 0); |a: f64, b: f64| -> f64 { b.copysign(a) })
+        }
         Opcode::Min => warp!(means one(Real::Min, 0); |a: f64, b: f64| -> f64 { -maximum(-a, -b) }),
         Opcode::Max => warp!(means one(Real::Max, 0); |a: f64, b: f64| -> f64 { maximum(a, b) }),
         _ => return None,
@@ -124,7 +130,9 @@ fn rounded(name: Opcode, round: Round) -> Option<WarpFn> {
         Opcode::Add => modes!(Real::Add, round, |a, b; mode| directed::add(a, b, mode)),
         Opcode::Sub => modes!(Real::Sub, round, |a, b; mode| directed::add(a, -b, mode)),
         Opcode::Mul => modes!(Real::Mul, round, |a, b; mode| directed::mul(a, b, mode)),
-        Opcode::Fma | Opcode::Mad => modes!(Real::Fma, round, |a, b, c; mode| directed::fma(a, b, c, mode)),
+        Opcode::Fma | Opcode::Mad => {
+            modes!(Real::Fma, round, |a, b, c; mode| directed::fma(a, b, c, mode))
+        }
         Opcode::Div => modes!(Real::Div, round, |a, b; mode| directed::div(a, b, mode)),
         Opcode::Rcp => modes!(Real::Rcp, round, |a; mode| directed::div(1.0, a, mode)),
         Opcode::Sqrt => modes!(Real::Sqrt, round, |a; mode| directed::sqrt(a, mode)),

@@ -142,22 +142,14 @@ pub(super) fn decode<'m, 's>(
         cx.emit_lanes(flushing, &[d], &[d]);
     }
     let limit = match (saturate, relu, half) {
-        (true, _, true) => Some(
-            warp!(means Meaning::halves(Real::Sat, Format::F16, 0); halves;
-                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) }),
-        ),
-        (true, _, false) => Some(
-            warp!(means Meaning::halves(Real::Sat, Format::Bf16, 0); halves;
-                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) }),
-        ),
-        (_, true, true) => {
-            Some(warp!(means Meaning::halves(Real::Relu, Format::F16, 0); halves;
-                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) }))
-        }
-        (_, true, false) => {
-            Some(warp!(means Meaning::halves(Real::Relu, Format::Bf16, 0); halves;
-                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) }))
-        }
+        (true, _, true) => Some(warp!(means Meaning::halves(Real::Sat, Format::F16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) })),
+        (true, _, false) => Some(warp!(means Meaning::halves(Real::Sat, Format::Bf16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) })),
+        (_, true, true) => Some(warp!(means Meaning::halves(Real::Relu, Format::F16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) })),
+        (_, true, false) => Some(warp!(means Meaning::halves(Real::Relu, Format::Bf16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) })),
         _ => None,
     };
     if let Some(limit) = limit {
@@ -184,8 +176,12 @@ fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
         Opcode::Sub => halves!(Some(Real::Sub), 0, ty, |a, b, _c| odd::add(a, -b)),
         Opcode::Mul => halves!(Some(Real::Mul), 0, ty, |a, b, _c| a * b),
         Opcode::Fma => halves!(Some(Real::Fma), 0, ty, |a, b, c| odd::fma(a, b, c)),
-        Opcode::Min if propagate => halves!(Some(Real::Min), Mode::NAN, ty, |a, b, _c| either(a, b, minimum)),
-        Opcode::Max if propagate => halves!(Some(Real::Max), Mode::NAN, ty, |a, b, _c| either(a, b, maximum)),
+        Opcode::Min if propagate => {
+            halves!(Some(Real::Min), Mode::NAN, ty, |a, b, _c| either(a, b, minimum))
+        }
+        Opcode::Max if propagate => {
+            halves!(Some(Real::Max), Mode::NAN, ty, |a, b, _c| either(a, b, maximum))
+        }
         Opcode::Min => halves!(Some(Real::Min), 0, ty, |a, b, _c| minimum(a, b)),
         Opcode::Max => halves!(Some(Real::Max), 0, ty, |a, b, _c| maximum(a, b)),
         Opcode::Ex2 => halves!(Some(Real::Ex2), Mode::APPROX, ty, |a, _b, _c| libm::exp2(a)),
@@ -201,8 +197,12 @@ fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
 /// `min`/`max` with `.xorsign.abs`: of magnitudes; the sign is the product's.
 fn by_magnitude(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     Some(match (name, propagate) {
-        (Opcode::Min, false) => halves!(None, 0, ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),
-        (Opcode::Max, false) => halves!(None, 0, ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs()))),
+        (Opcode::Min, false) => {
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs())))
+        }
+        (Opcode::Max, false) => {
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs())))
+        }
         (Opcode::Min, true) => {
             halves!(None, 0, ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum)))
         }

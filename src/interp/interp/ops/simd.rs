@@ -147,11 +147,6 @@ pub(super) fn decode<'m, 's>(
         }
         Ok(if sums { u64::from(sum as u32) } else { merged })
     });
-    cx.emit(Op::Scalar(Box::new(Scalar {
-        run,
-        d,
-        s: vec![a, b, c],
-        meaning: Meaning::Unknown,
-    })));
+    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s: vec![a, b, c], meaning: Meaning::Unknown })));
     Ok(())
 }

@@ -111,7 +111,11 @@ fn extremum_of_three(
     if absolute {
         for slot in &mut slots {
             let magnitude = cx.scratch(File::W32);
-            cx.emit_lanes(warp!(means one(Real::Abs, 0); |a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+            cx.emit_lanes(
+                warp!(means one(Real::Abs, 0); |a: f32| -> f32 { a.abs() }),
+                &[magnitude],
+                &[*slot],
+            );
             *slot = magnitude;
         }
     }
@@ -189,13 +193,21 @@ const fn one(op: Real, mode: u8) -> Meaning {
 
 fn nearest(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        Opcode::Add => warp!(means one(Real::Add, 0); |a: f32, b: f32| -> f32 { canonical32(a + b) }),
-        Opcode::Sub => warp!(means one(Real::Sub, 0); |a: f32, b: f32| -> f32 { canonical32(a - b) }),
-        Opcode::Mul => warp!(means one(Real::Mul, 0); |a: f32, b: f32| -> f32 { canonical32(a * b) }),
+        Opcode::Add => {
+            warp!(means one(Real::Add, 0); |a: f32, b: f32| -> f32 { canonical32(a + b) })
+        }
+        Opcode::Sub => {
+            warp!(means one(Real::Sub, 0); |a: f32, b: f32| -> f32 { canonical32(a - b) })
+        }
+        Opcode::Mul => {
+            warp!(means one(Real::Mul, 0); |a: f32, b: f32| -> f32 { canonical32(a * b) })
+        }
         Opcode::Fma | Opcode::Mad => {
             warp!(means one(Real::Fma, 0); |a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) })
         }
-        Opcode::Div => warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        Opcode::Div => {
+            warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) })
+        }
         Opcode::Rcp => warp!(means one(Real::Rcp, 0); |a: f32| -> f32 { canonical32(1.0 / a) }),
         Opcode::Sqrt => warp!(means one(Real::Sqrt, 0); |a: f32| -> f32 { canonical32(a.sqrt()) }),
         Opcode::Abs => warp!(means one(Real::Abs, 0); |a: f32| -> f32 { a.abs() }),
@@ -217,14 +229,20 @@ fn nearest_flushing(name: Opcode) -> Option<WarpFn> {
         Opcode::Mul => {
             warp!(means one(Real::Mul, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) })
         }
-        Opcode::Fma | Opcode::Mad => warp!(means one(Real::Fma, Mode::FTZ); |a: f32, b: f32, c: f32| -> f32 {
-            flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
-        }),
+        Opcode::Fma | Opcode::Mad => {
+            warp!(means one(Real::Fma, Mode::FTZ); |a: f32, b: f32, c: f32| -> f32 {
+                flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
+            })
+        }
         Opcode::Div => {
             warp!(means one(Real::Div, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
         }
-        Opcode::Rcp => warp!(means one(Real::Rcp, Mode::FTZ); |a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
-        Opcode::Sqrt => warp!(means one(Real::Sqrt, Mode::FTZ); |a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
+        Opcode::Rcp => {
+            warp!(means one(Real::Rcp, Mode::FTZ); |a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) })
+        }
+        Opcode::Sqrt => {
+            warp!(means one(Real::Sqrt, Mode::FTZ); |a: f32| -> f32 { canonical32(flush32(a).sqrt()) })
+        }
         Opcode::Abs => warp!(means one(Real::Abs, Mode::FTZ); |a: f32| -> f32 { flush32(a).abs() }),
         Opcode::Neg => warp!(means one(Real::Neg, Mode::FTZ); |a: f32| -> f32 { -flush32(a) }),
         _ => return None,
@@ -282,9 +300,15 @@ fn directed(name: Opcode, round: Round) -> Option<WarpFn> {
 
 fn division(fast: bool, ftz: bool) -> WarpFn {
     match (fast, ftz) {
-        (true, false) => warp!(means one(Real::Div, Mode::APPROX); |a: f32, b: f32| -> f32 { approx::div(a, b, false) }),
-        (true, true) => warp!(means one(Real::Div, Mode::APPROX | Mode::FTZ); |a: f32, b: f32| -> f32 { approx::div(a, b, true) }),
-        (false, false) => warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        (true, false) => {
+            warp!(means one(Real::Div, Mode::APPROX); |a: f32, b: f32| -> f32 { approx::div(a, b, false) })
+        }
+        (true, true) => {
+            warp!(means one(Real::Div, Mode::APPROX | Mode::FTZ); |a: f32, b: f32| -> f32 { approx::div(a, b, true) })
+        }
+        (false, false) => {
+            warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) })
+        }
         (false, true) => {
             warp!(means one(Real::Div, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
         }
@@ -294,21 +318,51 @@ fn division(fast: bool, ftz: bool) -> WarpFn {
 /// The approximations.
 fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
     Some(match (name, ftz) {
-        (Opcode::Rcp, false) => warp!(means one(Real::Rcp, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rcp) }),
-        (Opcode::Rcp, true) => warp!(means one(Real::Rcp, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rcp) }),
-        (Opcode::Sqrt, false) => warp!(means one(Real::Sqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, f64::sqrt) }),
-        (Opcode::Sqrt, true) => warp!(means one(Real::Sqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, f64::sqrt) }),
-        (Opcode::Rsqrt, false) => warp!(means one(Real::Rsqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) }),
-        (Opcode::Rsqrt, true) => warp!(means one(Real::Rsqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) }),
-        (Opcode::Sin, false) => warp!(means one(Real::Sin, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::sin) }),
-        (Opcode::Sin, true) => warp!(means one(Real::Sin, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::sin) }),
-        (Opcode::Cos, false) => warp!(means one(Real::Cos, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::cos) }),
-        (Opcode::Cos, true) => warp!(means one(Real::Cos, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::cos) }),
-        (Opcode::Lg2, false) => warp!(means one(Real::Lg2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::log2) }),
-        (Opcode::Lg2, true) => warp!(means one(Real::Lg2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::log2) }),
-        (Opcode::Ex2, false) => warp!(means one(Real::Ex2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::exp2) }),
-        (Opcode::Ex2, true) => warp!(means one(Real::Ex2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::exp2) }),
-        (Opcode::Tanh, _) => warp!(means one(Real::Tanh, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::tanh) }),
+        (Opcode::Rcp, false) => {
+            warp!(means one(Real::Rcp, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rcp) })
+        }
+        (Opcode::Rcp, true) => {
+            warp!(means one(Real::Rcp, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rcp) })
+        }
+        (Opcode::Sqrt, false) => {
+            warp!(means one(Real::Sqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, f64::sqrt) })
+        }
+        (Opcode::Sqrt, true) => {
+            warp!(means one(Real::Sqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, f64::sqrt) })
+        }
+        (Opcode::Rsqrt, false) => {
+            warp!(means one(Real::Rsqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) })
+        }
+        (Opcode::Rsqrt, true) => {
+            warp!(means one(Real::Rsqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) })
+        }
+        (Opcode::Sin, false) => {
+            warp!(means one(Real::Sin, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::sin) })
+        }
+        (Opcode::Sin, true) => {
+            warp!(means one(Real::Sin, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::sin) })
+        }
+        (Opcode::Cos, false) => {
+            warp!(means one(Real::Cos, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::cos) })
+        }
+        (Opcode::Cos, true) => {
+            warp!(means one(Real::Cos, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::cos) })
+        }
+        (Opcode::Lg2, false) => {
+            warp!(means one(Real::Lg2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::log2) })
+        }
+        (Opcode::Lg2, true) => {
+            warp!(means one(Real::Lg2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::log2) })
+        }
+        (Opcode::Ex2, false) => {
+            warp!(means one(Real::Ex2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::exp2) })
+        }
+        (Opcode::Ex2, true) => {
+            warp!(means one(Real::Ex2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::exp2) })
+        }
+        (Opcode::Tanh, _) => {
+            warp!(means one(Real::Tanh, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::tanh) })
+        }
         _ => return None,
     })
 }
@@ -317,10 +371,18 @@ fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
 /// product's).
 fn extremum(max: bool, propagate: bool, absolute: bool) -> Option<WarpFn> {
     Some(match (max, propagate, absolute) {
-        (false, false, false) => warp!(means one(Real::Min, 0); |a: f32, b: f32| -> f32 { minimum(a, b) }),
-        (true, false, false) => warp!(means one(Real::Max, 0); |a: f32, b: f32| -> f32 { maximum(a, b) }),
-        (false, true, false) => warp!(means one(Real::Min, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, minimum) }),
-        (true, true, false) => warp!(means one(Real::Max, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, maximum) }),
+        (false, false, false) => {
+            warp!(means one(Real::Min, 0); |a: f32, b: f32| -> f32 { minimum(a, b) })
+        }
+        (true, false, false) => {
+            warp!(means one(Real::Max, 0); |a: f32, b: f32| -> f32 { maximum(a, b) })
+        }
+        (false, true, false) => {
+            warp!(means one(Real::Min, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, minimum) })
+        }
+        (true, true, false) => {
+            warp!(means one(Real::Max, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, maximum) })
+        }
         (false, false, true) => {
             warp!(|a: f32, b: f32| -> f32 { signed(a, b, minimum(a.abs(), b.abs())) })
         }

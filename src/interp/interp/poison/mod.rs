@@ -29,8 +29,8 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::memory::Site;
 use super::program::rare::Cell;
 use super::program::{FrameTemplate, Pc};
-use super::symbol::{Symbol, Symbols, WIDTH};
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
+use super::symbol::{Symbol, Symbols, WIDTH};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.

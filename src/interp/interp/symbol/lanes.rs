@@ -3,7 +3,7 @@
 use super::value::{Value, choose, half, term};
 use super::world::State;
 use super::{Symbols, moves};
-use crate::algebra::{Algebra, Format, Meaning, Mode, Real, Term, Truth, number, rounded};
+use crate::algebra::{Algebra, Format, Meaning, Mode, Real, Term, Truth, mix, number, rounded};
 use crate::interp::poison::Poison;
 use crate::interp::program::rare::{Cell, Scalar};
 use crate::interp::registers::{File, Mask, Registers, Slots, WarpOp, lanes};
@@ -487,7 +487,7 @@ fn opaque(op: &WarpOp, cells: &[Cell], values: &[Value; 4], state: &mut State) -
         }
         words.push(u64::MAX);
     }
-    let name = op.run as usize as u64;
+    let name = op.text.bytes().fold(0, |hash, byte| mix(hash, byte.into()));
     let Some(element) = state.algebra.opaque(name, &words) else { return Outcome::Lost };
     Outcome::Value(match op.d[0] {
         Some(File::Pred) => {

@@ -24,8 +24,8 @@ mod value;
 mod world;
 
 pub(super) use prepare::Step;
-pub(super) use value::{Symbol, Value, WIDTH};
 pub(super) use store::Spot;
+pub(super) use value::{Symbol, Value, WIDTH};
 pub(super) use world::{Input, Memory, Owner, State, World};
 
 use fork::Fork;

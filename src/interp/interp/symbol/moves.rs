@@ -9,9 +9,7 @@ use rustc_hash::FxHashMap;
 use super::value::{Kind, Symbol, Value};
 use super::world::State;
 use crate::algebra::{Format, Mode, Real, Term};
-use crate::interp::registers::{
-    Dependence, FULL, File, LANES, Registers, Slot, Slots, WarpOp,
-};
+use crate::interp::registers::{Dependence, FULL, File, LANES, Registers, Slot, Slots, WarpOp};
 
 /// Where a part of a result comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

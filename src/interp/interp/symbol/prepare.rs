@@ -171,8 +171,7 @@ impl Poison {
     fn compute(&mut self, op: &Op, mask: Mask, registers: &mut Registers, world: &World) {
         match op {
             Op::Lanes(op, slots) => {
-                let lost =
-                    self.symbols_of_lanes((op, slots), mask, registers, &mut world.state());
+                let lost = self.symbols_of_lanes((op, slots), mask, registers, &mut world.state());
                 let lost = if planted!(Bug::UnknownIsKnown) { 0 } else { lost };
                 if lost != 0 {
                     self.lanes_op((op, slots), lost, registers);

@@ -28,9 +28,10 @@ impl Poison {
         for row in 0..rows {
             for column in 0..product.columns {
                 pairs.clear();
-                pairs.extend((0..product.inner).map(|at| {
-                    [a[row * product.inner + at], b[at * product.columns + column]]
-                }));
+                pairs.extend(
+                    (0..product.inner)
+                        .map(|at| [a[row * product.inner + at], b[at * product.columns + column]]),
+                );
                 let addend = c[row * product.columns + column];
                 let formats = (product.a.format, product.c.format);
                 let Some(sum) = state.algebra.dot(formats, addend, &pairs) else { return false };

@@ -144,12 +144,7 @@ impl Value {
 
 /// The number that parts are; `bits` are those of the parts without a symbol.
 #[inline]
-pub(super) fn term(
-    parts: &[Symbol],
-    bits: u64,
-    format: Format,
-    state: &mut State,
-) -> Option<Term> {
+pub(super) fn term(parts: &[Symbol], bits: u64, format: Format, state: &mut State) -> Option<Term> {
     let count = format.parts();
     let first = parts[0];
     let own = match format {
