@@ -4,8 +4,8 @@
 //! extrema may be exchanged, a difference is the sum with the negative, and the sign of a product is the product of the signs
 //! where rounding is symmetric. The lowest bit of [`Element::p`] says that the value is negated. NaNs have one pattern.
 
-use super::meaning::Mode;
-use super::{Comparison, Degree, Element, Format, Predicate, Real, Term, Truth, mix};
+use super::element::{Degree, Element, Predicate, Term, Truth, mix};
+use super::meaning::{Comparison, Format, Mode, Real};
 
 /// The algebra of trees.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Element;
+use super::element::Element;
 use super::field::{P, Q, add};
-use super::reals::Reals;
+use super::point::Point;
 
 /// The sets of all maxima, by the maximum's residue modulo `P`.
 #[derive(Debug, Default)]
@@ -31,48 +31,51 @@ impl Sets {
     fn members(&self, a: Element) -> Arc<Vec<Element>> {
         self.sets.get(&a.p).cloned().unwrap_or_else(|| Arc::new(vec![a]))
     }
-}
 
-/// The maximum of two elements.
-pub(super) fn larger(reals: &mut Reals, a: Element, b: Element) -> Element {
-    if a.p == b.p {
-        return a;
+    /// The maximum of two elements.
+    pub(super) fn larger(&mut self, point: &mut Point, a: Element, b: Element) -> Element {
+        if a.p == b.p {
+            return a;
+        }
+        let key = (a.p.min(b.p), a.p.max(b.p));
+        if let Some(&known) = self.pairs.get(&key) {
+            return known;
+        }
+        let others = self.members(b);
+        let others = if planted!(Bug::MaximumForgets) {
+            &others[..others.len().div_ceil(2)]
+        } else {
+            &others
+        };
+        let union = union(&self.members(a), others);
+        let hashed = |point: &Point, sum: Element, element: Element| {
+            let hash = point.random(&[MEMBER, element.p]);
+            Element { p: add(sum.p, hash.p, P), q: add(sum.q, hash.q, Q), degree: sum.degree }
+        };
+        let mut hash = Element::default();
+        let result = if union.len() <= MAX_MEAN {
+            let mut sum = Element::default();
+            for &element in &union {
+                sum = point.add(sum, element);
+            }
+            let share = point.fraction(1, union.len() as i128);
+            let mean = point.mul(sum, share);
+            for &element in &union {
+                let deviation = point.sub(element, mean);
+                hash = hashed(point, hash, deviation);
+            }
+            let atom = point.random(&[SET, hash.p, hash.q]);
+            point.add(mean, atom)
+        } else {
+            for &element in &union {
+                hash = hashed(point, hash, element);
+            }
+            point.random(&[LARGE_SET, hash.p, hash.q])
+        };
+        self.sets.insert(result.p, Arc::new(union));
+        self.pairs.insert(key, result);
+        result
     }
-    let key = (a.p.min(b.p), a.p.max(b.p));
-    if let Some(&known) = reals.sets.pairs.get(&key) {
-        return known;
-    }
-    let others = reals.sets.members(b);
-    let others =
-        if planted!(Bug::MaximumForgets) { &others[..others.len().div_ceil(2)] } else { &others };
-    let union = union(&reals.sets.members(a), others);
-    let hashed = |reals: &Reals, sum: Element, element: Element| {
-        let hash = reals.random(&[MEMBER, element.p]);
-        Element { p: add(sum.p, hash.p, P), q: add(sum.q, hash.q, Q), degree: sum.degree }
-    };
-    let mut hash = Element::default();
-    let result = if union.len() <= MAX_MEAN {
-        let mut sum = Element::default();
-        for &element in &union {
-            sum = reals.add(sum, element);
-        }
-        let share = reals.fraction(1, union.len() as i128);
-        let mean = reals.mul(sum, share);
-        for &element in &union {
-            let deviation = reals.sub(element, mean);
-            hash = hashed(reals, hash, deviation);
-        }
-        let atom = reals.random(&[SET, hash.p, hash.q]);
-        reals.add(mean, atom)
-    } else {
-        for &element in &union {
-            hash = hashed(reals, hash, element);
-        }
-        reals.random(&[LARGE_SET, hash.p, hash.q])
-    };
-    reals.sets.sets.insert(result.p, Arc::new(union));
-    reals.sets.pairs.insert(key, result);
-    result
 }
 
 /// The union of sets that are in the order of residues modulo `P`.

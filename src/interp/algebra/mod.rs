@@ -4,7 +4,8 @@
 //! that the operation yields; or nothing, where the algebra does not know. Nobody claims more than [`Algebra::same`] says:
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
-//! - `field`: residues modulo two numbers; `reals`: real functions; `maxima`: sets of which a maximum is taken; `constants`:
+//! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
+//!   on them, choices and comparisons; `maxima`: sets of which a maximum is taken; `constants`:
 //!   which real number a constant stands for; `exact`: operations on numbers that do not round; `bits`: the same operations
 //!   on the same operands.
 //!
@@ -12,12 +13,15 @@
 
 mod bits;
 mod constants;
+mod element;
 mod exact;
 mod field;
 mod maxima;
 mod meaning;
+mod point;
 mod reals;
 
+pub(crate) use element::{Degree, Element, Predicate, Term, Truth, mix};
 pub(crate) use exact::{is_exact, number, rounded};
 pub(crate) use meaning::{Comparison, Format, Meaning, Mode, Real};
 pub use reals::Reading;
@@ -32,103 +36,6 @@ pub enum Domain {
     Reals,
     /// Trees of operations: two results are the same if the same operations lead to them.
     Bits,
-}
-
-/// A bound of the degree of the polynomials that an element is the quotient of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-pub(crate) struct Degree(u32);
-
-const QUOTIENT: u32 = 1 << 31;
-const MAX_DEGREE: u32 = QUOTIENT - 1;
-
-impl Degree {
-    /// The degree of a constant.
-    pub(crate) const ZERO: Degree = Degree(0);
-    /// The degree of a variable.
-    pub(crate) const ONE: Degree = Degree(1);
-
-    fn value(self) -> u32 {
-        self.0 & MAX_DEGREE
-    }
-
-    fn with(self, other: Degree, value: u32) -> Degree {
-        Degree(value.min(MAX_DEGREE) | (self.0 | other.0) & QUOTIENT)
-    }
-
-    /// The degree of a sum. A sum of quotients has the product of their denominators.
-    #[inline]
-    fn sum(self, other: Degree) -> Degree {
-        if (self.0 | other.0) & QUOTIENT == 0 {
-            return Degree(self.0.max(other.0));
-        }
-        self.product(other)
-    }
-
-    /// The degree of a product.
-    #[inline]
-    fn product(self, other: Degree) -> Degree {
-        self.with(other, self.value().saturating_add(other.value()))
-    }
-
-    /// The degree of an inverse.
-    fn inverse(self) -> Degree {
-        if self == Degree::ZERO { self } else { Degree(self.0 | QUOTIENT) }
-    }
-}
-
-/// An element: over the reals residues modulo `P` and `Q`, over the bits a hash of 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-pub(crate) struct Element {
-    /// The residue that carries the value.
-    pub p: u64,
-    /// The residue that carries it as an exponent.
-    pub q: u64,
-    /// Its degree.
-    pub degree: Degree,
-}
-
-/// An operand or a result.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Term {
-    /// The bits of a number that is known.
-    Number(u64),
-    /// A number that is not.
-    Element(Element),
-}
-
-/// A truth value that depends on the inputs: a name, and whether it is negated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-pub(crate) struct Predicate {
-    /// Its name.
-    pub name: u64,
-    /// Whether it is negated.
-    pub negated: bool,
-}
-
-impl Predicate {
-    /// The opposite.
-    pub(crate) fn not(self) -> Predicate {
-        Predicate { negated: !self.negated, ..self }
-    }
-}
-
-/// A truth value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Truth {
-    /// It is the same for all inputs.
-    Known(bool),
-    /// It depends on them.
-    Open(Predicate),
-}
-
-/// Two numbers, by a well mixing function.
-pub(crate) fn mix(a: u64, b: u64) -> u64 {
-    let fold = |product: u128| product as u64 ^ (product >> 64) as u64;
-    let first = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
-    let first = fold(first);
-    let second = u128::from(first ^ 0xa076_1d64_78bd_642f)
-        * u128::from(a.rotate_left(32) ^ b ^ 0xe703_7ed1_a0b4_28db);
-    fold(second)
 }
 
 /// An algebra with what it has met.
@@ -160,7 +67,10 @@ impl Algebra {
 
     /// An input: a number of a buffer, by names of both.
     pub(crate) fn input(&self, buffer: u64, index: u64) -> Element {
-        either!(self, algebra => algebra.input(buffer, index))
+        match self {
+            Algebra::Reals(reals) => reals.point.input(buffer, index),
+            Algebra::Bits(bits) => bits.input(buffer, index),
+        }
     }
 
     /// The element of a number; none of NaN and infinities.
@@ -266,7 +176,7 @@ impl Algebra {
     /// The element of an integer, if the algebra has one that is not rounded.
     pub(crate) fn integer(&self, value: i128) -> Option<Element> {
         match self {
-            Algebra::Reals(reals) => Some(reals.integer(value)),
+            Algebra::Reals(reals) => Some(reals.point.integer(value)),
             Algebra::Bits(_) => None,
         }
     }
@@ -281,25 +191,31 @@ impl Algebra {
 
     /// Whether two elements are the same.
     pub(crate) fn same(&self, one: Element, other: Element) -> bool {
-        either!(self, algebra => algebra.same(one, other))
+        match self {
+            Algebra::Reals(reals) => reals.point.same(one, other),
+            Algebra::Bits(bits) => bits.same(one, other),
+        }
     }
 
     /// Notes the degree of an element that is compared.
     pub(crate) fn note_degree(&mut self, element: Element) {
         if let Algebra::Reals(reals) = self {
-            reals.note_degree(element);
+            reals.point.note_degree(element);
         }
     }
 
     /// A bound of the probability that elements which differ are taken for the same, in any of `words` comparisons.
     pub(crate) fn bound(&self, words: u64) -> f64 {
-        either!(self, algebra => algebra.bound(words))
+        match self {
+            Algebra::Reals(reals) => reals.point.bound(words),
+            Algebra::Bits(bits) => bits.bound(words),
+        }
     }
 
     /// Whether something was met that has no value: a division by zero.
     pub(crate) fn trouble(&self) -> Option<&'static str> {
         match self {
-            Algebra::Reals(reals) => reals.trouble,
+            Algebra::Reals(reals) => reals.point.trouble,
             Algebra::Bits(_) => None,
         }
     }
@@ -309,15 +225,6 @@ impl Algebra {
         match self {
             Algebra::Reals(reals) => reals.readings.values().cloned().collect(),
             Algebra::Bits(_) => Vec::new(),
-        }
-    }
-}
-
-impl Truth {
-    fn and(self, one: Predicate) -> Truth {
-        match self {
-            Truth::Known(true) => Truth::Open(one),
-            other => other,
         }
     }
 }

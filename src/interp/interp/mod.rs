@@ -35,7 +35,7 @@ pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;
 pub use profile::InstructionProfile;
 pub use program::Origin;
-pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic};
+pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic, run_some};
 
 use std::collections::BTreeMap;
 
@@ -74,22 +74,6 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
 /// As [`run`].
 pub fn try_run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
     Kernel::new(module, launch, false)?.without_explanations().run(launch)
-}
-
-/// Runs some blocks of a launch, and returns the buffers as they leave them.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_some(
-    module: &Module<'_>,
-    launch: &Launch,
-    blocks: &Blocks,
-) -> Result<BTreeMap<String, Buffer>, Fault> {
-    let kernel = Kernel::new(module, launch, false)?.without_explanations();
-    match blocks {
-        Blocks::All => kernel.run(launch).map(|outcome| outcome.buffers),
-        Blocks::Some(blocks) => kernel.run_blocks(launch, blocks),
-    }
 }
 
 /// Runs a kernel and tells the events of each of its instructions.

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::kernel::Kernel;
 use super::symbol::{Input, Memory, Owner, Spot, State, Symbol, Value, World};
 use crate::algebra::{Algebra, Domain, Format, Reading, Term, mix};
-use crate::launch::{Launch, Type};
+use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::Module;
 
 /// Which blocks of a launch are executed.
@@ -304,7 +304,7 @@ fn same(state: &mut State, ty: Type, [one, other]: [Value; 2]) -> bool {
         return true;
     }
     if let Some(format) = format_of(ty) {
-        let terms = [one.term(format, state), other.term(format, state)];
+        let terms = [state.number(&one, format), state.number(&other, format)];
         let [Some(one), Some(other)] = terms else { return false };
         let elements = [one, other].map(|term| match term {
             Term::Element(element) => Some(element),
@@ -326,7 +326,7 @@ fn same(state: &mut State, ty: Type, [one, other]: [Value; 2]) -> bool {
 /// A hash of a value.
 fn hash(state: &mut State, ty: Type, value: Value) -> [u64; 2] {
     if let Some(format) = format_of(ty)
-        && let Some(term) = value.term(format, state)
+        && let Some(term) = state.number(&value, format)
     {
         let element = match term {
             Term::Element(element) => Some(element),
@@ -341,6 +341,22 @@ fn hash(state: &mut State, ty: Type, value: Value) -> [u64; 2] {
         let place = (at as u64) << 8 | u64::from(part.part);
         [mix(mix(p, part.element.p), place), mix(mix(q, part.element.q), place)]
     })
+}
+
+/// Runs some blocks of a launch, and returns the buffers as they leave them.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn run_some(
+    module: &Module<'_>,
+    launch: &Launch,
+    blocks: &Blocks,
+) -> Result<BTreeMap<String, Buffer>, Fault> {
+    let kernel = Kernel::new(module, launch, false)?.without_explanations();
+    match blocks {
+        Blocks::All => kernel.run(launch).map(|outcome| outcome.buffers),
+        Blocks::Some(blocks) => kernel.run_blocks(launch, blocks),
+    }
 }
 
 /// The format of a buffer's elements, if they are floating-point numbers.

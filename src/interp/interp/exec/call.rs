@@ -4,12 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::access::AccessFault;
+use super::blame::tell_source;
 use super::block::Block;
 use super::group::{Frame, Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
-use super::warp::{Warp, tell_source};
+use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Site, Window};

@@ -4,6 +4,7 @@ mod access;
 mod atomic;
 mod banks;
 mod barrier;
+mod blame;
 mod block;
 mod bulk;
 mod call;

@@ -1,8 +1,9 @@
 //! Warp-wide operations on symbols, lane by lane, by their meaning.
 
-use super::value::{Value, choose, half, term};
+use super::choice::term;
+use super::value::Value;
 use super::world::State;
-use super::{Symbols, moves};
+use super::{Symbols, moved};
 use crate::algebra::{Algebra, Format, Meaning, Mode, Real, Term, Truth, mix, number, rounded};
 use crate::interp::poison::Poison;
 use crate::interp::program::rare::{Cell, Scalar};
@@ -116,7 +117,7 @@ impl Poison {
                 false => None,
             };
         }
-        self.value(cell, lane, registers).term(format, state)
+        state.number(&self.value(cell, lane, registers), format)
     }
 
     /// An operation with another meaning.
@@ -133,42 +134,7 @@ impl Poison {
             *value = self.value(cell, lane, registers);
         }
         match op.meaning {
-            Meaning::Halves(real, format, mode) => {
-                let mut result = Value::known(0);
-                let mut kept = true;
-                for part in 0..2 {
-                    let mut terms = [Term::Number(0); 3];
-                    for (term, value) in terms.iter_mut().zip(&values[..real.operands()]) {
-                        match half(*value, part).term(format, state) {
-                            Some(found) => *term = found,
-                            None => return Outcome::Lost,
-                        }
-                    }
-                    let terms = &terms[..real.operands()];
-                    let known = terms.iter().all(|term| matches!(term, Term::Number(_)));
-                    match apply((real, format, mode), terms, !known, state) {
-                        Outcome::Value(value) => {
-                            kept = false;
-                            result.bits |= (value.bits & 0xffff) << (16 * part);
-                            result.parts[part] = value.parts[0];
-                        }
-                        // The machine's result, again.
-                        Outcome::Kept => {
-                            let bits = terms.iter().map(|term| match *term {
-                                Term::Number(bits) => bits,
-                                Term::Element(_) => 0,
-                            });
-                            let bits = bits.collect::<Vec<u64>>();
-                            match again(op, &bits, part) {
-                                Some(bits) => result.bits |= bits << (16 * part),
-                                None => return Outcome::Lost,
-                            }
-                        }
-                        Outcome::Lost => return Outcome::Lost,
-                    }
-                }
-                if kept { Outcome::Kept } else { Outcome::Value(result) }
-            }
+            Meaning::Halves(real, format, mode) => halves(op, (real, format, mode), &values, state),
             Meaning::Convert { from, to, mode } => {
                 convert((from, to, mode), values[0], is_poisoned, state)
             }
@@ -176,7 +142,7 @@ impl Poison {
                 from_integer((format, signed, cells[0].0), values[0], is_poisoned, state)
             }
             Meaning::Compare(comparison, format, mode) => {
-                let terms = [values[0].term(format, state), values[1].term(format, state)];
+                let terms = [state.number(&values[0], format), state.number(&values[1], format)];
                 let [Some(a), Some(b)] = terms else { return Outcome::Lost };
                 match state.algebra.compare((comparison, format, mode), [a, b]) {
                     Some(truth) => Outcome::Value(Value::truth(truth)),
@@ -191,13 +157,13 @@ impl Poison {
                         if value.lost { Outcome::Lost } else { Outcome::Value(value) }
                     }
                     Some(Truth::Open(predicate)) => {
-                        let value = choose(state, file, predicate, [values[0], values[1]]);
+                        let value = state.choice_of(file, predicate, [values[0], values[1]]);
                         if value.lost { Outcome::Lost } else { Outcome::Value(value) }
                     }
                     None => Outcome::Lost,
                 }
             }
-            Meaning::ShiftLeft if is_poisoned => match values[0].term(Format::F32, state) {
+            Meaning::ShiftLeft if is_poisoned => match state.number(&values[0], Format::F32) {
                 Some(Term::Element(sum)) if values[1].is_known() && values[1].bits == 23 => {
                     match state.algebra.power_of_magic(sum) {
                         Some(power) => {
@@ -235,7 +201,7 @@ impl Poison {
             let patterns = [1, 0].map(|holds| run_once(op, &[holds]) as u32);
             return Outcome::Value(state.choice(predicate, patterns));
         }
-        match moves::moved(op, &values, state) {
+        match moved::moved(op, &values, state) {
             Some(value) => Outcome::Value(value),
             None => opaque(op, cells, &values, state),
         }
@@ -285,6 +251,49 @@ impl Poison {
     }
 }
 
+/// A function of both halves.
+fn halves(
+    op: &WarpOp,
+    (real, format, mode): (Real, Format, Mode),
+    values: &[Value; 4],
+    state: &mut State,
+) -> Outcome {
+    let mut result = Value::known(0);
+    let mut kept = true;
+    for part in 0..2 {
+        let mut terms = [Term::Number(0); 3];
+        for (term, value) in terms.iter_mut().zip(&values[..real.operands()]) {
+            match state.number(&value.half(part), format) {
+                Some(found) => *term = found,
+                None => return Outcome::Lost,
+            }
+        }
+        let terms = &terms[..real.operands()];
+        let known = terms.iter().all(|term| matches!(term, Term::Number(_)));
+        match apply((real, format, mode), terms, !known, state) {
+            Outcome::Value(value) => {
+                kept = false;
+                result.bits |= (value.bits & 0xffff) << (16 * part);
+                result.parts[part] = value.parts[0];
+            }
+            // The machine's result, again.
+            Outcome::Kept => {
+                let bits = terms.iter().map(|term| match *term {
+                    Term::Number(bits) => bits,
+                    Term::Element(_) => 0,
+                });
+                let bits = bits.collect::<Vec<u64>>();
+                match again(op, &bits, part) {
+                    Some(bits) => result.bits |= bits << (16 * part),
+                    None => return Outcome::Lost,
+                }
+            }
+            Outcome::Lost => return Outcome::Lost,
+        }
+    }
+    if kept { Outcome::Kept } else { Outcome::Value(result) }
+}
+
 /// Whether numbers that are known may become elements.
 fn rounds(meaning: &Meaning, algebra: &Algebra) -> bool {
     let rounding = match meaning {
@@ -327,7 +336,7 @@ fn convert(
     is_poisoned: bool,
     state: &mut State,
 ) -> Outcome {
-    let Some(term) = value.term(from, state) else { return Outcome::Lost };
+    let Some(term) = state.number(&value, from) else { return Outcome::Lost };
     if !is_poisoned
         && let Term::Number(bits) = term
         && state.algebra.keeps_converted((from, to), bits)

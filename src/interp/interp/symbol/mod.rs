@@ -8,14 +8,17 @@
 //! operation whose result is not known leaves poison without a symbol behind. Numbers that are known stay in registers, and the
 //! interpreter computes with them as ever; only those that rounding would change become elements, too.
 //!
-//! `value`: values made of parts of 16 bits; `world`: memory and the algebra; `lanes`: warp-wide operations; `moves`: operations
-//! that only move bits; `fork`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
+//! `value`: values made of parts of 16 bits; `choice`: one of two values; `world`: memory and the algebra; `lanes`: warp-wide
+//! operations; `moves`, `moved`: operations that only move bits; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
 //! `meanings`: tests of meanings; `store`: stores under a condition, and atomic sums.
 
+mod choice;
 mod fork;
+mod join;
 mod lanes;
 #[cfg(feature = "internals")]
 mod meanings;
+mod moved;
 mod moves;
 mod prepare;
 mod product;
@@ -91,39 +94,12 @@ impl Symbols {
         }
     }
 
-    /// The condition under which a lane executes the present operation; none if it does for all inputs. The error is a
-    /// condition that cannot hold.
-    fn condition(&self, state: &mut State, lane: usize) -> Condition {
-        let mut condition = Condition::Always;
-        let forks = self.forks.iter().filter(|fork| fork.mask >> lane & 1 != 0);
-        for predicate in forks.map(|fork| fork.predicate(lane)).chain(self.guards[lane]) {
-            condition = match condition {
-                Condition::Always => Condition::If(predicate),
-                Condition::If(other) => match state.algebra.both(other, predicate) {
-                    crate::algebra::Truth::Known(true) => Condition::Always,
-                    crate::algebra::Truth::Known(false) => Condition::Never,
-                    crate::algebra::Truth::Open(both) => Condition::If(both),
-                },
-                Condition::Never => Condition::Never,
-            };
-        }
-        condition
-    }
-
     /// The lanes that execute the present operation under a condition.
     pub(super) fn conditional(&self) -> Mask {
         let forks = self.forks.iter().fold(0, |mask, fork| mask | fork.mask);
         let guards = self.guards.iter().enumerate().filter(|(_, guard)| guard.is_some());
         guards.fold(forks, |mask, (lane, _)| mask | 1 << lane)
     }
-}
-
-/// When a lane executes an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Condition {
-    Always,
-    If(Predicate),
-    Never,
 }
 
 /// The index of a file, and the parts of a lane's value in it.

@@ -6,10 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::value::{Kind, Symbol, Value};
-use super::world::State;
-use crate::algebra::{Format, Mode, Real, Term};
-use crate::interp::registers::{Dependence, FULL, File, LANES, Registers, Slot, Slots, WarpOp};
+use crate::interp::registers::{FULL, File, LANES, Registers, Slot, Slots, WarpOp};
 
 /// Where a part of a result comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,12 +24,12 @@ pub(super) enum Move {
 }
 
 /// The operation, the known bits of its sources, and which parts are symbols.
-type Key = (usize, [u64; 4], u16);
+pub(super) type Key = (usize, [u64; 4], u16);
 
 /// The moves of operations that were tried.
 #[derive(Debug, Default)]
 pub(crate) struct MoveCache {
-    known: FxHashMap<Key, [Move; 4]>,
+    pub(super) known: FxHashMap<Key, [Move; 4]>,
     scratch: Registers,
 }
 
@@ -42,7 +39,7 @@ const SOURCES: [Slot; 4] = [Slot(0), Slot(1), Slot(2), Slot(3)];
 const RESULT: Slot = Slot(4);
 
 /// The sources that are tried in all combinations.
-const MOST: usize = 3;
+pub(super) const MOST: usize = 3;
 
 /// Masks that tell the bits of a source from one another: bit n of mask m is bit m of the number n. The last two are all zeros
 /// and a mixture.
@@ -58,7 +55,7 @@ const MASKS: [u64; 8] = [
 ];
 
 /// The parts of a register of a file.
-fn parts_of(file: File) -> usize {
+pub(super) fn parts_of(file: File) -> usize {
     match file {
         File::Pred => 0,
         File::W32 => 2,
@@ -66,42 +63,14 @@ fn parts_of(file: File) -> usize {
     }
 }
 
-/// The result of an operation that moves bits; none if it is no such operation, or the result is more than moved symbols.
-pub(super) fn moved(op: &WarpOp, sources: &[Value; 4], state: &mut State) -> Option<Value> {
-    let Dependence::Bits(data) = op.dependence else { return None };
-    let file = op.d[0]?;
-    if op.d[1].is_some() || file == File::Pred || usize::from(data) > MOST {
-        return None;
-    }
-    let mut key: Key = (std::ptr::from_ref(op) as usize, [0; 4], 0);
-    for (at, source) in sources.iter().enumerate() {
-        let Some(source_file) = op.s[at] else { continue };
-        if source.is_known() {
-            key.1[at] = source.bits;
-            continue;
-        }
-        if source.lost || at >= usize::from(data) || source_file == File::Pred {
-            return None;
-        }
-        key.1[at] = source.bits & !source.symbolic(source_file);
-        for part in 0..parts_of(source_file) {
-            key.2 |= u16::from(source.parts[part].is_some()) << (4 * at + part);
-        }
-    }
-    let moves = match state.moves.known.get(&key) {
-        Some(moves) => *moves,
-        None => {
-            let moves = state.moves.tried(op, &key, file);
-            state.moves.known.insert(key, moves);
-            moves
-        }
-    };
-    assembled(&moves[..parts_of(file)], sources, state)
-}
-
 impl MoveCache {
     /// Tries an operation.
-    fn tried(&mut self, op: &WarpOp, (_, known, symbols): &Key, file: File) -> [Move; 4] {
+    pub(super) fn tried(
+        &mut self,
+        op: &WarpOp,
+        (_, known, symbols): &Key,
+        file: File,
+    ) -> [Move; 4] {
         use typed_index_collections::ti_vec;
         if self.scratch.w64.is_empty() {
             self.scratch = Registers {
@@ -154,47 +123,4 @@ impl MoveCache {
         }
         moves
     }
-}
-
-/// The value made of moved parts.
-fn assembled(moves: &[Move], sources: &[Value; 4], state: &mut State) -> Option<Value> {
-    let mut value = Value::known(0);
-    for (at, found) in moves.iter().enumerate() {
-        match *found {
-            Move::Known(bits) => value.bits |= u64::from(bits) << (16 * at),
-            Move::Part(source, part) => value.parts[at] = sources[source].parts[part],
-            Move::Mixed => return None,
-            Move::Inverted(source, part) | Move::Cleared(source, part) => {
-                let op = if matches!(found, Move::Cleared(..)) { Real::Abs } else { Real::Neg };
-                let symbol = sources[source].parts[part];
-                let number = signed(symbol, op, state)?;
-                let first = (at + 1).checked_sub(number.len())?;
-                // The lower parts have to be those of the same number, as they are.
-                let lower = symbol.part as usize;
-                for below in 0..lower {
-                    let moved = value.parts[first + below];
-                    let same = moved.element == symbol.element
-                        && moved.kind == symbol.kind
-                        && usize::from(moved.part) == below;
-                    if !same {
-                        return None;
-                    }
-                }
-                value.parts[first..=at].copy_from_slice(&number);
-            }
-        }
-    }
-    Some(value)
-}
-
-/// The parts of a number with another sign, of which the top part is given.
-fn signed(symbol: Symbol, op: Real, state: &mut State) -> Option<Vec<Symbol>> {
-    let Symbol { element, kind: Kind::Number(format), part } = symbol else { return None };
-    if usize::from(part) + 1 != format.parts() || format == Format::Tf32 {
-        return None;
-    }
-    let operands = [Term::Element(element)];
-    let term = state.algebra.apply((op, format, Mode::EVEN), &operands)?;
-    let value = Value::number(format, term);
-    matches!(term, Term::Element(_)).then(|| value.parts[..format.parts()].to_vec())
 }

@@ -2,9 +2,9 @@
 
 use typed_index_collections::TiSlice;
 
-use super::value::{Value, WIDTH, choose};
-use super::world::World;
-use super::{State, Symbol};
+use super::Symbols;
+use super::value::{Symbol, Value, WIDTH};
+use super::world::{State, World};
 use crate::algebra::{Predicate, Truth};
 use crate::interp::exec::AccessFault;
 use crate::interp::poison::{Poison, Source, other_results, results, uses, whole};
@@ -226,7 +226,7 @@ impl Poison {
         }
         for (cell, lane, predicate, old) in guarded {
             let new = self.value(cell, lane, registers);
-            let chosen = choose(&mut world.state(), cell.0, predicate, [new, old]);
+            let chosen = world.state().choice_of(cell.0, predicate, [new, old]);
             self.put(cell, lane, chosen, registers);
         }
     }
@@ -285,7 +285,6 @@ impl Poison {
 
     /// The condition under which a lane executes the present operation: none if always, and whether it can hold at all.
     pub(crate) fn condition(&self, state: &mut State, lane: usize) -> (Option<Predicate>, bool) {
-        use super::Condition;
         match self.symbols.as_deref().map(|symbols| symbols.condition(state, lane)) {
             Some(Condition::If(predicate)) => (Some(predicate), true),
             Some(Condition::Never) => (None, false),
@@ -295,6 +294,34 @@ impl Poison {
 
     /// The lanes that execute the present operation under a condition.
     pub(crate) fn conditional(&self) -> Mask {
-        self.symbols.as_deref().map_or(0, super::Symbols::conditional)
+        self.symbols.as_deref().map_or(0, Symbols::conditional)
+    }
+}
+
+/// When a lane executes an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Condition {
+    Always,
+    If(Predicate),
+    Never,
+}
+
+impl Symbols {
+    /// The condition under which a lane executes the present operation.
+    fn condition(&self, state: &mut State, lane: usize) -> Condition {
+        let mut condition = Condition::Always;
+        let forks = self.forks.iter().filter(|fork| fork.mask >> lane & 1 != 0);
+        for predicate in forks.map(|fork| fork.predicate(lane)).chain(self.guards[lane]) {
+            condition = match condition {
+                Condition::Always => Condition::If(predicate),
+                Condition::If(other) => match state.algebra.both(other, predicate) {
+                    Truth::Known(true) => Condition::Always,
+                    Truth::Known(false) => Condition::Never,
+                    Truth::Open(both) => Condition::If(both),
+                },
+                Condition::Never => Condition::Never,
+            };
+        }
+        condition
     }
 }

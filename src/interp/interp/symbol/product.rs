@@ -1,6 +1,6 @@
 //! Products of matrices in the registers of a warp.
 
-use super::value::{Value, half};
+use super::value::Value;
 use super::world::State;
 use crate::algebra::Term;
 use crate::interp::poison::Poison;
@@ -53,8 +53,8 @@ impl Poison {
         let mut elements = vec![Term::Number(0); count];
         for &(at, lane, cell, shift) in &matrix.places {
             let value = self.value(cell, lane, registers).from_part(shift as usize / 16);
-            let value = if matrix.format.parts() == 1 { half(value, 0) } else { value };
-            elements[at] = value.term(matrix.format, state)?;
+            let value = if matrix.format.parts() == 1 { value.half(0) } else { value };
+            elements[at] = state.number(&value, matrix.format)?;
         }
         Some(elements)
     }

@@ -1,6 +1,6 @@
 //! Symbols on their way to memory: plain stores, stores under a condition, and atomic sums.
 
-use super::value::{Symbol, Value, choose};
+use super::value::{Symbol, Value};
 use super::world::{Memory, Owner, State};
 use crate::algebra::{Algebra, Format, Mode, Predicate, Real};
 use crate::interp::registers::File;
@@ -66,7 +66,7 @@ impl State {
     /// One of two values of bytes of memory.
     pub(crate) fn choose(&mut self, bytes: u32, predicate: Predicate, values: [Value; 2]) -> Value {
         let file = if bytes == 8 { File::W64 } else { File::W32 };
-        choose(self, file, predicate, values)
+        self.choice_of(file, predicate, values)
     }
 
     /// The sum of two numbers; none if one is something else.
@@ -74,7 +74,7 @@ impl State {
         if matches!(self.algebra, Algebra::Bits(_)) {
             return None;
         }
-        let terms = [a.term(format, self)?, b.term(format, self)?];
+        let terms = [self.number(&a, format)?, self.number(&b, format)?];
         let term = self.algebra.apply((Real::Add, format, Mode::EVEN), &terms)?;
         Some(Value::number(format, term))
     }
