@@ -34,7 +34,7 @@ struct Trial {
     low: f64,
     /// The largest one.
     high: f64,
-    /// What is added from the first element to the last one: for maxima, which the first or the last one alone decides.
+    /// The amount that is added from the first element to the last one: for maxima, which the first or the last one alone decides.
     slope: f64,
 }
 

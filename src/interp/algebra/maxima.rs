@@ -1,4 +1,4 @@
-//! Maxima: the set of the elements of which a maximum is taken.
+//! Maxima: the sets of their elements.
 //!
 //! A maximum is not that of a random order: one which leaves out one of n elements would be taken for the right one with the
 //! probability (n - 1)/n. Two maxima are the same if they are of the same set. So a maximum is associative, commutative and

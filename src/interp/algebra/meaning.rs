@@ -11,7 +11,7 @@ pub(crate) enum Format {
     F16,
     /// The upper half of single precision.
     Bf16,
-    /// Single precision of which matrices use the upper 19 bits.
+    /// Single precision; matrices use its upper 19 bits.
     Tf32,
 }
 

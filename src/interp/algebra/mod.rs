@@ -5,7 +5,7 @@
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
 //! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
-//!   on them, choices and comparisons; `maxima`: sets of which a maximum is taken; `constants`:
+//!   on them, choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
 //!   which real number a constant stands for; `exact`: operations on numbers that do not round; `bits`: the same operations
 //!   on the same operands.
 //!
@@ -16,6 +16,7 @@ mod constants;
 mod element;
 mod exact;
 mod field;
+mod library;
 mod maxima;
 mod meaning;
 mod point;
@@ -38,7 +39,7 @@ pub enum Domain {
     Bits,
 }
 
-/// An algebra with what it has met.
+/// An algebra and the elements that it has met.
 #[derive(Debug)]
 pub(crate) enum Algebra {
     /// Of real functions.

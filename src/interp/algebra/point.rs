@@ -19,7 +19,7 @@ use super::field::{
 /// The class of a logarithm, and the factor by which it was multiplied, a residue modulo `Q`. Class 8: not known.
 type Class = (u8, u64);
 
-/// The class of an element that a function of logarithms has yielded of which no law is known.
+/// The class of an element that a function of logarithms without known laws has yielded.
 const UNKNOWN: u8 = 8;
 
 /// Names of functions that yield hashes.

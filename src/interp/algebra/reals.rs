@@ -8,6 +8,7 @@ use super::constants::{Constant, read};
 use super::element::{Degree, Element, Predicate, Term, Truth};
 use super::exact::{number, rounded};
 use super::field::{inverse_p, mul_p, mul_q, small_fraction};
+use super::library::{COEFFICIENTS, Library};
 use super::maxima::Sets;
 use super::meaning::{Comparison, Format, Mode, Real};
 use super::point::{Point, name};
@@ -34,6 +35,8 @@ pub(crate) struct Reals {
     positive: FxHashMap<u64, Element>,
     /// The predicate and the operands of a choice, by its value.
     choices: FxHashMap<u64, (Predicate, [Element; 2])>,
+    /// Elements of functions of the library.
+    library: Library,
     /// Sums that hold an integer in their low bits.
     magic: FxHashMap<u64, ()>,
 }
@@ -53,6 +56,7 @@ impl Reals {
             sets: Sets::default(),
             positive: FxHashMap::default(),
             choices: FxHashMap::default(),
+            library: Library::default(),
             magic: FxHashMap::default(),
         }
     }
@@ -192,10 +196,7 @@ impl Reals {
                 self.point.mul(a, inverse)
             }
             Real::Neg => self.point.neg(a),
-            Real::Abs => {
-                let negative = self.point.neg(a);
-                self.larger(a, negative)
-            }
+            Real::Abs => self.magnitude(a),
             Real::Max => self.larger(a, b),
             Real::Min => self.smaller(a, b),
             Real::Rcp => self.point.inverse(a),
@@ -208,16 +209,7 @@ impl Reals {
             Real::Lg2 => self.point.logarithm(a),
             Real::Sin => self.point.angle(a, false),
             Real::Cos => self.point.angle(a, true),
-            Real::Tanh => {
-                // 1 - 2 / (1 + e^2a)
-                let two = self.point.integer(2);
-                let doubled = self.point.mul(a, two);
-                let power = self.point.exponential(doubled);
-                let sum = self.point.add(one, power);
-                let inverse = self.point.inverse(sum);
-                let part = self.point.mul(two, inverse);
-                self.point.sub(one, part)
-            }
+            Real::Tanh => self.tangent(a),
             Real::Same => a,
             Real::Sat => {
                 let positive = self.larger(a, Element::default());
@@ -225,14 +217,61 @@ impl Reals {
             }
             Real::Relu => self.larger(a, Element::default()),
             Real::Copysign => {
-                let (sign, magnitude) =
-                    (self.point.hash(&[name::SIGN, a.p]), self.function(Real::Abs, [b; 3]));
+                let magnitude = self.magnitude(a);
+                if self.library.is_tangent(b, magnitude) {
+                    return self.tangent(a);
+                }
+                let sign = self.point.hash(&[name::SIGN, a.p]);
+                let magnitude = self.magnitude(b);
                 self.point.mul(sign, magnitude)
             }
             Real::Floor | Real::Ceil | Real::Trunc | Real::Nearest => {
                 self.point.hash(&[name::ROUND, op as u64, a.p])
             }
         }
+    }
+
+    fn magnitude(&mut self, a: Element) -> Element {
+        let negative = self.point.neg(a);
+        let magnitude = self.larger(a, negative);
+        self.library.magnitude(magnitude, a);
+        magnitude
+    }
+
+    /// The hyperbolic tangent: 1 - 2 / (1 + e^2a).
+    fn tangent(&mut self, a: Element) -> Element {
+        let (one, two) = (self.point.integer(1), self.point.integer(2));
+        let doubled = self.point.mul(a, two);
+        let power = self.point.exponential(doubled);
+        let sum = self.point.add(one, power);
+        let inverse = self.point.inverse(sum);
+        let part = self.point.mul(two, inverse);
+        self.point.sub(one, part)
+    }
+
+    /// The function of the library that a choice between two of its parts is: `a` where the predicate holds.
+    fn library_choice(&mut self, name: u64, a: Element, b: Element) -> Option<Element> {
+        let one = self.point.integer(1);
+        if let Some(magnitude) = self.library.large(name) {
+            let tangent = self.tangent(magnitude);
+            if a.p == one.p && b.p == tangent.p {
+                self.library.tangent(tangent, magnitude);
+                return Some(tangent);
+            }
+        }
+        let x = self.library.small(name)?;
+        let tangent = self.tangent(x);
+        let square = self.point.mul(x, x);
+        let mut sum = Element::default();
+        for bits in COEFFICIENTS {
+            let coefficient = self.constant(Format::F32, bits.into())?;
+            let product = self.point.mul(sum, square);
+            sum = self.point.add(product, coefficient);
+        }
+        sum = self.point.mul(sum, square);
+        let product = self.point.mul(sum, x);
+        let polynomial = self.point.add(product, x);
+        (a.p == tangent.p && b.p == polynomial.p).then_some(tangent)
     }
 
     /// An operation with an infinite operand, as far as a number that is not known is just finite.
@@ -368,7 +407,14 @@ impl Reals {
         }
         let a = self.element(format, operands[0])?;
         let b = self.element(format, operands[1])?;
-        Some(self.relation(comparison, a, b))
+        let truth = self.relation(comparison, a, b);
+        if let (Truth::Open(predicate), Format::F32, [_, Term::Number(bits)]) =
+            (truth, format, operands)
+            && comparison == Comparison::Ge
+        {
+            self.library.bound(predicate.name, a, bits as u32);
+        }
+        Some(truth)
     }
 
     fn relation(&mut self, comparison: Comparison, a: Element, b: Element) -> Truth {
@@ -423,6 +469,10 @@ impl Reals {
         let (a, b) = (inside(self, a, 0), inside(self, b, 1));
         if a.p == b.p {
             return a;
+        }
+        // The predicate of "at least" is negated: `a` and `b` have changed places.
+        if let Some(function) = self.library_choice(name, b, a) {
+            return function;
         }
         if let Some(&difference) = self.positive.get(&name)
             && let Some(grows) = self.small_ratio(a, b, difference)

@@ -31,7 +31,7 @@ pub enum FaultKind {
     Uninitialized,
     /// The launch ran longer than its instruction limit.
     Limit,
-    /// Symbolic data decide what the algebra does not describe.
+    /// Symbolic data decide an effect that the algebra does not describe.
     Symbolic,
 }
 

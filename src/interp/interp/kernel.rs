@@ -127,7 +127,7 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok(self.buffers(launch, &global))
     }
 
-    /// Runs some blocks of a launch with symbols. Returns for each buffer its bytes and the marks of what is not known, and the
+    /// Runs some blocks of a launch with symbols. Returns for each buffer its bytes and the marks of its bits that are not known, and the
     /// instructions that were executed; `inputs` are regions, and whether they hold symbols at first.
     pub(super) fn execute_with_symbols<C: Total>(
         &self,

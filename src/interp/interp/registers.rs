@@ -55,6 +55,15 @@ pub(super) enum File {
     W64,
 }
 
+/// All bits of a register.
+pub(super) fn whole(file: File) -> u64 {
+    match file {
+        File::Pred => 1,
+        File::W32 => u32::MAX.into(),
+        File::W64 => u64::MAX,
+    }
+}
+
 /// The registers of one frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
@@ -287,7 +296,7 @@ impl Lane for bool {
 ///
 /// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
 /// lane alone, so a destination may be a source. `bits n;`, `halves;`, `monotone;` or `as` with
-/// another kind in front says what [`Dependence`] the result has; before that, `means` and a [`Meaning`] what it computes.
+/// another kind in front says what [`Dependence`] the result has; before that, `means` and a [`Meaning`] say which function it is.
 macro_rules! warp {
     (means $meaning:expr; $($rest:tt)*) => {{
         const MEANT: &$crate::interp::registers::WarpOp = &{

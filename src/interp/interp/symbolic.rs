@@ -30,7 +30,7 @@ pub struct Symbolic {
     world: World,
 }
 
-/// What a run has left.
+/// The buffers that a run has left.
 #[derive(Debug)]
 pub struct Left {
     memory: Memory,
@@ -165,7 +165,7 @@ impl Symbolic {
         let mut state = self.world.state();
         let mut comparison = Comparison::default();
         let names = first.buffers.keys().chain(second.buffers.keys());
-        // What is left in variables of the module is not compared, and so nobody may write them.
+        // Variables of the module are not compared, and so nobody may write them.
         if first.wrote_variables() || second.wrote_variables() {
             comparison.note("a variable of the module", 0, DifferenceKind::Buffer);
         }
@@ -226,7 +226,7 @@ impl Symbolic {
         self.world.state().algebra.readings()
     }
 
-    /// A hash of what a run has left in each element of a buffer that it has written, by the element's number.
+    /// A hash of each element of a buffer that a run has written, by the element's number.
     pub fn hashes(&self, left: &Left, buffer: &str) -> Vec<(u64, [u64; 2])> {
         let mut state = self.world.state();
         let Some(buffer) = left.buffers.get(buffer) else { return Vec::new() };
@@ -252,7 +252,7 @@ impl Comparison {
 }
 
 impl Left {
-    /// The names of the buffers of which something was written.
+    /// The names of the buffers that were written.
     pub fn written(&self) -> Vec<&str> {
         let written = self.buffers.iter().filter(|(_, buffer)| self.wrote(buffer));
         written.map(|(name, _)| name.as_str()).collect()

@@ -548,7 +548,7 @@ mistakes! {
     ClassOfLogarithm: Algebra,
     /// A choice between two numbers is the larger one whichever difference decides.
     ChoiceIsMaximum: Algebra,
-    /// What is computed with numbers that are known counts although it was rounded.
+    /// A sum of numbers that are known counts although it was rounded.
     RoundingKept: Algebra,
     /// The magnitude of a tree is the tree that is not negated.
     MagnitudeOfTree: Algebra,

@@ -59,7 +59,7 @@ pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fau
             fault.message += " depends on symbolic data";
             let span = program.span(source.site());
             let what = "the last operation on it whose result is described";
-            let remedy = "nothing is proved where the algebra does not describe what is computed";
+            let remedy = "nothing is proved of an operation without a description in the algebra";
             fault.earlier = Earlier::new(span, what, remedy.to_owned());
             return;
         }

@@ -141,7 +141,7 @@ impl Watch<'_> {
 }
 
 impl Spaces<'_> {
-    /// Stores an element of lanes that store it under a condition: what is there before is kept otherwise.
+    /// Stores an element of lanes that store it under a condition: the old value is kept otherwise.
     ///
     /// # Errors
     /// A value is neither known nor a symbol; a race.
@@ -175,10 +175,10 @@ impl Spaces<'_> {
         Ok(())
     }
 
-    /// An atomic sum of floating-point numbers of which one is a symbol. Returns whether there was one.
+    /// An atomic sum of floating-point numbers, one of them a symbol. Returns whether there was one.
     ///
     /// # Errors
-    /// What is added up is not known.
+    /// The numbers are not known.
     pub(super) fn sum_of_symbols(
         &self,
         registers: &Registers,
@@ -203,7 +203,7 @@ impl Spaces<'_> {
         match sum {
             Some(value) if atomic.elements.len() == 1 => {
                 watch.write_value((part, home), spot, lane, (value, world))?;
-                // What was there before depends on the order of threads.
+                // The old value depends on the order of threads.
                 if let (Some(cell), source) = (atomic.elements[0].0, watch.who.site)
                     && let Some(marks) = watch.marks.as_deref_mut()
                 {

@@ -29,6 +29,7 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::memory::Site;
 use super::program::rare::Cell;
 use super::program::{FrameTemplate, Pc};
+pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use super::symbol::{Symbol, Symbols, WIDTH};
 use crate::ptx::StateSpace;
@@ -232,15 +233,6 @@ fn index(file: File) -> usize {
         File::Pred => 0,
         File::W32 => 1,
         File::W64 => 2,
-    }
-}
-
-/// All bits of a register.
-pub(super) fn whole(file: File) -> u64 {
-    match file {
-        File::Pred => 1,
-        File::W32 => u32::MAX.into(),
-        File::W64 => u64::MAX,
     }
 }
 

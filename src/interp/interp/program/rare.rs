@@ -23,7 +23,7 @@ pub(crate) struct Scalar {
     pub d: Cell,
     /// The sources; as many as the instruction has.
     pub s: Vec<Cell>,
-    /// What it computes.
+    /// Its meaning.
     pub meaning: Meaning,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Fork {
     pub predicates: [Predicate; LANES],
     /// The registers that one of the ways writes.
     pub cells: Vec<Cell>,
-    /// What they held at the branch.
+    /// Their values at the branch.
     pub before: Rows,
     /// What the first way has left in them, once it has ended.
     pub first: Option<Rows>,

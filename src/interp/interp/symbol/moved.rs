@@ -6,7 +6,7 @@ use super::world::State;
 use crate::algebra::{Format, Mode, Real, Term};
 use crate::interp::registers::{Dependence, File, WarpOp};
 
-/// The result of an operation that moves bits; none if it is no such operation, or the result is more than moved symbols.
+/// The result of an operation that moves bits; none if it is another operation, or the result is more than moved symbols.
 pub(super) fn moved(op: &WarpOp, sources: &[Value; 4], state: &mut State) -> Option<Value> {
     let Dependence::Bits(data) = op.dependence else { return None };
     let file = op.d[0]?;
@@ -70,7 +70,7 @@ fn assembled(moves: &[Move], sources: &[Value; 4], state: &mut State) -> Option<
     Some(value)
 }
 
-/// The parts of a number with another sign, of which the top part is given.
+/// The parts of a number with another sign; its top part is given.
 fn signed(symbol: Symbol, op: Real, state: &mut State) -> Option<Vec<Symbol>> {
     let Symbol { element, kind: Kind::Number(format), part } = symbol else { return None };
     if usize::from(part) + 1 != format.parts() || format == Format::Tf32 {

@@ -1,4 +1,4 @@
-//! Operations of which each bit of the result is at most one bit of each source: moves, shifts, permutations, bit fields.
+//! Operations whose result has at most one bit of each source in each of its bits: moves, shifts, permutations, bit fields.
 //!
 //! An operation is tried on patterns in the parts that are symbols, with the known parts as they are. A part of the result that
 //! follows one part of a source in all trials is that part; one that never changes is known. The trials are exhaustive: all

@@ -8,7 +8,7 @@ use crate::interp::program::rare::{Cell, CrossLane, MatrixPlaces};
 use crate::interp::registers::Registers;
 
 impl Poison {
-    /// Computes a product of matrices of which some elements are symbols. Returns whether it could.
+    /// Computes a product of matrices, some elements being symbols. Returns whether it could.
     pub(super) fn symbols_of_product(
         &mut self,
         cross_lane: &CrossLane,

@@ -17,7 +17,7 @@ pub(crate) struct Spot {
 }
 
 impl State {
-    /// The value of bytes of memory, whose bits are `bits` and of which the bits `poisoned` are not known.
+    /// The value of bytes of memory, whose bits are `bits`; the bits `poisoned` are not known.
     pub(crate) fn load(&self, spot: Spot, bits: u64, poisoned: u64) -> Value {
         self.memory.load(&self.algebra, spot, bits, poisoned)
     }

@@ -1,7 +1,7 @@
 //! A lane's value: numbers that are known, and symbols, in parts of 16 bits.
 
 use crate::algebra::{Degree, Element, Format, Predicate, Term, Truth};
-use crate::interp::registers::File;
+use crate::interp::registers::{File, whole};
 
 /// The most parts of a value.
 pub(crate) const WIDTH: usize = 4;
@@ -60,7 +60,7 @@ impl Value {
         Value { bits, parts: [Symbol::NONE; WIDTH], lost: false }
     }
 
-    /// A value of which nothing is known.
+    /// A value without known parts.
     pub(crate) fn lost() -> Value {
         Value { lost: true, ..Value::known(0) }
     }
@@ -126,7 +126,7 @@ impl Value {
     pub(crate) fn symbolic(&self, file: File) -> u64 {
         let parts = self.parts.iter().enumerate().filter(|(_, part)| part.is_some());
         let all = parts.fold(0, |bits, (at, _)| bits | 0xffff << (16 * at));
-        all & crate::interp::poison::whole(file)
+        all & whole(file)
     }
 
     /// A part of the value alone.
