@@ -90,7 +90,8 @@ pub(super) fn read(value: f32) -> Constant {
             return if exponent >= 0.0 { form(scale, 1) } else { form(1, scale) };
         }
     }
-    let candidates: [(f64, f64, fn(f64) -> f64, Form); 3] = [
+    type Value = fn(f64) -> f64;
+    let candidates: [(f64, f64, Value, Form); 3] = [
         (exact, 1.0, |ratio| ratio, Constant::Fraction),
         (exact * exact, 8.0, f64::sqrt, Constant::Root),
         ((exact / LOG2_E).powi(2), 16.0, |ratio| ratio.sqrt() * LOG2_E, Constant::RootLog2),

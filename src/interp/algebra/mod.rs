@@ -39,6 +39,10 @@ pub enum Domain {
     Bits,
 }
 
+/// Names of functions of predicates.
+const BOTH: u64 = 1;
+const DIFFER: u64 = 2;
+
 /// An algebra and the elements that it has met.
 #[derive(Debug)]
 pub(crate) enum Algebra {
@@ -152,7 +156,7 @@ impl Algebra {
         }
         let key = |it: Predicate| it.name << 1 ^ u64::from(it.negated);
         let (a, b) = (key(one).min(key(other)), key(one).max(key(other)));
-        Truth::Open(Predicate { name: mix(mix(a, 0x616e_64), b), negated: false })
+        Truth::Open(Predicate { name: mix(mix(a, BOTH), b), negated: false })
     }
 
     /// Whether exactly one of two predicates holds.
@@ -162,7 +166,7 @@ impl Algebra {
             return Truth::Known(negated);
         }
         let (a, b) = (one.name.min(other.name), one.name.max(other.name));
-        Truth::Open(Predicate { name: mix(mix(a, 0x786f_72), b), negated })
+        Truth::Open(Predicate { name: mix(mix(a, DIFFER), b), negated })
     }
 
     /// 2 to the power of the integer that a sum with 1.5 * 2^23 holds in its low bits, less the bias and the constant: the

@@ -23,6 +23,9 @@ const HEAP_BYTES: usize = 8 << 20;
 /// values a kernel may run for ever.
 const MAX_REPEATED: u64 = 1 << 24;
 
+/// The bytes of a buffer, and the marks of its bits that are not known.
+pub(super) type BytesAndMarks = (Vec<u8>, Vec<u8>);
+
 /// A kernel that was decoded.
 #[derive(Debug)]
 pub struct Kernel<'m, 's> {
@@ -134,7 +137,7 @@ impl<'m, 's> Kernel<'m, 's> {
         launch: &Launch,
         (world, inputs): (&World, &[(usize, bool)]),
         blocks: &[u64],
-    ) -> Result<(Vec<(Vec<u8>, Vec<u8>)>, u64), Fault> {
+    ) -> Result<(Vec<BytesAndMarks>, u64), Fault> {
         let params = words(&self.parameters(launch)?);
         let params_marks = new_words(4 * params.len() as u64);
         for (&index, ty) in &launch.symbolic_args {

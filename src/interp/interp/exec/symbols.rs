@@ -121,7 +121,7 @@ impl Watch<'_> {
         let Some(world) = self.world else { return false };
         // The bits that are known are written by the caller.
         let value = poison.value_of(cell, lane, 0);
-        let value = value.from_part(shift as usize / 16);
+        let value = value.behind_part(shift as usize / 16);
         let spot = self.spot((part, home), (skip, bytes), lane);
         let whole = bytes > 1 && !value.lost;
         let parts = if whole { value.parts } else { Value::known(0).parts };

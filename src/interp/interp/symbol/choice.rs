@@ -76,7 +76,7 @@ fn choose(state: &mut State, file: File, predicate: Predicate, [a, b]: [Value; 2
                 return value;
             }
             let lower = choose_word(state, predicate, [low(a), low(b)]);
-            let upper = [low(a.from_part(2)), low(b.from_part(2))];
+            let upper = [low(a.behind_part(2)), low(b.behind_part(2))];
             let high = choose_word(state, predicate, upper);
             let mut value = Value { lost: lower.lost || high.lost, ..lower };
             value.bits |= high.bits << 32;

@@ -52,7 +52,7 @@ impl Poison {
         let count = matrix.places.iter().map(|place| place.0 + 1).max()?;
         let mut elements = vec![Term::Number(0); count];
         for &(at, lane, cell, shift) in &matrix.places {
-            let value = self.value(cell, lane, registers).from_part(shift as usize / 16);
+            let value = self.value(cell, lane, registers).behind_part(shift as usize / 16);
             let value = if matrix.format.parts() == 1 { value.half(0) } else { value };
             elements[at] = state.number(&value, matrix.format)?;
         }

@@ -55,10 +55,10 @@ impl State {
     /// Sets the symbols of bytes of memory.
     pub(crate) fn store(&mut self, spot: Spot, parts: &[Symbol]) {
         let Spot { owner, offset, bytes } = spot;
-        for part in 0..(bytes as usize).div_ceil(2) {
-            let at = offset + 2 * part as u64;
+        let places = (offset..).step_by(2).take(bytes.div_ceil(2) as usize);
+        for (at, part) in places.zip(parts) {
             let mut word = self.memory.word(&self.algebra, owner, at / 4);
-            word[(at / 2 % 2) as usize] = parts[part];
+            word[(at / 2 % 2) as usize] = *part;
             self.memory.set_word(owner, at / 4, word);
         }
     }

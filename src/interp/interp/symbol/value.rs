@@ -115,7 +115,7 @@ impl Value {
     }
 
     /// The value from some part on.
-    pub(crate) fn from_part(&self, first: usize) -> Value {
+    pub(crate) fn behind_part(&self, first: usize) -> Value {
         let mut value = Value { bits: self.bits >> (16 * first), ..*self };
         value.parts = [Symbol::NONE; WIDTH];
         value.parts[..WIDTH - first].copy_from_slice(&self.parts[first..]);
@@ -131,7 +131,7 @@ impl Value {
 
     /// A part of the value alone.
     pub(crate) fn half(&self, part: usize) -> Value {
-        let mut half = self.from_part(part);
+        let mut half = self.behind_part(part);
         half.bits &= 0xffff;
         half.parts[1..].fill(Symbol::NONE);
         half
