@@ -12,8 +12,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::exit::{Failure, Status};
+use super::io;
 use super::options::Format;
-use super::{io, witness};
+use super::witness::{self, Side};
 use crate::interp::{
     Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Left, Reading, Symbolic,
 };
@@ -73,16 +74,6 @@ fn blocks(text: &str) -> Result<Blocks, String> {
     numbers.sort_unstable();
     numbers.dedup();
     Ok(Blocks::Some(numbers))
-}
-
-/// A kernel with its launch.
-pub(super) struct Side<'a> {
-    /// The program.
-    pub source: &'a SourceFile,
-    /// The same, parsed.
-    pub module: Module<'a>,
-    /// How the kernel is launched.
-    pub launch: Launch,
 }
 
 /// What was found out.

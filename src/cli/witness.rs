@@ -6,9 +6,20 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::over::Side;
 use crate::interp::{self, Blocks};
 use crate::launch::{Argument, Buffer, Launch, Type, show};
+use crate::ptx::Module;
+use crate::source::SourceFile;
+
+/// A kernel with its launch.
+pub(super) struct Side<'a> {
+    /// The program.
+    pub source: &'a SourceFile,
+    /// The same, parsed.
+    pub module: Module<'a>,
+    /// How the kernel is launched.
+    pub launch: Launch,
+}
 
 /// An element that differs.
 #[derive(Debug, Serialize)]

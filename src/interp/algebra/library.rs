@@ -18,9 +18,9 @@ pub(super) const COEFFICIENTS: [u32; 4] = [0x3c80_f082, 0xbd56_3cae, 0x3e08_5941
 /// Elements whose arguments are known.
 #[derive(Debug, Default)]
 pub(super) struct Library {
-    /// The number of which an element is the magnitude, by the residue modulo `P`.
+    /// The number whose magnitude an element is, by the residue modulo `P`.
     magnitudes: FxHashMap<u64, Element>,
-    /// The magnitude of which an element is the hyperbolic tangent.
+    /// The magnitude whose hyperbolic tangent an element is.
     tangents: FxHashMap<u64, Element>,
     /// The magnitude and the bits of the constant that a predicate compares, by its name.
     bounds: FxHashMap<u64, (Element, u32)>,
