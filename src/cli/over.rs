@@ -19,7 +19,7 @@ use crate::interp::{
     Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Left, Reading, Symbolic,
 };
 use crate::launch::Launch;
-use crate::ptx::{self, Depth, Module};
+use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
 /// The options of `verify` that compare algorithms.
