@@ -12,8 +12,6 @@ use std::fmt;
 pub(super) enum Constant {
     /// Its bits.
     Exact,
-    /// The part of log2(e) behind its nearest number.
-    Zero,
     /// A fraction.
     Fraction(i128, i128),
     /// The square root of a fraction.
@@ -37,7 +35,6 @@ impl fmt::Display for Constant {
         };
         let text = match *self {
             Constant::Exact => "itself".to_owned(),
-            Constant::Zero => "0 (the tail of log2(e))".to_owned(),
             Constant::Fraction(n, d) => format!("{n}/{d}"),
             Constant::Root(n, 1) => format!("sqrt({n})"),
             Constant::Root(n, d) => format!("sqrt({n}/{d})"),
@@ -55,8 +52,10 @@ impl fmt::Display for Constant {
 /// A constant with at most as many significant bits is itself.
 const SHORT: u32 = 11;
 
+/// log2(e).
+pub(super) const LOG2_OF_E: u32 = 0x3fb8_aa3b;
 /// log2(e) less its nearest number, as `expf` adds it.
-const TAIL_OF_LOG2_E: u32 = 0x32a5_7060;
+pub(super) const TAIL_OF_LOG2_E: u32 = 0x32a5_7060;
 
 /// The bound of numerator times denominator.
 const MOST: f64 = 262_144.0;
@@ -66,9 +65,6 @@ pub(super) fn read(value: f32) -> Constant {
     let magnitude = value.abs();
     let bits = magnitude.to_bits();
     let significant = 24 - (bits & 0x7f_ffff | 0x80_0000).trailing_zeros();
-    if bits == TAIL_OF_LOG2_E {
-        return Constant::Zero;
-    }
     if significant <= SHORT || !magnitude.is_normal() {
         return Constant::Exact;
     }

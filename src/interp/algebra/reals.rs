@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::constants::{Constant, read};
+use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
 use super::element::{Degree, Element, Predicate, Term, Truth};
 use super::exact::{number, rounded};
 use super::field::{inverse_p, mul_p, mul_q, small_fraction};
@@ -35,6 +35,8 @@ pub(crate) struct Reals {
     positive: FxHashMap<u64, Element>,
     /// The predicate and the operands of a choice, by its value.
     choices: FxHashMap<u64, (Predicate, [Element; 2])>,
+    /// The numbers whose products with log2(e) were the first part of a sum, by the sum.
+    scaled: FxHashMap<u64, u64>,
     /// Elements of functions of the library.
     library: Library,
     /// Sums that hold an integer in their low bits.
@@ -56,6 +58,7 @@ impl Reals {
             sets: Sets::default(),
             positive: FxHashMap::default(),
             choices: FxHashMap::default(),
+            scaled: FxHashMap::default(),
             library: Library::default(),
             magic: FxHashMap::default(),
         }
@@ -102,7 +105,6 @@ impl Reals {
         let log = self.point.log2_of_e;
         let magnitude = match *constant {
             Constant::Exact => return self.exactly(value),
-            Constant::Zero => return Element::default(),
             Constant::Fraction(n, d) => self.point.fraction(n, d),
             Constant::Root(n, d) => self.point.root_of_fraction(n, d),
             Constant::RootLog2(n, d) => {
@@ -178,6 +180,11 @@ impl Reals {
         {
             return Some(Term::Element(sum));
         }
+        if (op, format) == (Real::Fma, Format::F32)
+            && let Some(sum) = self.scaled_by_log2(operands, [a, b, c])
+        {
+            return Some(Term::Element(sum));
+        }
         Some(Term::Element(self.function(op, [a, b, c])))
     }
 
@@ -229,6 +236,31 @@ impl Reals {
                 self.point.hash(&[name::ROUND, op as u64, a.p])
             }
         }
+    }
+
+    /// The sums `x log2(e) + c` and, of that, the sum with x times the rest of log2(e), which is the same: log2(e) is read as
+    /// what it stands for already.
+    fn scaled_by_log2(&mut self, operands: &[Term], [a, b, c]: [Element; 3]) -> Option<Element> {
+        let bits = |term: Term| match term {
+            Term::Number(bits) => bits as u32,
+            Term::Element(_) => 0,
+        };
+        let (x, factor) = match (bits(operands[0]), bits(operands[1])) {
+            (factor @ (LOG2_OF_E | TAIL_OF_LOG2_E), 0) => (b, factor),
+            (0, factor @ (LOG2_OF_E | TAIL_OF_LOG2_E)) => (a, factor),
+            _ => return None,
+        };
+        if factor == LOG2_OF_E {
+            let sum = self.function(Real::Fma, [a, b, c]);
+            self.scaled.insert(sum.p, x.p);
+            return Some(sum);
+        }
+        let is_rest = self.scaled.get(&c.p) == Some(&x.p);
+        is_rest.then(|| {
+            let number = "0 (the rest of log2(e), behind x * log2(e))".to_owned();
+            self.readings.insert(factor, Reading { bits: factor, number });
+            c
+        })
     }
 
     fn magnitude(&mut self, a: Element) -> Element {

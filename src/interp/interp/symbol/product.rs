@@ -2,7 +2,7 @@
 
 use super::value::Value;
 use super::world::State;
-use crate::algebra::Term;
+use crate::algebra::{Algebra, Term};
 use crate::interp::poison::Poison;
 use crate::interp::program::rare::{Cell, CrossLane, MatrixPlaces};
 use crate::interp::registers::Registers;
@@ -16,7 +16,9 @@ impl Poison {
         state: &mut State,
     ) -> bool {
         let poisoned = cross_lane.sources.iter().any(|&cell| self.lanes(cell) != 0);
-        let Some(product) = cross_lane.product.as_deref().filter(|_| poisoned) else {
+        // A product of known numbers would be rounded.
+        let counts = poisoned || matches!(state.algebra, Algebra::Reals(_));
+        let Some(product) = cross_lane.product.as_deref().filter(|_| counts) else {
             return false;
         };
         let matrices = [&product.a, &product.b, &product.c];
