@@ -81,7 +81,6 @@ fn blocks(text: &str) -> Result<Blocks, String> {
 pub(super) struct Judgement {
     over: Field,
     verdict: Verdict,
-    #[serde(skip_serializing_if = "Option::is_none")]
     error_bound: Option<f64>,
     readings: Vec<ReadingReport>,
     blocks: BlockReport,

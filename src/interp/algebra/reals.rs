@@ -238,8 +238,8 @@ impl Reals {
         }
     }
 
-    /// The sums `x log2(e) + c` and, of that, the sum with x times the rest of log2(e), which is the same: log2(e) is read as
-    /// what it stands for already.
+    /// The sums `x log2(e) + c` and, of that, the sum with x times the rest of log2(e), which is the same: log2(e) is
+    /// exact already.
     fn scaled_by_log2(&mut self, operands: &[Term], [a, b, c]: [Element; 3]) -> Option<Element> {
         let bits = |term: Term| match term {
             Term::Number(bits) => bits as u32,
