@@ -100,7 +100,8 @@ impl Point {
 
     /// The element of an integer.
     pub(super) fn integer(&self, value: i128) -> Element {
-        self.fraction(value, 1)
+        let residue = |modulus: u64| enter(value.rem_euclid(i128::from(modulus)) as u128, modulus);
+        Element { p: residue(P), q: residue(Q), degree: Degree::default() }
     }
 
     /// The element of a fraction, whose denominator is small and not 0.

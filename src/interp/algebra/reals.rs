@@ -189,7 +189,6 @@ impl Reals {
     }
 
     fn function(&mut self, op: Real, [a, b, c]: [Element; 3]) -> Element {
-        let one = self.point.integer(1);
         match op {
             Real::Add => self.point.add(a, b),
             Real::Sub => self.point.sub(a, b),
@@ -220,6 +219,7 @@ impl Reals {
             Real::Same => a,
             Real::Sat => {
                 let positive = self.larger(a, Element::default());
+                let one = self.point.integer(1);
                 self.smaller(positive, one)
             }
             Real::Relu => self.larger(a, Element::default()),
