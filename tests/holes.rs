@@ -118,6 +118,8 @@ fn run(text: &str, kernel: &str, buffers: &[&[u32]]) -> Vec<Vec<u32>> {
         races: true,
         uninitialized: true,
         meet: Meet::default(),
+        values: BTreeMap::new(),
+        symbolic_args: BTreeMap::new(),
     };
     let outcome = interp::run(&module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));
     let words = |buffer: &Buffer| buffer.elements().map(|element| element as u32).collect();

@@ -31,6 +31,7 @@ mod lines;
 mod lint;
 mod messages;
 mod net;
+mod over;
 mod page;
 mod parser;
 mod pipeline;

@@ -14,6 +14,7 @@ use super::completions::Completions;
 use super::doctor::Doctor;
 use super::exit::{Failure, Status};
 use super::explain::Explain;
+use super::fingerprint::Fingerprint;
 use super::install::Install;
 use super::io;
 use super::launch::Launch;
@@ -65,6 +66,8 @@ pub(super) enum Command {
     Run(Run),
     /// Prove that a rewritten file is equivalent to the original
     Verify(Verify),
+    /// Hash the operations that lead to each buffer: kernels with the same hash compute the same bits
+    Fingerprint(Fingerprint),
     /// Time a kernel and its rewritten versions on a GPU, one against the other
     Ab(Box<Ab>),
     /// Time the strategies on a GPU and write the fastest into a profile that builds obey
@@ -122,6 +125,7 @@ impl Command {
             Command::Asm(args) => return end(args.run()),
             Command::Compare(args) => return end(args.run()),
             Command::Verify(args) => return end(args.run()),
+            Command::Fingerprint(args) => return end(args.run()),
             Command::Synth(args) => return end(args.run()),
             Command::Ab(args) => return end(args.run()),
             Command::Doctor(args) => return end(args.run(called_as)),

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::exit::{Failure, Status};
 use super::options::{Format, OnlyKernel, Queries, Shown};
+use super::over::Over;
 use super::replay::{By, Pair, Replay};
 use super::{io, values};
 use crate::kernels;
@@ -67,6 +68,9 @@ pub(super) struct Verify {
     /// Do not count a difference between executed floating-point results up to this relative size, such as `1e-6`
     #[arg(long, value_name = "R", value_parser = values::tolerance)]
     tolerance: Option<f64>,
+    /// Whether algorithms are compared.
+    #[command(flatten)]
+    over: Over,
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
@@ -86,6 +90,15 @@ impl Verify {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
         let mut kernel = self.kernel.find(&original)?;
+        if let Some(field) = self.over.over {
+            let [launch] = &self.launch[..] else {
+                return Err(Failure::unusable("error: `--over` takes one `--launch`"));
+            };
+            let kernels = [kernel.as_deref(), self.against.as_deref()];
+            let shown = (self.tolerance, self.shown.format);
+            let launch = io::read(launch)?;
+            return self.over.run(field, [&original, &rewritten], &launch, kernels, shown);
+        }
         let assumed = Assumptions {
             aligned: self.assume_aligned.clone(),
             preconditions: self.assume.clone(),

@@ -19,8 +19,11 @@
 #[macro_use]
 extern crate ptxasw_ptx;
 
+#[cfg(feature = "internals")]
+use ptxasw_ptx::unit_tests;
 use ptxasw_ptx::{isa, kernels, parallel, ptx, source};
 
+mod algebra;
 pub mod float;
 pub mod interp;
 pub mod launch;

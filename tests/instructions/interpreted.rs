@@ -61,6 +61,8 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
         args,
         limit: DEFAULT_LIMIT,
         meet: Meet::default(),
+        values: Default::default(),
+        symbolic_args: Default::default(),
         uninitialized: true,
     };
     let outcome = interp::run(module, &launch)?;

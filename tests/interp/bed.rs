@@ -69,6 +69,8 @@ impl Bed {
             limit: DEFAULT_LIMIT,
             races: true,
             meet: Meet::default(),
+            values: Default::default(),
+            symbolic_args: Default::default(),
             uninitialized: true,
         };
         Bed { source: SourceFile::new(name, text), launch }

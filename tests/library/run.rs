@@ -48,6 +48,8 @@ pub fn run(module: &Module, kernel: &str, buffers: &[Values], start: &Start) -> 
         // Shuffles read lanes beyond the block's last thread; their values are not used.
         uninitialized: true,
         meet: start.meet,
+        values: Default::default(),
+        symbolic_args: Default::default(),
     };
     let outcome = interp::run(module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));
     names.iter().map(|name| outcome.buffers[name].elements().collect()).collect()

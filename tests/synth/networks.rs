@@ -243,6 +243,8 @@ fn scanned(module: &ptx::Module<'_>, name: &str, operator: Operator, threads: us
         races: true,
         uninitialized: true,
         meet: Meet::default(),
+        values: Default::default(),
+        symbolic_args: Default::default(),
     };
     let done = interp::run(module, &launch)
         .unwrap_or_else(|fault| panic!("{name}, {threads} threads: {fault}"));

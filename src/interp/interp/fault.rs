@@ -31,12 +31,14 @@ pub enum FaultKind {
     Uninitialized,
     /// The launch ran longer than its instruction limit.
     Limit,
+    /// Symbolic data decide an effect that the algebra does not describe.
+    Symbolic,
 }
 
 impl FaultKind {
     /// Whether the kernel misbehaved, as opposed to an input that cannot be run at all.
     pub fn is_kernel_fault(self) -> bool {
-        !matches!(self, FaultKind::Launch | FaultKind::Unsupported)
+        !matches!(self, FaultKind::Launch | FaultKind::Unsupported | FaultKind::Symbolic)
     }
 
     /// A short name for programs.
@@ -53,6 +55,7 @@ impl FaultKind {
             FaultKind::Unpredictable => "unpredictable",
             FaultKind::Uninitialized => "uninitialized",
             FaultKind::Limit => "limit",
+            FaultKind::Symbolic => "symbolic",
         }
     }
 }

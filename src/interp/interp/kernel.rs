@@ -11,6 +11,7 @@ use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
 use super::memory::{Global, new_words};
 use super::program::Program;
+use super::symbol::World;
 use super::{Outcome, decode};
 use crate::launch::{Buffer, Launch, Meet, bind};
 use crate::ptx::{Function, Module};
@@ -21,6 +22,9 @@ const HEAP_BYTES: usize = 8 << 20;
 /// The most warp-wide instructions of a run that is repeated for a better message; without the search for undetermined
 /// values a kernel may run for ever.
 const MAX_REPEATED: u64 = 1 << 24;
+
+/// The bytes of a buffer, and the marks of its bits that are not known.
+pub(super) type BytesAndMarks = (Vec<u8>, Vec<u8>);
 
 /// A kernel that was decoded.
 #[derive(Debug)]
@@ -111,6 +115,56 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok((Outcome { kernel, buffers, counters, printed, undetermined }, more))
     }
 
+    /// Runs some blocks of a launch.
+    pub(super) fn run_blocks(
+        &self,
+        launch: &Launch,
+        blocks: &[u64],
+    ) -> Result<BTreeMap<String, Buffer>, Fault> {
+        let params = words(&self.parameters(launch)?);
+        let global = self.fresh(launch)?;
+        let machine = self.machine(launch, &global, &params);
+        let blocks: Vec<u64> =
+            blocks.iter().copied().filter(|&block| block < machine.blocks()).collect();
+        exec::run_blocks::<Counters>(&machine, &blocks, launch.limit, launch.races)?;
+        Ok(self.buffers(launch, &global))
+    }
+
+    /// Runs some blocks of a launch with symbols. Returns for each buffer its bytes and the marks of its bits that are not known, and the
+    /// instructions that were executed; `inputs` are regions, and whether they hold symbols at first.
+    pub(super) fn execute_with_symbols<C: Total>(
+        &self,
+        launch: &Launch,
+        (world, inputs): (&World, &[(usize, bool)]),
+        blocks: &[u64],
+    ) -> Result<(Vec<BytesAndMarks>, u64), Fault> {
+        let params = words(&self.parameters(launch)?);
+        let params_marks = new_words(4 * params.len() as u64);
+        for (&index, ty) in &launch.symbolic_args {
+            let Some(place) = self.program.params.get(index) else { continue };
+            for byte in place.offset..place.offset + ty.bytes() as u64 {
+                let word = &params_marks[(byte / 4) as usize];
+                word.store(word.load(Relaxed) | 0xff << (8 * (byte % 4)), Relaxed);
+            }
+        }
+        let global = self.fresh(launch)?;
+        global.regions().iter().for_each(|region| region.follow(false));
+        for &(region, symbolic) in inputs {
+            global.regions()[region].follow(symbolic);
+        }
+        let machine = Machine {
+            world: Some(world),
+            params_marks: Some(&params_marks),
+            ..self.machine(launch, &global, &params)
+        };
+        let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)
+            .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?;
+        let statics = self.program.layout.statics.len();
+        let regions = global.regions()[statics..].iter().take(launch.buffers.len());
+        let left = regions.map(|region| (region.bytes(), region.marks())).collect();
+        Ok((left, executed.steps))
+    }
+
     /// The race behind a fault: the launch is run again without the search for undetermined values, and some thread of
     /// the block writes the unwritten byte later, with nothing that orders it behind the read.
     fn written_later(&self, launch: &Launch, params: &[AtomicU32], fault: &Fault) -> Option<Fault> {
@@ -172,6 +226,8 @@ impl<'m, 's> Kernel<'m, 's> {
             meet: launch.meet,
             follows_poison: launch.uninitialized,
             follows_origins: false,
+            world: None,
+            params_marks: None,
             watched_byte: None,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),
         }

@@ -13,7 +13,7 @@
 //!
 //! Code map: `decode` turns a function into micro-operations (`program`), `ops` has the semantics of instructions,
 //! `exec` runs blocks and warps, `memory` holds the bytes and looks for races, `poison` follows values that nobody has
-//! determined, `float` is the arithmetic that the host does not have.
+//! determined, `symbol` follows values that stand for all numbers, `float` is the arithmetic that the host does not have.
 
 mod counters;
 mod decode;
@@ -26,12 +26,16 @@ mod poison;
 mod profile;
 mod program;
 mod registers;
+mod symbol;
+mod symbolic;
 
+pub use crate::algebra::{Domain, Reading};
 pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;
 pub use profile::InstructionProfile;
 pub use program::Origin;
+pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic, run_some};
 
 use std::collections::BTreeMap;
 

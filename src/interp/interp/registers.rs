@@ -9,6 +9,8 @@
 
 use typed_index_collections::TiVec;
 
+use crate::algebra::Meaning;
+
 /// One bit for each of the 32 lanes of a warp; bit 0 is lane 0.
 pub(super) type Mask = u32;
 
@@ -51,6 +53,15 @@ pub(super) enum File {
     W32,
     /// 64 bits a lane.
     W64,
+}
+
+/// All bits of a register.
+pub(super) fn whole(file: File) -> u64 {
+    match file {
+        File::Pred => 1,
+        File::W32 => u32::MAX.into(),
+        File::W64 => u64::MAX,
+    }
 }
 
 /// The registers of one frame.
@@ -132,16 +143,22 @@ pub(super) struct WarpOp {
     pub s: [Option<File>; 4],
     /// The operand bits that the bits of a result depend on.
     pub dependence: Dependence,
+    /// What the function computes, for those who compute with something else than bits.
+    pub meaning: Meaning,
+    /// The text of the function, with its file: functions of one text are the same.
+    pub text: &'static str,
 }
 
 impl WarpOp {
     /// An operation on registers of these files.
     pub(super) const fn new(
         run: fn(&mut Registers, &Slots, Mask),
+        text: &'static str,
         destinations: &[File],
         sources: &[File],
     ) -> WarpOp {
-        let mut op = WarpOp { run, d: [None; 2], s: [None; 4], dependence: Dependence::Whole };
+        let (dependence, meaning) = (Dependence::Whole, Meaning::Unknown);
+        let mut op = WarpOp { run, d: [None; 2], s: [None; 4], dependence, meaning, text };
         let mut at = 0;
         while at < destinations.len() {
             op.d[at] = Some(destinations[at]);
@@ -153,6 +170,12 @@ impl WarpOp {
             at += 1;
         }
         op
+    }
+
+    /// The same operation with a meaning.
+    pub(super) const fn meaning(mut self, meaning: Meaning) -> WarpOp {
+        self.meaning = meaning;
+        self
     }
 
     /// The same operation with a narrower dependence of its result.
@@ -273,8 +296,15 @@ impl Lane for bool {
 ///
 /// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
 /// lane alone, so a destination may be a source. `bits n;`, `halves;`, `monotone;` or `as` with
-/// another kind in front says what [`Dependence`] the result has.
+/// another kind in front says what [`Dependence`] the result has; before that, `means` and a [`Meaning`] say which function it is.
 macro_rules! warp {
+    (means $meaning:expr; $($rest:tt)*) => {{
+        const MEANT: &$crate::interp::registers::WarpOp = &{
+            let op = $crate::interp::registers::warp!($($rest)*);
+            $crate::interp::registers::WarpOp { meaning: $meaning, ..*op }
+        };
+        MEANT
+    }};
     (bits $n:literal; |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
         const BITS: &$crate::interp::registers::WarpOp = &{
             use $crate::interp::registers::Dependence;
@@ -344,7 +374,11 @@ macro_rules! warp {
         }
         {
             use $crate::interp::registers::{Lane, WarpOp};
-            WarpOp::new(run, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
+            const TEXT: &str = concat!(
+                file!(),
+                stringify!(|$($arg: $ty),+| -> $all $body)
+            );
+            WarpOp::new(run, TEXT, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
         }
     }};
 }

@@ -29,6 +29,9 @@ impl Launch {
     /// addresses of others. An argument can also be `{"bytes": "0a0b..."}`, or
     /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
+    /// `"values": "symbolic"` in a buffer of floating-point numbers, or in an argument with a `type`, makes symbols of them
+    /// in a run with symbols; buffers have that by default, and `"concrete"` takes `data` or `fill` there, too.
+    ///
     /// # Errors
     /// The text is not of this form; the message names the place or the field that is wrong.
     pub fn from_json(text: &str) -> Result<Launch, String> {
@@ -102,6 +105,17 @@ struct BufferSpec {
     /// Elements after which `index` begins again.
     period: Option<u64>,
     data: Option<Vec<Value>>,
+    values: Option<Values>,
+}
+
+/// What numbers are in a run with symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Values {
+    /// They stand for all numbers.
+    Symbolic,
+    /// They are what the launch says.
+    Concrete,
 }
 
 /// One entry of `pointers` that is not just a buffer's name: a place in a buffer.
@@ -126,6 +140,7 @@ struct ArgumentSpec {
     bytes: Option<String>,
     #[serde(rename = "struct")]
     members: Option<Vec<Object<ArgumentSpec>>>,
+    values: Option<Values>,
 }
 
 /// The largest buffer that a launch file may ask for, in bytes.
@@ -137,8 +152,17 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         serde_json::from_str(text).map_err(|error| in_words(&error.to_string()))?;
     let mut buffers = BTreeMap::new();
     let mut pointers = BTreeMap::new();
+    let mut values = BTreeMap::new();
     for (name, Object(spec)) in file.buffers.0 {
         let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
+        if let Some(kind) = spec.values {
+            let symbolic = kind == Values::Symbolic;
+            if symbolic && !buffer.ty.is_float() {
+                let ty = buffer.ty.name();
+                return Err(format!("buffer `{name}`: `values`: {ty} is never symbolic"));
+            }
+            values.insert(name.clone(), symbolic);
+        }
         if let Some(specs) = spec.pointers {
             pointers.insert(name.clone(), pointers_of(specs));
         }
@@ -161,7 +185,18 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     }
     let expectation = Expectation { buffers: expected, tolerance };
     let mut args = Vec::new();
+    let mut symbolic_args = BTreeMap::new();
     for (index, Object(spec)) in file.args.iter().enumerate() {
+        if spec.values == Some(Values::Symbolic) {
+            match spec.ty.filter(|ty| ty.is_float()) {
+                Some(ty) => symbolic_args.insert(index, ty),
+                None => {
+                    return Err(format!(
+                        "argument {index}: only a number of a floating-point `type` is symbolic"
+                    ));
+                }
+            };
+        }
         args.push(argument(spec).map_err(|message| format!("argument {index}: {message}"))?);
     }
     let launch = Launch {
@@ -176,6 +211,8 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         races: file.races.unwrap_or(true),
         meet: file.meet,
         uninitialized: file.uninitialized == Uninitialized::Report,
+        values,
+        symbolic_args,
     };
     launch.check()?;
     Ok((launch, expectation))
@@ -304,6 +341,9 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
         }
         (None, Some(ty), Some(value), None, None) => {
             Ok(Argument::Value(fill::bytes(ty, &[element(ty, value)?])))
+        }
+        (None, Some(ty), None, None, None) if spec.values == Some(Values::Symbolic) => {
+            Ok(Argument::Value(vec![0; ty.bytes()]))
         }
         (None, None, None, Some(digits), None) => hex(digits).map(Argument::Value),
         (None, None, None, None, Some(members)) => members_of(members),

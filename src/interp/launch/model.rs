@@ -34,6 +34,10 @@ pub struct Launch {
     pub uninitialized: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
+    /// Whether the numbers of a buffer are symbols in a run with symbols, for those that say so.
+    pub values: BTreeMap<String, bool>,
+    /// The arguments that are symbols in a run with symbols, by number, and their types.
+    pub symbolic_args: BTreeMap<usize, Type>,
 }
 
 impl Launch {
@@ -51,6 +55,8 @@ impl Launch {
             races: true,
             uninitialized: true,
             meet: Meet::default(),
+            values: BTreeMap::new(),
+            symbolic_args: BTreeMap::new(),
         }
     }
 
@@ -63,6 +69,13 @@ impl Launch {
             bytes[*at..at + 8].copy_from_slice(&value);
         }
         bytes
+    }
+
+    /// Whether the numbers of a buffer are symbols in a run with symbols: floating-point ones are unless the launch says that
+    /// they are not.
+    pub fn is_symbolic(&self, name: &str) -> bool {
+        let is_float = self.buffers.get(name).is_some_and(|buffer| buffer.ty.is_float());
+        self.values.get(name).copied().unwrap_or(is_float)
     }
 
     /// Adds an argument that points `offset` bytes behind the start of a new buffer.

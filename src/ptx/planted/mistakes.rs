@@ -26,6 +26,8 @@ pub enum Set {
     Scans,
     /// Mistakes in the CUDA that is written for a solution.
     Cuda,
+    /// Mistakes in the laws of algebras, and where values are symbols.
+    Algebra,
 }
 
 /// Lists each mistake once, with its meaning and the sets that it belongs to.
@@ -542,6 +544,22 @@ mistakes! {
     VectorsApart: Scans,
     /// In a placement's code, elements are stored row by row.
     StoredPlain: Scans,
+    /// Logarithms of numbers that differ by a root of unity are the same.
+    ClassOfLogarithm: Algebra,
+    /// A choice between two numbers is the larger one whichever difference decides.
+    ChoiceIsMaximum: Algebra,
+    /// A sum of numbers that are known counts although it was rounded.
+    RoundingKept: Algebra,
+    /// The magnitude of a tree is the tree that is not negated.
+    MagnitudeOfTree: Algebra,
+    /// Elements that only one kernel writes are not compared.
+    FootprintsIgnored: Algebra,
+    /// A branch on symbols goes one way.
+    OneWay: Algebra,
+    /// The result of an operation without a meaning counts as known.
+    UnknownIsKnown: Algebra,
+    /// A maximum forgets what its second operand is a maximum of.
+    MaximumForgets: Algebra,
 }
 
 #[cfg(feature = "internals")]

@@ -158,6 +158,8 @@ fn launch(
         races,
         uninitialized,
         meet,
+        values: BTreeMap::new(),
+        symbolic_args: BTreeMap::new(),
     };
     Some(launch)
 }

@@ -9,6 +9,7 @@ use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
 use super::vector::Element;
+use crate::algebra::Meaning;
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::Scalar;
@@ -52,7 +53,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         &mut self,
         inst: &Inst<'m, 's>,
         d: ScalarType,
-        s: &[ScalarType],
+        (s, meaning): (&[ScalarType], Meaning),
         run: impl Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync + 'static,
     ) -> Result<(), Fault> {
         inst.finish()?;
@@ -66,7 +67,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             sources.push((file_of(ty), self.source(inst.operand(index + 1)?, ty)?));
         }
         let d = (file_of(d), self.dest(inst.operand(0)?, d)?);
-        self.emit(Op::Scalar(Box::new(Scalar { run: Box::new(run), d, s: sources })));
+        self.emit(Op::Scalar(Box::new(Scalar { run: Box::new(run), d, s: sources, meaning })));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::inst::Inst;
 use super::operand::file_of;
 use super::transaction;
 use super::vector::Element;
+use crate::interp::exec::format_of;
 use crate::interp::fault::Fault;
 use crate::interp::program::transaction::CopyGroup;
 use crate::interp::program::{
@@ -227,6 +228,7 @@ pub(crate) fn atomic<'m, 's>(
             exchanges: !compare,
             wide,
             order,
+            sum: None,
         })));
         return Ok(());
     }
@@ -253,6 +255,7 @@ pub(crate) fn atomic<'m, 's>(
         _ => None,
     };
     let (elements, wide, exchanges) = (pairs, None, operation == Qualifier::Exch);
+    let sum = if operation == Qualifier::Add { format_of(ty) } else { None };
     cx.emit(Op::Atomic(Box::new(Atomic {
         place,
         bytes,
@@ -263,6 +266,7 @@ pub(crate) fn atomic<'m, 's>(
         exchanges,
         wide,
         order,
+        sum,
     })));
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::atomic as atomics;
 use super::decoder::Decoder;
 use super::inst::Inst;
 use super::operand::file_of;
+use crate::algebra::Meaning;
 use crate::interp::exec::pending_count;
 use crate::interp::fault::Fault;
 use crate::interp::program::transaction::{BulkCopy, CopyGroup, MBarrier, MBarrierKind};
@@ -218,7 +219,7 @@ pub(crate) fn map_address<'m, 's>(
         cx.emit_lanes(warp!(bits 1; |a: u32| -> u32 { a }), &[d], &[zero]);
         return Ok(());
     }
-    cx.scalar(inst, ty, &[ty, U32], |[a, rank, ..]| match rank {
+    cx.scalar(inst, ty, (&[ty, U32], Meaning::Unknown), |[a, rank, ..]| match rank {
         0 => Ok(a),
         _ => Err("the cluster has no block of this rank: it is one block"),
     })

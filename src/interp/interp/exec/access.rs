@@ -27,8 +27,8 @@ pub(super) struct Spaces<'a> {
     pub local: (&'a [AtomicU32], u64),
     /// The marks of poison in local memory.
     pub local_marks: Option<&'a [AtomicU32]>,
-    /// The kernel's parameters.
-    pub params: &'a [AtomicU32],
+    /// The kernel's parameters, and the marks of those that are symbols.
+    pub params: (&'a [AtomicU32], Option<&'a [AtomicU32]>),
     /// Where the frame's local memory begins.
     pub frame: u64,
 }
@@ -106,7 +106,8 @@ impl<'a> Spaces<'a> {
                 Ok((plain(words, len, 5, self.local_marks), StateSpace::Local))
             }
             StateSpace::Param if intent == Intent::Read => {
-                Ok((plain(self.params, self.layout.param_bytes, 0, None), StateSpace::Param))
+                let (words, marks) = self.params;
+                Ok((plain(words, self.layout.param_bytes, 0, marks), StateSpace::Param))
             }
             StateSpace::Param => Err("kernel parameters cannot be written".to_owned()),
             _ => {
@@ -297,6 +298,20 @@ impl<'a> Spaces<'a> {
             tally.add_banks(part, home, store.align);
             for (index, &(file, slot)) in store.sources.iter().enumerate() {
                 let skip = index as u64 * u64::from(store.bytes);
+                let conditional = poison.map_or(0, Poison::conditional) & part.lanes;
+                if let (Some(poison), Some(world)) = (poison, watch.world)
+                    && conditional != 0
+                {
+                    if conditional != part.lanes {
+                        let lane = conditional.trailing_zeros() as usize;
+                        let message = "only some lanes store under a condition".to_owned();
+                        return Err(AccessFault::new(lane, FaultKind::Symbolic, message));
+                    }
+                    let (what, place) = ((store, index), (part, home));
+                    let with = (&mut *watch, poison, world);
+                    self.store_conditionally(registers, what, place, conditional, with)?;
+                    continue;
+                }
                 if poison.is_some() || part.window.poison.is_some() {
                     watch.mark((part, home), (skip, store.bytes), (file, slot), poison)?;
                 }

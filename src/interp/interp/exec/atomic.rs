@@ -6,6 +6,7 @@ use super::tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
+use crate::interp::poison::Poison;
 use crate::interp::program::Atomic;
 use crate::interp::registers::{Mask, Registers, Slot, lanes};
 use crate::ptx::StateSpace;
@@ -18,7 +19,7 @@ impl Spaces<'_> {
         atomic: &Atomic,
         mask: Mask,
         counters: &mut Counters,
-        watch: &mut Watch<'_>,
+        (watch, poison): (&mut Watch<'_>, Option<&Poison>),
     ) -> Result<(), AccessFault> {
         let addresses = self.addresses(registers, &atomic.place);
         let what = (atomic.place.space, atomic.align, Intent::Write);
@@ -36,7 +37,16 @@ impl Spaces<'_> {
                 let strong = Some(atomic.order.of_atomic());
                 watch.note(part, home, lane, 0, atomic.align, kind, strong)?;
                 let at = part.offsets[lane];
+                if let (Some(poison), Some(world)) = (poison, watch.world) {
+                    let what = (part, home);
+                    let with = (&mut *watch, poison, world);
+                    if self.sum_of_symbols(registers, atomic, what, lane, with)? {
+                        watch.strong(part, home, lane, (atomic.order, true, Some(false)));
+                        continue;
+                    }
+                }
                 watch.mark_atomic((part, home), atomic, lane)?;
+                watch.note_written((part, home), (0, atomic.align), 1 << lane);
                 if let Some(compare) = atomic.wide {
                     exchange_pair(registers, atomic, part, lane, compare);
                     watch.strong(part, home, lane, (atomic.order, true, Some(false)));

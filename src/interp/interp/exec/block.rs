@@ -228,6 +228,8 @@ impl<'p, C: Tally> Block<'p, C> {
                 warp: warp as u32,
                 arrived: false,
                 lacks: None,
+                world: machine.world,
+                block: machine.number(self.id),
             };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left);

@@ -109,6 +109,12 @@ impl<'a> Spaces<'a> {
         watch: &mut Watch<'_>,
     ) {
         let ((bits, source), at) = (from.poison(skip, (lane, 4), watch), to.offset + skip);
+        let owner =
+            |stretch: &Stretch<'_>| watch.owner_of(stretch.window.region, stretch.home, lane);
+        watch.copy_word((owner(from), from.offset + skip), (owner(to), at));
+        if let (Some(world), Some(region)) = (watch.world, to.window.region) {
+            world.state().memory.write(region, at, 4);
+        }
         if let Some(marks) = to.window.marks() {
             marks.write(at, lane, 4, bits);
         }

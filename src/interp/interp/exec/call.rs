@@ -4,12 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::access::AccessFault;
+use super::blame::tell_source;
 use super::block::Block;
 use super::group::{Frame, Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
-use super::warp::{Warp, tell_source};
+use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Site, Window};
@@ -64,11 +65,13 @@ impl Warp {
     /// Copies values between two frames.
     fn pass(
         &mut self,
+        machine: &Machine<'_>,
         from: (usize, &[Formal]),
         to: (usize, &[Formal]),
         (mask, site): (Mask, Site),
     ) {
         self.pass_poison(from, to, (mask, site));
+        self.pass_symbols(machine, from, to, mask);
         let local = window(&self.local, self.local_bytes);
         let Ok([source, target]) = self.frames.get_disjoint_mut([from.0, to.0]) else { return };
         for (given, taken) in from.1.iter().zip(to.1) {
@@ -162,7 +165,7 @@ impl Warp {
         let (returns, pc) = (&function(callee).returns, call);
         if let Op::Call(call) = &function(caller).code[pc].op {
             let site = function(caller).site(pc);
-            self.pass((callee, returns), (caller, &call.results), (lanes, site));
+            self.pass(machine, (callee, returns), (caller, &call.results), (lanes, site));
         }
     }
 }
@@ -225,7 +228,7 @@ impl<C: Tally> Block<'_, C> {
         }
         let frame = warp.push_frame(machine, block, id);
         let site = function.site(group.pc);
-        warp.pass((group.frame, &call.args), (frame, &callee.params), (lanes, site));
+        warp.pass(machine, (group.frame, &call.args), (frame, &callee.params), (lanes, site));
         warp.begin(frame, lanes, parent, Then::Return { caller: group.frame, call: group.pc });
         Ok(())
     }
@@ -318,7 +321,7 @@ impl<C: Tally> Block<'_, C> {
             shared_marks: None,
             local: (local.words, local.len),
             local_marks: None,
-            params: machine.params,
+            params: (machine.params, None),
             frame: base,
         };
         let Frame { registers, poison, .. } = frame;

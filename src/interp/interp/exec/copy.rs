@@ -1,6 +1,7 @@
 //! `cp.async` of a warp, performed at once. The race search knows which copies are not waited for.
 
 use super::access::{AccessFault, Intent, Spaces};
+use super::symbols::SymbolsOfCopy;
 use super::tally::Tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
@@ -29,6 +30,7 @@ impl Spaces<'_> {
         });
         let sources = lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |m, lane| m | 1 << lane);
         let mut data = [[0_u32; 4]; LANES];
+        let mut symbols = SymbolsOfCopy::default();
         let mut tally = Tally::default();
         let from = self.addresses(registers, &copy.from);
         self.parts((copy.from.space, bytes, Intent::Read), &from, sources, |part, home| {
@@ -41,6 +43,7 @@ impl Spaces<'_> {
                     let left = read[lane].saturating_sub(4 * word);
                     let keep = if left >= 4 { u32::MAX } else { (1 << (8 * left)) - 1 };
                     data[lane][word as usize] = part.window.read32(offset, lane) & keep;
+                    watch.read_word((part, home), offset, (lane, word), (left, &mut symbols))?;
                 }
             }
             Ok(())
@@ -66,6 +69,7 @@ impl Spaces<'_> {
                 for word in 0..bytes / 4 {
                     let offset = part.offsets[lane] + 4 * u64::from(word);
                     part.window.write(offset, lane, 4, u64::from(data[lane][word as usize]));
+                    watch.write_word((part, home), offset, (lane, word), &symbols);
                 }
             }
             Ok(())

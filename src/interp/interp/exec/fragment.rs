@@ -8,6 +8,7 @@ use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Kind;
 use crate::interp::poison::Poison;
+use crate::interp::program::Destination;
 use crate::interp::program::rare::{FragmentBase, FragmentMove};
 use crate::interp::registers::{FULL, LANES, Registers, lanes};
 use crate::ptx::StateSpace;
@@ -50,6 +51,7 @@ impl Spaces<'_> {
                     counters.single.note(FULL, cost);
                 }
                 if fragment.store {
+                    watch.note_written((part, home), (0, fragment.bytes), part.lanes);
                     let holds = |poison: &&Poison| poison.lanes((file, slot)) & part.lanes != 0;
                     if let Some(poison) = poison.filter(holds) {
                         let what = ((file, slot), shift);
@@ -57,6 +59,10 @@ impl Spaces<'_> {
                     } else {
                         lanes(part.lanes).for_each(|lane| part.written(lane, 0, fragment.bytes));
                     }
+                } else if watch.world.is_some() {
+                    let dest = Destination { file, slot, sign_to: 0 };
+                    let (what, place) = ((0, fragment.bytes), (part, home));
+                    watch.look_for_symbols(place, what, (dest, shift / 16), part.lanes);
                 } else if let Some(marks) = part.window.marks() {
                     for lane in lanes(part.lanes) {
                         let bits = marks.read(part.offsets[lane], lane, fragment.bytes);

@@ -72,6 +72,21 @@ pub(crate) fn run<C: Total>(
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
 }
 
+/// As [`run`], for some blocks alone.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_blocks<C: Total>(
+    machine: &Machine<'_>,
+    blocks: &[u64],
+    limit: u64,
+    races: bool,
+) -> Result<Executed<C>, Fault> {
+    let watches = races && !machine.program.heap && watched(machine);
+    let mut shadow = watches.then(|| shadow(machine, races));
+    run_part(machine, blocks.iter().copied(), limit, &mut shadow)
+}
+
 /// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
 /// run in order.
 pub(crate) fn run_side_by_side<C: Total>(
@@ -109,7 +124,7 @@ pub(crate) fn run_side_by_side<C: Total>(
 /// Runs some blocks in order; a block that runs for long lets others have a turn.
 fn run_part<C: Total>(
     machine: &Machine<'_>,
-    blocks: Range<u64>,
+    blocks: impl Iterator<Item = u64>,
     limit: u64,
     shadow: &mut Option<Shadow>,
 ) -> Result<Executed<C>, Fault> {
@@ -148,6 +163,9 @@ fn run_part<C: Total>(
         match progress {
             Progress::Done => {
                 executed.counters.merge(&block.counters);
+                if let Some(world) = machine.world {
+                    world.state().memory.end_block(machine.number(block.id));
+                }
                 executed.printed.insert(machine.number(block.id), block.printed);
             }
             Progress::Running => started.push_back(block),

@@ -8,6 +8,7 @@ use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
 use crate::interp::program::{LaunchInvariant, Program};
 use crate::interp::registers::{LANES, Mask, lanes};
+use crate::interp::symbol::World;
 use crate::launch::Meet;
 use crate::ptx::StateSpace;
 
@@ -24,12 +25,16 @@ pub(crate) struct Machine<'p> {
     pub block: [u32; 3],
     /// The kernel's parameters.
     pub params: &'p [AtomicU32],
+    /// The marks of parameters that are symbols.
+    pub params_marks: Option<&'p [AtomicU32]>,
     /// Where lanes meet again that have parted.
     pub meet: Meet,
     /// Whether values that nobody has determined are followed, and reported where they reach an effect.
     pub follows_poison: bool,
     /// Whether it is followed which buffers addresses are made from.
     pub follows_origins: bool,
+    /// The algebra and the symbols in memory, in a run with symbols.
+    pub world: Option<&'p World>,
     /// The byte of shared memory, by its offset, that alone is watched for races; `None`: all bytes are.
     pub watched_byte: Option<u64>,
     /// The device heap. Blocks that allocate run in order, so that it is never contended.

@@ -66,6 +66,7 @@ impl AccessFault {
         let kind = match source.place() {
             Place::Shuffle { .. } => FaultKind::Unpredictable,
             Place::Memory { .. } | Place::Register(_) => FaultKind::Uninitialized,
+            Place::Symbol => FaultKind::Symbolic,
         };
         AccessFault { poison: Some(source), ..AccessFault::new(lane, kind, what.to_owned()) }
     }

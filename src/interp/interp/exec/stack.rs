@@ -60,7 +60,7 @@ impl Warp {
         }
         self.grow_local(machine);
         if let Some((first, bytes)) = fresh {
-            self.forget_local(first, bytes);
+            self.forget_local(machine, first, bytes);
         }
         Ok(())
     }

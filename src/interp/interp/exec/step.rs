@@ -69,7 +69,7 @@ pub(super) fn step(
     match op {
         Op::Atomic(atomic) => {
             watch.arrived = true;
-            spaces.atomic(registers, atomic, lanes, counters, watch)?;
+            spaces.atomic(registers, atomic, lanes, counters, (watch, poison))?;
         }
         Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
         Op::CopyGroup(group) => watch.copies(lanes, *group),

@@ -7,6 +7,7 @@ use super::warp::Warp;
 use crate::interp::poison::{Poison, Source, contributed, whole};
 use crate::interp::program::{CollectiveKind, Reduction};
 use crate::interp::registers::{File, LANES, Mask, lanes};
+use crate::interp::symbol::Symbol;
 
 /// The poisoned bits of each lane, and where they come from.
 type Row = [(u64, Source); LANES];
@@ -85,6 +86,7 @@ impl Warp {
             return;
         }
         let mut given: Row = [(0, Source::default()); LANES];
+        let mut symbols = [[Symbol::NONE; 2]; LANES];
         for &(group, executing) in parts {
             let Some(cell) = self.collective(machine, group).and_then(contributed) else {
                 continue;
@@ -92,6 +94,10 @@ impl Warp {
             let Some(poison) = &self.frames[self.groups[group].frame].poison else { continue };
             for lane in lanes(executing & poison.lanes(cell)) {
                 given[lane] = (poison.bits(cell, lane), poison.source(cell, lane));
+                let value = poison.value_of(cell, lane, 0);
+                if !value.lost && cell.0 == File::W32 {
+                    symbols[lane] = [value.parts[0], value.parts[1]];
+                }
             }
         }
         for &(group, executing) in parts {
@@ -119,6 +125,14 @@ impl Warp {
                     let bits =
                         if cell.0 == File::Pred && bits != 0 { whole(File::Pred) } else { bits };
                     poison.add(cell, lane, bits, source);
+                    if let (CollectiveKind::Shuffle(mode), true) = (kind, bits != 0)
+                        && outcome.absent[lane].is_none()
+                        && cell.0 == File::W32
+                    {
+                        let (b, c) = (all.b[lane], all.c[lane]);
+                        let parts = &symbols[shuffle_source(mode, lane, b, c).0];
+                        poison.set_parts(cell, lane, parts);
+                    }
                 }
             }
         }

@@ -6,20 +6,20 @@
 //! wait in different branches (for a barrier, a shuffle, or a lock) do not block each other; and lanes
 //! that wait at a meeting point go on when no other lane can.
 
-use super::access::{AccessFault, Spaces};
+use super::access::Spaces;
+use super::blame::fault_of;
 use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
 use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
 use crate::interp::counters::Tally;
-use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{Conflict, Named, PhaseId, Race, new_junk, new_unwritten};
-use crate::interp::poison::{Place, Poison, Source};
-use crate::interp::program::rare::Cell;
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::{PhaseId, new_junk, new_unwritten};
+use crate::interp::poison::Poison;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, MicroOp, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
-use crate::ptx::StateSpace;
+use crate::interp::symbol::Step;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use typed_index_collections::TiSlice;
@@ -48,6 +48,8 @@ pub(super) enum Stop {
 pub(super) struct Warp {
     /// Its number in the block.
     pub index: u32,
+    /// The block's number.
+    pub block: u64,
     /// Lanes that exist and have not ended.
     pub live: Mask,
     /// Its groups; the last one that is ready runs.
@@ -82,6 +84,7 @@ impl Warp {
         let live = if left >= 32 { Mask::MAX } else { (1 << left) - 1 };
         let mut warp = Warp {
             index,
+            block: machine.number(block),
             live,
             groups: Vec::new(),
             joins: Vec::new(),
@@ -134,13 +137,17 @@ impl Warp {
             .unwrap_or(0);
         self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
         self.grow_local(machine);
-        self.forget_local(local_base, function.local_bytes);
+        self.forget_local(machine, local_base, function.local_bytes);
         let follows = machine.follows_poison && !function.unwritten.is_empty();
         let unwritten = &function.unwritten;
         let mut poison = follows.then(|| Poison::of_unwritten(template, unwritten, self.live));
         if machine.follows_origins {
             let begun = poison.unwrap_or_else(|| Poison::new(template));
             poison = Some(begun.with_origins(template));
+        }
+        if machine.world.is_some() {
+            let begun = poison.unwrap_or_else(|| Poison::new(template));
+            poison = Some(begun.with_symbols(template));
         }
         let poison = poison.map(Box::new);
         let frame = Frame { function: id, registers, poison, local_base, dynamic: 0, free: false };
@@ -170,7 +177,12 @@ impl Warp {
     }
 
     /// Marks bytes of local memory as unwritten, in all lanes: those of a variable whose life begins.
-    pub(super) fn forget_local(&mut self, first: u64, bytes: u64) {
+    pub(super) fn forget_local(&mut self, machine: &Machine<'_>, first: u64, bytes: u64) {
+        if let Some(world) = machine.world {
+            let words = first / 4..(first + bytes).div_ceil(4);
+            let warp = self.index * LANES as u32..(self.index + 1) * LANES as u32;
+            world.state().memory.forget_local(self.block, warp, words);
+        }
         if self.local_marks.is_empty() {
             return;
         }
@@ -267,13 +279,23 @@ impl Warp {
             shared_marks: shared.1,
             local: (&self.local, self.local_bytes),
             local_marks: machine.follows_poison.then_some(self.local_marks.as_slice()),
-            params: machine.params,
+            params: (machine.params, machine.params_marks),
             frame: *local_base,
         };
         let code: &TiSlice<Pc, MicroOp> = &function.code;
         loop {
             if POISON && let Some(poison) = poison {
                 poison.reach(pc, mask);
+                match poison.reach_symbols(pc, mask, registers, machine.world) {
+                    Ok(None) => {}
+                    Ok(Some(other)) => {
+                        pc = other;
+                        continue;
+                    }
+                    Err(failed) => {
+                        return Err(fault_of(machine, function, pc, watch, failed, self.index));
+                    }
+                }
             }
             if ahead.reached(pc) {
                 self.groups[index].pc = pc;
@@ -286,7 +308,7 @@ impl Warp {
             }
             let micro = &code[pc];
             let counters = tally.at(id, pc);
-            let lanes = active(registers, micro.guard, mask);
+            let mut lanes = active(registers, micro.guard, mask);
             if micro.first {
                 self.steps += 1;
                 counters.instructions += 1;
@@ -294,10 +316,18 @@ impl Warp {
             }
             watch.who.site = function.site(pc);
             if POISON && let Some(poison) = poison {
-                let ready = poison.prepare((code, pc, watch.who.site), registers, (mask, lanes));
-                if let Err(failed) = ready {
-                    let fault = fault_of(machine, function, pc, watch, failed, self.index);
-                    return Err(fault);
+                let site = (code, pc, watch.who.site);
+                match poison.prepare(site, registers, (mask, lanes), machine.world) {
+                    Ok(Step::Lanes(executing)) => lanes = executing,
+                    Ok(Step::Part(apart, meet)) => {
+                        self.groups[index].pc = pc;
+                        self.diverge(machine, index, meet, &[(apart, pc), (mask & !apart, pc)]);
+                        return Ok(Stop::Switch);
+                    }
+                    Err(failed) => {
+                        let fault = fault_of(machine, function, pc, watch, failed, self.index);
+                        return Err(fault);
+                    }
                 }
             }
             if lanes == 0 {
@@ -361,6 +391,15 @@ impl Warp {
             {
                 let what = (&micro.op, watch.who.site);
                 origins.after(what, registers, lanes, machine);
+            }
+            if POISON
+                && stepped.is_ok()
+                && let (Some(poison), Some(world)) = (poison.as_deref_mut(), machine.world)
+            {
+                if let (Ok(Next::Poison), Some(marks)) = (&stepped, watch.marks.as_deref_mut()) {
+                    poison.take(&mut marks.found);
+                }
+                poison.finish(registers, world);
             }
             match stepped {
                 Ok(Next::On) => pc = pc.next(),
@@ -457,127 +496,6 @@ pub(super) fn not_aligned(lanes: Mask) -> String {
 
 /// A block's shared memory, and the marks of poison in it.
 pub(super) type Shared<'a> = (&'a [AtomicU32], Option<&'a [AtomicU32]>);
-
-/// The fault of a micro-operation at which something failed.
-#[cold]
-fn fault_of(
-    machine: &Machine<'_>,
-    function: &Function,
-    pc: Pc,
-    watch: &Watch<'_>,
-    failed: AccessFault,
-    warp: u32,
-) -> Fault {
-    let AccessFault { lane, kind, message, outside, more_shared, poison, .. } = failed;
-    let mut fault = Fault::new(kind, message).at(function.spans[pc]);
-    fault.outside = outside;
-    fault.more_shared = more_shared.unwrap_or_default();
-    if let Some(race) = &watch.race {
-        tell_other(machine, race, warp, &mut fault);
-    }
-    if let Some(source) = poison {
-        tell_source(machine, source, &mut fault);
-    }
-    machine.blame(fault, warp, 1 << lane)
-}
-
-/// Adds to a fault where a value was read that nobody has determined.
-pub(super) fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
-    let program = machine.program;
-    let function = program.function(source.site());
-    let (space, names, offset) = match source.place() {
-        Place::Memory { space: StateSpace::Shared, offset } => {
-            fault.unwritten = Some(offset);
-            ("shared", program.layout.shared_names.as_slice(), offset)
-        }
-        Place::Memory { offset, .. } => {
-            ("local", function.map_or(&[][..], |function| &function.locals), offset)
-        }
-        Place::Register(cell) => {
-            let named = |(other, _): &&(Cell, String)| *other == cell;
-            let name = function.and_then(|function| function.unwritten.iter().find(named));
-            let name = name.map_or("?", |(_, name)| name);
-            fault.message += &format!(" depends on `{name}`, which no instruction has written");
-            let (span, what) = (program.span(source.site()), "the register is read here");
-            let remedy = format!("write `{name}` on all paths that lead here");
-            fault.earlier = Earlier::new(span, what, remedy);
-            return;
-        }
-        Place::Shuffle { lane } => {
-            fault.message += &format!(
-                " depends on the register of lane {lane}, which takes no part in the shuffle that reads it"
-            );
-            let remedy = "a shuffle delivers anything from a lane that does not execute it together with the others";
-            let (span, what) = (program.span(source.site()), "read by this shuffle");
-            fault.earlier = Earlier::new(span, what, remedy.to_owned());
-            return;
-        }
-    };
-    fault.message += &format!(" depends on bytes of {space} memory that no thread has written");
-    let inside = |name: &&Named| (name.offset..name.offset + name.size).contains(&offset);
-    let mut declared = None;
-    let remedy = match names.iter().find(inside) {
-        Some(name) => {
-            declared = Some(name.span);
-            format!(
-                "byte {} of `{}`, at offset {offset} of {space} memory",
-                offset - name.offset,
-                name.name
-            )
-        }
-        None => format!("offset {offset} of {space} memory"),
-    };
-    let (span, what) = (program.span(source.site()), "the unwritten bytes are read here");
-    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared, wrapped: None }));
-}
-
-/// Adds the other access of a race to a warp's fault.
-fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) {
-    let [x, y, z] = machine.thread(race.phase.warp, race.lane);
-    let verb = if race.wrote { "wrote" } else { "read" };
-    fault.message += &format!(" thread ({x}, {y}, {z})");
-    if !race.same_block {
-        let [x, y, z] = machine.block_at(race.phase.block);
-        fault.message += &format!(" of block ({x}, {y}, {z})");
-    }
-    fault.message += &match race.conflict {
-        Conflict::Copies => {
-            " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
-        }
-        Conflict::ReadOnly => {
-            " wrote, and `.nc` is for memory that no thread of the launch writes".to_owned()
-        }
-        Conflict::Order => format!(
-            " {verb}: both are volatile or relaxed, and the result depends on which lane of the warp comes first, which nothing guarantees"
-        ),
-        Conflict::Unordered => format!(" {verb}, and nothing orders the two"),
-    };
-    let remedy = match () {
-        () if race.conflict == Conflict::ReadOnly => {
-            "a load without `.nc` sees what was written: in CUDA leave out `__restrict__`, `__ldg` or `const`"
-        }
-        () if race.conflict == Conflict::Copies => {
-            "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
-        }
-        () if race.conflict == Conflict::Order => {
-            "lanes of a warp do not stay in step by themselves; `__syncwarp()` (`bar.warp.sync`) between the two would order them"
-        }
-        () if !race.same_block => {
-            "blocks are ordered by nothing but fences and atomics that acquire and release"
-        }
-        () if race.phase.warp != warp => "a barrier of the block (`bar.sync`) would order them",
-        () => {
-            "lanes of a warp are not ordered by running together; `bar.warp.sync` would order them"
-        }
-    };
-    let span = machine.program.span(race.site);
-    let what = match (race.conflict, race.wrote) {
-        (Conflict::Copies, _) => "copied here",
-        (_, true) => "written here",
-        (_, false) => "read here",
-    };
-    fault.earlier = Earlier::new(span, what, remedy.to_owned());
-}
 
 /// The lanes of a mask for which a guard holds.
 #[inline(always)]

@@ -7,6 +7,7 @@ use crate::interp::poison::{Found, Marks, Poison, Source, Spot};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Destination, Order, Scope};
 use crate::interp::registers::{Mask, lanes};
+use crate::interp::symbol::World;
 use crate::ptx::StateSpace;
 
 /// The state of the race detector, and the access.
@@ -25,6 +26,10 @@ pub(super) struct Watch<'a> {
     pub arrived: bool,
     /// The missing arrivals of the last unfinished phase of an `mbarrier` object that a lane has tested.
     pub lacks: Option<Lacks>,
+    /// The symbols in memory, in a run with symbols.
+    pub world: Option<&'a World>,
+    /// The block's number.
+    pub block: u64,
 }
 
 /// The missing arrivals and bytes of the present phase of an `mbarrier` object.
@@ -168,6 +173,10 @@ impl Watch<'_> {
         (skip, bytes): (u64, u32),
         dest: Destination,
     ) {
+        if self.world.is_some() {
+            self.look_for_symbols((part, home), (skip, bytes), (dest, 0), part.lanes);
+            return;
+        }
         let Some(marks) = part.window.marks() else { return };
         for lane in lanes(part.lanes) {
             let raw = marks.read(part.offsets[lane] + skip, lane, bytes);
@@ -179,7 +188,7 @@ impl Watch<'_> {
                     Some(source) => {
                         let source = Source::from_bits(source);
                         if let Some(marks) = self.marks.as_deref_mut() {
-                            marks.found.push(Found { cell, lane, bits, source });
+                            marks.found.push(Found { cell, lane, bits, source, parts: None });
                         }
                     }
                 }
@@ -199,7 +208,7 @@ impl Watch<'_> {
         let (site, warp) = (self.who.site, self.warp);
         if let Some(marks) = self.marks.as_deref_mut() {
             let source = marks.source(Spot { space, warp, lane, offset }, site);
-            marks.found.push(Found { cell, lane, bits, source });
+            marks.found.push(Found { cell, lane, bits, source, parts: None });
         }
     }
 
@@ -224,6 +233,7 @@ impl Watch<'_> {
         cell: Cell,
         poison: Option<&Poison>,
     ) -> Result<(), AccessFault> {
+        self.note_written((part, home), (skip, bytes), part.lanes);
         if let Some(poison) = poison
             && poison.lanes(cell) & part.lanes != 0
         {
@@ -247,6 +257,7 @@ impl Watch<'_> {
         poison: &Poison,
     ) -> Result<(), AccessFault> {
         let width = u64::MAX >> (64 - 8 * bytes.min(8));
+        self.note_written((part, home), (skip, bytes), part.lanes);
         for lane in lanes(part.lanes) {
             let bits = poison.bits(cell, lane) >> shift & width;
             let offset = part.offsets[lane] + skip;
@@ -254,6 +265,9 @@ impl Watch<'_> {
                 marks.write(offset, lane, bytes, bits);
             }
             if bits == 0 {
+                continue;
+            }
+            if self.store_symbols((part, home), (skip, bytes), (cell, shift), lane, poison) {
                 continue;
             }
             let source = poison.source(cell, lane);
@@ -279,7 +293,7 @@ impl Watch<'_> {
 }
 
 /// The poisoned bits of an element that is loaded into a register with `sign_to` bits to be filled with its sign; 0: none.
-fn extended(raw: u64, bytes: u32, sign_to: u8) -> u64 {
+pub(super) fn extended(raw: u64, bytes: u32, sign_to: u8) -> u64 {
     if sign_to == 0 {
         return raw;
     }

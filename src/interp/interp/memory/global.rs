@@ -45,6 +45,22 @@ impl Region {
         marks[2 * words + at].store((source >> 32) as u32, Relaxed);
     }
 
+    /// Follows poison here from now on: all bits are poison, or none.
+    pub(crate) fn follow(&self, poisoned: bool) {
+        let words = self.words.len();
+        let marks = self.poison.get_or_init(|| new_words(12 * words as u64));
+        for (at, mark) in marks.iter().enumerate() {
+            mark.store(if poisoned && at < words { u32::MAX } else { 0 }, Relaxed);
+        }
+    }
+
+    /// The marks of poison, a bit for each bit.
+    pub(crate) fn marks(&self) -> Vec<u8> {
+        let words = self.words.len();
+        let marks = self.poison.get().map_or(&[][..], |marks| &marks[..words]);
+        marks.iter().flat_map(|mark| mark.load(Relaxed).to_le_bytes()).collect()
+    }
+
     /// Whether a bulk copy has brought poison here.
     pub(crate) fn has_poison(&self) -> bool {
         self.poison.get().is_some()

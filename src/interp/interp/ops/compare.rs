@@ -2,6 +2,7 @@
 //! Instructions").
 
 use super::half;
+use crate::algebra::{Comparison, Format, Meaning, Mode};
 use crate::float::flush32;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
@@ -48,35 +49,40 @@ macro_rules! ordered {
 
 /// The comparison of numbers that may be NaN; `$see` prepares an operand.
 macro_rules! floating {
-    ($name:expr, $t:ty, $see:expr) => {
+    ($name:expr, $t:ty, $format:expr, $mode:expr, $see:expr) => {
         Some(match $name {
-            Qualifier::Eq => warp!(|a: $t, b: $t| -> bool { $see(a) == $see(b) }),
-            Qualifier::Ne => warp!(|a: $t, b: $t| -> bool {
+            Qualifier::Eq => warp!(means relation(Comparison::Eq, $format, $mode); |a: $t, b: $t| -> bool { $see(a) == $see(b) }),
+            Qualifier::Ne => warp!(means relation(Comparison::Ne, $format, $mode); |a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
                 a != b && !a.is_nan() && !b.is_nan()
             }),
-            Qualifier::Lt => warp!(|a: $t, b: $t| -> bool { $see(a) < $see(b) }),
-            Qualifier::Le => warp!(|a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
-            Qualifier::Gt => warp!(|a: $t, b: $t| -> bool { $see(a) > $see(b) }),
-            Qualifier::Ge => warp!(|a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
-            Qualifier::Equ => warp!(|a: $t, b: $t| -> bool {
+            Qualifier::Lt => warp!(means relation(Comparison::Lt, $format, $mode); |a: $t, b: $t| -> bool { $see(a) < $see(b) }),
+            Qualifier::Le => warp!(means relation(Comparison::Le, $format, $mode); |a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
+            Qualifier::Gt => warp!(means relation(Comparison::Gt, $format, $mode); |a: $t, b: $t| -> bool { $see(a) > $see(b) }),
+            Qualifier::Ge => warp!(means relation(Comparison::Ge, $format, $mode); |a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
+            Qualifier::Equ => warp!(means relation(Comparison::Eq, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
                 a == b || a.is_nan() || b.is_nan()
             }),
-            Qualifier::Neu => warp!(|a: $t, b: $t| -> bool { $see(a) != $see(b) }),
-            Qualifier::Ltu => warp!(|a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
-            Qualifier::Leu => warp!(|a: $t, b: $t| -> bool { !($see(a) > $see(b)) }),
-            Qualifier::Gtu => warp!(|a: $t, b: $t| -> bool { !($see(a) <= $see(b)) }),
-            Qualifier::Geu => warp!(|a: $t, b: $t| -> bool { !($see(a) < $see(b)) }),
+            Qualifier::Neu => warp!(means relation(Comparison::Ne, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool { $see(a) != $see(b) }),
+            Qualifier::Ltu => warp!(means relation(Comparison::Lt, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
+            Qualifier::Leu => warp!(means relation(Comparison::Le, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool { !($see(a) > $see(b)) }),
+            Qualifier::Gtu => warp!(means relation(Comparison::Gt, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool { !($see(a) <= $see(b)) }),
+            Qualifier::Geu => warp!(means relation(Comparison::Ge, $format, $mode | Mode::NAN); |a: $t, b: $t| -> bool { !($see(a) < $see(b)) }),
             Qualifier::Num => {
-                warp!(|a: $t, b: $t| -> bool { !$see(a).is_nan() && !$see(b).is_nan() })
+                warp!(means relation(Comparison::Num, $format, $mode); |a: $t, b: $t| -> bool { !$see(a).is_nan() && !$see(b).is_nan() })
             }
             Qualifier::Nan => {
-                warp!(|a: $t, b: $t| -> bool { $see(a).is_nan() || $see(b).is_nan() })
+                warp!(means relation(Comparison::Nan, $format, $mode); |a: $t, b: $t| -> bool { $see(a).is_nan() || $see(b).is_nan() })
             }
             _ => return None,
         })
     };
+}
+
+/// The meaning of a comparison.
+const fn relation(comparison: Comparison, format: Format, mode: u8) -> Meaning {
+    Meaning::Compare(comparison, format, Mode(mode))
 }
 
 fn same<T>(value: T) -> T {
@@ -95,12 +101,12 @@ fn comparison(name: Qualifier, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
         S32 => ordered!(name, i32),
         U64 => ordered!(name, u64),
         S64 => ordered!(name, i64),
-        F32 if ftz => floating!(name, f32, flush32),
-        F32 => floating!(name, f32, same),
-        F64 => floating!(name, f64, same),
-        F16 if ftz => floating!(name, u16, half::f16_flushed),
-        F16 => floating!(name, u16, half::f16_value),
-        Bf16 => floating!(name, u16, half::bf16_value),
+        F32 if ftz => floating!(name, f32, Format::F32, Mode::FTZ, flush32),
+        F32 => floating!(name, f32, Format::F32, 0, same),
+        F64 => floating!(name, f64, Format::F64, 0, same),
+        F16 if ftz => floating!(name, u16, Format::F16, Mode::FTZ, half::f16_flushed),
+        F16 => floating!(name, u16, Format::F16, 0, half::f16_value),
+        Bf16 => floating!(name, u16, Format::Bf16, 0, half::bf16_value),
         _ => None,
     }
 }
@@ -303,10 +309,14 @@ macro_rules! choice {
 fn select<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let ty = inst.take_type()?;
     const P: File = File::Pred;
-    const NARROW: WarpOp = WarpOp::new(choice!(w32, u32), &[File::W32], &[File::W32, File::W32, P])
-        .depending(Dependence::Bits(3));
-    const WIDE: WarpOp = WarpOp::new(choice!(w64, u64), &[File::W64], &[File::W64, File::W64, P])
-        .depending(Dependence::Bits(3));
+    const NARROW: WarpOp =
+        WarpOp::new(choice!(w32, u32), "selp.b32", &[File::W32], &[File::W32, File::W32, P])
+            .depending(Dependence::Bits(3))
+            .meaning(Meaning::Select);
+    const WIDE: WarpOp =
+        WarpOp::new(choice!(w64, u64), "selp.b64", &[File::W64], &[File::W64, File::W64, P])
+            .depending(Dependence::Bits(3))
+            .meaning(Meaning::Select);
     let run: WarpFn = match ty.bits() {
         16 | 32 => &NARROW,
         64 => &WIDE,

@@ -6,9 +6,10 @@
 use super::cvt_modifiers::Modifiers;
 use super::half::{bf16_value, f16_value};
 use super::narrow::{self, Pair, finite, rectify};
+use crate::algebra::{Format, Meaning, Mode, Real};
 use crate::float::Round;
 use crate::float::format::{BF16, F16, F32 as SINGLE, TF32};
-use crate::float::{Format, canonical32, canonical64, flush32, saturate64};
+use crate::float::{Format as Layout, canonical32, canonical64, flush32, saturate64};
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
@@ -57,9 +58,11 @@ pub(super) fn decode<'m, 's>(
         (true, false) => {
             cx.emit_lanes(integer_in(from).ok_or_else(unsupported)?, &[wide], &[a]);
             let double = if from == U64 {
-                warp!(|a: u64| -> f64 { odd_from(i128::from(a)) })
+                warp!(means Meaning::FromInteger(Format::F64, false);
+                    |a: u64| -> f64 { odd_from(i128::from(a)) })
             } else {
-                warp!(|a: i64| -> f64 { odd_from(i128::from(a)) })
+                warp!(means Meaning::FromInteger(Format::F64, true);
+                    |a: i64| -> f64 { odd_from(i128::from(a)) })
             };
             // A double is rounded from the integer itself.
             if to == F64 {
@@ -101,12 +104,24 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
         (U32 | S32, U16, None, None) => warp!(bits 1; |a: u16| -> u32 { u32::from(a) }),
         (U32 | S32, S16, None, None) => warp!(bits 1; |a: i16| -> i32 { i32::from(a) }),
         (U16 | S16, U32 | S32, None, None) => warp!(bits 1; |a: u32| -> u16 { a as u16 }),
-        (F32, S32, Some(Round::Even), None) => warp!(|a: i32| -> f32 { a as f32 }),
-        (F32, U32, Some(Round::Even), None) => warp!(|a: u32| -> f32 { a as f32 }),
-        (F64, S32, Some(Round::Even), None) => warp!(|a: i32| -> f64 { f64::from(a) }),
-        (F64, U32, Some(Round::Even), None) => warp!(|a: u32| -> f64 { f64::from(a) }),
-        (F64, F32, None, None) => warp!(|a: f32| -> f64 { canonical64(f64::from(a)) }),
-        (F32, F64, Some(Round::Even), None) => warp!(|a: f64| -> f32 { canonical32(a as f32) }),
+        (F32, S32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F32, true); |a: i32| -> f32 { a as f32 })
+        }
+        (F32, U32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F32, false); |a: u32| -> f32 { a as f32 })
+        }
+        (F64, S32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i32| -> f64 { f64::from(a) })
+        }
+        (F64, U32, Some(Round::Even), None) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u32| -> f64 { f64::from(a) })
+        }
+        (F64, F32, None, None) => {
+            warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { canonical64(f64::from(a)) })
+        }
+        (F32, F64, Some(Round::Even), None) => {
+            warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) })
+        }
         (S32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> i32 { a as i32 }),
         (U32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> u32 { a as u32 }),
         _ => return None,
@@ -184,37 +199,73 @@ fn double_from(value: i128, round: Round) -> f64 {
 
 fn integer_to_double(unsigned: bool, round: Option<Round>) -> Option<WarpFn> {
     Some(match (unsigned, round?) {
-        (false, Round::Even) => warp!(|a: i64| -> f64 { a as f64 }),
-        (true, Round::Even) => warp!(|a: u64| -> f64 { a as f64 }),
-        (false, Round::Zero) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Zero) }),
-        (true, Round::Zero) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Zero) }),
-        (false, Round::Down) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Down) }),
-        (true, Round::Down) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Down) }),
-        (false, Round::Up) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Up) }),
-        (true, Round::Up) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Up) }),
+        (false, Round::Even) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { a as f64 })
+        }
+        (true, Round::Even) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { a as f64 })
+        }
+        (false, Round::Zero) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Zero) })
+        }
+        (true, Round::Zero) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Zero) })
+        }
+        (false, Round::Down) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Down) })
+        }
+        (true, Round::Down) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Down) })
+        }
+        (false, Round::Up) => {
+            warp!(means Meaning::FromInteger(Format::F64, true); |a: i64| -> f64 { double_from(a.into(), Round::Up) })
+        }
+        (true, Round::Up) => {
+            warp!(means Meaning::FromInteger(Format::F64, false); |a: u64| -> f64 { double_from(a.into(), Round::Up) })
+        }
         _ => return None,
     })
+}
+
+/// The meaning of a change of the format.
+const fn change(from: Format, to: Format, mode: u8) -> Meaning {
+    Meaning::convert(from, to, mode)
 }
 
 /// A number of any format as a double.
 fn float_in(from: ScalarType, ftz: bool) -> Option<WarpFn> {
     Some(match (from, ftz) {
-        (F32, false) => warp!(|a: f32| -> f64 { f64::from(a) }),
-        (F32, true) => warp!(|a: f32| -> f64 { f64::from(flush32(a)) }),
+        (F32, false) => {
+            warp!(means change(Format::F32, Format::F64, 0); |a: f32| -> f64 { f64::from(a) })
+        }
+        (F32, true) => {
+            warp!(means change(Format::F32, Format::F64, Mode::FTZ); |a: f32| -> f64 { f64::from(flush32(a)) })
+        }
         // Subnormal doubles are kept: `.ftz` concerns singles.
-        (F64, _) => warp!(|a: f64| -> f64 { a }),
-        (Half, _) => warp!(|a: u16| -> f64 { f16_value(a) }),
-        (Bf16, _) => warp!(|a: u16| -> f64 { bf16_value(a) }),
+        (F64, _) => warp!(means Meaning::real(Real::Same, Format::F64, 0); |a: f64| -> f64 { a }),
+        (Half, _) => {
+            warp!(means change(Format::F16, Format::F64, 0); |a: u16| -> f64 { f16_value(a) })
+        }
+        (Bf16, _) => {
+            warp!(means change(Format::Bf16, Format::F64, 0); |a: u16| -> f64 { bf16_value(a) })
+        }
         _ => return None,
     })
 }
 
 fn integral_part(mode: Round) -> WarpFn {
     match mode {
-        Round::Zero => warp!(|a: f64| -> f64 { canonical64(a.trunc()) }),
-        Round::Down => warp!(|a: f64| -> f64 { canonical64(a.floor()) }),
-        Round::Up => warp!(|a: f64| -> f64 { canonical64(a.ceil()) }),
-        _ => warp!(|a: f64| -> f64 { canonical64(a.round_ties_even()) }),
+        Round::Zero => {
+            warp!(means Meaning::real(Real::Trunc, Format::F64, 0); |a: f64| -> f64 { canonical64(a.trunc()) })
+        }
+        Round::Down => {
+            warp!(means Meaning::real(Real::Floor, Format::F64, 0); |a: f64| -> f64 { canonical64(a.floor()) })
+        }
+        Round::Up => {
+            warp!(means Meaning::real(Real::Ceil, Format::F64, 0); |a: f64| -> f64 { canonical64(a.ceil()) })
+        }
+        _ => warp!(means Meaning::real(Real::Nearest, Format::F64, 0);
+            |a: f64| -> f64 { canonical64(a.round_ties_even()) }),
     }
 }
 
@@ -252,64 +303,86 @@ fn float_out(
     modifiers: &Modifiers,
 ) -> Option<WarpFn> {
     if modifiers.saturate {
-        cx.emit_lanes(warp!(|a: f64| -> f64 { saturate64(a) }), &[wide], &[wide]);
+        let clamp = warp!(means Meaning::real(Real::Sat, Format::F64, 0);
+            |a: f64| -> f64 { saturate64(a) });
+        cx.emit_lanes(clamp, &[wide], &[wide]);
     }
     if modifiers.relu {
-        cx.emit_lanes(warp!(|a: f64| -> f64 { rectify(a) }), &[wide], &[wide]);
+        let clamp = warp!(means Meaning::real(Real::Relu, Format::F64, 0);
+            |a: f64| -> f64 { rectify(a) });
+        cx.emit_lanes(clamp, &[wide], &[wide]);
     }
     let mode = modifiers.round.unwrap_or(Round::Even);
     Some(match (to, mode, modifiers.ftz) {
-        (F64, ..) => warp!(|a: f64| -> f64 { canonical64(a) }),
-        (F32, Round::Even, false) => warp!(|a: f64| -> f32 { canonical32(a as f32) }),
-        (F32, Round::Even, true) => warp!(|a: f64| -> f32 { flush32(canonical32(a as f32)) }),
-        (F32, Round::Zero, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Zero) }),
-        (F32, Round::Down, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Down) }),
-        (F32, Round::Up, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Up) }),
+        (F64, ..) => {
+            warp!(means Meaning::real(Real::Same, Format::F64, 0); |a: f64| -> f64 { canonical64(a) })
+        }
+        (F32, Round::Even, false) => {
+            warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) })
+        }
+        (F32, Round::Even, true) => {
+            warp!(means change(Format::F64, Format::F32, Mode::FTZ); |a: f64| -> f32 { flush32(canonical32(a as f32)) })
+        }
+        (F32, Round::Zero, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::ZERO); |a: f64| -> u32 { SINGLE.round(a, Round::Zero) })
+        }
+        (F32, Round::Down, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::DOWN); |a: f64| -> u32 { SINGLE.round(a, Round::Down) })
+        }
+        (F32, Round::Up, false) => {
+            warp!(means change(Format::F64, Format::F32, Mode::UP); |a: f64| -> u32 { SINGLE.round(a, Round::Up) })
+        }
         (F32, Round::Zero, true) => {
-            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Zero))) })
+            warp!(means change(Format::F64, Format::F32, Mode::ZERO | Mode::FTZ); |a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Zero))) })
         }
         (F32, Round::Down, true) => {
-            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Down))) })
+            warp!(means change(Format::F64, Format::F32, Mode::DOWN | Mode::FTZ); |a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Down))) })
         }
         (F32, Round::Up, true) => {
-            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Up))) })
+            warp!(means change(Format::F64, Format::F32, Mode::UP | Mode::FTZ); |a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Up))) })
         }
         (Half, ..) => narrow_out(F16, mode, modifiers.finite)?,
         (Bf16, ..) => narrow_out(BF16, mode, modifiers.finite)?,
         (Tf32, Round::Away, _) if modifiers.finite => {
-            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Away) << 13 })
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO | Mode::UP); |a: f64| -> u32 { finite(TF32, a, Round::Away) << 13 })
         }
         (Tf32, Round::Even, _) if modifiers.finite => {
-            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Even) << 13 })
+            warp!(means change(Format::F64, Format::Tf32, 0); |a: f64| -> u32 { finite(TF32, a, Round::Even) << 13 })
         }
         (Tf32, Round::Zero, _) if modifiers.finite => {
-            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Zero) << 13 })
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO); |a: f64| -> u32 { finite(TF32, a, Round::Zero) << 13 })
         }
-        (Tf32, Round::Away, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Away) << 13 }),
-        (Tf32, Round::Even, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Even) << 13 }),
-        (Tf32, Round::Zero, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 }),
+        (Tf32, Round::Away, _) => {
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO | Mode::UP); |a: f64| -> u32 { TF32.round(a, Round::Away) << 13 })
+        }
+        (Tf32, Round::Even, _) => {
+            warp!(means change(Format::F64, Format::Tf32, 0); |a: f64| -> u32 { TF32.round(a, Round::Even) << 13 })
+        }
+        (Tf32, Round::Zero, _) => {
+            warp!(means change(Format::F64, Format::Tf32, Mode::ZERO); |a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 })
+        }
         _ => return None,
     })
 }
 
-fn narrow_out(format: Format, mode: Round, clamp: bool) -> Option<WarpFn> {
+fn narrow_out(format: Layout, mode: Round, clamp: bool) -> Option<WarpFn> {
     macro_rules! to {
-        ($format:ident) => {
+        ($format:ident, $narrow:expr) => {
             match (mode, clamp) {
-                (Round::Even, true) => warp!(|a: f64| -> u32 { finite($format, a, Round::Even) }),
-                (Round::Zero, true) => warp!(|a: f64| -> u32 { finite($format, a, Round::Zero) }),
-                (Round::Even, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Even) }),
-                (Round::Away, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Away) }),
-                (Round::Zero, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Zero) }),
-                (Round::Down, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Down) }),
-                (Round::Up, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Up) }),
+                (Round::Even, true) => warp!(means change(Format::F64, $narrow, 0); |a: f64| -> u32 { finite($format, a, Round::Even) }),
+                (Round::Zero, true) => warp!(means change(Format::F64, $narrow, Mode::ZERO); |a: f64| -> u32 { finite($format, a, Round::Zero) }),
+                (Round::Even, false) => warp!(means change(Format::F64, $narrow, 0); |a: f64| -> u32 { $format.round(a, Round::Even) }),
+                (Round::Away, false) => warp!(means change(Format::F64, $narrow, Mode::ZERO | Mode::UP); |a: f64| -> u32 { $format.round(a, Round::Away) }),
+                (Round::Zero, false) => warp!(means change(Format::F64, $narrow, Mode::ZERO); |a: f64| -> u32 { $format.round(a, Round::Zero) }),
+                (Round::Down, false) => warp!(means change(Format::F64, $narrow, Mode::DOWN); |a: f64| -> u32 { $format.round(a, Round::Down) }),
+                (Round::Up, false) => warp!(means change(Format::F64, $narrow, Mode::UP); |a: f64| -> u32 { $format.round(a, Round::Up) }),
                 _ => return None,
             }
         };
     }
     Some(match format {
-        F16 => to!(F16),
-        BF16 => to!(BF16),
+        F16 => to!(F16, Format::F16),
+        BF16 => to!(BF16, Format::Bf16),
         _ => return None,
     })
 }

@@ -1,9 +1,10 @@
 //! Half precision and bfloat16, scalar and in pairs (PTX ISA, "Half Precision Floating Point
 //! Instructions"). Computed in doubles rounded to odd and rounded once to the format.
 
+use crate::algebra::{Format, Meaning, Mode, Real};
 use crate::float::Round;
 use crate::float::format::{BF16, F16};
-use crate::float::{Format, odd};
+use crate::float::{Format as Layout, odd};
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
@@ -29,7 +30,7 @@ fn flush(bits: u16) -> u16 {
     if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
 }
 
-fn lower(format: Format, value: f64) -> u16 {
+fn lower(format: Layout, value: f64) -> u16 {
     format.round(value, Round::Even) as u16
 }
 
@@ -40,31 +41,52 @@ fn both(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
     u32::from(low) | u32::from(high) << 16
 }
 
+/// The meaning of a function of one number or, in pairs, of two, if it has one.
+const fn meaning(pairs: bool, op: Option<Real>, format: Format, mode: u8) -> Meaning {
+    match op {
+        Some(op) if pairs => Meaning::halves(op, format, mode),
+        Some(op) => Meaning::real(op, format, mode),
+        None => Meaning::Unknown,
+    }
+}
+
 /// A function of values, given for each of the four types.
 macro_rules! halves {
-    ($ty:expr, |$a:ident, $b:ident, $c:ident| $body:expr) => {
+    ($op:expr, $mode:expr, $ty:expr, |$a:ident, $b:ident, $c:ident| $body:expr) => {
         match $ty {
-            ScalarType::F16 => warp!(|a: u16, b: u16, c: u16| -> u16 {
+            ScalarType::F16 => warp!(means meaning(false, $op, Format::F16, $mode); |a: u16, b: u16, c: u16| -> u16 {
                 let ($a, $b, $c) = (f16_value(a), f16_value(b), f16_value(c));
                 lower(F16, $body)
             }),
-            ScalarType::Bf16 => warp!(|a: u16, b: u16, c: u16| -> u16 {
+            ScalarType::Bf16 => warp!(means meaning(false, $op, Format::Bf16, $mode); |a: u16, b: u16, c: u16| -> u16 {
                 let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
                 lower(BF16, $body)
             }),
-            ScalarType::F16x2 => warp!(halves; |a: u32, b: u32, c: u32| -> u32 {
+            ScalarType::F16x2 => warp!(means meaning(true, $op, Format::F16, $mode); halves; |a: u32, b: u32, c: u32| -> u32 {
                 both(a, b, c, |a, b, c| {
                     let ($a, $b, $c) = (f16_value(a), f16_value(b), f16_value(c));
                     lower(F16, $body)
                 })
             }),
-            ScalarType::Bf16x2 => warp!(halves; |a: u32, b: u32, c: u32| -> u32 {
+            ScalarType::Bf16x2 => warp!(means meaning(true, $op, Format::Bf16, $mode); halves; |a: u32, b: u32, c: u32| -> u32 {
                 both(a, b, c, |a, b, c| {
                     let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
                     lower(BF16, $body)
                 })
             }),
             _ => return None,
+        }
+    };
+}
+
+/// A function of signs, given for both formats.
+macro_rules! sign {
+    ($meaning:expr, $op:expr, $ty:expr, |$a:ident| $body:expr) => {
+        match $ty {
+            ScalarType::F16 | ScalarType::F16x2 => {
+                warp!(means $meaning($op, Format::F16, 0); bits 1; |$a: u32| -> u32 { $body })
+            }
+            _ => warp!(means $meaning($op, Format::Bf16, 0); bits 1; |$a: u32| -> u32 { $body }),
         }
     };
 }
@@ -106,7 +128,8 @@ pub(super) fn decode<'m, 's>(
     sources[count..].fill(first);
     let d = cx.dest(inst.operand(0)?, ty)?;
     let half = matches!(ty, ScalarType::F16 | ScalarType::F16x2);
-    let flushing = warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| flush(a)) });
+    let flushing = warp!(means Meaning::halves(Real::Same, Format::F16, Mode::FTZ); halves;
+        |a: u32| -> u32 { both(a, 0, 0, |a, _, _| flush(a)) });
     if ftz && half {
         for slot in &mut sources[..count] {
             let flushed = cx.scratch(File::W32);
@@ -119,18 +142,14 @@ pub(super) fn decode<'m, 's>(
         cx.emit_lanes(flushing, &[d], &[d]);
     }
     let limit = match (saturate, relu, half) {
-        (true, _, true) => Some(
-            warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) }),
-        ),
-        (true, _, false) => Some(
-            warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) }),
-        ),
-        (_, true, true) => {
-            Some(warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) }))
-        }
-        (_, true, false) => {
-            Some(warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) }))
-        }
+        (true, _, true) => Some(warp!(means Meaning::halves(Real::Sat, Format::F16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) })),
+        (true, _, false) => Some(warp!(means Meaning::halves(Real::Sat, Format::Bf16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) })),
+        (_, true, true) => Some(warp!(means Meaning::halves(Real::Relu, Format::F16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) })),
+        (_, true, false) => Some(warp!(means Meaning::halves(Real::Relu, Format::Bf16, 0); halves;
+                |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) })),
         _ => None,
     };
     if let Some(limit) = limit {
@@ -153,20 +172,24 @@ fn relu_bits(bits: u16, infinity: u16) -> u16 {
 fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     let pair = matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2);
     Some(match name {
-        Opcode::Add => halves!(ty, |a, b, _c| odd::add(a, b)),
-        Opcode::Sub => halves!(ty, |a, b, _c| odd::add(a, -b)),
-        Opcode::Mul => halves!(ty, |a, b, _c| a * b),
-        Opcode::Fma => halves!(ty, |a, b, c| odd::fma(a, b, c)),
-        Opcode::Min if propagate => halves!(ty, |a, b, _c| either(a, b, minimum)),
-        Opcode::Max if propagate => halves!(ty, |a, b, _c| either(a, b, maximum)),
-        Opcode::Min => halves!(ty, |a, b, _c| minimum(a, b)),
-        Opcode::Max => halves!(ty, |a, b, _c| maximum(a, b)),
-        Opcode::Ex2 => halves!(ty, |a, _b, _c| libm::exp2(a)),
-        Opcode::Tanh => halves!(ty, |a, _b, _c| libm::tanh(a)),
-        Opcode::Abs if pair => warp!(bits 1; |a: u32| -> u32 { a & 0x7fff_7fff }),
-        Opcode::Abs => warp!(bits 1; |a: u32| -> u32 { a & 0x7fff }),
-        Opcode::Neg if pair => warp!(bits 1; |a: u32| -> u32 { a ^ 0x8000_8000 }),
-        Opcode::Neg => warp!(bits 1; |a: u32| -> u32 { a ^ 0x8000 }),
+        Opcode::Add => halves!(Some(Real::Add), 0, ty, |a, b, _c| odd::add(a, b)),
+        Opcode::Sub => halves!(Some(Real::Sub), 0, ty, |a, b, _c| odd::add(a, -b)),
+        Opcode::Mul => halves!(Some(Real::Mul), 0, ty, |a, b, _c| a * b),
+        Opcode::Fma => halves!(Some(Real::Fma), 0, ty, |a, b, c| odd::fma(a, b, c)),
+        Opcode::Min if propagate => {
+            halves!(Some(Real::Min), Mode::NAN, ty, |a, b, _c| either(a, b, minimum))
+        }
+        Opcode::Max if propagate => {
+            halves!(Some(Real::Max), Mode::NAN, ty, |a, b, _c| either(a, b, maximum))
+        }
+        Opcode::Min => halves!(Some(Real::Min), 0, ty, |a, b, _c| minimum(a, b)),
+        Opcode::Max => halves!(Some(Real::Max), 0, ty, |a, b, _c| maximum(a, b)),
+        Opcode::Ex2 => halves!(Some(Real::Ex2), Mode::APPROX, ty, |a, _b, _c| libm::exp2(a)),
+        Opcode::Tanh => halves!(Some(Real::Tanh), Mode::APPROX, ty, |a, _b, _c| libm::tanh(a)),
+        Opcode::Abs if pair => sign!(Meaning::halves, Real::Abs, ty, |a| a & 0x7fff_7fff),
+        Opcode::Abs => sign!(Meaning::real, Real::Abs, ty, |a| a & 0x7fff),
+        Opcode::Neg if pair => sign!(Meaning::halves, Real::Neg, ty, |a| a ^ 0x8000_8000),
+        Opcode::Neg => sign!(Meaning::real, Real::Neg, ty, |a| a ^ 0x8000),
         _ => return None,
     })
 }
@@ -174,13 +197,17 @@ fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
 /// `min`/`max` with `.xorsign.abs`: of magnitudes; the sign is the product's.
 fn by_magnitude(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     Some(match (name, propagate) {
-        (Opcode::Min, false) => halves!(ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),
-        (Opcode::Max, false) => halves!(ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs()))),
+        (Opcode::Min, false) => {
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs())))
+        }
+        (Opcode::Max, false) => {
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs())))
+        }
         (Opcode::Min, true) => {
-            halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum)))
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum)))
         }
         (Opcode::Max, true) => {
-            halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), maximum)))
+            halves!(None, 0, ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), maximum)))
         }
         _ => return None,
     })

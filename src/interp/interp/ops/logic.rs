@@ -1,5 +1,6 @@
 //! Logic and shifts (PTX ISA, "Logic and Shift Instructions").
 
+use crate::algebra::Meaning;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{Slot, WarpFn, warp};
@@ -82,7 +83,9 @@ fn cnot(ty: ScalarType) -> Option<WarpFn> {
 fn shift_left(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
         B16 => warp!(bits 1; |a: u16, n: u32| -> u16 { a.unbounded_shl(n) }),
-        B32 => warp!(bits 1; |a: u32, n: u32| -> u32 { a.unbounded_shl(n) }),
+        B32 => {
+            warp!(means Meaning::ShiftLeft; bits 1; |a: u32, n: u32| -> u32 { a.unbounded_shl(n) })
+        }
         B64 => warp!(bits 1; |a: u64, n: u32| -> u64 { a.unbounded_shl(n) }),
         _ => return None,
     })

@@ -2,6 +2,7 @@
 //! ISA, "cvt"). Each number goes through a double, which holds all of these formats exactly.
 
 use super::cvt_modifiers::Modifiers;
+use crate::algebra::{self, Meaning, Mode};
 use crate::float::Round;
 use crate::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
 use crate::float::{Format, flush32};
@@ -121,11 +122,29 @@ pub(super) fn decode<'m, 's>(
         let value = if ftz { f64::from(flush32(value as f32)) } else { value };
         u64::from(narrow(if relu { rectify(value) } else { value }))
     };
+    let format = match to {
+        Pair::Of(F16, _) => Some(algebra::Format::F16),
+        Pair::Of(BF16, _) => Some(algebra::Format::Bf16),
+        _ => None,
+    };
+    let mode = match mode {
+        Round::Even => Some(Mode::EVEN),
+        Round::Zero => Some(Mode(Mode::ZERO)),
+        _ => None,
+    };
+    let meaning = match (format, mode) {
+        (Some(to), Some(mode)) if !(relu || clamp || ftz) => {
+            Meaning::Pack { from: algebra::Format::F32, to, mode }
+        }
+        _ => Meaning::Unknown,
+    };
     let place = to.bits();
     let d = to.register();
     if from == Pair::Singles {
-        return cx.scalar(inst, d, &[F32, F32], move |[a, b, ..]| Ok(one(b) | one(a) << place));
+        let sources = (&[F32, F32][..], meaning);
+        return cx.scalar(inst, d, sources, move |[a, b, ..]| Ok(one(b) | one(a) << place));
     }
     let apart = from.bits();
-    cx.scalar(inst, d, &[from.register()], move |[a, ..]| Ok(one(a) | one(a >> apart) << place))
+    let source = (&[from.register()][..], Meaning::Unknown);
+    cx.scalar(inst, d, source, move |[a, ..]| Ok(one(a) | one(a >> apart) << place))
 }

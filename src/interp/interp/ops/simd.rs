@@ -2,6 +2,7 @@
 //! halves or four bytes at a time, picked from two registers.
 
 use super::video::{compare, split_selector};
+use crate::algebra::Meaning;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
@@ -146,6 +147,6 @@ pub(super) fn decode<'m, 's>(
         }
         Ok(if sums { u64::from(sum as u32) } else { merged })
     });
-    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s: vec![a, b, c] })));
+    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s: vec![a, b, c], meaning: Meaning::Unknown })));
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! the arithmetic, except where speed matters.
 
 use super::half::{bf16_value, f16_value};
+use crate::algebra::{Format, Meaning, Mode, Real};
 use crate::float::Round;
 use crate::float::format::F32 as FORMAT;
 use crate::float::{
@@ -47,7 +48,10 @@ pub(super) fn decode<'m, 's>(
         (F32, Opcode::Min | Opcode::Max) => {
             (extremum(name == Opcode::Max, propagate, sign && absolute), ftz)
         }
-        (F32, Opcode::Copysign) => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
+        (F32, Opcode::Copysign) => (
+            Some(warp!(means one(Real::Copysign, 0); |a: f32, b: f32| -> f32 { b.copysign(a) })),
+            false,
+        ),
         (F32, Opcode::Div) if round.is_none() => (Some(division(approximate || !full, ftz)), false),
         (F32, Opcode::Rcp | Opcode::Sqrt) if round.is_none() => (function(name, ftz), false),
         (
@@ -107,7 +111,11 @@ fn extremum_of_three(
     if absolute {
         for slot in &mut slots {
             let magnitude = cx.scratch(File::W32);
-            cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+            cx.emit_lanes(
+                warp!(means one(Real::Abs, 0); |a: f32| -> f32 { a.abs() }),
+                &[magnitude],
+                &[*slot],
+            );
             *slot = magnitude;
         }
     }
@@ -125,8 +133,10 @@ fn widened<'m, 's>(
     let narrow = cx.source(operand, ty)?;
     let wide = cx.scratch(File::W32);
     let run = match ty {
-        ScalarType::F16 => warp!(|a: u16| -> f32 { f16_value(a) as f32 }),
-        _ => warp!(|a: u16| -> f32 { bf16_value(a) as f32 }),
+        ScalarType::F16 => warp!(means Meaning::convert(Format::F16, Format::F32, 0);
+            |a: u16| -> f32 { f16_value(a) as f32 }),
+        _ => warp!(means Meaning::convert(Format::Bf16, Format::F32, 0);
+            |a: u16| -> f32 { bf16_value(a) as f32 }),
     };
     cx.emit_lanes(run, &[wide], &[narrow]);
     Ok(wide)
@@ -155,7 +165,7 @@ fn finish(
     flush: bool,
     saturate: bool,
 ) {
-    let flushing = warp!(|a: f32| -> f32 { flush32(a) });
+    let flushing = warp!(means one(Real::Same, Mode::FTZ); |a: f32| -> f32 { flush32(a) });
     if flush {
         for slot in sources.iter_mut() {
             let flushed = cx.scratch(File::W32);
@@ -168,23 +178,40 @@ fn finish(
         cx.emit_lanes(flushing, &[d], &[d]);
     }
     if saturate {
-        cx.emit_lanes(warp!(|a: f32| -> f32 { saturate32(a) }), &[d], &[d]);
+        cx.emit_lanes(
+            warp!(means one(Real::Sat, 0); |a: f32| -> f32 { saturate32(a) }),
+            &[d],
+            &[d],
+        );
     }
+}
+
+/// A function of singles.
+const fn one(op: Real, mode: u8) -> Meaning {
+    Meaning::real(op, Format::F32, mode)
 }
 
 fn nearest(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        Opcode::Add => warp!(|a: f32, b: f32| -> f32 { canonical32(a + b) }),
-        Opcode::Sub => warp!(|a: f32, b: f32| -> f32 { canonical32(a - b) }),
-        Opcode::Mul => warp!(|a: f32, b: f32| -> f32 { canonical32(a * b) }),
-        Opcode::Fma | Opcode::Mad => {
-            warp!(|a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) })
+        Opcode::Add => {
+            warp!(means one(Real::Add, 0); |a: f32, b: f32| -> f32 { canonical32(a + b) })
         }
-        Opcode::Div => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
-        Opcode::Rcp => warp!(|a: f32| -> f32 { canonical32(1.0 / a) }),
-        Opcode::Sqrt => warp!(|a: f32| -> f32 { canonical32(a.sqrt()) }),
-        Opcode::Abs => warp!(|a: f32| -> f32 { a.abs() }),
-        Opcode::Neg => warp!(|a: f32| -> f32 { -a }),
+        Opcode::Sub => {
+            warp!(means one(Real::Sub, 0); |a: f32, b: f32| -> f32 { canonical32(a - b) })
+        }
+        Opcode::Mul => {
+            warp!(means one(Real::Mul, 0); |a: f32, b: f32| -> f32 { canonical32(a * b) })
+        }
+        Opcode::Fma | Opcode::Mad => {
+            warp!(means one(Real::Fma, 0); |a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) })
+        }
+        Opcode::Div => {
+            warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) })
+        }
+        Opcode::Rcp => warp!(means one(Real::Rcp, 0); |a: f32| -> f32 { canonical32(1.0 / a) }),
+        Opcode::Sqrt => warp!(means one(Real::Sqrt, 0); |a: f32| -> f32 { canonical32(a.sqrt()) }),
+        Opcode::Abs => warp!(means one(Real::Abs, 0); |a: f32| -> f32 { a.abs() }),
+        Opcode::Neg => warp!(means one(Real::Neg, 0); |a: f32| -> f32 { -a }),
         _ => return None,
     })
 }
@@ -194,24 +221,30 @@ fn nearest(name: Opcode) -> Option<WarpFn> {
 fn nearest_flushing(name: Opcode) -> Option<WarpFn> {
     Some(match name {
         Opcode::Add => {
-            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) + flush32(b))) })
+            warp!(means one(Real::Add, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) + flush32(b))) })
         }
         Opcode::Sub => {
-            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) - flush32(b))) })
+            warp!(means one(Real::Sub, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) - flush32(b))) })
         }
         Opcode::Mul => {
-            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) })
+            warp!(means one(Real::Mul, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) })
         }
-        Opcode::Fma | Opcode::Mad => warp!(|a: f32, b: f32, c: f32| -> f32 {
-            flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
-        }),
+        Opcode::Fma | Opcode::Mad => {
+            warp!(means one(Real::Fma, Mode::FTZ); |a: f32, b: f32, c: f32| -> f32 {
+                flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
+            })
+        }
         Opcode::Div => {
-            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
+            warp!(means one(Real::Div, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
         }
-        Opcode::Rcp => warp!(|a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
-        Opcode::Sqrt => warp!(|a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
-        Opcode::Abs => warp!(|a: f32| -> f32 { flush32(a).abs() }),
-        Opcode::Neg => warp!(|a: f32| -> f32 { -flush32(a) }),
+        Opcode::Rcp => {
+            warp!(means one(Real::Rcp, Mode::FTZ); |a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) })
+        }
+        Opcode::Sqrt => {
+            warp!(means one(Real::Sqrt, Mode::FTZ); |a: f32| -> f32 { canonical32(flush32(a).sqrt()) })
+        }
+        Opcode::Abs => warp!(means one(Real::Abs, Mode::FTZ); |a: f32| -> f32 { flush32(a).abs() }),
+        Opcode::Neg => warp!(means one(Real::Neg, Mode::FTZ); |a: f32| -> f32 { -flush32(a) }),
         _ => return None,
     })
 }
@@ -230,19 +263,19 @@ fn sum(a: f64, b: f64, round: Round) -> f32 {
 
 /// The same function in each of the three directed modes.
 macro_rules! modes {
-    ($round:expr, |$($arg:ident),+; $mode:ident| $body:expr) => {
+    ($op:expr, $round:expr, |$($arg:ident),+; $mode:ident| $body:expr) => {
         match $round {
-            Round::Zero => warp!(|$($arg: f32),+| -> f32 {
+            Round::Zero => warp!(means one($op, Mode::ZERO); |$($arg: f32),+| -> f32 {
                 let $mode = Round::Zero;
                 $(let $arg = f64::from($arg);)+
                 $body
             }),
-            Round::Down => warp!(|$($arg: f32),+| -> f32 {
+            Round::Down => warp!(means one($op, Mode::DOWN); |$($arg: f32),+| -> f32 {
                 let $mode = Round::Down;
                 $(let $arg = f64::from($arg);)+
                 $body
             }),
-            Round::Up => warp!(|$($arg: f32),+| -> f32 {
+            Round::Up => warp!(means one($op, Mode::UP); |$($arg: f32),+| -> f32 {
                 let $mode = Round::Up;
                 $(let $arg = f64::from($arg);)+
                 $body
@@ -254,24 +287,30 @@ macro_rules! modes {
 
 fn directed(name: Opcode, round: Round) -> Option<WarpFn> {
     Some(match name {
-        Opcode::Add => modes!(round, |a, b; mode| sum(a, b, mode)),
-        Opcode::Sub => modes!(round, |a, b; mode| sum(a, -b, mode)),
-        Opcode::Mul => modes!(round, |a, b; mode| narrow(a * b, mode)),
-        Opcode::Fma | Opcode::Mad => modes!(round, |a, b, c; mode| sum(a * b, c, mode)),
-        Opcode::Div => modes!(round, |a, b; mode| narrow(odd::div(a, b), mode)),
-        Opcode::Rcp => modes!(round, |a; mode| narrow(odd::div(1.0, a), mode)),
-        Opcode::Sqrt => modes!(round, |a; mode| narrow(odd::sqrt(a), mode)),
+        Opcode::Add => modes!(Real::Add, round, |a, b; mode| sum(a, b, mode)),
+        Opcode::Sub => modes!(Real::Sub, round, |a, b; mode| sum(a, -b, mode)),
+        Opcode::Mul => modes!(Real::Mul, round, |a, b; mode| narrow(a * b, mode)),
+        Opcode::Fma | Opcode::Mad => modes!(Real::Fma, round, |a, b, c; mode| sum(a * b, c, mode)),
+        Opcode::Div => modes!(Real::Div, round, |a, b; mode| narrow(odd::div(a, b), mode)),
+        Opcode::Rcp => modes!(Real::Rcp, round, |a; mode| narrow(odd::div(1.0, a), mode)),
+        Opcode::Sqrt => modes!(Real::Sqrt, round, |a; mode| narrow(odd::sqrt(a), mode)),
         _ => return None,
     })
 }
 
 fn division(fast: bool, ftz: bool) -> WarpFn {
     match (fast, ftz) {
-        (true, false) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, false) }),
-        (true, true) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, true) }),
-        (false, false) => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        (true, false) => {
+            warp!(means one(Real::Div, Mode::APPROX); |a: f32, b: f32| -> f32 { approx::div(a, b, false) })
+        }
+        (true, true) => {
+            warp!(means one(Real::Div, Mode::APPROX | Mode::FTZ); |a: f32, b: f32| -> f32 { approx::div(a, b, true) })
+        }
+        (false, false) => {
+            warp!(means one(Real::Div, 0); |a: f32, b: f32| -> f32 { canonical32(a / b) })
+        }
         (false, true) => {
-            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
+            warp!(means one(Real::Div, Mode::FTZ); |a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
         }
     }
 }
@@ -279,21 +318,51 @@ fn division(fast: bool, ftz: bool) -> WarpFn {
 /// The approximations.
 fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
     Some(match (name, ftz) {
-        (Opcode::Rcp, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rcp) }),
-        (Opcode::Rcp, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rcp) }),
-        (Opcode::Sqrt, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, f64::sqrt) }),
-        (Opcode::Sqrt, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, f64::sqrt) }),
-        (Opcode::Rsqrt, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) }),
-        (Opcode::Rsqrt, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) }),
-        (Opcode::Sin, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::sin) }),
-        (Opcode::Sin, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::sin) }),
-        (Opcode::Cos, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::cos) }),
-        (Opcode::Cos, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::cos) }),
-        (Opcode::Lg2, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::log2) }),
-        (Opcode::Lg2, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::log2) }),
-        (Opcode::Ex2, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::exp2) }),
-        (Opcode::Ex2, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::exp2) }),
-        (Opcode::Tanh, _) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::tanh) }),
+        (Opcode::Rcp, false) => {
+            warp!(means one(Real::Rcp, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rcp) })
+        }
+        (Opcode::Rcp, true) => {
+            warp!(means one(Real::Rcp, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rcp) })
+        }
+        (Opcode::Sqrt, false) => {
+            warp!(means one(Real::Sqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, f64::sqrt) })
+        }
+        (Opcode::Sqrt, true) => {
+            warp!(means one(Real::Sqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, f64::sqrt) })
+        }
+        (Opcode::Rsqrt, false) => {
+            warp!(means one(Real::Rsqrt, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) })
+        }
+        (Opcode::Rsqrt, true) => {
+            warp!(means one(Real::Rsqrt, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) })
+        }
+        (Opcode::Sin, false) => {
+            warp!(means one(Real::Sin, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::sin) })
+        }
+        (Opcode::Sin, true) => {
+            warp!(means one(Real::Sin, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::sin) })
+        }
+        (Opcode::Cos, false) => {
+            warp!(means one(Real::Cos, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::cos) })
+        }
+        (Opcode::Cos, true) => {
+            warp!(means one(Real::Cos, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::cos) })
+        }
+        (Opcode::Lg2, false) => {
+            warp!(means one(Real::Lg2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::log2) })
+        }
+        (Opcode::Lg2, true) => {
+            warp!(means one(Real::Lg2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::log2) })
+        }
+        (Opcode::Ex2, false) => {
+            warp!(means one(Real::Ex2, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::exp2) })
+        }
+        (Opcode::Ex2, true) => {
+            warp!(means one(Real::Ex2, Mode::APPROX | Mode::FTZ); |a: f32| -> f32 { approx::unary(a, true, libm::exp2) })
+        }
+        (Opcode::Tanh, _) => {
+            warp!(means one(Real::Tanh, Mode::APPROX); |a: f32| -> f32 { approx::unary(a, false, libm::tanh) })
+        }
         _ => return None,
     })
 }
@@ -302,10 +371,18 @@ fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
 /// product's).
 fn extremum(max: bool, propagate: bool, absolute: bool) -> Option<WarpFn> {
     Some(match (max, propagate, absolute) {
-        (false, false, false) => warp!(|a: f32, b: f32| -> f32 { minimum(a, b) }),
-        (true, false, false) => warp!(|a: f32, b: f32| -> f32 { maximum(a, b) }),
-        (false, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, minimum) }),
-        (true, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, maximum) }),
+        (false, false, false) => {
+            warp!(means one(Real::Min, 0); |a: f32, b: f32| -> f32 { minimum(a, b) })
+        }
+        (true, false, false) => {
+            warp!(means one(Real::Max, 0); |a: f32, b: f32| -> f32 { maximum(a, b) })
+        }
+        (false, true, false) => {
+            warp!(means one(Real::Min, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, minimum) })
+        }
+        (true, true, false) => {
+            warp!(means one(Real::Max, Mode::NAN); |a: f32, b: f32| -> f32 { either(a, b, maximum) })
+        }
         (false, false, true) => {
             warp!(|a: f32, b: f32| -> f32 { signed(a, b, minimum(a.abs(), b.abs())) })
         }

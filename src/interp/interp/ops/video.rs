@@ -2,6 +2,7 @@
 //! Video Instructions"). A byte or half of each source is extended to 34 bits and more; the result
 //! is clamped, combined with a third operand or merged into it.
 
+use crate::algebra::Meaning;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
@@ -208,7 +209,7 @@ pub(super) fn decode<'m, 's>(
             _ => u64::from(result as u32),
         })
     });
-    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s })));
+    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s, meaning: Meaning::Unknown })));
     Ok(())
 }
 
@@ -244,6 +245,11 @@ fn multiply<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
         };
         Ok(u64::from(result as u32))
     });
-    cx.emit(Op::Scalar(Box::new(Scalar { run, d, s: vec![a.cell, b.cell, c.cell] })));
+    cx.emit(Op::Scalar(Box::new(Scalar {
+        run,
+        d,
+        s: vec![a.cell, b.cell, c.cell],
+        meaning: Meaning::Unknown,
+    })));
     Ok(())
 }

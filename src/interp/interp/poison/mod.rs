@@ -20,8 +20,7 @@ mod uses;
 
 pub(super) use origins::Origins;
 pub(super) use unwritten::unwritten;
-pub(super) use uses::contributed;
-use uses::{other_results, results, uses};
+pub(super) use uses::{OPERAND, contributed, other_results, results, uses};
 pub(super) use uses::{reads, writes};
 
 use rustc_hash::FxHashMap;
@@ -30,7 +29,9 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::memory::Site;
 use super::program::rare::Cell;
 use super::program::{FrameTemplate, Pc};
+pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
+use super::symbol::{Symbol, Symbols, WIDTH};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.
@@ -38,7 +39,7 @@ use crate::ptx::StateSpace;
 /// | bits | meaning |
 /// |---|---|
 /// | 0 to 31 | the micro-operation that has read it; all ones as long as an unwritten register is not read |
-/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names; or a register: its slot in bits 32 to 59, its file behind |
+/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names, all ones for a symbol; or a register: its slot in bits 32 to 59, its file behind |
 /// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory, 3: a register |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Source(u64);
@@ -63,6 +64,8 @@ pub(super) enum Place {
     },
     /// A register that no instruction has written.
     Register(Cell),
+    /// A symbol, which stands for all numbers.
+    Symbol,
 }
 
 impl Source {
@@ -76,6 +79,11 @@ impl Source {
     /// The register of a lane that takes no part in a shuffle.
     pub(super) fn shuffle(site: Site, lane: usize) -> Source {
         Source(u64::from(site) | (lane as u64) << 32)
+    }
+
+    /// A symbol, or what an operation without a known result has made of one.
+    pub(super) fn symbol(site: Site) -> Source {
+        Source(u64::from(site) | ((1 << OFFSET_BITS) - 1) << 32)
     }
 
     /// What [`Source::bits`] has returned.
@@ -112,6 +120,7 @@ impl Source {
     pub(super) fn place(self) -> Place {
         let offset = self.0 >> 32 & ((1 << OFFSET_BITS) - 1);
         match self.0 >> 62 {
+            0 if offset == (1 << OFFSET_BITS) - 1 => Place::Symbol,
             0 => Place::Shuffle { lane: offset },
             1 => Place::Memory { space: StateSpace::Shared, offset },
             2 => Place::Memory { space: StateSpace::Local, offset },
@@ -138,6 +147,8 @@ pub(super) struct Found {
     pub bits: u64,
     /// Where they come from.
     pub source: Source,
+    /// The symbols that they are, if they are symbols, and the part of the register where these begin.
+    pub parts: Option<(u8, u8, [Symbol; WIDTH])>,
 }
 
 /// Poison outside of registers, for one block.
@@ -210,9 +221,11 @@ pub(super) struct Poison {
     /// Room to try an operation with other values.
     scratch: Registers,
     /// The present micro-operation.
-    site: Site,
+    pub(super) site: Site,
     /// Which buffers addresses were made from, if somebody asks.
     pub origins: Option<Box<Origins>>,
+    /// The symbols that are poison, in a run with symbols.
+    pub symbols: Option<Box<Symbols>>,
 }
 
 fn index(file: File) -> usize {
@@ -220,15 +233,6 @@ fn index(file: File) -> usize {
         File::Pred => 0,
         File::W32 => 1,
         File::W64 => 2,
-    }
-}
-
-/// All bits of a register.
-pub(super) fn whole(file: File) -> u64 {
-    match file {
-        File::Pred => 1,
-        File::W32 => u32::MAX.into(),
-        File::W64 => u64::MAX,
     }
 }
 
@@ -259,6 +263,12 @@ impl Poison {
         self
     }
 
+    /// The same in a run with symbols.
+    pub(super) fn with_symbols(mut self, frame: &FrameTemplate) -> Poison {
+        self.symbols = Some(Box::new(Symbols::new(frame)));
+        self
+    }
+
     /// No poison, in as many registers as these.
     pub(super) fn of_registers(registers: &Registers) -> Poison {
         Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
@@ -283,12 +293,14 @@ impl Poison {
             scratch,
             site: 0,
             origins: None,
+            symbols: None,
         }
     }
 
     /// Whether no register holds poison, and nobody asks for origins.
     pub(super) fn is_clean(&self) -> bool {
         self.origins.is_none()
+            && self.symbols.is_none()
             && self.pending.is_empty()
             && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
     }
@@ -319,6 +331,9 @@ impl Poison {
             return;
         }
         let (file, slot) = cell;
+        if let Some(symbols) = &mut self.symbols {
+            symbols.forget(cell, lane);
+        }
         self.bits.set(file, slot, lane, all);
         self.lanes[index(file)][slot] |= 1 << lane;
         self.sources[index(file)][slot][lane] = source;

@@ -7,10 +7,11 @@ use crate::interp::exec::AccessFault;
 use crate::interp::memory::Site;
 use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
+use crate::interp::symbol::{Step, World};
 
 impl Poison {
     /// Checks that no poison decides an effect of a micro-operation, and computes the poison of its results; `site` is
-    /// its number among those of all functions, and `active` of the group's lanes `mask` execute it.
+    /// its number among those of all functions, and `active` of the group's lanes `mask` execute it. Returns the lanes that do.
     ///
     /// # Errors
     /// Poison decides where lanes go on, which address they access, or what others see.
@@ -19,9 +20,13 @@ impl Poison {
         (code, pc, site): (&TiSlice<Pc, MicroOp>, Pc, Site),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
-    ) -> Result<(), AccessFault> {
+        world: Option<&World>,
+    ) -> Result<Step, AccessFault> {
         let micro = &code[pc];
         self.site = site;
+        if let (Some(_), Some(world)) = (&self.symbols, world) {
+            return self.prepare_symbols((code, pc), registers, (mask, active), world);
+        }
         if let Some(origins) = &mut self.origins {
             origins.before(&micro.op, registers);
         }
@@ -37,7 +42,7 @@ impl Poison {
             let what = match micro.op {
                 Op::Branch { target, meet } => {
                     if self.branches((code, pc), (target, meet), (cell, uncertain)) {
-                        return Ok(());
+                        return Ok(Step::Lanes(active));
                     }
                     "whether this branch is taken"
                 }
@@ -70,13 +75,19 @@ impl Poison {
         if let (Some(guard), Some(written), true) = (guard, written, uncertain != 0) {
             written.iter().for_each(|&cell| self.fill(cell, uncertain, guard));
         }
-        Ok(())
+        Ok(Step::Lanes(active))
     }
 
     /// Adds the poison that an instruction has found.
     pub(crate) fn take(&mut self, found: &mut Vec<Found>) {
-        for Found { cell, lane, bits, source } in found.drain(..) {
-            self.add(cell, lane, bits, source);
+        for Found { cell, lane, bits, source, parts } in found.drain(..) {
+            match parts {
+                None => self.add(cell, lane, bits, source),
+                Some((first, count, parts)) => {
+                    let parts = (usize::from(first), &parts[..usize::from(count)]);
+                    self.add_parts(cell, lane, (bits, source), parts);
+                }
+            }
         }
     }
 }

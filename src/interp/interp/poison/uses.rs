@@ -12,7 +12,7 @@ use crate::interp::registers::{FULL, File, Mask};
 
 /// An operand that has to be determined.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// The register.
     pub cell: Cell,
     /// The lanes whose operand counts, of those that execute.
@@ -26,7 +26,8 @@ type Uses = SmallVec<[Use; 4]>;
 
 /// The address of an access.
 pub(super) const ADDRESS: &str = "the address of this access";
-const OPERAND: &str = "the operand of this atomic operation";
+/// The operand of an atomic operation.
+pub(crate) const OPERAND: &str = "the operand of this atomic operation";
 const SIZE: &str = "the size of this copy";
 
 fn push(uses: &mut Uses, cell: Cell, what: &'static str) {
@@ -42,7 +43,7 @@ fn address(uses: &mut Uses, place: &Place) {
 }
 
 /// The operands that have to be determined, except for the guard and the stored value.
-pub(super) fn uses(op: &Op) -> Uses {
+pub(crate) fn uses(op: &Op) -> Uses {
     let mut uses = Uses::new();
     match op {
         Op::Load(load) => address(&mut uses, &load.place),
@@ -214,7 +215,7 @@ pub(crate) fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
 
 /// The registers that a micro-operation writes, except those of pure operations, whose poison [`super::Poison`]
 /// computes. None if more depends on the guard than registers.
-pub(super) fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
+pub(crate) fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
     let mut cells = SmallVec::new();
     match op {
         Op::Load(load) => {
@@ -236,7 +237,7 @@ pub(super) fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
 }
 
 /// The registers that a micro-operation writes whose guard decides more than their values.
-pub(super) fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
+pub(crate) fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
     let mut cells = SmallVec::new();
     match op {
         Op::Atomic(atomic) => {

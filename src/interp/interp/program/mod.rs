@@ -17,6 +17,7 @@ use self::rare::{CrossLane, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, CopyGroup, MBarrier};
 use super::memory::{Named, Site, StateSpaceLayout};
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
+use crate::algebra::Format;
 use crate::isa::Axis;
 use crate::ptx::StateSpace;
 use crate::source::Span;
@@ -382,6 +383,15 @@ pub(super) struct Atomic {
     pub wide: Option<bool>,
     /// Its memory order.
     pub order: Order,
+    /// The format of the floating-point numbers that it adds up, if it does that.
+    pub sum: Option<Format>,
+}
+
+impl Atomic {
+    /// Whether it adds a floating-point number to one in memory.
+    pub(super) fn is_sum(&self) -> bool {
+        self.sum.is_some() && self.elements.len() == 1
+    }
 }
 
 /// `cp.async` (non-bulk); performed at once, but nobody may touch the bytes before the thread has waited.

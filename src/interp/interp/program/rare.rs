@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::place::Place;
+use crate::algebra::{Format, Meaning};
 use crate::interp::registers::{File, LANES, Registers, Slot};
 
 /// A register of a lane.
@@ -22,6 +23,8 @@ pub(crate) struct Scalar {
     pub d: Cell,
     /// The sources; as many as the instruction has.
     pub s: Vec<Cell>,
+    /// Its meaning.
+    pub meaning: Meaning,
 }
 
 impl fmt::Debug for Scalar {
@@ -41,6 +44,34 @@ pub(crate) struct CrossLane {
     pub sources: Vec<Cell>,
     /// The registers that it writes.
     pub results: Vec<Cell>,
+    /// The product of matrices that it computes, if it is one of floating-point numbers.
+    pub product: Option<Box<MatrixProduct>>,
+}
+
+/// A matrix in the registers of a warp.
+#[derive(Debug)]
+pub(crate) struct MatrixPlaces {
+    /// The format of its elements.
+    pub format: Format,
+    /// Each place of an element: the number of the element row by row, the lane, the register, the first bit.
+    pub places: Vec<(usize, usize, Cell, u32)>,
+}
+
+/// `D = A * B + C`
+#[derive(Debug)]
+pub(crate) struct MatrixProduct {
+    /// Columns of D.
+    pub columns: usize,
+    /// Columns of A.
+    pub inner: usize,
+    /// The left factor.
+    pub a: MatrixPlaces,
+    /// The right factor.
+    pub b: MatrixPlaces,
+    /// The addend.
+    pub c: MatrixPlaces,
+    /// The result.
+    pub d: MatrixPlaces,
 }
 
 impl fmt::Debug for CrossLane {

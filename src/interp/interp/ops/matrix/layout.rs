@@ -2,7 +2,8 @@
 
 use super::Shape;
 use super::element::Element;
-use crate::interp::program::rare::Cell;
+use crate::algebra::Format;
+use crate::interp::program::rare::{Cell, MatrixPlaces};
 use crate::interp::registers::{LANES, Registers};
 
 /// The part that a matrix has in `D = A * B + C`.
@@ -111,6 +112,24 @@ impl Matrix {
                 each(lane, self.cells[index / per], shift, at);
             }
         }
+    }
+
+    /// Each place of an element, if the element's format is described.
+    pub(super) fn places_as_data(&self) -> Option<MatrixPlaces> {
+        let format = match self.element {
+            Element::F16 => Format::F16,
+            Element::Bf16 => Format::Bf16,
+            Element::Tf32 => Format::Tf32,
+            Element::F32 => Format::F32,
+            Element::F64 => Format::F64,
+            _ => return None,
+        };
+        let (_, columns) = self.part.size(self.shape);
+        let mut places = Vec::new();
+        self.places(|lane, cell, shift, (row, column)| {
+            places.push((row * columns + column, lane, cell, shift));
+        });
+        Some(MatrixPlaces { format, places })
     }
 
     /// The elements' bits, row by row.

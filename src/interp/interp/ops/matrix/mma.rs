@@ -134,7 +134,8 @@ pub(super) fn emit<'m, 's>(
     let sources =
         [&product.a, &product.b, &product.c].iter().flat_map(|m| m.cells.clone()).collect();
     let results = product.d.cells.clone();
+    let meaning = product.meaning();
     let run = Box::new(move |registers: &mut Registers| product.run(registers));
-    cx.emit(Op::CrossLane(CrossLane { run, sources, results }));
+    cx.emit(Op::CrossLane(CrossLane { run, sources, results, product: meaning }));
     Ok(())
 }

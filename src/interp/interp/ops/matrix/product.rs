@@ -8,6 +8,7 @@ use super::element::Element;
 use super::layout::Matrix;
 use crate::float::format::F16;
 use crate::float::{Round, canonical32, canonical64, directed};
+use crate::interp::program::rare::MatrixProduct;
 use crate::interp::registers::Registers;
 
 /// How single bits are multiplied and added.
@@ -56,6 +57,19 @@ impl Product {
             }
         }
         self.d.scatter(registers, &result);
+    }
+
+    /// The product as data, if its numbers have formats that are described.
+    pub(super) fn meaning(&self) -> Option<Box<MatrixProduct>> {
+        let shape = self.a.shape;
+        Some(Box::new(MatrixProduct {
+            columns: shape.n,
+            inner: shape.k,
+            a: self.a.places_as_data()?,
+            b: self.b.places_as_data()?,
+            c: self.c.places_as_data()?,
+            d: self.d.places_as_data()?,
+        }))
     }
 
     fn integers(&self, c: u64, pairs: impl Iterator<Item = (u64, u64)>) -> u64 {

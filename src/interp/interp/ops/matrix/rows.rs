@@ -88,6 +88,6 @@ pub(crate) fn transpose<'m, 's>(
             element(column, row) | element(column + 1, row) << 16
         });
     });
-    cx.emit(Op::CrossLane(CrossLane { run, sources, results }));
+    cx.emit(Op::CrossLane(CrossLane { run, sources, results, product: None }));
     Ok(())
 }

@@ -1,0 +1,199 @@
+//! An execution in numbers in which two kernels differ by more than rounding explains.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::interp::{self, Blocks};
+use crate::launch::{Argument, Buffer, Launch, Type, show};
+use crate::ptx::Module;
+use crate::source::SourceFile;
+
+/// A kernel with its launch.
+pub(super) struct Side<'a> {
+    /// The program.
+    pub source: &'a SourceFile,
+    /// The same, parsed.
+    pub module: Module<'a>,
+    /// How the kernel is launched.
+    pub launch: Launch,
+}
+
+impl Side<'_> {
+    /// The text of the kernel; of the whole program if that is not all that it executes.
+    fn text(&self) -> &str {
+        let whole = self.source.text();
+        let name = self.launch.kernel.as_deref().unwrap_or_default();
+        let begin = whole.find(&format!(".entry {name}("));
+        let kernel = begin.and_then(|begin| {
+            let kernel = &whole[begin..];
+            Some(&kernel[..kernel.find("\n}")?])
+        });
+        kernel.filter(|kernel| !kernel.contains("call")).unwrap_or(whole)
+    }
+}
+
+/// An element that differs.
+#[derive(Debug, Serialize)]
+pub(super) struct Witness {
+    buffer: String,
+    index: u64,
+    original: Box<RawValue>,
+    rewritten: Box<RawValue>,
+    inputs: String,
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Witness { buffer, index, original, rewritten, inputs } = self;
+        write!(f, "{buffer}[{index}] is {original} and {rewritten} with inputs {inputs}")
+    }
+}
+
+/// How inputs are chosen.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    /// The least number.
+    low: f64,
+    /// The largest one.
+    high: f64,
+    /// The amount that is added from the first element to the last one: for maxima, which the first or the last one alone decides.
+    slope: f64,
+}
+
+/// The inputs that are tried.
+const TRIALS: [Trial; 7] = [
+    Trial { low: -1.0, high: 1.0, slope: 0.0 },
+    Trial { low: 0.5, high: 1.5, slope: 0.0 },
+    Trial { low: -4.0, high: 4.0, slope: 0.0 },
+    Trial { low: -2.0, high: -1.0, slope: 0.0 },
+    Trial { low: 0.0, high: 0.0, slope: 8.0 },
+    Trial { low: 0.0, high: 0.0, slope: -8.0 },
+    Trial { low: 0.0, high: 0.125, slope: 64.0 },
+];
+
+/// The numbers of a trial in words.
+fn words(Trial { low, high, slope }: Trial, seed: u64) -> String {
+    let slopes = match slope {
+        0.0 => String::new(),
+        slope => format!(", and {slope} more from the first element to the last"),
+    };
+    format!("between {low} and {high} by the seed {seed}{slopes}")
+}
+
+fn random(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A launch with numbers in the place of its symbols. A buffer has the same numbers in each launch with its name.
+fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64)) -> Launch {
+    let mut launch = launch.clone();
+    let Trial { low, high, slope } = trial;
+    let names: Vec<String> =
+        launch.buffers.keys().filter(|name| launch.is_symbolic(name)).cloned().collect();
+    for name in names {
+        let Some(buffer) = launch.buffers.get_mut(&name) else { continue };
+        let mut state = name
+            .bytes()
+            .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let size = buffer.ty.bytes();
+        let count = buffer.bytes.len() / size;
+        for (index, element) in buffer.bytes.chunks_exact_mut(size).enumerate() {
+            let share = index as f64 / count as f64;
+            let value = low + (high - low) * random(&mut state) + slope * share;
+            element.copy_from_slice(&buffer.ty.round(value).to_le_bytes()[..size]);
+        }
+    }
+    for (&index, &ty) in &launch.symbolic_args {
+        let mut state = seed ^ index as u64;
+        let value = ty.round(low + (high - low) * random(&mut state));
+        launch.args[index] = Argument::Value(value.to_le_bytes()[..ty.bytes()].to_vec());
+    }
+    launch.uninitialized = false;
+    launch.races = false;
+    launch
+}
+
+/// The relative difference that rounding explains: by the least precise format in the programs.
+fn tolerance(sides: &[Side<'_>; 2]) -> f64 {
+    let has = |word: &str| sides.iter().any(|side| side.text().contains(word));
+    match () {
+        () if has(".bf16") => 0.05,
+        () if has(".f16") || has(".tf32") => 0.01,
+        () => 1e-4,
+    }
+}
+
+/// Looks for an execution in which some buffers differ.
+pub(super) fn search(
+    sides: &[Side<'_>; 2],
+    blocks: &Blocks,
+    written: &[String],
+    wanted: Option<f64>,
+) -> Option<Witness> {
+    let tolerance = wanted.unwrap_or_else(|| tolerance(sides));
+    for (number, &trial) in TRIALS.iter().enumerate() {
+        for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
+            let run = |side: &Side<'_>| {
+                let launch = with_numbers(&side.launch, (trial, seed));
+                interp::run_some(&side.module, &launch, blocks).ok()
+            };
+            let (Some(first), Some(second)) = (run(&sides[0]), run(&sides[1])) else { continue };
+            if let Some((buffer, index, values)) = differing(&first, &second, written, tolerance) {
+                let ty = first[&buffer].ty;
+                return Some(Witness {
+                    buffer,
+                    index,
+                    original: shown(ty, values[0])?,
+                    rewritten: shown(ty, values[1])?,
+                    inputs: words(trial, seed),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// A number as JSON.
+fn shown(ty: Type, bits: u64) -> Option<Box<RawValue>> {
+    RawValue::from_string(show(ty, bits)).ok()
+}
+
+/// Buffers by name.
+type Buffers = BTreeMap<String, Buffer>;
+
+/// The first element of some buffers that differs by more than a share of the largest one.
+fn differing(
+    first: &Buffers,
+    second: &Buffers,
+    names: &[String],
+    tolerance: f64,
+) -> Option<(String, u64, [u64; 2])> {
+    for name in names {
+        let (Some(one), Some(other)) = (first.get(name), second.get(name)) else { continue };
+        if one.ty != other.ty {
+            continue;
+        }
+        let value = |bits: u64| one.ty.widen(bits);
+        let largest = one.elements().chain(other.elements()).map(value).filter(|v| v.is_finite());
+        let largest = largest.fold(0.0_f64, |all, value| all.max(value.abs()));
+        for (index, (a, b)) in one.elements().zip(other.elements()).enumerate() {
+            let differs = match one.ty.is_float() {
+                false => a != b,
+                true => {
+                    let (a, b) = (value(a), value(b));
+                    a.is_finite() && b.is_finite() && (a - b).abs() > tolerance * largest
+                }
+            };
+            if differs {
+                return Some((name.clone(), index as u64, [a, b]));
+            }
+        }
+    }
+    None
+}

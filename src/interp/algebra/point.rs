@@ -1,0 +1,339 @@
+//! Real functions at a random point, as pairs of residues.
+//!
+//! An element is the value of a function, modulo `P` and modulo `Q`. The residue modulo `Q` is needed where the function is an
+//! exponent: 2 has the order `Q` modulo `P`, so `2^(x + y) = 2^x 2^y` holds for residues. A function without known laws yields a
+//! hash of its operands. Nothing is claimed of functions where one of them divides by zero.
+//!
+//! A logarithm is a residue modulo `Q` and a class modulo 8, since the powers of 2 are only an eighth of the residues modulo
+//! `P`. Elements with a class other than 0 are listed with a factor, by which the logarithm was multiplied. A power of 2 of
+//! such an element, and the comparison of its residue modulo `Q`, need both.
+
+use rustc_hash::FxHashMap;
+
+use super::element::{Degree, Element, mix};
+use super::field::{
+    P, Powers, Q, add, enter, fraction, imaginary_unit, inverse_p, inverse_q, leave_q, mul_p,
+    mul_q, small_fraction, sub,
+};
+
+/// The class of a logarithm, and the factor by which it was multiplied, a residue modulo `Q`. Class 8: not known.
+type Class = (u8, u64);
+
+/// The class of an element that a function of logarithms without known laws has yielded.
+const UNKNOWN: u8 = 8;
+
+/// Names of functions that yield hashes.
+pub(super) mod name {
+    pub(in crate::algebra) const INPUT: u64 = 1;
+    pub(in crate::algebra) const ATOM_OF_POWER: u64 = 2;
+    pub(in crate::algebra) const ATOM_OF_LOGARITHM: u64 = 3;
+    pub(in crate::algebra) const ATOM_OF_INVERSE: u64 = 4;
+    pub(in crate::algebra) const UNKNOWN_POWER: u64 = 5;
+    pub(in crate::algebra) const LOG2_OF_E: u64 = 6;
+    pub(in crate::algebra) const PI: u64 = 7;
+    pub(in crate::algebra) const ANGLE: u64 = 8;
+    pub(in crate::algebra) const POSITIVE: u64 = 9;
+    pub(in crate::algebra) const ZERO: u64 = 10;
+    pub(in crate::algebra) const CHOICE: u64 = 11;
+    pub(in crate::algebra) const MAGIC: u64 = 12;
+    pub(in crate::algebra) const SQUARE_ROOT: u64 = 13;
+    pub(in crate::algebra) const ROUND: u64 = 14;
+    pub(in crate::algebra) const SIGN: u64 = 15;
+}
+
+/// The random point, and the functions that were met there.
+#[derive(Debug)]
+pub(super) struct Point {
+    seed: u64,
+    powers: Powers,
+    /// Classes of elements that contain logarithms, by the residue modulo `P`.
+    classes: FxHashMap<u64, Class>,
+    /// Something without a value that was met.
+    pub trouble: Option<&'static str>,
+    /// The logarithm of e to the base 2.
+    pub log2_of_e: Element,
+    hashes: u64,
+    exponents: u64,
+    exponent_degree: u32,
+    /// The largest degree of an element.
+    degree: u32,
+}
+
+impl Point {
+    /// The point of a seed.
+    pub(super) fn new(seed: u64) -> Point {
+        let mut point = Point {
+            seed: mix(seed, 0x7265_616c),
+            powers: Powers::new(),
+            classes: FxHashMap::default(),
+            trouble: None,
+            log2_of_e: Element::default(),
+            hashes: 0,
+            exponents: 0,
+            exponent_degree: 1,
+            degree: 1,
+        };
+        point.log2_of_e = point.random(&[name::LOG2_OF_E]);
+        point
+    }
+
+    /// A random element by its name.
+    pub(super) fn random(&self, words: &[u64]) -> Element {
+        let key = words.iter().fold(self.seed, |key, &word| mix(key, word));
+        let scaled =
+            |key: u64, modulus: u64| ((u128::from(key) * u128::from(modulus)) >> 64) as u64;
+        let (p, q) = (scaled(mix(key, 0x51ed), P), scaled(mix(key, 0xc0fe), Q));
+        Element { p, q, degree: Degree::ONE }
+    }
+
+    /// A hash of operands. Only the residues modulo `P` count: elements that are the same modulo `Q` alone have others.
+    pub(super) fn hash(&mut self, words: &[u64]) -> Element {
+        self.hashes += 1;
+        self.random(words)
+    }
+
+    /// An input.
+    #[inline]
+    pub(super) fn input(&self, buffer: u64, index: u64) -> Element {
+        self.random(&[name::INPUT, buffer, index])
+    }
+
+    /// The element of an integer.
+    pub(super) fn integer(&self, value: i128) -> Element {
+        let residue = |modulus: u64| enter(value.rem_euclid(i128::from(modulus)) as u128, modulus);
+        Element { p: residue(P), q: residue(Q), degree: Degree::default() }
+    }
+
+    /// The element of a fraction, whose denominator is small and not 0.
+    pub(super) fn fraction(&self, numerator: i128, denominator: i128) -> Element {
+        let (p, q) = fraction(numerator, denominator).unwrap_or_default();
+        Element { p, q, degree: Degree::default() }
+    }
+
+    // Classes of logarithms
+
+    pub(super) fn class(&self, a: Element) -> Option<Class> {
+        if self.classes.is_empty() { None } else { self.classes.get(&a.p).copied() }
+    }
+
+    fn classed(&mut self, a: Element, class: Option<Class>) -> Element {
+        if let Some((class, factor)) = class
+            && class != 0
+            && a.p != 0
+        {
+            self.classes.insert(a.p, (class, factor));
+        }
+        a
+    }
+
+    fn class_of_sum(&self, a: Element, b: Element) -> Option<Class> {
+        match (self.class(a), self.class(b)) {
+            (None, other) | (other, None) => other,
+            (Some((UNKNOWN, _)), _) | (_, Some((UNKNOWN, _))) => Some((UNKNOWN, 0)),
+            (Some((one, factor)), Some((other, same))) if factor == same => {
+                Some(((one + other) % 8, factor))
+            }
+            (Some((one, factor)), Some((other, opposite))) if add(factor, opposite, Q) == 0 => {
+                Some(((one + 8 - other) % 8, factor))
+            }
+            _ => Some((UNKNOWN, 0)),
+        }
+    }
+
+    fn class_of_product(&self, a: Element, b: Element) -> Option<Class> {
+        match (self.class(a), self.class(b)) {
+            (None, None) => None,
+            (Some((class, factor)), None) if class != UNKNOWN => Some((class, mul_q(factor, b.q))),
+            (None, Some((class, factor))) if class != UNKNOWN => Some((class, mul_q(factor, a.q))),
+            _ => Some((UNKNOWN, 0)),
+        }
+    }
+
+    // The operations of a field
+
+    /// A sum.
+    #[inline]
+    pub(super) fn add(&mut self, a: Element, b: Element) -> Element {
+        let sum =
+            Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) };
+        if self.classes.is_empty() {
+            return sum;
+        }
+        let class = self.class_of_sum(a, b);
+        self.classed(sum, class)
+    }
+
+    /// The negative.
+    #[inline]
+    pub(super) fn neg(&mut self, a: Element) -> Element {
+        let negative = Element { p: sub(0, a.p, P), q: sub(0, a.q, Q), degree: a.degree };
+        match self.class(a) {
+            None => negative,
+            Some((class, factor)) => self.classed(negative, Some((class, sub(0, factor, Q)))),
+        }
+    }
+
+    /// A difference.
+    #[inline]
+    pub(super) fn sub(&mut self, a: Element, b: Element) -> Element {
+        let negative = self.neg(b);
+        self.add(a, negative)
+    }
+
+    /// A product.
+    #[inline]
+    pub(super) fn mul(&mut self, a: Element, b: Element) -> Element {
+        let product =
+            Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) };
+        self.degree = self.degree.max(product.degree.value());
+        if self.classes.is_empty() {
+            return product;
+        }
+        let class = self.class_of_product(a, b);
+        self.classed(product, class)
+    }
+
+    /// The inverse.
+    pub(super) fn inverse(&mut self, a: Element) -> Element {
+        let Some(p) = inverse_p(a.p) else {
+            self.trouble = Some("a division by zero");
+            return Element::default();
+        };
+        let q = inverse_q(a.q).unwrap_or_else(|| self.random(&[name::ATOM_OF_INVERSE, a.p]).q);
+        let inverse = Element { p, q, degree: a.degree.inverse() };
+        let class = self.class(a).map(|_| (UNKNOWN, 0));
+        self.classed(inverse, class)
+    }
+
+    // Functions
+
+    /// 2^a. The result is an atom as an exponent.
+    pub(super) fn power(&mut self, a: Element) -> Element {
+        self.exponents += 1;
+        self.exponent_degree = self.exponent_degree.max(a.degree.value());
+        let mut p = self.powers.of(leave_q(a.q));
+        if let Some((class, factor)) = self.class(a) {
+            let Some(times) = small_integer(factor).filter(|_| class != UNKNOWN) else {
+                return self.hash(&[name::UNKNOWN_POWER, a.p]);
+            };
+            let turns = (i64::from(class) * times).rem_euclid(8);
+            for _ in 0..turns {
+                p = mul_p(p, self.powers.eighth);
+            }
+        }
+        let q = self.random(&[name::ATOM_OF_POWER, p]).q;
+        Element { p, q, degree: Degree::ONE }
+    }
+
+    /// The logarithm to the base 2.
+    pub(super) fn logarithm(&mut self, a: Element) -> Element {
+        if a.p == 0 {
+            self.trouble = Some("a logarithm of zero");
+            return Element::default();
+        }
+        self.hashes += 1;
+        let (exponent, class) = self.powers.logarithm(a.p);
+        let class = if planted!(Bug::ClassOfLogarithm) { 0 } else { class };
+        let q = enter(exponent.into(), Q);
+        let p = self.random(&[name::ATOM_OF_LOGARITHM, q, class.into()]).p;
+        let result = Element { p, q, degree: Degree::ONE };
+        self.classed(result, Some((class, enter(1, Q))))
+    }
+
+    /// e^a.
+    pub(super) fn exponential(&mut self, a: Element) -> Element {
+        let exponent = self.mul(a, self.log2_of_e);
+        self.power(exponent)
+    }
+
+    /// Sine or cosine: the parts of 2^(k a), where k is random.
+    pub(super) fn angle(&mut self, a: Element, cosine: bool) -> Element {
+        if self.class(a).is_some() {
+            return self.hash(&[name::ANGLE, u64::from(cosine), a.p]);
+        }
+        self.exponents += 1;
+        self.exponent_degree = self.exponent_degree.max(a.degree.value());
+        let exponent = leave_q(mul_q(a.q, self.random(&[name::ANGLE]).q));
+        let turn = self.powers.of(exponent);
+        let back = self.powers.of(if exponent == 0 { 0 } else { Q - exponent });
+        let half = self.fraction(1, 2).p;
+        let p = if cosine {
+            mul_p(add(turn, back, P), half)
+        } else {
+            let by_i = inverse_p(imaginary_unit()).unwrap_or_default();
+            mul_p(mul_p(sub(turn, back, P), half), by_i)
+        };
+        let q = self.random(&[name::ATOM_OF_POWER, p]).q;
+        Element { p, q, degree: Degree::ONE }
+    }
+
+    /// The square root: that of a fraction without its square factors.
+    pub(super) fn square_root(&mut self, a: Element) -> Element {
+        match self.as_fraction(a) {
+            Some((numerator, denominator)) if numerator >= 0 => {
+                self.root_of_fraction(numerator, denominator)
+            }
+            _ => self.hash(&[name::SQUARE_ROOT, a.p]),
+        }
+    }
+
+    /// The small fraction that an element is in both rings.
+    pub(super) fn as_fraction(&self, a: Element) -> Option<(i128, i128)> {
+        let (numerator, denominator) = small_fraction(a.p, 1 << 24)?;
+        let again = self.fraction(numerator, denominator);
+        (again.p == a.p && again.q == a.q).then_some((numerator, denominator))
+    }
+
+    pub(super) fn root_of_fraction(&mut self, numerator: i128, denominator: i128) -> Element {
+        let (mut rest, mut outside, mut factor) = (numerator * denominator, 1_i128, 2_i128);
+        if rest == 0 {
+            return Element::default();
+        }
+        while factor * factor <= rest && factor < 1 << 12 {
+            while rest % (factor * factor) == 0 {
+                rest /= factor * factor;
+                outside *= factor;
+            }
+            factor += 1;
+        }
+        let rational = self.fraction(outside, denominator);
+        if rest == 1 {
+            return rational;
+        }
+        let root = self.hash(&[name::SQUARE_ROOT, self.integer(rest).p]);
+        self.mul(rational, root)
+    }
+
+    /// Whether an element is the same as another, in one of the rings.
+    pub(super) fn same(&self, a: Element, b: Element) -> bool {
+        let (one, other) = (self.class(a), self.class(b));
+        let known = |class: Option<Class>| class.is_none_or(|class| class.0 != UNKNOWN);
+        a.p == b.p || a.q == b.q && one == other && known(one)
+    }
+
+    /// The largest probability that a run takes different elements for the same one.
+    pub(super) fn bound(&self, words: u64) -> f64 {
+        let degree = f64::from(self.degree.max(1));
+        let in_p = degree / P as f64;
+        let in_q = degree * degree / Q as f64;
+        let hashes = (self.hashes as f64).powi(2) * degree / P as f64;
+        let exponents =
+            (self.exponents as f64).powi(2) * f64::from(self.exponent_degree).powi(2) / Q as f64;
+        (words as f64 * (in_p + in_q) + hashes + exponents).min(1.0)
+    }
+
+    /// Notes the degree of an element that is compared.
+    pub(super) fn note_degree(&mut self, a: Element) {
+        self.degree = self.degree.max(a.degree.value());
+    }
+}
+
+/// The small integer that a residue modulo `Q` is.
+fn small_integer(residue: u64) -> Option<i64> {
+    const MOST: u64 = 1 << 16;
+    match leave_q(residue) {
+        value if value < MOST => Some(value as i64),
+        value if value > Q - MOST => Some(-((Q - value) as i64)),
+        _ => None,
+    }
+}

@@ -1,0 +1,548 @@
+//! Operations on real functions: numbers and elements, choices, comparisons, infinities, and constants.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
+use super::element::{Degree, Element, Predicate, Term, Truth};
+use super::exact::{number, rounded};
+use super::field::{inverse_p, mul_p, mul_q, small_fraction};
+use super::library::{COEFFICIENTS, Library};
+use super::maxima::Sets;
+use super::meaning::{Comparison, Format, Mode, Real};
+use super::point::{Point, name};
+
+/// A constant that was taken for a real number which rounds to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// The bits of the constant, in single precision.
+    pub bits: u32,
+    /// The real number: `1/768`, `sqrt(1/80)*log2(e)`.
+    pub number: String,
+}
+
+/// The algebra of real functions.
+#[derive(Debug)]
+pub(crate) struct Reals {
+    /// The random point.
+    pub(super) point: Point,
+    constants: FxHashMap<(Format, u64), Element>,
+    /// The constants that were taken for other numbers, by their bits.
+    pub readings: BTreeMap<u32, Reading>,
+    sets: Sets,
+    /// The difference that a predicate says is positive, by the predicate's name.
+    positive: FxHashMap<u64, Element>,
+    /// The predicate and the operands of a choice, by its value.
+    choices: FxHashMap<u64, (Predicate, [Element; 2])>,
+    /// The numbers whose products with log2(e) were the first part of a sum, by the sum.
+    scaled: FxHashMap<u64, u64>,
+    /// Elements of functions of the library.
+    library: Library,
+    /// Sums that hold an integer in their low bits.
+    magic: FxHashMap<u64, ()>,
+}
+
+/// 1.5 * 2^23: the sum with a small number is that number's integer part in the low bits.
+const MAGIC: f64 = 12_582_912.0;
+/// The addends around it that are taken for it.
+const MAGIC_SLACK: f64 = 1024.0;
+
+impl Reals {
+    /// An algebra whose random point is given by a seed.
+    pub(super) fn new(seed: u64) -> Reals {
+        Reals {
+            point: Point::new(seed),
+            constants: FxHashMap::default(),
+            readings: BTreeMap::new(),
+            sets: Sets::default(),
+            positive: FxHashMap::default(),
+            choices: FxHashMap::default(),
+            scaled: FxHashMap::default(),
+            library: Library::default(),
+            magic: FxHashMap::default(),
+        }
+    }
+
+    /// The larger element.
+    fn larger(&mut self, a: Element, b: Element) -> Element {
+        self.sets.larger(&mut self.point, a, b)
+    }
+
+    fn smaller(&mut self, a: Element, b: Element) -> Element {
+        let (a, b) = (self.point.neg(a), self.point.neg(b));
+        let larger = self.larger(a, b);
+        self.point.neg(larger)
+    }
+
+    /// The element of a constant.
+    pub(super) fn constant(&mut self, format: Format, bits: u64) -> Option<Element> {
+        let value = number(format, bits);
+        if !value.is_finite() {
+            return None;
+        }
+        if value == 0.0 {
+            return Some(Element::default());
+        }
+        if let Some(&known) = self.constants.get(&(format, bits)) {
+            return Some(known);
+        }
+        let is_single = matches!(format, Format::F32 | Format::Tf32);
+        let constant = if is_single { read(value as f32) } else { Constant::Exact };
+        let element = self.of_constant(value, &constant);
+        if constant != Constant::Exact {
+            let number = constant.to_string();
+            let number = if value < 0.0 { format!("-{number}") } else { number };
+            let reading = Reading { bits: bits as u32, number };
+            self.readings.insert(bits as u32, reading);
+        }
+        self.constants.insert((format, bits), element);
+        Some(element)
+    }
+
+    fn of_constant(&mut self, value: f64, constant: &Constant) -> Element {
+        let pi = self.point.random(&[name::PI]);
+        let log = self.point.log2_of_e;
+        let magnitude = match *constant {
+            Constant::Exact => return self.exactly(value),
+            Constant::Fraction(n, d) => self.point.fraction(n, d),
+            Constant::Root(n, d) => self.point.root_of_fraction(n, d),
+            Constant::RootLog2(n, d) => {
+                let root = self.point.root_of_fraction(n, d);
+                self.point.mul(root, log)
+            }
+            Constant::Ln2(n, d) => {
+                let ln2 = self.point.inverse(log);
+                let factor = self.point.fraction(n, d);
+                self.point.mul(factor, ln2)
+            }
+            Constant::Pi(n, d) => {
+                let factor = self.point.fraction(n, d);
+                self.point.mul(factor, pi)
+            }
+            Constant::RootTwoOverPi(n, d, with_log) => {
+                let over = self.point.inverse(pi);
+                let two = self.point.integer(2);
+                let squared = self.point.mul(two, over);
+                let root = self.point.square_root(squared);
+                let factor = self.point.fraction(n, d);
+                let product = self.point.mul(factor, root);
+                if with_log { self.point.mul(product, log) } else { product }
+            }
+        };
+        if value < 0.0 { self.point.neg(magnitude) } else { magnitude }
+    }
+
+    /// The fraction that a double is.
+    fn exactly(&mut self, value: f64) -> Element {
+        let bits = value.to_bits();
+        let exponent = (bits >> 52 & 0x7ff) as i32;
+        let mantissa = (bits & ((1 << 52) - 1)) as i128 + if exponent > 0 { 1 << 52 } else { 0 };
+        let shift = exponent.max(1) - 1075;
+        let base = if shift >= 0 { self.point.integer(2) } else { self.point.fraction(1, 2) };
+        let signed = if value < 0.0 { -mantissa } else { mantissa };
+        let mut result = self.point.integer(signed);
+        for _ in 0..shift.abs() {
+            result = self.point.mul(result, base);
+        }
+        Element { degree: Degree::default(), ..result }
+    }
+
+    // Operations on terms
+
+    fn element(&mut self, format: Format, term: Term) -> Option<Element> {
+        match term {
+            Term::Element(element) => Some(element),
+            Term::Number(bits) => self.constant(format, bits),
+        }
+    }
+
+    /// As [`super::Algebra::apply`].
+    pub(super) fn apply(
+        &mut self,
+        (op, format, mode): (Real, Format, Mode),
+        operands: &[Term],
+    ) -> Option<Term> {
+        let infinite = |term: &Term| match *term {
+            Term::Number(bits) => !number(format, bits).is_finite(),
+            Term::Element(_) => false,
+        };
+        if operands.iter().any(infinite) {
+            return self.with_infinity(op, format, operands);
+        }
+        let mut elements = [Element::default(); 3];
+        for (element, &term) in elements.iter_mut().zip(operands) {
+            *element = self.element(format, term)?;
+        }
+        let [a, b, c] = elements;
+        if format == Format::F32
+            && let Some(sum) = self.magic_sum((op, mode), operands, [a, b, c])
+        {
+            return Some(Term::Element(sum));
+        }
+        if (op, format) == (Real::Fma, Format::F32)
+            && let Some(sum) = self.scaled_by_log2(operands, [a, b, c])
+        {
+            return Some(Term::Element(sum));
+        }
+        Some(Term::Element(self.function(op, [a, b, c])))
+    }
+
+    fn function(&mut self, op: Real, [a, b, c]: [Element; 3]) -> Element {
+        match op {
+            Real::Add => self.point.add(a, b),
+            Real::Sub => self.point.sub(a, b),
+            Real::Mul => self.point.mul(a, b),
+            Real::Fma => {
+                let product = self.point.mul(a, b);
+                self.point.add(product, c)
+            }
+            Real::Div => {
+                let inverse = self.point.inverse(b);
+                self.point.mul(a, inverse)
+            }
+            Real::Neg => self.point.neg(a),
+            Real::Abs => self.magnitude(a),
+            Real::Max => self.larger(a, b),
+            Real::Min => self.smaller(a, b),
+            Real::Rcp => self.point.inverse(a),
+            Real::Sqrt => self.point.square_root(a),
+            Real::Rsqrt => {
+                let root = self.point.square_root(a);
+                self.point.inverse(root)
+            }
+            Real::Ex2 => self.point.power(a),
+            Real::Lg2 => self.point.logarithm(a),
+            Real::Sin => self.point.angle(a, false),
+            Real::Cos => self.point.angle(a, true),
+            Real::Tanh => self.tangent(a),
+            Real::Same => a,
+            Real::Sat => {
+                let positive = self.larger(a, Element::default());
+                let one = self.point.integer(1);
+                self.smaller(positive, one)
+            }
+            Real::Relu => self.larger(a, Element::default()),
+            Real::Copysign => {
+                let magnitude = self.magnitude(a);
+                if self.library.is_tangent(b, magnitude) {
+                    return self.tangent(a);
+                }
+                let sign = self.point.hash(&[name::SIGN, a.p]);
+                let magnitude = self.magnitude(b);
+                self.point.mul(sign, magnitude)
+            }
+            Real::Floor | Real::Ceil | Real::Trunc | Real::Nearest => {
+                self.point.hash(&[name::ROUND, op as u64, a.p])
+            }
+        }
+    }
+
+    /// The sums `x log2(e) + c` and, of that, the sum with x times the rest of log2(e), which is the same: log2(e) is
+    /// exact already.
+    fn scaled_by_log2(&mut self, operands: &[Term], [a, b, c]: [Element; 3]) -> Option<Element> {
+        let bits = |term: Term| match term {
+            Term::Number(bits) => bits as u32,
+            Term::Element(_) => 0,
+        };
+        let (x, factor) = match (bits(operands[0]), bits(operands[1])) {
+            (factor @ (LOG2_OF_E | TAIL_OF_LOG2_E), 0) => (b, factor),
+            (0, factor @ (LOG2_OF_E | TAIL_OF_LOG2_E)) => (a, factor),
+            _ => return None,
+        };
+        if factor == LOG2_OF_E {
+            let sum = self.function(Real::Fma, [a, b, c]);
+            self.scaled.insert(sum.p, x.p);
+            return Some(sum);
+        }
+        let is_rest = self.scaled.get(&c.p) == Some(&x.p);
+        is_rest.then(|| {
+            let number = "0 (the rest of log2(e), behind x * log2(e))".to_owned();
+            self.readings.insert(factor, Reading { bits: factor, number });
+            c
+        })
+    }
+
+    fn magnitude(&mut self, a: Element) -> Element {
+        let negative = self.point.neg(a);
+        let magnitude = self.larger(a, negative);
+        self.library.magnitude(magnitude, a);
+        magnitude
+    }
+
+    /// The hyperbolic tangent: 1 - 2 / (1 + e^2a).
+    fn tangent(&mut self, a: Element) -> Element {
+        let (one, two) = (self.point.integer(1), self.point.integer(2));
+        let doubled = self.point.mul(a, two);
+        let power = self.point.exponential(doubled);
+        let sum = self.point.add(one, power);
+        let inverse = self.point.inverse(sum);
+        let part = self.point.mul(two, inverse);
+        self.point.sub(one, part)
+    }
+
+    /// The function of the library that a choice between two of its parts is: `a` where the predicate holds.
+    fn library_choice(&mut self, name: u64, a: Element, b: Element) -> Option<Element> {
+        let one = self.point.integer(1);
+        if let Some(magnitude) = self.library.large(name) {
+            let tangent = self.tangent(magnitude);
+            if a.p == one.p && b.p == tangent.p {
+                self.library.tangent(tangent, magnitude);
+                return Some(tangent);
+            }
+        }
+        let x = self.library.small(name)?;
+        let tangent = self.tangent(x);
+        let square = self.point.mul(x, x);
+        let mut sum = Element::default();
+        for bits in COEFFICIENTS {
+            let coefficient = self.constant(Format::F32, bits.into())?;
+            let product = self.point.mul(sum, square);
+            sum = self.point.add(product, coefficient);
+        }
+        sum = self.point.mul(sum, square);
+        let product = self.point.mul(sum, x);
+        let polynomial = self.point.add(product, x);
+        (a.p == tangent.p && b.p == polynomial.p).then_some(tangent)
+    }
+
+    /// An operation with an infinite operand, as far as a number that is not known is just finite.
+    fn with_infinity(&mut self, op: Real, format: Format, operands: &[Term]) -> Option<Term> {
+        let infinity = |term: Term| match term {
+            Term::Number(bits) => Some(number(format, bits)).filter(|value| !value.is_finite()),
+            Term::Element(_) => None,
+        };
+        if operands.iter().any(|&term| infinity(term).is_some_and(f64::is_nan)) {
+            return None;
+        }
+        let result = |value: f64| Some(Term::Number(rounded(format, value)));
+        let known = |at: usize| infinity(operands[at]);
+        let toward = |at: usize| known(at).map(f64::is_sign_positive);
+        match op {
+            Real::Same => Some(operands[0]),
+            Real::Add | Real::Sub => {
+                let other = known(1).map(|b| if op == Real::Sub { -b } else { b });
+                match (known(0), other) {
+                    (Some(a), Some(b)) if a != b => None,
+                    (Some(value), _) | (None, Some(value)) => result(value),
+                    (None, None) => None,
+                }
+            }
+            Real::Max | Real::Min => {
+                let upper = op == Real::Max;
+                match (toward(0), toward(1)) {
+                    (Some(positive), _) if positive != upper => Some(operands[1]),
+                    (_, Some(positive)) if positive != upper => Some(operands[0]),
+                    _ => result(if upper { f64::INFINITY } else { f64::NEG_INFINITY }),
+                }
+            }
+            Real::Ex2 => result(if known(0)? > 0.0 { f64::INFINITY } else { 0.0 }),
+            Real::Rcp => result(0.0),
+            Real::Div if known(0).is_none() => result(0.0),
+            Real::Neg => result(-known(0)?),
+            Real::Abs => result(f64::INFINITY),
+            Real::Relu => result(known(0)?.max(0.0)),
+            Real::Sat => result(known(0)?.clamp(0.0, 1.0)),
+            Real::Tanh => result(known(0)?.signum()),
+            _ => None,
+        }
+    }
+
+    /// The sum with 1.5 * 2^23 that puts an integer into the low bits. The integer is a hash of the number that is rounded.
+    fn magic_sum(
+        &mut self,
+        (op, mode): (Real, Mode),
+        operands: &[Term],
+        [a, b, c]: [Element; 3],
+    ) -> Option<Element> {
+        let addend = |term: Term| match term {
+            Term::Number(bits) => {
+                let value = f64::from(f32::from_bits(bits as u32));
+                let near = (value - MAGIC).abs() < MAGIC_SLACK && value.fract() == 0.0;
+                near.then_some(value)
+            }
+            Term::Element(_) => None,
+        };
+        let (rounded, constant) = match op {
+            Real::Add => match (addend(operands[0]), addend(operands[1])) {
+                (None, Some(value)) => (a, value),
+                (Some(value), None) => (b, value),
+                _ => return None,
+            },
+            Real::Fma => (self.point.mul(a, b), addend(operands[2])?),
+            _ => return None,
+        };
+        let _ = c;
+        let way = mode.0 & (Mode::DOWN | Mode::UP | Mode::ZERO);
+        let integer = self.point.hash(&[name::MAGIC, way.into(), rounded.p]);
+        let constant = self.point.integer(constant as i128);
+        let sum = self.point.add(integer, constant);
+        self.magic.insert(sum.p, ());
+        Some(sum)
+    }
+
+    /// As [`super::Algebra::power_of_magic`].
+    pub(super) fn power_of_magic(&mut self, sum: Element) -> Option<Element> {
+        self.magic.get(&sum.p)?;
+        // The low nine bits of the sum become sign and exponent.
+        let bias = self.point.integer(MAGIC as i128 + 127);
+        let exponent = self.point.sub(sum, bias);
+        Some(self.point.power(exponent))
+    }
+
+    /// As [`super::Algebra::convert`].
+    pub(super) fn convert(
+        &mut self,
+        (from, to, _): (Format, Format, Mode),
+        operand: Term,
+    ) -> Option<Term> {
+        match operand {
+            Term::Number(bits) if !number(from, bits).is_finite() => {
+                let value = number(from, bits);
+                (!value.is_nan()).then(|| Term::Number(rounded(to, value)))
+            }
+            operand => self.element(from, operand).map(Term::Element),
+        }
+    }
+
+    /// As [`super::Algebra::compare`].
+    pub(super) fn compare(
+        &mut self,
+        (comparison, format, _): (Comparison, Format, Mode),
+        operands: [Term; 2],
+    ) -> Option<Truth> {
+        let values = operands.map(|term| match term {
+            Term::Number(bits) => Some(number(format, bits)),
+            Term::Element(_) => None,
+        });
+        if values.iter().flatten().any(|value| value.is_nan()) {
+            return None;
+        }
+        match comparison {
+            Comparison::Num => return Some(Truth::Known(true)),
+            Comparison::Nan => return Some(Truth::Known(false)),
+            _ => {}
+        }
+        // A number that is not known is finite.
+        let order = match values {
+            [Some(a), _] if a.is_infinite() => Some(a.is_sign_positive()),
+            [_, Some(b)] if b.is_infinite() => Some(b.is_sign_negative()),
+            _ => None,
+        };
+        if let Some(greater) = order {
+            return Some(Truth::Known(match comparison {
+                Comparison::Eq => false,
+                Comparison::Ne => true,
+                Comparison::Lt | Comparison::Le => !greater,
+                _ => greater,
+            }));
+        }
+        let a = self.element(format, operands[0])?;
+        let b = self.element(format, operands[1])?;
+        let truth = self.relation(comparison, a, b);
+        if let (Truth::Open(predicate), Format::F32, [_, Term::Number(bits)]) =
+            (truth, format, operands)
+            && comparison == Comparison::Ge
+        {
+            self.library.bound(predicate.name, a, bits as u32);
+        }
+        Some(truth)
+    }
+
+    fn relation(&mut self, comparison: Comparison, a: Element, b: Element) -> Truth {
+        if a.p == b.p {
+            let holds = matches!(comparison, Comparison::Le | Comparison::Ge | Comparison::Eq);
+            return Truth::Known(holds);
+        }
+        let (difference, negated) = match comparison {
+            Comparison::Lt => (self.point.sub(b, a), false),
+            Comparison::Gt => (self.point.sub(a, b), false),
+            Comparison::Le => (self.point.sub(a, b), true),
+            Comparison::Ge => (self.point.sub(b, a), true),
+            Comparison::Eq | Comparison::Ne | Comparison::Num | Comparison::Nan => {
+                let difference = self.point.sub(a, b);
+                let opposite = self.point.neg(difference);
+                let key = difference.p.min(opposite.p);
+                let name = self.point.hash(&[name::ZERO, key]).p;
+                return Truth::Open(Predicate { name, negated: comparison == Comparison::Ne });
+            }
+        };
+        if let Some((numerator, _)) = self.point.as_fraction(difference) {
+            return Truth::Known((numerator > 0) != negated);
+        }
+        let name = self.point.hash(&[name::POSITIVE, difference.p]).p;
+        self.positive.insert(name, difference);
+        Truth::Open(Predicate { name, negated })
+    }
+
+    /// As [`super::Algebra::choose`].
+    pub(super) fn choose(
+        &mut self,
+        predicate: Predicate,
+        format: Format,
+        operands: [Term; 2],
+    ) -> Option<Term> {
+        if operands[0] == operands[1] {
+            return Some(operands[0]);
+        }
+        let a = self.element(format, operands[0])?;
+        let b = self.element(format, operands[1])?;
+        Some(Term::Element(self.choice(predicate, a, b)))
+    }
+
+    fn choice(&mut self, predicate: Predicate, a: Element, b: Element) -> Element {
+        let name = predicate.name;
+        let [a, b] = if predicate.negated { [b, a] } else { [a, b] };
+        // What a choice by the same predicate has chosen there is known.
+        let inside = |reals: &Reals, value: Element, at: usize| match reals.choices.get(&value.p) {
+            Some((other, operands)) if other.name == name => operands[at],
+            _ => value,
+        };
+        let (a, b) = (inside(self, a, 0), inside(self, b, 1));
+        if a.p == b.p {
+            return a;
+        }
+        // The predicate of "at least" is negated: `a` and `b` have changed places.
+        if let Some(function) = self.library_choice(name, b, a) {
+            return function;
+        }
+        if let Some(&difference) = self.positive.get(&name)
+            && let Some(grows) = self.small_ratio(a, b, difference)
+        {
+            return if grows { self.larger(a, b) } else { self.smaller(a, b) };
+        }
+        let result = self.point.hash(&[name::CHOICE, name, a.p, b.p]);
+        self.choices.insert(result.p, (Predicate { name, negated: false }, [a, b]));
+        result
+    }
+
+    /// Whether `a - b` is a small positive fraction of `difference`, or a negative one; none if it is neither in both rings.
+    fn small_ratio(&mut self, a: Element, b: Element, difference: Element) -> Option<bool> {
+        if self.point.class(a).or(self.point.class(b)).or(self.point.class(difference)).is_some() {
+            return None;
+        }
+        let gap = self.point.sub(a, b);
+        let p = mul_p(gap.p, inverse_p(difference.p)?);
+        let (numerator, denominator) = small_fraction(p, 1 << 12)?;
+        let ratio = self.point.fraction(numerator, denominator);
+        let again = mul_q(ratio.q, difference.q) == gap.q;
+        let grows = numerator > 0 || planted!(Bug::ChoiceIsMaximum);
+        (again && numerator != 0).then_some(grows)
+    }
+
+    /// As [`super::Algebra::dot`].
+    pub(super) fn dot(
+        &mut self,
+        (factor, sum): (Format, Format),
+        addend: Term,
+        pairs: &[[Term; 2]],
+    ) -> Option<Term> {
+        let mut result = self.element(sum, addend)?;
+        for &[a, b] in pairs {
+            let (a, b) = (self.element(factor, a)?, self.element(factor, b)?);
+            let product = self.point.mul(a, b);
+            result = self.point.add(result, product);
+        }
+        Some(Term::Element(result))
+    }
+}

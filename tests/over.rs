@@ -1,0 +1,240 @@
+//! `verify --over`: laws that the algebra keeps (`laws`) and, under the same name, what looks like them and is wrong
+//! (`nonlaws`); kernels by different algorithms (`pairs`), and typical mistakes in them (`mistakes`).
+//!
+//! `same-bits` and `other-bits`: the same over the bits.
+//!
+//! A file has two kernels, `a` and `b`. `NAME.json` is the launch of `a`, `NAME.against.json` that of `b`; without them both run
+//! with `default.json`. A mistake is told from the original by a witness unless its launch has `"comment": "unknown"`.
+
+#![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptxasw::interp::{Blocks, Domain, Symbolic};
+use ptxasw::launch::Launch;
+use ptxasw::planted::{Bug, Set, with};
+use ptxasw::ptx::{self, Depth};
+use ptxasw::source::SourceFile;
+use serde_json::Value;
+
+use crate::common::root;
+
+fn folder(kind: &str) -> PathBuf {
+    root().join("tests/over").join(kind)
+}
+
+/// The programs of a folder.
+fn files(kind: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(kind)).expect("the folder can be read");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{kind}");
+    files
+}
+
+/// The exit status and the JSON of a comparison.
+fn compared(file: &Path, over: &str, more: &[&str]) -> (i32, Value) {
+    let beside = |end: &str| {
+        let launch = file.with_extension(end);
+        if launch.exists() { launch } else { root().join("tests/over/default.json") }
+    };
+    let output = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
+        .arg("verify")
+        .args([file, file])
+        .args(["--over", over, "--kernel", "a", "--against", "b", "--format", "json"])
+        .arg("--launch")
+        .arg(beside("json"))
+        .arg("--launch-against")
+        .arg(beside("against.json"))
+        .args(more)
+        .output()
+        .expect("the program can be started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report = serde_json::from_str(&text);
+    let report = report.unwrap_or_else(|error| {
+        panic!("{}: {error}: {}", file.display(), String::from_utf8_lossy(&output.stderr))
+    });
+    (output.status.code().unwrap_or(-1), report)
+}
+
+/// The files whose verdict is not the expected one, each with its reason.
+fn unexpected(kind: &str, is_expected: impl Fn(&Path, i32, &Value) -> bool + Sync) -> Vec<String> {
+    let wrong = |file: &PathBuf| {
+        let (status, report) = compared(file, "reals", &[]);
+        let reason = &report["reason"];
+        (!is_expected(file, status, &report))
+            .then(|| format!("{}: {status} {} {reason}", file.display(), report["verdict"]))
+    };
+    ptxasw::parallel::map(files(kind), |file| wrong(&file)).into_iter().flatten().collect()
+}
+
+fn is_equal(_: &Path, status: i32, report: &Value) -> bool {
+    status == 0 && report["verdict"] == "equal" && report["error_bound"].as_f64() < Some(1e-9)
+}
+
+#[test]
+fn laws_hold() {
+    crate::common::report(&unexpected("laws", is_equal), "a law is lost");
+}
+
+#[test]
+fn nothing_else_holds() {
+    let refused = |_: &Path, status: i32, report: &Value| {
+        let is_different = status == 1 && report["witness"].is_object();
+        is_different || status == 3 && report["verdict"] == "unknown" && report["witness"].is_null()
+    };
+    crate::common::report(&unexpected("nonlaws", refused), "this is not a law");
+    let names = |kind: &str| {
+        files(kind)
+            .iter()
+            .map(|file| file.file_name().map(Into::into))
+            .collect::<Vec<Option<PathBuf>>>()
+    };
+    assert_eq!(names("laws"), names("nonlaws"), "each law has a neighbour that is none");
+}
+
+#[test]
+fn algorithms_are_the_same_function() {
+    crate::common::report(&unexpected("pairs", is_equal), "these are the same function");
+}
+
+#[test]
+fn mistakes_are_seen() {
+    let seen = |file: &Path, status: i32, report: &Value| {
+        let launch = fs::read_to_string(file.with_extension("json")).unwrap_or_default();
+        match launch.contains("\"comment\": \"unknown\"") {
+            true => status == 3 && report["witness"].is_null(),
+            false => status == 1 && report["witness"].is_object(),
+        }
+    };
+    crate::common::report(&unexpected("mistakes", seen), "this is another function");
+}
+
+#[test]
+fn a_race_is_found_in_the_same_run() {
+    let (status, report) = compared(&folder("mistakes").join("matmul-barrier.ptx"), "reals", &[]);
+    assert_eq!((status, &report["races"]), (3, &Value::from(1)), "{report}");
+}
+
+#[test]
+fn no_law_of_real_numbers_holds_to_the_bit() {
+    for file in files("nonlaws") {
+        let (status, report) = compared(&file, "bits", &[]);
+        assert_eq!(status, 3, "{}: {report}", file.display());
+    }
+    let rounds = ["exp-of-sum", "max-plus-min", "quotient", "tenth", "circle", "log-of-product"];
+    for name in rounds {
+        let file = folder("laws").join(name).with_extension("ptx");
+        assert_eq!(compared(&file, "bits", &[]).0, 3, "{name}");
+    }
+    let file = folder("laws").join("choice.ptx");
+    assert_eq!(compared(&file, "bits", &[]).0, 0, "the operands of a comparison are exchanged");
+}
+
+#[test]
+fn bits_are_the_same_where_operations_are() {
+    for (kind, status) in [("same-bits", 0), ("other-bits", 3)] {
+        for file in files(kind) {
+            let (found, report) = compared(&file, "bits", &[]);
+            assert_eq!(found, status, "{}: {report}", file.display());
+        }
+    }
+}
+
+/// The hash of the output of a kernel, and those of its rows.
+fn fingerprint(name: &str, kernel: &str, end: &str, output: &str) -> Value {
+    let file = folder(name).with_extension("ptx");
+    let called = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
+        .arg("fingerprint")
+        .arg(&file)
+        .args(["--kernel", kernel, "--format", "json", "--rows", "32", "--launch"])
+        .arg(file.with_extension(end))
+        .output()
+        .expect("the program can be started");
+    let report: Value = serde_json::from_slice(&called.stdout).expect("JSON");
+    report["buffers"][output].clone()
+}
+
+#[test]
+fn fingerprints_are_those_of_bits() {
+    let of = |name, output| {
+        let both = [("a", "json"), ("b", "against.json")];
+        both.map(|(kernel, end)| fingerprint(name, kernel, end, output))
+    };
+    let [one, other] = of("same-bits/tiles", "c");
+    assert_eq!(one, other);
+    assert_eq!(one["rows"].as_array().map(Vec::len), Some(32));
+    let [one, other] = of("other-bits/two-accumulators", "o");
+    assert_ne!(one["hash"], other["hash"]);
+    assert_eq!(one["elements"], 32);
+}
+
+#[test]
+fn a_sample_of_blocks_is_said_to_be_one() {
+    let file = folder("pairs").join("matmul-tiled.ptx");
+    let (status, report) = compared(&file, "reals", &["--blocks", "0,3", "--seeds", "1"]);
+    assert_eq!(status, 0, "{report}");
+    assert_eq!(report["blocks"], serde_json::json!({"executed": 2, "of": 4}));
+    assert_eq!(report["elements"], 512);
+}
+
+#[test]
+fn constants_are_read_and_listed() {
+    let (_, report) = compared(&folder("laws").join("tenth.ptx"), "reals", &[]);
+    let reading = &report["readings"][0];
+    assert_eq!((&reading["bits"], &reading["as"]), (&"0x3dcccccd".into(), &"1/10".into()));
+    assert!(reading["line"].as_u64() > Some(1), "{report}");
+}
+
+/// Whether the kernels of a file are found equal, in this process.
+fn is_found_equal(file: &Path, domain: Domain) -> bool {
+    let beside = |end: &str| {
+        let launch = file.with_extension(end);
+        let launch = if launch.exists() { launch } else { root().join("tests/over/default.json") };
+        Launch::from_json(&crate::common::read(&launch)).expect("a launch")
+    };
+    let source = SourceFile::new(file.display().to_string(), crate::common::read(file));
+    let module = ptx::parse(&source, Depth::All).expect("a module");
+    let mut symbolic = Symbolic::new(domain, 0);
+    let mut run = |kernel: &str, end: &str| {
+        let launch = Launch { kernel: Some(kernel.to_owned()), ..beside(end) };
+        symbolic.run(&module, &launch, &Blocks::All).ok()
+    };
+    let (Some(one), Some(other)) = (run("a", "json"), run("b", "against.json")) else {
+        return false;
+    };
+    let comparison = symbolic.compare(&one, &other, &[]);
+    comparison.differences.is_empty() && comparison.trouble.is_none() && comparison.elements > 0
+}
+
+/// The file whose verdict each mistake changes, and whether it is equal.
+const NOTICED: [(Bug, &str, Domain, bool); 8] = [
+    (Bug::ClassOfLogarithm, "laws/power.ptx", Domain::Reals, true),
+    (Bug::ChoiceIsMaximum, "nonlaws/choice.ptx", Domain::Reals, false),
+    (Bug::RoundingKept, "nonlaws/rounded-constant.ptx", Domain::Reals, false),
+    (Bug::MagnitudeOfTree, "nonlaws/abs.ptx", Domain::Bits, false),
+    (Bug::FootprintsIgnored, "mistakes/axpy-tail.ptx", Domain::Reals, false),
+    (Bug::OneWay, "pairs/branch.ptx", Domain::Reals, true),
+    (Bug::UnknownIsKnown, "nonlaws/bit-count.ptx", Domain::Reals, false),
+    (Bug::MaximumForgets, "pairs/max.ptx", Domain::Reals, true),
+];
+
+#[test]
+fn planted_mistakes_change_a_verdict() {
+    for bug in Bug::of(Set::Algebra) {
+        let (_, file, domain, equal) =
+            NOTICED.into_iter().find(|noticed| noticed.0 == bug).expect("a file for the mistake");
+        let file = folder(file);
+        assert_eq!(is_found_equal(&file, domain), equal, "{}", file.display());
+        assert_eq!(with(bug, || is_found_equal(&file, domain)), !equal, "nobody notices {bug:?}");
+    }
+}
+
+#[test]
+fn meanings_are_those_of_the_functions() {
+    ptxasw::unit::run("ptxasw_interp::");
+}
