@@ -115,6 +115,8 @@ pub struct Options {
     pub certificate: Option<Arc<Certificate>>,
     /// A function that is not proved with its certificate gets its budgets divided by this for the proof without.
     pub search_divisor: u32,
+    /// Whether the first problem of a function is enough. No counterexample is looked for then.
+    pub is_brief: bool,
     /// A folder to write each query to as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
@@ -129,6 +131,7 @@ impl Options {
             queries: 256,
             by_parts: false,
             search_divisor: 4,
+            is_brief: true,
             ..Options::default()
         }
     }
@@ -154,6 +157,7 @@ impl Default for Options {
             by_parts: true,
             certificate: None,
             search_divisor: 1,
+            is_brief: false,
             dump_queries: None,
         }
     }

@@ -36,6 +36,8 @@ pub(super) struct Comparison<'c, 's> {
     /// Whether the events of the two programs are matched one to one. If not, a difference says
     /// little: another event may make up for it.
     pub pairs_up: bool,
+    /// Whether one problem is enough: nobody reads others.
+    pub is_brief: bool,
     pub problems: Vec<Problem>,
     /// Whether an array in shared memory may have a layout that was not found: then a difference of addresses or of the
     /// values there counts only if an execution shows it.
@@ -77,6 +79,7 @@ impl<'c, 's> Comparison<'c, 's> {
             missing: Vec::new(),
             roots: Default::default(),
             pairs_up: true,
+            is_brief: false,
             problems: Vec::new(),
             doubtful: false,
             exchanging: false,

@@ -66,6 +66,9 @@ impl Comparison<'_, '_> {
         let mut entered: Option<(BlockId, usize)> = None;
         let mut other_way = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
+            if self.is_settled() {
+                return;
+            }
             match entered {
                 Some((block, _)) if block == event.block => {}
                 // An event in one of two blocks that a branch leads to does not come behind events of the other one.

@@ -74,7 +74,8 @@ pub(super) fn compare<'s>(
         };
         let splits = split::find(original, rewritten, &mut alignment);
         for splits in groups(&splits) {
-            let matching = Matching { alignment: &alignment, splits, paired: pairs };
+            let is_brief = options.is_brief;
+            let matching = Matching { alignment: &alignment, splits, paired: pairs, is_brief };
             let attempt =
                 within(|| attempt(original, rewritten, &matching, modules, resized, options));
             let report = attempt.unwrap_or_else(|_| {
@@ -117,7 +118,7 @@ pub(super) fn certified<'s>(
     let splits = split::find(original, rewritten, &mut alignment);
     let mut reason = None;
     for splits in groups(&splits) {
-        let matching = Matching { alignment: &alignment, splits, paired: None };
+        let matching = Matching { alignment: &alignment, splits, paired: None, is_brief: true };
         let report = attempt(original, rewritten, &matching, modules, resized, options);
         if report.verdict == Verdict::Equal {
             return FunctionReport { certificate: Some(CertificateOutcome::Proved), ..report };
@@ -144,13 +145,15 @@ struct Matching<'m> {
     splits: &'m [Split],
     /// The registers of loops; without it those of one name.
     paired: Option<&'m Paired>,
+    /// [`Comparison::is_brief`].
+    is_brief: bool,
 }
 
 /// Compares two functions whose instructions, stores and loop registers are matched.
 fn attempt<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,
-    &Matching { alignment, splits, paired }: &Matching<'_>,
+    &Matching { alignment, splits, paired, is_brief }: &Matching<'_>,
     modules: Both<&Module<'_>>,
     resized: bool,
     options: &Options,
@@ -205,6 +208,7 @@ fn attempt<'s>(
         let mut comparison =
             Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
         comparison.doubtful = doubtful;
+        comparison.is_brief = is_brief;
         comparison.unread = unread(programs, modules);
         comparison.pair_up();
         if carried.guess(&mut comparison) {
@@ -350,12 +354,25 @@ impl Comparison<'_, '_> {
     /// Compares all that the two functions do, and executes the counterexamples.
     fn effects(&mut self, modules: Both<&Module<'_>>) {
         self.events();
-        self.warp_exchanges();
-        self.splits(self.splits);
-        self.loads();
-        self.branches();
-        self.convergence();
+        let others: [fn(&mut Self); 5] = [
+            |it| it.warp_exchanges(),
+            |it| it.splits(it.splits),
+            |it| it.loads(),
+            |it| it.branches(),
+            |it| it.convergence(),
+        ];
+        for compare in others {
+            if self.is_settled() {
+                return;
+            }
+            compare(self);
+        }
         self.run(modules);
+    }
+
+    /// Whether the verdict is certain.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_brief && !self.problems.is_empty()
     }
 
     /// The verdict on the function, with the problems that were found.

@@ -69,9 +69,14 @@ pub(super) enum Place {
 }
 
 impl Source {
-    /// Unwritten bytes at an offset of shared or local memory.
+    /// Unwritten bytes at an offset of shared or local memory. (Other memory has no bytes that nobody has written, but
+    /// symbols.)
     pub(super) fn memory(site: Site, space: StateSpace, offset: u64) -> Source {
-        let kind = if space == StateSpace::Shared { 1 } else { 2 };
+        let kind = match space {
+            StateSpace::Shared => 1,
+            StateSpace::Local => 2,
+            _ => return Source::symbol(site),
+        };
         let offset = offset & ((1 << OFFSET_BITS) - 1);
         Source(u64::from(site) | offset << 32 | kind << 62)
     }
