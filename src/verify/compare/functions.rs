@@ -207,8 +207,7 @@ fn attempt<'s>(
         }
         let mut comparison =
             Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
-        comparison.doubtful = doubtful;
-        comparison.is_brief = is_brief;
+        (comparison.doubtful, comparison.is_brief) = (doubtful, is_brief);
         comparison.unread = unread(programs, modules);
         comparison.pair_up();
         if carried.guess(&mut comparison) {
