@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
 use super::element::{Degree, Element, Predicate, Term, Truth};
@@ -41,12 +41,16 @@ pub(crate) struct Reals {
     library: Library,
     /// Sums that hold an integer in their low bits.
     magic: FxHashMap<u64, ()>,
+    /// Elements between 0 and 1.
+    saturated: FxHashSet<u64>,
 }
 
 /// 1.5 * 2^23: the sum with a small number is that number's integer part in the low bits.
 const MAGIC: f64 = 12_582_912.0;
 /// The addends around it that are taken for it.
 const MAGIC_SLACK: f64 = 1024.0;
+/// 252: exponents of numbers in single precision, by which `expf` multiplies a number between 0 and 1.
+const EXPONENTS: u32 = 0x437c_0000;
 
 impl Reals {
     /// An algebra whose random point is given by a seed.
@@ -61,6 +65,7 @@ impl Reals {
             scaled: FxHashMap::default(),
             library: Library::default(),
             magic: FxHashMap::default(),
+            saturated: FxHashSet::default(),
         }
     }
 
@@ -220,7 +225,9 @@ impl Reals {
             Real::Sat => {
                 let positive = self.larger(a, Element::default());
                 let one = self.point.integer(1);
-                self.smaller(positive, one)
+                let result = self.smaller(positive, one);
+                self.saturated.insert(result.p);
+                result
             }
             Real::Relu => self.larger(a, Element::default()),
             Real::Copysign => {
@@ -369,7 +376,13 @@ impl Reals {
                 (Some(value), None) => (b, value),
                 _ => return None,
             },
-            Real::Fma => (self.point.mul(a, b), addend(operands[2])?),
+            Real::Fma => {
+                let constant = addend(operands[2])?;
+                if !self.fits_an_exponent([operands[0], operands[1]], [a, b], constant) {
+                    return None;
+                }
+                (self.point.mul(a, b), constant)
+            }
             _ => return None,
         };
         let _ = c;
@@ -379,6 +392,19 @@ impl Reals {
         let sum = self.point.add(integer, constant);
         self.magic.insert(sum.p, ());
         Some(sum)
+    }
+
+    /// Whether a product is an exponent that a number of single precision has, on ordinary inputs: `x log2(e)`, or 252
+    /// times a number between 0 and 1, from -126 on. Bits that overflow into the sign are no power of 2.
+    fn fits_an_exponent(&self, operands: [Term; 2], [a, b]: [Element; 2], constant: f64) -> bool {
+        let is = |term: Term, bits: u32| term == Term::Number(bits.into());
+        let (factor, other) = match operands {
+            [Term::Number(_), Term::Element(_)] => (operands[0], b),
+            [Term::Element(_), Term::Number(_)] => (operands[1], a),
+            _ => return false,
+        };
+        is(factor, LOG2_OF_E)
+            || is(factor, EXPONENTS) && constant == MAGIC + 1.0 && self.saturated.contains(&other.p)
     }
 
     /// As [`super::Algebra::power_of_magic`].
