@@ -19,6 +19,7 @@ mod unwritten;
 mod uses;
 
 pub(super) use origins::Origins;
+pub(super) use region::Ways;
 pub(super) use unwritten::unwritten;
 pub(super) use uses::{OPERAND, contributed, other_results, results, uses};
 pub(super) use uses::{reads, writes};

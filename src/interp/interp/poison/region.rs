@@ -8,34 +8,53 @@ use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
 use crate::interp::registers::{Mask, lanes};
 
-/// The most micro-operations between a branch and the place where its ways meet.
+/// The most micro-operations between a branch on poison and the place where its ways meet.
 const MOST: usize = 1 << 10;
 
-/// The registers that are written between a branch and the place where its ways meet; none if something else is done there.
-fn written(code: &TiSlice<Pc, MicroOp>, branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
-    let (mut open, mut seen, mut cells) = (vec![target, branch.next()], Vec::new(), Vec::new());
-    while let Some(pc) = open.pop() {
-        if pc == meet || seen.contains(&pc) {
-            continue;
-        }
-        if seen.len() == MOST {
-            return None;
-        }
-        seen.push(pc);
-        let micro = code.get(pc)?;
-        match &micro.op {
-            Op::Branch { target, .. } => open.push(*target),
-            op => {
-                for cell in results(op)? {
-                    if !cells.contains(&cell) {
-                        cells.push(cell);
+/// A branch, where it leads, and where its ways meet.
+#[derive(Clone, Copy)]
+pub(in crate::interp) struct Ways {
+    pub branch: Pc,
+    pub target: Pc,
+    pub meet: Pc,
+}
+
+impl Ways {
+    /// The registers that are written on the ways, at most `most` micro-operations; none if some other effect is reached that
+    /// is not `passed`. (A loop back to the branch is one of the ways.)
+    pub(in crate::interp) fn written(
+        self,
+        code: &TiSlice<Pc, MicroOp>,
+        most: usize,
+        passed: impl Fn(Pc, &Op) -> Option<bool>,
+    ) -> Option<Vec<Cell>> {
+        let mut open = vec![self.target, self.branch.next()];
+        let (mut seen, mut cells) = (Vec::new(), Vec::new());
+        while let Some(pc) = open.pop() {
+            if pc == self.meet || seen.contains(&pc) {
+                continue;
+            }
+            if seen.len() == most {
+                return None;
+            }
+            seen.push(pc);
+            let op = &code.get(pc)?.op;
+            let is_passed = passed(pc, op)?;
+            match op {
+                Op::Branch { target, .. } => open.push(*target),
+                _ if is_passed => {}
+                op => {
+                    for cell in results(op)? {
+                        if !cells.contains(&cell) {
+                            cells.push(cell);
+                        }
                     }
                 }
             }
+            open.push(pc.next());
         }
-        open.push(pc.next());
+        Some(cells)
     }
-    Some(cells)
 }
 
 impl Poison {
@@ -49,7 +68,8 @@ impl Poison {
         if meet == AT_RETURN {
             return false;
         }
-        let Some(cells) = written(code, pc, target, meet) else { return false };
+        let ways = Ways { branch: pc, target, meet };
+        let Some(cells) = ways.written(code, MOST, |_, _| Some(false)) else { return false };
         let mut sources = [super::Source::default(); 32];
         lanes(uncertain).for_each(|lane| sources[lane] = self.source(guard, lane));
         self.pending.push(Pending { at: meet, lanes: uncertain, cells, sources });

@@ -9,42 +9,13 @@ use super::world::State;
 use crate::algebra::Predicate;
 use crate::interp::exec::AccessFault;
 use crate::interp::fault::FaultKind;
-use crate::interp::poison::{Poison, results};
+use crate::interp::poison::{Poison, Ways};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
 use crate::interp::registers::{LANES, Mask, Registers, lanes};
 
 /// The most micro-operations between a branch and the reconvergence point.
 const MOST: usize = 1 << 12;
-
-/// The registers that are written between a branch and its reconvergence point; none if something is done there that a
-/// condition cannot be given to, or if it leads back to the branch.
-fn region(code: &TiSlice<Pc, MicroOp>, branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
-    let (mut open, mut seen, mut cells) = (vec![target, branch.next()], Vec::new(), Vec::new());
-    while let Some(pc) = open.pop() {
-        if pc == meet || seen.contains(&pc) {
-            continue;
-        }
-        if pc == branch || seen.len() == MOST {
-            return None;
-        }
-        seen.push(pc);
-        let micro = code.get(pc)?;
-        match &micro.op {
-            Op::Branch { target, .. } => open.push(*target),
-            Op::Store(_) => {}
-            op => {
-                for cell in results(op)? {
-                    if !cells.contains(&cell) {
-                        cells.push(cell);
-                    }
-                }
-            }
-        }
-        open.push(pc.next());
-    }
-    Some(cells)
-}
 
 impl Poison {
     /// Begins both ways of a branch with the lanes `mask`, all of whose guards are symbols. Returns whether it can.
@@ -58,7 +29,10 @@ impl Poison {
         if meet == AT_RETURN {
             return false;
         }
-        let Some(cells) = region(code, pc, target, meet) else { return false };
+        // A store can be given a condition; a loop back to the branch cannot.
+        let passed = |at: Pc, op: &Op| (at != pc).then_some(matches!(op, Op::Store(_)));
+        let ways = Ways { branch: pc, target, meet };
+        let Some(cells) = ways.written(code, MOST, passed) else { return false };
         let before = self.rows(&cells, mask, registers);
         let (other, first) = (pc.next(), None);
         if let Some(symbols) = &mut self.symbols {
