@@ -2,18 +2,22 @@
 
 ``lint``, ``candidates``, ``trace``, ``rewrite``, ``verify`` and ``asm`` take PTX text, a path, or a compiled kernel of
 Triton, Numba or CuPy, and return the JSON of the program's subcommand of the same name as a dict, which a notebook shows
-as a table. ``run`` executes a kernel on numpy arrays. Further keyword arguments are the options of the subcommand:
+as a table. ``run`` executes a kernel on numpy arrays. ``equivalent`` compares two algorithms, also of functions with
+``@triton.jit``, and ``assert_same_function`` is the assertion for a test. Further keyword arguments are the options of the subcommand:
 ``lint(kernel, block="16x16")`` is ``ptxasw lint --block 16x16``. Anything that fails raises ``Error``.
 """
 
+from ._equivalence import Launch, assert_same_function, equivalent, launch
 from ._launch import run
+from ._memory import SYMBOL, concrete
 from ._program import Error, Option, program
-from ._report import Assembly, Candidates, Lint, Report, Rewritten, Run, Trace, Verification
+from ._report import Assembly, Candidates, Equivalence, Lint, Report, Rewritten, Run, Trace, Verification
 from ._source import Source, report, text, written
 
 __all__ = [
-    "Assembly", "Candidates", "Error", "Lint", "Option", "Report", "Rewritten", "Run", "Source", "Trace", "Verification",
-    "asm", "candidates", "lint", "program", "rewrite", "run", "text", "trace", "verify"]
+    "Assembly", "Candidates", "Equivalence", "Error", "Launch", "Lint", "Option", "Report", "Rewritten", "Run", "SYMBOL", "Source",
+    "Trace", "Verification", "asm", "assert_same_function", "candidates", "concrete", "equivalent", "launch", "lint", "program",
+    "rewrite", "run", "text", "trace", "verify"]
 
 
 def lint(kernel: Source, /, **options: Option) -> Lint:

@@ -2,16 +2,13 @@
 
 import json
 import pathlib
-import struct
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from ._memory import Memory, arguments
 from ._program import Error, Option, call
 from ._report import Run
 from ._source import Source, written
-
-if TYPE_CHECKING:
-    import numpy
 
 #: Threads or blocks along x, y and z; those left out are 1.
 Shape = Union[int, Sequence[int]]
@@ -47,12 +44,10 @@ def run(
         raise TypeError("`block` is expected: threads along x, y and z")
     with written(ptx, to_file=True) as (name, _), tempfile.TemporaryDirectory() as folder:
         parameters = parameters_of(name, kernel)
-        if len(parameters) != len(args):
-            raise Error(f"the kernel has {len(parameters)} parameters, not {len(args)}")
         memory = Memory()
         launch = {
             "kernel": kernel, "grid": shape(grid), "block": shape(block), "dynamic_shared": dynamic_shared or 0,
-            "args": [memory.argument(value, parameter) for value, parameter in zip(args, parameters)],
+            "args": arguments(memory, args, parameters),
             "buffers": memory.buffers()}
         path = pathlib.Path(folder, "launch.json")
         path.write_text(json.dumps(launch))
@@ -77,79 +72,3 @@ def parameters_of(name: str, kernel: Optional[str]) -> List[Mapping[str, Any]]:
         return list(found[0]["parameters"])
     names = ", ".join(one["name"] for one in kernels)
     raise Error(f"which kernel? There are {names}" if kernel is None else f"there is no kernel {kernel} among {names}")
-
-
-class Memory:
-    """The arrays of a launch, each with the buffer that has its bits."""
-
-    def __init__(self) -> None:
-        self.arrays: Dict[str, Tuple["numpy.ndarray", "numpy.ndarray"]] = {}
-
-    def argument(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An argument in the form of a launch file."""
-        import numpy
-
-        if isinstance(value, numpy.ndarray):
-            return self.pointer(value, parameter["name"])
-        if isinstance(value, numpy.generic):
-            return {"bytes": value.tobytes().hex()}
-        if isinstance(value, (bytes, bytearray)):
-            return {"bytes": bytes(value).hex()}
-        return {"bytes": number(value, parameter).hex()}
-
-    def pointer(self, array: "numpy.ndarray", name: str) -> Mapping[str, Any]:
-        """A pointer to an array's first element, in the array that owns the memory."""
-        import numpy
-
-        owner = array
-        while isinstance(owner.base, numpy.ndarray):
-            owner = owner.base
-        for known, (other, _) in self.arrays.items():
-            if other is owner:
-                name = known
-                break
-        else:
-            self.arrays[name] = (owner, bits(owner))
-        offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-        return {"buffer": name, "offset": offset}
-
-    def buffers(self) -> Mapping[str, Any]:
-        """The buffers of the launch file: the bits, as unsigned integers."""
-        return {name: {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()} for name, (_, flat) in self.arrays.items()}
-
-    def changed(self, buffers: Mapping[str, Any]) -> None:
-        """Gives the arrays the bits that the kernel has left behind."""
-        import numpy
-
-        for name, (owner, flat) in self.arrays.items():
-            after = numpy.array(buffers[name]["data"], flat.dtype)
-            if numpy.array_equal(after, flat):
-                continue
-            if not flat.flags.writeable:
-                raise Error(f"the kernel writes to `{name}`, whose array is read-only")
-            flat[...] = after
-
-
-def bits(array: "numpy.ndarray") -> "numpy.ndarray":
-    """The elements of an array that owns its memory as unsigned integers, one behind the other, in the same memory."""
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise Error("an array that is no view has its elements one behind the other")
-    flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
-    width = array.itemsize if array.itemsize in (1, 2, 4, 8) else 1
-    return flat.view(f"u{width}")
-
-
-def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
-    """A number in the type of its parameter."""
-    name, kind, size = parameter["name"], parameter["type"] or "", parameter["bytes"]
-    if not isinstance(value, (int, float)):
-        raise TypeError(f"parameter `{name}`: an array, a number or bytes are expected, not {type(value).__name__}")
-    is_float = kind.startswith("f") or kind.startswith("b") and isinstance(value, float)
-    if isinstance(value, float) and not is_float:
-        raise TypeError(f"parameter `{name}` is an integer, not {value}")
-    if is_float and size in (2, 4, 8):
-        return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
-    try:
-        return int(value).to_bytes(size, "little", signed=value < 0)
-    except OverflowError:
-        raise Error(f"parameter `{name}` has {size} bytes, which {value} does not fit into") from None

@@ -61,6 +61,48 @@ class Verification(Report):
         yield table(f"{self['verdict']}", ["function", "verdict"], rows)
 
 
+class Equivalence(Report):
+    """What ``verify --over`` says; as text, for people."""
+
+    def __str__(self) -> str:
+        lines = [self.sentence()]
+        witness = self["witness"]
+        if witness:
+            lines.append(f"{witness['buffer']}[{witness['index']}] is {witness['original']} by the first and "
+                         f"{witness['rewritten']} by the second kernel, with inputs {witness['inputs']}")
+        else:
+            lines += [f"{self['reason']}"] if self.get("reason") else []
+            lines += [f"at {at(self['place'])}"] if self.get("place") else []
+        different = self.get("differences", [])[not witness:]
+        if different:
+            lines.append("also: " + ", ".join(f"{one['buffer']}[{one['index']}] {one['what']}" for one in different[:4])
+                         + (", ..." if different[4:] else ""))
+        if self["verdict"] != "different":
+            lines += [f"{one['bits']} is read as {one['as']}" for one in self["readings"]]
+        return "\n  ".join(lines)
+
+    def sentence(self) -> str:
+        """The verdict."""
+        over = "over the reals" if self["over"] == "reals" else "to the bit"
+        if self["verdict"] == "equal":
+            blocks = self["blocks"]
+            sample = "all" if blocks["executed"] == blocks["of"] else f"{blocks['executed']} of"
+            return (f"the kernels are the same function {over}: {self['elements']} elements, {sample} {blocks['of']} blocks, "
+                    f"error bound {self['error_bound']:.1e}")
+        if self["verdict"] == "different":
+            return f"the kernels are different functions {over}"
+        return f"it is unknown whether the kernels are the same function {over}"
+
+    def _tables(self) -> Iterator[str]:
+        yield "<br>".join(html.escape(line) for line in str(self).split("\n"))
+
+
+def at(place: Mapping[str, Any]) -> str:
+    """A place of ``verify --over``."""
+    source, line = place.get("source"), f"line {place['line']} of the PTX"
+    return f"{source} ({line})" if source else f"{line} ({place['file']})"
+
+
 class Assembly(Report):
     """What ``asm`` says."""
 

@@ -1,0 +1,161 @@
+"""Launches as values, and the question whether two of them compute the same function."""
+
+import contextlib
+import json
+import pathlib
+import tempfile
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+
+from ._launch import Shape, parameters_of, shape
+from ._memory import Memory, address, arguments
+from ._program import Option
+from ._report import Equivalence
+from ._source import Source, report, text, written
+
+
+class Launch:
+    """A kernel's text with a launch. Whatever takes a kernel takes it, too."""
+
+    def __init__(self, ptx: str, file: Mapping[str, Any], memory: Memory) -> None:
+        self.asm = {"ptx": ptx}
+        #: The launch as a launch file has it.
+        self.file = file
+        self.memory = memory
+
+    def __repr__(self) -> str:
+        return f"Launch({self.file['kernel']!r}, grid={self.file['grid']}, block={self.file['block']})"
+
+
+class Launcher:
+    """A kernel that waits for its launch: ``launch(kernel)[grid, block](x, y, n)``."""
+
+    def __init__(self, kernel: Any, name: Optional[str], arch: int) -> None:
+        self.kernel, self.name, self.arch = kernel, name, arch
+
+    def __getitem__(self, grid: Any) -> Callable[..., Launch]:
+        if hasattr(self.kernel, "warmup") and hasattr(self.kernel, "fn"):
+            from .triton import recorded
+
+            return lambda *args, **named: recorded(self.kernel, grid, args, named, self.arch)
+        return lambda *args, **named: self.launched(grid, args, named)
+
+    def launched(self, given: Any, args: Tuple[Any, ...], named: Mapping[str, Any]) -> Launch:
+        """A launch of PTX: grid, block and bytes of dynamic shared memory; keywords name buffers, in the parameters' order."""
+        metadata = getattr(self.kernel, "metadata", None)
+        if metadata is not None:
+            given = (given, 32 * metadata.num_warps, metadata.shared)
+            args = (*args, *(0 for scratch in ("global_scratch_size", "profile_scratch_size") if hasattr(metadata, scratch)))
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise TypeError("`launch(ptx)[grid, block]` or `[grid, block, shared]` is expected")
+        with written(self.kernel, to_file=True) as (path, _):
+            parameters = parameters_of(path, self.name)
+        names = [None] * len(args) + list(named)
+        parameters = [{**one, "name": name or one["name"]} for one, name in zip(parameters, names)] + parameters[len(names):]
+        return described(text(self.kernel), self.name, given, [*args, *named.values()], parameters)
+
+
+def described(
+    ptx: str, kernel: Optional[str], given: Tuple[Any, ...], args: List[Any], parameters: List[Mapping[str, Any]]
+) -> Launch:
+    """A launch with arrays of floating-point numbers as symbols."""
+    grid, block, shared = (*given, 0)[:3]
+    memory = Memory()
+    values = arguments(memory, args, parameters)
+    file = {"kernel": kernel, "grid": shape(grid), "block": shape(block), "dynamic_shared": shared, "args": values,
+            "buffers": memory.symbols()}
+    return Launch(ptx, file, memory)
+
+
+def launch(kernel: Any, /, name: Optional[str] = None, arch: int = 80) -> Launcher:
+    """A launch as a value, written as launches are: ``launch(kernel)[grid](x, y, n, BLOCK=128)`` for a function with
+    ``@triton.jit``, which Triton compiles for ``arch`` as it would for these arguments; ``launch(ptx)[grid, block, shared](x,
+    y, n)`` for PTX, of whose kernels ``name`` chooses one.
+
+    Arrays of floating-point numbers stand for all numbers, unless they are ``concrete(array)``; ``SYMBOL`` is such an
+    argument. Integers are what they are. An array that two launches share is one buffer; others are paired by the names of
+    their parameters, which keywords give to those of PTX (``launch(ptx)[grid, block](x=x, out=y, n=5)``, in their order),
+    and what is left by position."""
+    return Launcher(kernel, name, arch)
+
+
+#: Launches as people have them: the value of ``launch``, a launch file, its path.
+AnyLaunch = Union[Launch, Mapping[str, Any], str, pathlib.Path]
+
+
+def equivalent(
+    a: Source, b: Source, launch: Optional[AnyLaunch] = None, over: str = "reals", *,
+    launch_against: Optional[AnyLaunch] = None, **options: Option
+) -> Equivalence:
+    """Whether two kernels compute the same function of their floating-point inputs: the JSON of ``ptxasw verify --over``,
+    with ``"verdict"`` ``"equal"``, ``"different"`` (with a ``"witness"``) or ``"unknown"`` (with a ``"reason"``).
+
+    ``a`` and ``b`` are kernels or values of ``launch``, which need no launch besides. ``launch_against`` is the launch of
+    ``b`` where it differs. ``over`` is ``"reals"`` or ``"bits"``. Options: ``blocks="0,17"``, ``seeds=2``, ``compare="out"``,
+    ``tolerance=1e-3``, ``kernel=NAME``, ``against=NAME``."""
+    first = a if isinstance(a, Launch) else launch
+    second = b if isinstance(b, Launch) else launch_against
+    if first is None:
+        raise TypeError("a launch is expected: `equivalent(a, b, launch)`, or `launch(kernel)[grid, block](...)` as `a` and `b`")
+    if isinstance(a, Launch) and launch is not None:
+        raise TypeError("`a` has its launch already")
+    renamed = pairs(first, second) if isinstance(first, Launch) and isinstance(second, Launch) else {}
+    with written(a, to_file=True) as (one, _), written(b, to_file=True) as (other, _), file_of(first) as its_launch:
+        with file_of(second, renamed) as against:
+            options = {"over": over, "launch": its_launch, "launch_against": against, **options}
+            found = report("verify", one, options, other)
+    found["pairs"] = {other: name for name, other in renamed.items()}
+    return Equivalence(found)
+
+
+def assert_same_function(
+    a: Source, b: Source, launch: Optional[AnyLaunch] = None, over: str = "reals", **options: Any
+) -> Equivalence:
+    """Fails unless ``equivalent`` says ``"equal"``; takes what it takes. The message has the witness, or the reason."""
+    __tracebackhide__ = True
+    found = equivalent(a, b, launch, over, **options)
+    if found["verdict"] != "equal":
+        raise AssertionError(str(found))
+    return found
+
+
+def pairs(first: Launch, second: Launch) -> Dict[str, str]:
+    """The names that buffers of the second launch have in the first one: those of the same array, of the same name, and of
+    the same place among the rest."""
+    ours, theirs = (dict(one.memory.arrays) for one in (first, second))
+    found: Dict[str, str] = {}
+
+    def pair(name: str, other: str) -> None:
+        found[name] = other
+        del theirs[name], ours[other]
+
+    for name, (storage, _) in list(theirs.items()):
+        same = (other for other, (known, _) in ours.items() if address(known.owner) == address(storage.owner))
+        other = next(same, None)
+        if other is not None:
+            pair(name, other)
+    for name in list(theirs):
+        if name in ours:
+            pair(name, name)
+    if len(ours) == len(theirs):
+        for name, other in list(zip(theirs, ours)):
+            pair(name, other)
+    for name in theirs:
+        # Not a name of the first launch, which has it for another array.
+        found[name] = name if name not in first.memory.arrays else f"{name} of the second launch"
+    return found
+
+
+@contextlib.contextmanager
+def file_of(launch: Optional[AnyLaunch], renamed: Mapping[str, str] = {}) -> Iterator[Optional[str]]:
+    """The path of a launch file."""
+    if launch is None or isinstance(launch, (str, pathlib.Path)):
+        yield None if launch is None else str(launch)
+        return
+    file = launch.file if isinstance(launch, Launch) else launch
+    if renamed:
+        args = [{**one, "buffer": renamed[one["buffer"]]} if "buffer" in one else one for one in file["args"]]
+        file = {**file, "args": args, "buffers": {renamed[name]: one for name, one in file["buffers"].items()}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "launch.json")
+        path.write_text(json.dumps(file))
+        yield str(path)

@@ -1,0 +1,199 @@
+"""The memory of a launch: numpy arrays and CPU tensors of torch, as buffers and arguments of a launch file."""
+
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Tuple, Union
+
+from ._program import Error
+
+if TYPE_CHECKING:
+    import numpy
+
+#: Types of floating-point elements in launch files, by their names in numpy, ml_dtypes and torch.
+FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+
+
+class Tensor:
+    """An array or a tensor as Triton's binder takes it: with ``dtype`` and ``data_ptr``."""
+
+    def __init__(self, array: Any, concrete: bool = False) -> None:
+        self.array, self.concrete = array, concrete
+        self.dtype = str(array.dtype).split(".")[-1]
+        self.shape = array.shape
+
+    def data_ptr(self) -> int:
+        """An address whose alignment is that of the buffer in the interpreter."""
+        return 2**16 + storage(self.array).offset
+
+    def zero_(self) -> None:
+        """What Triton's autotuner does with ``reset_to_zero``."""
+        self.array[...] = 0
+
+    def clone(self) -> Any:
+        """What Triton's autotuner does with ``restore_value``."""
+        return self.array.copy()
+
+    def copy_(self, other: Any) -> None:
+        """What Triton's autotuner does with ``restore_value``."""
+        self.array[...] = other
+
+
+def concrete(array: Any) -> Tensor:
+    """An argument of a launch for ``equivalent``: a floating-point array whose numbers count. Other arrays of floating-point
+    numbers stand for all numbers."""
+    return array if isinstance(array, Tensor) and array.concrete else Tensor(array, concrete=True)
+
+
+class Symbol(float):
+    """A floating-point argument that stands for all numbers."""
+
+
+#: A floating-point argument of a launch for ``equivalent`` that stands for all numbers.
+SYMBOL = Symbol("nan")
+
+
+class Storage(NamedTuple):
+    """The memory that an array lies in."""
+
+    #: The array that owns the memory.
+    owner: "numpy.ndarray"
+    #: The name of the element type.
+    dtype: str
+    #: Bytes from the beginning of the memory to the first element.
+    offset: int
+
+
+def storage(value: Any) -> Storage:
+    """The memory that an array of numpy or a CPU tensor of torch lies in."""
+    import numpy
+
+    if isinstance(value, Tensor):
+        return storage(value.array)
+    if isinstance(value, numpy.ndarray):
+        owner = value
+        while isinstance(owner.base, numpy.ndarray):
+            owner = owner.base
+        return Storage(owner, owner.dtype.name, address(value) - address(owner))
+    if value.device.type != "cpu":
+        raise Error(f"a tensor on the CPU is expected, not on {value.device}")
+    known = value.untyped_storage() if hasattr(value, "untyped_storage") else value.storage()
+    size = known.nbytes() if callable(known.nbytes) else known.nbytes
+    whole = value.detach().as_strided((size // value.element_size(),), (1,), 0)
+    dtype = str(value.dtype).split(".")[-1]
+    try:
+        owner = whole.numpy()
+    except TypeError:  # numpy has no such type
+        import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        owner = whole.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[value.element_size()]).numpy()
+    return Storage(owner, dtype, value.storage_offset() * value.element_size())
+
+
+def is_array(value: Any) -> bool:
+    """Whether an argument is memory: an array of numpy, a tensor of torch."""
+    numpy = sys.modules.get("numpy")
+    return hasattr(value, "data_ptr") or numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether an argument is a scalar of numpy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+def address(array: "numpy.ndarray") -> int:
+    """The address of an array's first element."""
+    return int(array.__array_interface__["data"][0])
+
+
+class Memory:
+    """The arrays of a launch, each with the buffer that has its bits."""
+
+    def __init__(self) -> None:
+        self.arrays: Dict[str, Tuple[Storage, "numpy.ndarray"]] = {}
+        self.concrete: Dict[str, bool] = {}
+
+    def argument(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An argument in the form of a launch file."""
+        if is_array(value):
+            return self.pointer(value, parameter["name"])
+        if isinstance(value, Symbol):
+            return {"type": f"f{8 * parameter['bytes']}", "values": "symbolic"}
+        if isinstance(value, (bytes, bytearray)):
+            return {"bytes": bytes(value).hex()}
+        if is_scalar(value):
+            return {"bytes": value.tobytes().hex()}
+        return {"bytes": number(value, parameter).hex()}
+
+    def pointer(self, array: Any, name: str) -> Mapping[str, Any]:
+        """A pointer to an array's first element, in the array that owns the memory."""
+        found = storage(array)
+        for known, (other, _) in self.arrays.items():
+            if address(other.owner) == address(found.owner) and other.owner.nbytes == found.owner.nbytes:
+                name = known
+                break
+        else:
+            self.arrays[name] = (found, bits(found.owner))
+        self.concrete[name] = self.concrete.get(name, False) or getattr(array, "concrete", False)
+        return {"buffer": name, "offset": found.offset}
+
+    def buffers(self) -> Mapping[str, Any]:
+        """The buffers of the launch file: the bits, as unsigned integers."""
+        return {name: {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()} for name, (_, flat) in self.arrays.items()}
+
+    def symbols(self) -> Mapping[str, Any]:
+        """The buffers of a launch file whose floating-point numbers stand for all numbers, but for concrete ones."""
+        def buffer(name: str, found: Storage, flat: "numpy.ndarray") -> Mapping[str, Any]:
+            kind = FLOATS.get(found.dtype)
+            if kind is None:
+                return {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()}
+            if self.concrete[name]:
+                data = [f"{value:#0{2 + 2 * flat.itemsize}x}" for value in flat.tolist()]
+                return {"type": kind, "values": "concrete", "data": data}
+            return {"type": kind, "values": "symbolic", "len": flat.size}
+
+        return {name: buffer(name, found, flat) for name, (found, flat) in self.arrays.items()}
+
+    def changed(self, buffers: Mapping[str, Any]) -> None:
+        """Gives the arrays the bits that the kernel has left behind."""
+        import numpy
+
+        for name, (_, flat) in self.arrays.items():
+            after = numpy.array(buffers[name]["data"], flat.dtype)
+            if numpy.array_equal(after, flat):
+                continue
+            if not flat.flags.writeable:
+                raise Error(f"the kernel writes to `{name}`, whose array is read-only")
+            flat[...] = after
+
+
+def bits(array: "numpy.ndarray") -> "numpy.ndarray":
+    """The elements of an array that owns its memory as unsigned integers, one behind the other, in the same memory."""
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise Error("an array that is no view has its elements one behind the other")
+    flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
+    width = array.itemsize if array.itemsize in (1, 2, 4, 8) else 1
+    return flat.view(f"u{width}")
+
+
+def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
+    """A number in the type of its parameter."""
+    name, kind, size = parameter["name"], parameter["type"] or "", parameter["bytes"]
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"parameter `{name}`: an array, a number or bytes are expected, not {type(value).__name__}")
+    is_float = kind.startswith("f") or kind.startswith("b") and isinstance(value, float)
+    if isinstance(value, float) and not is_float:
+        raise TypeError(f"parameter `{name}` is an integer, not {value}")
+    if is_float and size in (2, 4, 8):
+        return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+    try:
+        return int(value).to_bytes(size, "little", signed=value < 0)
+    except OverflowError:
+        raise Error(f"parameter `{name}` has {size} bytes, which {value} does not fit into") from None
+
+
+def arguments(memory: Memory, values: List[Any], parameters: List[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
+    """The arguments of a launch file."""
+    if len(parameters) != len(values):
+        raise Error(f"the kernel has {len(parameters)} parameters, not {len(values)}")
+    return [memory.argument(value, parameter) for value, parameter in zip(values, parameters)]

@@ -1,0 +1,143 @@
+"""Triton's kernels without a GPU: a driver for Triton's runtime."""
+
+import functools
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import numpy
+import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from triton.backends.driver import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    DriverBase, decompose_descriptor, expand_signature)
+from triton.runtime.cache import get_cache_manager  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+from ._equivalence import Launch, described
+from ._launch import parameters_of
+from ._memory import Tensor, is_array, is_scalar
+from ._source import written
+
+#: Bytes of shared memory that a block may have, by architecture.
+SHARED = {75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376}
+
+#: What a driver does with a launch: text, kernel, grid, block and shared memory, arguments, their names.
+Launched = Callable[[str, str, Tuple[Any, ...], List[Any], List[str]], Any]
+
+
+class Driver(DriverBase):  # type: ignore[misc, unused-ignore]
+    """A device that hands launches to Python."""
+
+    def __init__(self, arch: int, launched: Launched, bench: Callable[[Callable[[], Any]], float]) -> None:
+        self.arch, self.launched, self.bench = arch, launched, bench
+        self.launcher_cls = Launcher
+        self.utils = self
+
+    @classmethod
+    def is_active(cls) -> bool:
+        return True
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return ty
+
+    def get_current_target(self) -> Any:
+        return GPUTarget("cuda", self.arch, 32)
+
+    def get_active_torch_device(self) -> Any:
+        import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        return torch.device("cpu")
+
+    def get_current_device(self) -> Any:
+        # A key of Triton's caches; kernels for another device are not ours.
+        return f"ptxasw sm_{self.arch}"
+
+    def set_current_device(self, device: Any) -> None:
+        pass
+
+    def get_current_stream(self, device: Any) -> int:
+        return 0
+
+    def get_device_capability(self, *_: Any) -> Tuple[int, int]:
+        return divmod(self.arch, 10)
+
+    def get_benchmarker(self) -> Any:
+        return lambda call, quantiles=(0.5,), **_: [self.bench(call)] * len(quantiles)
+
+    def get_device_properties(self, device: Any) -> Dict[str, int]:
+        return {"max_shared_mem": SHARED.get(self.arch, 49152), "max_num_regs": 65536, "multiprocessor_count": 16,
+                "warpSize": 32, "sm_clock_rate": 1000000, "mem_clock_rate": 1000000, "mem_bus_width": 1024}
+
+    def load_binary(self, *_: Any) -> Tuple[Any, ...]:
+        # Module, function, registers, spills, threads of a block.
+        return None, None, 32, 0, 1024
+
+    def unload_module(self, module: Any) -> None:
+        pass
+
+
+class Launcher:
+    """Calls the driver with the arguments that a kernel's parameters get."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        self.metadata = metadata
+        self.names, self.types = list(src.signature), list(src.signature.values())
+        self.descriptors = getattr(metadata, "tensordesc_meta", None)
+        name = src.name[:150]
+        group = get_cache_manager(metadata.hash).get_group(f"{name}.json")
+        with open(group[f"{name}.ptx"]) as file:
+            self.ptx = file.read()
+
+    def __call__(self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, about: Any, enter: Any, leave: Any,
+                 *args: Any) -> None:
+        values: List[Any] = []
+        names: List[str] = []
+
+        def flatten(name: str, kind: Any, value: Any) -> None:
+            if isinstance(kind, tuple):
+                for at, (one, other) in enumerate(zip(kind, value)):
+                    flatten(f"{name}.{at}", one, other)
+            elif isinstance(kind, str) and kind.startswith("tensordesc"):
+                expanded = expand_signature([kind], self.descriptors, "nvTmaDesc")
+                for at, (one, other) in enumerate(zip(expanded, decompose_descriptor(value))):
+                    flatten(f"{name}.{at}" if at else name, one, other)
+            elif kind != "constexpr":
+                values.append(value)
+                names.append(name)
+
+        for name, kind, value in zip(self.names, self.types, args):
+            flatten(name, kind, value)
+        for size in ("global_scratch_size", "profile_scratch_size"):
+            if hasattr(self.metadata, size):
+                needed = getattr(self.metadata, size) * x * y * z
+                values.append(numpy.zeros(needed, numpy.uint8) if needed else 0)
+                names.append(size[:-5])
+        shape = ([int(x), int(y), int(z)], 32 * self.metadata.num_warps, self.metadata.shared)
+        if enter is not None:
+            enter(about)
+        triton.runtime.driver.active.launched(self.ptx, self.metadata.name, shape, values, names)
+        if leave is not None:
+            leave(about)
+
+
+def bound(value: Any) -> Any:
+    """An argument as Triton's binder takes it."""
+    if is_scalar(value):
+        return value.item()
+    return Tensor(value) if is_array(value) and not hasattr(value, "data_ptr") else value
+
+
+def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], named: Mapping[str, Any], arch: int) -> Launch:
+    """The last launch that a call of a kernel makes; nothing is executed. Of several configurations the first one is taken."""
+    launches: List[Launch] = []
+
+    def launched(ptx: str, name: str, shape: Tuple[Any, ...], values: List[Any], names: List[str]) -> None:
+        with written(ptx, to_file=True) as (path, _):
+            parameters = parameters_of(path, name)
+        parameters = [{**one, "name": known} for one, known in zip(parameters, names)]
+        launches.append(described(ptx, name, shape, values, parameters))
+
+    active = getattr(triton.runtime.driver, "_active", None)
+    triton.runtime.driver.set_active(Driver(arch, launched, lambda call: 0.0))
+    try:
+        kernel.run(*map(bound, args), grid=grid, warmup=False, **{name: bound(value) for name, value in named.items()})
+    finally:
+        triton.runtime.driver.set_active(active)
+    return launches[-1]
