@@ -3,6 +3,7 @@
     module.py FOLDER_OF_THE_REPOSITORY
 """
 
+import json
 import os
 import pathlib
 import sys
@@ -73,6 +74,21 @@ raises(ptxasw.Error, "no function `other`", lambda: ptxasw.lint(bad, kernel="oth
 raises(ptxasw.Error, "2 signatures", lambda: ptxasw.lint(Dispatcher(["", ""])))
 raises(TypeError, "not int", lambda: ptxasw.lint(3))
 
+# Two kernels of a file, with launch files and with dicts.
+over = root / "tests/over"
+softmax, launches = over / "pairs/softmax.ptx", [over / f"pairs/softmax{end}.json" for end in ("", ".against")]
+equal = ptxasw.equivalent(softmax, softmax, launches[0], launch_against=str(launches[1]))
+assert equal["verdict"] == "equal" and equal["elements"] == 256 and equal["error_bound"] < 1e-9, equal
+assert "the same function over the reals: 256 elements, all 2 blocks" in str(equal) and "log2(e)" in equal._repr_html_()
+launches = [json.loads(launch.read_text()) for launch in launches]
+text = softmax.read_text()
+assert ptxasw.assert_same_function(text, text, launches[0], launch_against=launches[1]) == equal
+assert ptxasw.equivalent(text, text, launches[0], "bits", launch_against=launches[1])["verdict"] == "unknown"
+found = ptxasw.equivalent(text, text, launches[0], blocks="0")
+assert (found["verdict"], found["blocks"]) == ("equal", {"executed": 1, "of": 2}), found
+raises(TypeError, "a launch is expected", lambda: ptxasw.equivalent(text, text))
+raises(ptxasw.Error, "no launch has a buffer `z`", lambda: ptxasw.equivalent(text, text, launches[0], compare="z"))
+
 if os.environ.get("PTXASW_PTXAS"):
     assembled = ptxasw.asm(sample)
     assert assembled["kernels"][0]["registers"] > 0 and "jacobi" in assembled._repr_html_()
@@ -121,4 +137,36 @@ raises(TypeError, "integer", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 4.
 raises(ptxasw.Error, "does not fit", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 2**32, bits]))
 raises(ptxasw.Error, "4 parameters", lambda: ptxasw.run(KERNEL, None, 1, 32, [x]))
 raises(ptxasw.Error, "no kernel other", lambda: ptxasw.run(KERNEL, "other", 1, 32, [x]))
+
+# Launches as values: one array is one buffer in both; otherwise names count, and then places.
+x, y = numpy.empty((2, 128), numpy.float32), numpy.empty((2, 128), numpy.float32)
+first = ptxasw.launch(softmax, name="a")[2, 64](x, y)
+assert first.file["buffers"]["a_param_0"] == {"type": "f32", "values": "symbolic", "len": 256}, first.file
+other = ptxasw.launch(text, name="b")
+for second in (other[2, 32](x, y), other[(2,), (32,), 0](x.copy(), y.copy()), other[2, 32](x=x, y=y)):
+    assert ptxasw.assert_same_function(first, second)["elements"] == 256
+named = lambda **arrays: other[2, 32](**arrays)
+two, three = numpy.empty((2, 128), numpy.float32), numpy.empty((2, 128), numpy.float32)
+assert ptxasw.equivalent(named(x=x, y=y), named(x=two, y=three))["verdict"] == "equal"
+assert ptxasw.equivalent(named(x=x, y=y), named(y=two, x=three))["verdict"] != "equal"
+alone = ptxasw.equivalent(first, other[2, 32](x, x))
+assert alone["verdict"] != "equal" and alone["unpaired"] == ["a_param_1"] and "a_param_1" in str(alone), alone
+raises(TypeError, "has its launch", lambda: ptxasw.equivalent(first, first, launches[0]))
+raises(TypeError, "launch(ptx)[grid, block]", lambda: ptxasw.launch(text, name="a")[2](x, y))
+raises(ptxasw.Error, "which kernel? There are a, b", lambda: ptxasw.launch(text)[2, 64](x, y))
+
+# Numbers that count, an argument that stands for all numbers, and integers.
+scale = ptxasw.launch(KERNEL)
+by = lambda number, *data: scale[1, 32](x[:1], number, 4, bits, *data)
+assert ptxasw.equivalent(by(2.0), by(2.0))["verdict"] == "equal"
+found = ptxasw.equivalent(by(2.0), by(3.0))
+assert found["verdict"] == "different" and found["witness"]["at"] == [0, 0], found
+assert "x[0, 0] is" in str(ptxasw.equivalent(scale[1, 32](x=x, by=2.0, n=4, bits=bits), by(3.0)))
+assert ptxasw.equivalent(by(ptxasw.SYMBOL), by(ptxasw.SYMBOL))["verdict"] == "equal"
+assert ptxasw.equivalent(by(ptxasw.SYMBOL), by(2.0))["verdict"] != "equal"
+ones, twos = (ptxasw.concrete(numpy.full(4, number, numpy.float32)) for number in (1, 2))
+double = scale[1, 32](x=ones, by=2.0, n=4, bits=bits)
+assert double.file["buffers"]["x"]["data"] == ["0x3f800000"] * 4, double.file
+assert ptxasw.equivalent(double, scale[1, 32](x=twos, by=1.0, n=4, bits=bits))["verdict"] == "equal"
+assert ptxasw.lint(first)["kernels"]
 print("with numpy")

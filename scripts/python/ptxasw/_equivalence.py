@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import pathlib
+import re
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
@@ -79,7 +81,7 @@ def launch(kernel: Any, /, name: Optional[str] = None, arch: int = 80) -> Launch
 
 
 #: Launches as people have them: the value of ``launch``, a launch file, its path.
-AnyLaunch = Union[Launch, Mapping[str, Any], str, pathlib.Path]
+AnyLaunch = Union[Launch, Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 def equivalent(
@@ -98,12 +100,17 @@ def equivalent(
         raise TypeError("a launch is expected: `equivalent(a, b, launch)`, or `launch(kernel)[grid, block](...)` as `a` and `b`")
     if isinstance(a, Launch) and launch is not None:
         raise TypeError("`a` has its launch already")
-    renamed = pairs(first, second) if isinstance(first, Launch) and isinstance(second, Launch) else {}
-    with written(a, to_file=True) as (one, _), written(b, to_file=True) as (other, _), file_of(first) as its_launch:
-        with file_of(second, renamed) as against:
+    renamed: Tuple[Dict[str, str], Dict[str, str]] = ({}, {})
+    if isinstance(first, Launch) and isinstance(second, Launch):
+        renamed = pairs(first, second)
+    with written(a, to_file=True) as (one, _), written(b, to_file=True) as (other, _), file_of(first, renamed[0]) as its_launch:
+        with file_of(second, renamed[1]) as against:
             options = {"over": over, "launch": its_launch, "launch_against": against, **options}
             found = report("verify", one, options, other)
-    found["pairs"] = {other: name for name, other in renamed.items()}
+    found["unpaired"] = sorted({*renamed[0].values()} ^ {*renamed[1].values()})
+    if found["witness"] and isinstance(first, Launch):
+        names = {renamed[0].get(name, name): name for name in first.memory.arrays}
+        found["witness"]["at"] = first.memory.at(names[found["witness"]["buffer"]], found["witness"]["index"])
     return Equivalence(found)
 
 
@@ -118,37 +125,41 @@ def assert_same_function(
     return found
 
 
-def pairs(first: Launch, second: Launch) -> Dict[str, str]:
-    """The names that buffers of the second launch have in the first one: those of the same array, of the same name, and of
-    the same place among the rest."""
+def pairs(first: Launch, second: Launch) -> Tuple[Dict[str, str], Dict[str, str]]:
+    """New names for the buffers of both launches, equal for those that belong together: those of the same array, of the same
+    name, and of the same place among the rest."""
     ours, theirs = (dict(one.memory.arrays) for one in (first, second))
-    found: Dict[str, str] = {}
+    found: List[Tuple[str, str]] = []
 
     def pair(name: str, other: str) -> None:
-        found[name] = other
-        del theirs[name], ours[other]
+        found.append((name, other))
+        del ours[name], theirs[other]
 
-    for name, (storage, _) in list(theirs.items()):
-        same = (other for other, (known, _) in ours.items() if address(known.owner) == address(storage.owner))
-        other = next(same, None)
-        if other is not None:
+    for other, (storage, _) in list(theirs.items()):
+        same = (name for name, (known, _) in ours.items() if address(known.owner) == address(storage.owner))
+        name = next(same, None)
+        if name is not None:
             pair(name, other)
-    for name in list(theirs):
-        if name in ours:
-            pair(name, name)
+    for name in [name for name in ours if name in theirs]:
+        pair(name, name)
     if len(ours) == len(theirs):
-        for name, other in list(zip(theirs, ours)):
+        for name, other in list(zip(ours, theirs)):
             pair(name, other)
-    for name in theirs:
-        # Not a name of the first launch, which has it for another array.
-        found[name] = name if name not in first.memory.arrays else f"{name} of the second launch"
-    return found
+    # A name of the source says more than the number of a parameter.
+    chosen = {(name, other): other if re.search(r"_param_\d+$", name) else name for name, other in found}
+    if len(set(chosen.values())) != len(chosen):
+        chosen = {one: one[0] for one in chosen}
+    taken = set(chosen.values())
+    rest = [{name: name if name not in taken else f"{name} ({which})" for name in names}
+            for names, which in ((ours, "first"), (theirs, "second"))]
+    return ({**{name: new for (name, _), new in chosen.items()}, **rest[0]},
+            {**{other: new for (_, other), new in chosen.items()}, **rest[1]})
 
 
 @contextlib.contextmanager
 def file_of(launch: Optional[AnyLaunch], renamed: Mapping[str, str] = {}) -> Iterator[Optional[str]]:
     """The path of a launch file."""
-    if launch is None or isinstance(launch, (str, pathlib.Path)):
+    if launch is None or isinstance(launch, (str, os.PathLike)):
         yield None if launch is None else str(launch)
         return
     file = launch.file if isinstance(launch, Launch) else launch

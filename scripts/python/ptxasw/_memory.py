@@ -137,6 +137,13 @@ class Memory:
         self.concrete[name] = self.concrete.get(name, False) or getattr(array, "concrete", False)
         return {"buffer": name, "offset": found.offset}
 
+    def at(self, name: str, index: int) -> List[int]:
+        """The indices of an element of a buffer in its array."""
+        import numpy
+
+        owner = self.arrays[name][0].owner
+        return [int(at) for at in numpy.unravel_index(index, owner.shape, "C" if owner.flags.c_contiguous else "F")]
+
     def buffers(self) -> Mapping[str, Any]:
         """The buffers of the launch file: the bits, as unsigned integers."""
         return {name: {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()} for name, (_, flat) in self.arrays.items()}

@@ -68,15 +68,18 @@ class Equivalence(Report):
         lines = [self.sentence()]
         witness = self["witness"]
         if witness:
-            lines.append(f"{witness['buffer']}[{witness['index']}] is {witness['original']} by the first and "
+            where = ", ".join(map(str, witness.get("at", [witness["index"]])))
+            lines.append(f"{witness['buffer']}[{where}] is {witness['original']} by the first and "
                          f"{witness['rewritten']} by the second kernel, with inputs {witness['inputs']}")
         else:
-            lines += [f"{self['reason']}"] if self.get("reason") else []
+            lines += [self["reason"]] if self.get("reason") and not self.get("differences") else []
             lines += [f"at {at(self['place'])}"] if self.get("place") else []
-        different = self.get("differences", [])[not witness:]
-        if different:
-            lines.append("also: " + ", ".join(f"{one['buffer']}[{one['index']}] {one['what']}" for one in different[:4])
-                         + (", ..." if different[4:] else ""))
+        found: Dict[str, List[str]] = {}
+        for one in self.get("differences", []):
+            found.setdefault(one["what"], []).append(f"{one['buffer']}[{one['index']}]")
+        lines += [f"{what}: {', '.join(places[:4])}{', ...' if places[4:] else ''}" for what, places in found.items()]
+        if self["unpaired"]:
+            lines.append(f"a buffer of one launch alone: {', '.join(self['unpaired'])}")
         if self["verdict"] != "different":
             lines += [f"{one['bits']} is read as {one['as']}" for one in self["readings"]]
         return "\n  ".join(lines)
