@@ -108,6 +108,10 @@ impl<'r> Ready<'r> {
             let why = format!("buffer `{buffer}`: `pointers` are possible on the CPU alone");
             return Err(Failure::about(request.launch.name(), why));
         }
+        if launch.variables.is_some() {
+            let why = "`variables` are possible on the CPU alone";
+            return Err(Failure::about(request.launch.name(), why));
+        }
         launch.kernel = Some(name.clone());
         Ok(Ready { launch, kernel: name, target, original })
     }

@@ -5,9 +5,10 @@ use clap::Args;
 use super::exit::Failure;
 use super::io;
 use super::options::{Format, Input, Shown};
+use crate::kernels::spellings;
 use crate::launch::bind;
 use crate::pipeline::REWRITABLE;
-use crate::ptx::{self, Depth, Function, FunctionKind};
+use crate::ptx::{self, Depth, Function, FunctionKind, Item, Module, StateSpace};
 use serde_json::{Value, json};
 
 /// `parse`
@@ -34,7 +35,25 @@ fn kernel(function: &Function<'_>) -> Value {
     let parameters: Vec<Value> = parameters
         .map(|((name, bytes), ty)| json!({"name": name, "type": ty, "bytes": bytes}))
         .collect();
-    json!({"name": function.name.text, "parameters": parameters})
+    let name = function.name.text;
+    json!({"name": name, "names": spellings(name), "parameters": parameters})
+}
+
+/// The variables of a module in global and constant memory, for programs that launch its kernels.
+fn variables(module: &Module<'_>) -> Vec<Value> {
+    let mut found = Vec::new();
+    for item in &module.items {
+        let Item::Variable(variable) = item else { continue };
+        if !matches!(variable.space, StateSpace::Global | StateSpace::Const) {
+            continue;
+        }
+        let ty = variable.ty.map(|ty| ty.name());
+        for declarator in &variable.names {
+            let name = declarator.name.text;
+            found.push(json!({"name": name, "names": spellings(name), "type": ty}));
+        }
+    }
+    found
 }
 
 impl Parse {
@@ -53,6 +72,7 @@ impl Parse {
                 "file": source.name(),
                 "functions": stats.functions,
                 "kernels": kernels.map(kernel).collect::<Vec<_>>(),
+                "variables": variables(&module),
                 "instructions": stats.instructions,
                 "bytes": stats.bytes,
             }))?);

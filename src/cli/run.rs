@@ -284,6 +284,9 @@ struct Report<'o> {
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<DeviceReport<'o>>,
     buffers: BTreeMap<&'o str, BufferReport<'o>>,
+    /// The module's variables, if the launch file has some.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<&'o str, BufferReport<'o>>,
     /// `None` on a device, which counts nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     counters: Option<Counters>,
@@ -344,6 +347,7 @@ fn json(
         kernel: &outcome.kernel,
         device: None,
         buffers: reports(&outcome.buffers),
+        variables: reports(&outcome.variables),
         counters: Some(outcome.counters),
         printed: &outcome.printed,
         profile,
@@ -429,6 +433,7 @@ fn show_device(
                 multiprocessors: device.multiprocessors,
             }),
             buffers: reports(buffers),
+            variables: BTreeMap::new(),
             counters: None,
             printed: "",
             profile: None,

@@ -169,4 +169,33 @@ double = scale[1, 32](x=ones, by=2.0, n=4, bits=bits)
 assert double.file["buffers"]["x"]["data"] == ["0x3f800000"] * 4, double.file
 assert ptxasw.equivalent(double, scale[1, 32](x=twos, by=1.0, n=4, bits=bits))["verdict"] == "equal"
 assert ptxasw.lint(first)["kernels"]
+
+# A module: its kernels by name, its variables, which launches share.
+COUNT = """.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 calls = 5;
+.const .align 4 .b8 weights[8] = {0, 0, 128, 63};
+.visible .entry _Z5countPfi(.param .u64 x, .param .u32 n)
+{
+    .reg .b32 %r<3>; .reg .f32 %f<4>; .reg .b64 %d<2>;
+    ld.param.u64 %d1, [x]; cvta.to.global.u64 %d1, %d1; atom.global.add.u32 %r1, [calls], 1;
+    ld.const.f32 %f1, [weights]; ld.const.f32 %f2, [weights+4]; add.f32 %f3, %f1, %f2; st.global.f32 [%d1], %f3;
+    ret;
+}
+"""
+module, left = ptxasw.Module(COUNT), numpy.zeros(1, numpy.float32)
+assert module.symbol("weights", "f4").tolist() == [1, 0] and module.symbol("calls").tolist() == [5]
+module.symbol("weights", numpy.float32)[1] = 2.5
+for kernel in (module.count, module.kernel(), module.kernel("_Z5countPfi")):
+    ran = kernel[1, 1](left, 3)
+    assert left == 3.5 and ran["counters"]["atomic_requests"] == 1, left
+assert module.symbol("calls").tolist() == [8] and "count" in dir(module)
+assert ptxasw.Module(COUNT).symbol("calls").tolist() == [5]
+assert ptxasw.equivalent(ptxasw.launch(module.count)[1, 1](left, 3), ptxasw.launch(COUNT)[1, 1](left, 3))["verdict"] == "unknown"
+raises(AttributeError, "no kernel other", lambda: module.other)
+raises(ptxasw.Error, "no variable `other`; there are: calls, weights", lambda: module.symbol("other"))
+raises(TypeError, "kernel[grid, block]", lambda: module.count[1])
+fault = raises(ptxasw.Fault, "which has 0 bytes", lambda: module.count[1, 1](left[:0].copy(), 3))
+assert fault.kind == "out-of-bounds" and module.symbol("calls").tolist() == [8], fault
 print("with numpy")

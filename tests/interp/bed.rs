@@ -118,6 +118,12 @@ impl Bed {
         self
     }
 
+    /// Lets the last lane of a store to one place win.
+    pub fn ignoring_store_conflicts(mut self) -> Bed {
+        self.launch.store_conflicts = false;
+        self
+    }
+
     /// Where lanes meet again.
     pub fn meet(mut self, meet: Meet) -> Bed {
         self.launch.meet = meet;

@@ -74,6 +74,18 @@ fn races_are_found_and_nothing_else() {
 }
 
 #[test]
+fn the_last_lane_of_a_store_wins_if_conflicts_are_ignored() {
+    let kernel = |name| {
+        let bed = Bed::file("tests/interp/races/lanes.ptx", name);
+        bed.buffer("p", &[7_u32; ELEMENTS]).ignoring_store_conflicts()
+    };
+    let left: Vec<u32> = kernel("different_values_to_one_place").good().get("p");
+    assert_eq!((left[0], left[31], left[32]), (31, 31, 7));
+    let (fault, _) = kernel("through_shared_memory").fault();
+    assert_eq!(fault.kind, FaultKind::Race);
+}
+
+#[test]
 fn the_message_shows_both_lines_and_both_threads() {
     let bed = Bed::file("tests/interp/races/lanes.ptx", "through_shared_memory");
     let (_, shown) = bed.buffer("p", &[7_u32; ELEMENTS]).fault();

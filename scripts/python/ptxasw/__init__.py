@@ -10,12 +10,13 @@ as a table. ``run`` executes a kernel on numpy arrays. ``equivalent`` compares t
 from ._equivalence import Launch, assert_same_function, equivalent, launch
 from ._launch import run
 from ._memory import SYMBOL, concrete
-from ._program import Error, Option, program
+from ._module import Module
+from ._program import Error, Fault, Option, program
 from ._report import Assembly, Candidates, Equivalence, Lint, Report, Rewritten, Run, Trace, Verification
 from ._source import Source, report, text, written
 
 __all__ = [
-    "Assembly", "Candidates", "Equivalence", "Error", "Launch", "Lint", "Option", "Report", "Rewritten", "Run", "SYMBOL", "Source",
+    "Assembly", "Candidates", "Equivalence", "Error", "Fault", "Launch", "Lint", "Module", "Option", "Report", "Rewritten", "Run", "SYMBOL", "Source",
     "Trace", "Verification", "asm", "assert_same_function", "candidates", "concrete", "equivalent", "launch", "lint", "program",
     "rewrite", "run", "text", "trace", "verify"]
 

@@ -8,7 +8,7 @@ import re
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from ._launch import Shape, parameters_of, shape
+from ._launch import kernel_of, named, shape, with_metadata
 from ._memory import Memory, address, arguments
 from ._program import Option
 from ._report import Equivalence
@@ -41,19 +41,18 @@ class Launcher:
             return lambda *args, **named: recorded(self.kernel, grid, args, named, self.arch)
         return lambda *args, **named: self.launched(grid, args, named)
 
-    def launched(self, given: Any, args: Tuple[Any, ...], named: Mapping[str, Any]) -> Launch:
+    def launched(self, given: Any, args: Tuple[Any, ...], keywords: Mapping[str, Any]) -> Launch:
         """A launch of PTX: grid, block and bytes of dynamic shared memory; keywords name buffers, in the parameters' order."""
-        metadata = getattr(self.kernel, "metadata", None)
-        if metadata is not None:
-            given = (given, 32 * metadata.num_warps, metadata.shared)
-            args = (*args, *(0 for scratch in ("global_scratch_size", "profile_scratch_size") if hasattr(metadata, scratch)))
+        values = [*args, *keywords.values()]
+        if hasattr(self.kernel, "metadata"):
+            given, values = with_metadata(self.kernel, given, values)
         if not isinstance(given, tuple) or len(given) not in (2, 3):
             raise TypeError("`launch(ptx)[grid, block]` or `[grid, block, shared]` is expected")
         with written(self.kernel, to_file=True) as (path, _):
-            parameters = parameters_of(path, self.name)
-        names = [None] * len(args) + list(named)
-        parameters = [{**one, "name": name or one["name"]} for one, name in zip(parameters, names)] + parameters[len(names):]
-        return described(text(self.kernel), self.name, given, [*args, *named.values()], parameters)
+            found = kernel_of(path, self.name)
+        names = [one["name"] for one in found["parameters"]][: len(args)]
+        parameters = named(found, [*names, *keywords])
+        return described(text(self.kernel), found["name"], given, values, parameters)
 
 
 def described(
@@ -71,13 +70,13 @@ def described(
 def launch(kernel: Any, /, name: Optional[str] = None, arch: int = 80) -> Launcher:
     """A launch as a value, written as launches are: ``launch(kernel)[grid](x, y, n, BLOCK=128)`` for a function with
     ``@triton.jit``, which Triton compiles for ``arch`` as it would for these arguments; ``launch(ptx)[grid, block, shared](x,
-    y, n)`` for PTX, of whose kernels ``name`` chooses one.
+    y, n)`` for PTX, of whose kernels ``name`` chooses one, and for a kernel of a ``Module``.
 
     Arrays of floating-point numbers stand for all numbers, unless they are ``concrete(array)``; ``SYMBOL`` is such an
     argument. Integers are what they are. An array that two launches share is one buffer; others are paired by the names of
     their parameters, which keywords give to those of PTX (``launch(ptx)[grid, block](x=x, out=y, n=5)``, in their order),
     and what is left by position."""
-    return Launcher(kernel, name, arch)
+    return Launcher(kernel, name or getattr(kernel, "kernel_name", None), arch)
 
 
 #: Launches as people have them: the value of ``launch``, a launch file, its path.

@@ -3,12 +3,15 @@
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._memory import Memory, arguments
-from ._program import Error, Option, call
+from ._program import Error, Fault, Option, call
 from ._report import Run
 from ._source import Source, written
+
+if TYPE_CHECKING:
+    import numpy
 
 #: Threads or blocks along x, y and z; those left out are 1.
 Shape = Union[int, Sequence[int]]
@@ -17,46 +20,99 @@ Shape = Union[int, Sequence[int]]
 FAULTED = 3
 
 
+#: Triton lets all lanes store a sum that it believes to be the same in all; contraction makes the last bits differ.
+OF_TRITON = {"store_conflicts": "ignore"}
+
+
+class Settings:
+    """Options of all launches, and what was executed."""
+
+    def __init__(self) -> None:
+        #: Options of ``ptxasw run`` that apply where a launch has none of its own.
+        self.options: Dict[str, Option] = {}
+        self.launches = self.lane_instructions = self.faults = 0
+
+
+#: Those of this process.
+SETTINGS = Settings()
+
+
 def run(
     ptx: Source, kernel: Optional[str], grid: Shape, block: Optional[Shape], args: Sequence[Any],
     dynamic_shared: Optional[int] = None, **options: Option
 ) -> Run:
     """Executes a kernel on the CPU, warp by warp, and changes the arrays among ``args``.
 
-    Each access is checked; a kernel that faults (out of bounds, race, deadlock, undetermined value) raises ``Error``, whose
+    Each access is checked; a kernel that faults (out of bounds, race, deadlock, undetermined value) raises ``Fault``, whose
     ``report`` names the place. Without a fault the result has the counters.
 
-    ``kernel`` may be ``None`` where there is one; ``block`` may be ``None`` for a compiled kernel of Triton. ``args`` are numpy
-    arrays, numpy scalars, and Python numbers, which get the type of their parameter; ``bytes`` are passed as they are. An
-    array that is a view stands for a pointer into the array that it views, so arrays that overlap do in the kernel. Options
-    are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``.
+    ``kernel`` may be ``None`` where there is one; ``block`` may be ``None`` for a compiled kernel of Triton. ``args`` are
+    arrays of numpy, CPU tensors of torch, numpy scalars, and Python numbers, which get the type of their parameter; ``bytes``
+    are passed as they are. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
+    do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``.
     """
-    metadata = getattr(ptx, "metadata", None)
-    args = list(args)
-    if metadata is not None:
-        block = 32 * metadata.num_warps if block is None else block
-        kernel = kernel or metadata.name
-        dynamic_shared = metadata.shared if dynamic_shared is None else dynamic_shared
-        # Pointers that Triton passes behind the arguments; a kernel that needs memory there has a size.
-        scratch = ("global_scratch_size", "profile_scratch_size")
-        args += [0 for name in scratch if hasattr(metadata, name)]
-    if block is None:
+    given, args = with_metadata(ptx, grid, args)
+    if block is not None or dynamic_shared is not None:
+        given = (grid, block or given[1], given[2] if dynamic_shared is None else dynamic_shared)
+    if given[1] is None:
         raise TypeError("`block` is expected: threads along x, y and z")
+    return execute(ptx, kernel, given, args, options, **(OF_TRITON if hasattr(ptx, "metadata") else {}))
+
+
+def with_metadata(ptx: Source, grid: Shape, args: Sequence[Any]) -> Tuple[Tuple[Any, ...], List[Any]]:
+    """Grid, block and shared memory, and the arguments, of a kernel that may be a compiled one of Triton, which knows its
+    block and has pointers behind the arguments; a kernel that needs memory there has a size."""
+    metadata = getattr(ptx, "metadata", None)
+    if metadata is None:
+        return (grid, None, 0), list(args)
+    scratch = [name for name in ("global_scratch_size", "profile_scratch_size") if hasattr(metadata, name)]
+    return (grid, 32 * metadata.num_warps, metadata.shared), [*args, *(0 for _ in scratch)]
+
+
+def execute(
+    ptx: Source, kernel: Optional[str], given: Tuple[Any, ...], args: Sequence[Any], options: Mapping[str, Option],
+    variables: Optional[Dict[str, "numpy.ndarray"]] = None, names: Sequence[str] = (), **more: Any
+) -> Run:
+    """Executes a kernel; the module's variables are those of ``variables``, and left there. ``names`` are what messages call
+    the arguments, ``more`` goes into the launch file."""
+    __tracebackhide__ = True
+    grid, block, shared = (*given, 0)[:3]
     with written(ptx, to_file=True) as (name, _), tempfile.TemporaryDirectory() as folder:
-        parameters = parameters_of(name, kernel)
+        found = kernel_of(name, kernel)
         memory = Memory()
         launch = {
-            "kernel": kernel, "grid": shape(grid), "block": shape(block), "dynamic_shared": dynamic_shared or 0,
-            "args": arguments(memory, args, parameters),
-            "buffers": memory.buffers()}
+            "kernel": found["name"], "grid": shape(grid), "block": shape(block), "dynamic_shared": shared or 0,
+            "args": arguments(memory, args, named(found, names)), "buffers": memory.buffers(), **more}
+        if variables is not None:
+            launch["variables"] = {name: {"type": "u8", "data": content.tolist()} for name, content in variables.items()}
         path = pathlib.Path(folder, "launch.json")
         path.write_text(json.dumps(launch))
-        done = call(["run", name, "--launch", str(path), "--format", "json"], options, good=(0, FAULTED))
-        found = json.loads(done.stdout)
+        SETTINGS.launches += 1
+        done = call(["run", name, "--launch", str(path), "--format", "json"], {**SETTINGS.options, **options}, good=(0, FAULTED))
+        outcome = json.loads(done.stdout)
         if done.returncode == FAULTED:
-            raise Error(done.stderr.decode(errors="replace").strip(), FAULTED, found)
-        memory.changed(found.pop("buffers"))
-    return Run(found)
+            SETTINGS.faults += 1
+            raise Fault(done.stderr.decode(errors="replace").strip(), FAULTED, outcome)
+        SETTINGS.lane_instructions += outcome["counters"]["lane_instructions"]
+        memory.changed(outcome.pop("buffers"))
+        for name, content in outcome.pop("variables", {}).items():
+            if variables is not None:
+                variables.setdefault(name, new_bytes(len(content["data"])))[...] = content["data"]
+        print(outcome.get("printed", ""), end="")
+    return Run(outcome)
+
+
+def named(kernel: Mapping[str, Any], names: Sequence[str]) -> List[Mapping[str, Any]]:
+    """The parameters of a kernel, the first ones under other names."""
+    known: List[Mapping[str, Any]] = kernel["parameters"]
+    return [{**one, "name": name} for one, name in zip(known, names)] + known[len(names):]
+
+
+def new_bytes(count: int) -> "numpy.ndarray":
+    """Bytes of a variable."""
+    import numpy
+
+    return numpy.zeros(count, numpy.uint8)
 
 
 def shape(given: Shape) -> List[int]:
@@ -64,11 +120,15 @@ def shape(given: Shape) -> List[int]:
     return [given] if isinstance(given, int) else [int(extent) for extent in given]
 
 
-def parameters_of(name: str, kernel: Optional[str]) -> List[Mapping[str, Any]]:
-    """The parameters of a kernel: name, type, bytes."""
-    kernels: List[Dict[str, Any]] = json.loads(call(["parse", name, "--format", "json"], {}).stdout)["kernels"]
-    found = [one for one in kernels if kernel in (None, one["name"])]
+def kernel_of(path: str, kernel: Optional[str]) -> Mapping[str, Any]:
+    """A kernel by its name in the PTX or in the source: its name and its parameters (name, type, bytes)."""
+    return chosen(json.loads(call(["parse", path, "--format", "json"], {}).stdout)["kernels"], kernel)
+
+
+def chosen(kernels: Sequence[Mapping[str, Any]], kernel: Optional[str]) -> Mapping[str, Any]:
+    """The kernel of a name, or the only one."""
+    found = [one for one in kernels if kernel is None or kernel in one["names"]]
     if len(found) == 1:
-        return list(found[0]["parameters"])
-    names = ", ".join(one["name"] for one in kernels)
-    raise Error(f"which kernel? There are {names}" if kernel is None else f"there is no kernel {kernel} among {names}")
+        return found[0]
+    names = ", ".join(one["names"][0] for one in found or kernels)
+    raise Error(f"which kernel? There are {names}" if found else f"there is no kernel {kernel} among {names}")

@@ -2,7 +2,7 @@
 
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 from ._program import Error
 
@@ -199,7 +199,7 @@ def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
         raise Error(f"parameter `{name}` has {size} bytes, which {value} does not fit into") from None
 
 
-def arguments(memory: Memory, values: List[Any], parameters: List[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
+def arguments(memory: Memory, values: Sequence[Any], parameters: Sequence[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
     """The arguments of a launch file."""
     if len(parameters) != len(values):
         raise Error(f"the kernel has {len(parameters)} parameters, not {len(values)}")

@@ -24,6 +24,15 @@ class Error(Exception):
         self.status, self.report = status, report
 
 
+class Fault(Error):
+    """A kernel that was executed has faulted; ``report["fault"]`` says where."""
+
+    @property
+    def kind(self) -> str:
+        """``out-of-bounds``, ``race``, ``uninitialized``, ..."""
+        return str((self.report or {"fault": {}})["fault"].get("kind"))
+
+
 def program() -> str:
     """The path of the program: that which was installed with this package, else the one in ``PATH``."""
     user = sysconfig.get_preferred_scheme("user") if hasattr(sysconfig, "get_preferred_scheme") else f"{os.name}_user"
@@ -51,6 +60,17 @@ def words(options: Mapping[str, Option]) -> List[str]:
             out.append("--" + name.replace("_", "-"))
             if one is not True:
                 out.append(os.fspath(one) if isinstance(one, os.PathLike) else str(one))
+    return out
+
+
+def checks_of(checks: Optional[str], meet: Union[str, int, None]) -> Dict[str, Option]:
+    """The options of ``ptxasw run`` for ``checks="race,init,bounds"`` and ``meet``; bounds are always checked."""
+    out: Dict[str, Option] = {} if meet is None else {"meet": meet}
+    if checks is not None:
+        wanted = {one.strip() for one in checks.split(",")} - {""}
+        if not wanted <= {"race", "init", "bounds"}:
+            raise ValueError(f"`checks` are race, init and bounds, not {checks}")
+        out.update(no_races="race" not in wanted, uninitialized="report" if "init" in wanted else "ignore")
     return out
 
 

@@ -1,7 +1,7 @@
 """Triton's kernels without a GPU: a driver for Triton's runtime."""
 
-import functools
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+import contextlib
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy
 import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -9,10 +9,12 @@ from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found,
 from triton.backends.driver import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
     DriverBase, decompose_descriptor, expand_signature)
 from triton.runtime.cache import get_cache_manager  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from triton.runtime.jit import KernelInterface  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from ._equivalence import Launch, described
-from ._launch import parameters_of
+from ._launch import OF_TRITON, SETTINGS, execute, kernel_of, named
 from ._memory import Tensor, is_array, is_scalar
+from ._program import Error, checks_of
 from ._source import written
 
 #: Bytes of shared memory that a block may have, by architecture.
@@ -87,6 +89,7 @@ class Launcher:
 
     def __call__(self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, about: Any, enter: Any, leave: Any,
                  *args: Any) -> None:
+        __tracebackhide__ = True
         values: List[Any] = []
         names: List[str] = []
 
@@ -124,20 +127,77 @@ def bound(value: Any) -> Any:
     return Tensor(value) if is_array(value) and not hasattr(value, "data_ptr") else value
 
 
-def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], named: Mapping[str, Any], arch: int) -> Launch:
+def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], keywords: Mapping[str, Any], arch: int) -> Launch:
     """The last launch that a call of a kernel makes; nothing is executed. Of several configurations the first one is taken."""
     launches: List[Launch] = []
 
     def launched(ptx: str, name: str, shape: Tuple[Any, ...], values: List[Any], names: List[str]) -> None:
         with written(ptx, to_file=True) as (path, _):
-            parameters = parameters_of(path, name)
-        parameters = [{**one, "name": known} for one, known in zip(parameters, names)]
-        launches.append(described(ptx, name, shape, values, parameters))
+            found = kernel_of(path, name)
+        launches.append(described(ptx, name, shape, values, named(found, names)))
 
     active = getattr(triton.runtime.driver, "_active", None)
     triton.runtime.driver.set_active(Driver(arch, launched, lambda call: 0.0))
     try:
-        kernel.run(*map(bound, args), grid=grid, warmup=False, **{name: bound(value) for name, value in named.items()})
+        kernel.run(*map(bound, args), grid=grid, warmup=False, **{name: bound(value) for name, value in keywords.items()})
     finally:
         triton.runtime.driver.set_active(active)
     return launches[-1]
+
+
+def activate(arch: int = 80, checks: Optional[str] = None, meet: Union[str, int, None] = None) -> None:
+    """From now on ``kernel[grid](x, y, n, BLOCK=128)`` executes in the interpreter, on arrays of numpy and CPU tensors of
+    torch. A fault raises ``ptxasw.Fault`` with the line of the kernel.
+
+    ``arch`` is the architecture that Triton compiles for, ``checks`` some of ``"race,init,bounds"`` (all by default; bounds
+    are always checked), ``meet`` where lanes that parted meet again (``"assembler"``, ``"never"`` or a seed)."""
+    options = checks_of(checks, meet)
+    last = {"instructions": 0.0}
+
+    def launched(ptx: str, name: str, shape: Tuple[Any, ...], values: List[Any], names: List[str]) -> None:
+        __tracebackhide__ = True
+        ran = execute(ptx, name, shape, values, {**options, **SETTINGS.options}, names=names, **OF_TRITON)
+        last["instructions"] = ran["counters"]["instructions"]
+
+    def bench(call: Callable[[], Any]) -> float:
+        call()
+        return last["instructions"]
+
+    triton.runtime.driver.set_active(Driver(arch, launched, bench))
+    KernelInterface.__getitem__ = subscript
+
+
+def deactivate() -> None:
+    """Kernels are launched as without ``activate``."""
+    triton.runtime.driver.set_active(None)
+    KernelInterface.__getitem__ = SUBSCRIPT
+
+
+@contextlib.contextmanager
+def activated(arch: int = 80) -> Iterator[None]:
+    """``activate`` for a while, unless it is active for that architecture."""
+    before = getattr(triton.runtime.driver, "_active", None), KernelInterface.__getitem__
+    if not (isinstance(before[0], Driver) and before[0].arch == arch):
+        activate(arch)
+    try:
+        yield
+    finally:
+        triton.runtime.driver.set_active(before[0])
+        KernelInterface.__getitem__ = before[1]
+
+
+#: Triton's own ``kernel[grid]``.
+SUBSCRIPT = KernelInterface.__getitem__
+
+
+def subscript(kernel: Any, grid: Any) -> Callable[..., Any]:
+    """``kernel[grid]`` that takes arrays of numpy."""
+    def call(*args: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return SUBSCRIPT(kernel, grid)(*map(bound, args), **{name: bound(value) for name, value in named.items()})
+        except Error as error:
+            # Not through Triton's own calls: the place is in the message.
+            raise error.with_traceback(None) from None
+
+    return call

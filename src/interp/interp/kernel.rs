@@ -13,7 +13,7 @@ use super::memory::{Global, new_words};
 use super::program::Program;
 use super::symbol::World;
 use super::{Outcome, decode};
-use crate::launch::{Buffer, Launch, Meet, bind};
+use crate::launch::{Buffer, Launch, Meet, Type, bind};
 use crate::ptx::{Function, Module};
 
 /// Bytes of the device heap: the value of `cudaLimitMallocHeapSize` unless a program changes it.
@@ -106,13 +106,14 @@ impl<'m, 's> Kernel<'m, 's> {
         };
         let kernel = self.function.name.text.to_owned();
         let buffers = self.buffers(launch, &global);
+        let variables = self.variables(launch, &global);
         let (counters, more) = finish(&executed.counters, program);
         let printed = executed.printed.into_values().collect();
         let statics = program.layout.statics.len();
         let regions = launch.buffers.keys().zip(&global.regions()[statics..]);
         let undetermined =
             regions.filter_map(|(name, region)| Some((name.clone(), region.poisoned()?))).collect();
-        Ok((Outcome { kernel, buffers, counters, printed, undetermined }, more))
+        Ok((Outcome { kernel, buffers, variables, counters, printed, undetermined }, more))
     }
 
     /// Runs some blocks of a launch.
@@ -205,7 +206,33 @@ impl<'m, 's> Kernel<'m, 's> {
             (&name[..], &with_pointers.get(&name[..]).unwrap_or(&buffer.bytes)[..])
         });
         let heap = self.program.heap.then_some(("(heap)", &heap_bytes[..]));
-        Global::new(&self.program.layout, buffers.chain(heap))
+        let none = BTreeMap::new();
+        let given = launch.variables.as_ref().unwrap_or(&none);
+        for (name, bytes) in given {
+            let statics = &self.program.layout.statics;
+            match statics.iter().find(|variable| variable.name == *name) {
+                Some(found) if found.bytes.len() == bytes.len() => {}
+                Some(found) => {
+                    let (has, got) = (found.bytes.len(), bytes.len());
+                    let message = format!("the variable `{name}` has {has} bytes, not {got}");
+                    return Err(Fault::launch(message));
+                }
+                None => {
+                    return Err(Fault::launch(format!("the module has no variable `{name}`")));
+                }
+            }
+        }
+        Global::new(&self.program.layout, given, buffers.chain(heap))
+    }
+
+    /// The module's variables as a launch has left them, if it asks for them.
+    fn variables(&self, launch: &Launch, global: &Global) -> BTreeMap<String, Buffer> {
+        let asked = launch.variables.is_some();
+        let statics = if asked { self.program.layout.statics.len() } else { 0 };
+        let variables = global.regions()[..statics].iter();
+        variables
+            .map(|region| (region.name.clone(), Buffer { ty: Type::U8, bytes: region.bytes() }))
+            .collect()
     }
 
     fn machine<'a>(
@@ -225,6 +252,7 @@ impl<'m, 's> Kernel<'m, 's> {
             params,
             meet: launch.meet,
             follows_poison: launch.uninitialized,
+            one_wins: !launch.store_conflicts,
             follows_origins: false,
             world: None,
             params_marks: None,

@@ -50,6 +50,8 @@ pub struct Outcome {
     pub kernel: String,
     /// The buffers by name, as the kernel left them.
     pub buffers: BTreeMap<String, Buffer>,
+    /// The module's variables by name, if the launch asks for them.
+    pub variables: BTreeMap<String, Buffer>,
     /// The events that were counted.
     pub counters: Counters,
     /// The text that was printed.

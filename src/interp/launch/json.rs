@@ -24,9 +24,11 @@ impl Launch {
     ///
     /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
     /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"uninitialized": "ignore"`
-    /// does not report values that nobody has determined. `kernel`, `dynamic_shared` and
+    /// does not report values that nobody has determined, `"store_conflicts": "ignore"` lanes that write different values to
+    /// one place by one instruction. `kernel`, `dynamic_shared` and
     /// trailing dimensions may be left out. A buffer `{"pointers": ["x", {"buffer": "y", "offset": 8}, null]}` holds the
-    /// addresses of others. An argument can also be `{"bytes": "0a0b..."}`, or
+    /// addresses of others. `"variables"` has contents of module variables in the form of buffers; the outcome then has those of
+    /// all variables. An argument can also be `{"bytes": "0a0b..."}`, or
     /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
     /// `"values": "symbolic"` in a buffer of floating-point numbers, or in an argument with a `type`, makes symbols of them
@@ -64,6 +66,7 @@ struct File {
     buffers: Entries<Object<BufferSpec>>,
     #[serde(default)]
     args: Vec<Object<ArgumentSpec>>,
+    variables: Option<Entries<Object<BufferSpec>>>,
     limit: Option<u64>,
     races: Option<bool>,
     #[serde(default)]
@@ -73,17 +76,19 @@ struct File {
     #[serde(default)]
     tolerance: Object<Tolerance>,
     #[serde(default)]
-    uninitialized: Uninitialized,
+    uninitialized: Reported,
+    #[serde(default)]
+    store_conflicts: Reported,
     /// Accepted and not needed: such shuffles are reported wherever their values reach an effect.
     #[serde(default, rename = "strict_shuffles")]
     _strict_shuffles: bool,
 }
 
-/// The treatment of undetermined values.
+/// The treatment of undetermined values, and of lanes that write different values to one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Uninitialized {
-    /// They are reported where they reach an effect.
+enum Reported {
+    /// They are reported.
     #[default]
     Report,
     /// They are not looked for.
@@ -210,12 +215,26 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
         races: file.races.unwrap_or(true),
         meet: file.meet,
-        uninitialized: file.uninitialized == Uninitialized::Report,
+        uninitialized: file.uninitialized == Reported::Report,
+        store_conflicts: file.store_conflicts == Reported::Report,
+        variables: file.variables.map(variables).transpose()?,
         values,
         symbolic_args,
     };
     launch.check()?;
     Ok((launch, expectation))
+}
+
+/// The contents of module variables.
+fn variables(entries: Entries<Object<BufferSpec>>) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let contents = entries.0.into_iter().map(|(name, Object(spec))| match buffer(&spec) {
+        Ok(_) if spec.pointers.is_some() => {
+            Err(format!("variable `{name}`: `pointers`: only in buffers"))
+        }
+        Ok(buffer) => Ok((name, buffer.bytes)),
+        Err(message) => Err(format!("variable `{name}`: {message}")),
+    });
+    contents.collect()
 }
 
 /// The expected contents of a buffer.

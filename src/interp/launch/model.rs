@@ -32,8 +32,14 @@ pub struct Launch {
     /// Whether an interpreter reports values that nobody has determined (read from unwritten shared or local memory, or by
     /// a shuffle from a lane which takes no part) where they reach an effect.
     pub uninitialized: bool,
+    /// Whether it is a race that lanes of a warp write different values to one place by one instruction. If not, the last lane
+    /// wins.
+    pub store_conflicts: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
+    /// The contents of module variables at the start, by name, instead of their initial values; if given, the outcome has those
+    /// of all variables.
+    pub variables: Option<BTreeMap<String, Vec<u8>>>,
     /// Whether the numbers of a buffer are symbols in a run with symbols, for those that say so.
     pub values: BTreeMap<String, bool>,
     /// The arguments that are symbols in a run with symbols, by number, and their types.
@@ -54,7 +60,9 @@ impl Launch {
             limit: DEFAULT_LIMIT,
             races: true,
             uninitialized: true,
+            store_conflicts: true,
             meet: Meet::default(),
+            variables: None,
             values: BTreeMap::new(),
             symbolic_args: BTreeMap::new(),
         }

@@ -157,8 +157,10 @@ fn launch(
         limit,
         races,
         uninitialized,
+        store_conflicts: true,
         meet,
         values: BTreeMap::new(),
+        variables: None,
         symbolic_args: BTreeMap::new(),
     };
     Some(launch)

@@ -31,6 +31,8 @@ pub(super) struct Spaces<'a> {
     pub params: (&'a [AtomicU32], Option<&'a [AtomicU32]>),
     /// Where the frame's local memory begins.
     pub frame: u64,
+    /// Whether one of the lanes that write to one place by one instruction wins, and that is no race.
+    pub one_wins: bool,
 }
 
 /// The effect of an access on memory.
@@ -315,7 +317,10 @@ impl<'a> Spaces<'a> {
                 if poison.is_some() || part.window.poison.is_some() {
                     watch.mark((part, home), (skip, store.bytes), (file, slot), poison)?;
                 }
-                for lane in lanes(part.lanes) {
+                let shared_by_lanes = home != StateSpace::Local;
+                let writing =
+                    if self.one_wins && shared_by_lanes { part.last() } else { part.lanes };
+                for lane in lanes(writing) {
                     let value = registers.get(file, slot, lane);
                     let at = part.offsets[lane] + skip;
                     if watch.active() {

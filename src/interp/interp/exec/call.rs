@@ -322,6 +322,7 @@ impl<C: Tally> Block<'_, C> {
             local: (local.words, local.len),
             local_marks: None,
             params: (machine.params, None),
+            one_wins: machine.one_wins,
             frame: base,
         };
         let Frame { registers, poison, .. } = frame;

@@ -3,7 +3,7 @@
 use crate::interp::fault::{FaultKind, Outside};
 use crate::interp::memory::Window;
 use crate::interp::poison::{Place, Source};
-use crate::interp::registers::{LANES, Mask};
+use crate::interp::registers::{LANES, Mask, lanes};
 
 /// Some lanes of an access, all in one window.
 pub(super) struct Part<'a> {
@@ -16,6 +16,15 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Of the lanes that access the same place the last one each.
+    pub(super) fn last(&self) -> Mask {
+        let is_last = |&lane: &usize| {
+            lanes(self.lanes & !(Mask::MAX >> (LANES - 1 - lane)))
+                .all(|later| self.offsets[later] != self.offsets[lane])
+        };
+        lanes(self.lanes).filter(is_last).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
     /// Marks bytes that a lane has written.
     pub(super) fn written(&self, lane: usize, skip: u64, bytes: u32) {
         let Some(marks) = self.window.marks() else { return };

@@ -280,6 +280,7 @@ impl Warp {
             local: (&self.local, self.local_bytes),
             local_marks: machine.follows_poison.then_some(self.local_marks.as_slice()),
             params: (machine.params, machine.params_marks),
+            one_wins: machine.one_wins,
             frame: *local_base,
         };
         let code: &TiSlice<Pc, MicroOp> = &function.code;

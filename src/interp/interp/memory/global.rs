@@ -1,5 +1,6 @@
 //! Global and constant memory: module variables and the launch's buffers.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -96,15 +97,19 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// The module's variables with their initial values, followed by the buffers in their order.
+    /// The module's variables with their initial values or those that `given` has, followed by the buffers in their order.
     ///
     /// # Errors
     /// A buffer is larger than an address window.
     pub(crate) fn new<'b>(
         layout: &StateSpaceLayout,
+        given: &BTreeMap<String, Vec<u8>>,
         buffers: impl Iterator<Item = (&'b str, &'b [u8])>,
     ) -> Result<Global, Fault> {
-        let statics = layout.statics.iter().map(|s| (s.name.as_str(), s.space, s.bytes.as_slice()));
+        let statics = layout.statics.iter().map(|s| {
+            let bytes = given.get(&s.name).unwrap_or(&s.bytes);
+            (s.name.as_str(), s.space, bytes.as_slice())
+        });
         let buffers = buffers.map(|(name, bytes)| (name, StateSpace::Global, bytes));
         let mut regions = Vec::new();
         for (name, space, bytes) in statics.chain(buffers) {

@@ -1,0 +1,135 @@
+"""CUDA C++ and PTX as modules whose kernels are called with numpy arrays."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._launch import chosen, execute
+from ._program import Error, Option, call
+from ._report import Run
+from ._source import Source, is_text, text, written
+
+if TYPE_CHECKING:
+    import numpy
+
+#: An entry that does nothing, to read a module's variables before the first launch.
+NOTHING = "\n.visible .entry ptxasw_nothing() { ret; }\n"
+
+#: Types of variables, as numpy has them; of others the bytes are shown.
+DTYPES = {"u16": "u2", "u32": "u4", "u64": "u8", "s16": "i2", "s32": "i4", "s64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}
+
+
+class Module:
+    """The kernels of a text: ``module.NAME[grid, block, shared](x, y, n)`` executes one on numpy arrays.
+
+    ``source`` is CUDA C++ (the path of a ``.cu`` file, or a text), which nvcc compiles for ``arch`` with ``options``, or
+    whatever else has PTX. All launches share the module's variables."""
+
+    def __init__(self, source: Source, arch: Union[int, str] = 80, options: Sequence[str] = ()) -> None:
+        import json
+
+        self.asm = {"ptx": compiled(source, arch, options) if is_cuda(source) else text(source)}
+        with written(self, to_file=True) as (path, _):
+            found = json.loads(call(["parse", path, "--format", "json"], {}).stdout)
+        self._kernels, self._declared = found["kernels"], found["variables"]
+        self._variables: Optional[Dict[str, "numpy.ndarray"]] = None
+
+    def __getattr__(self, name: str) -> "Kernel":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.kernel(name)
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *(one["names"][-1] for one in self._kernels)]
+
+    def kernel(self, name: Optional[str] = None) -> "Kernel":
+        """A kernel by its name in the source or in the PTX; the only one without a name."""
+        try:
+            return Kernel(self, chosen(self._kernels, name)["name"])
+        except Error as error:
+            raise AttributeError(str(error)) from None
+
+    def symbol(self, name: str, dtype: Any = None) -> "numpy.ndarray":
+        """A ``__device__`` or ``__constant__`` variable: an array that kernels read and change. Compilers write arrays and
+        structs as bytes, so that ``dtype`` is needed for those: ``symbol("weights", "float32")``."""
+        found = [one for one in self._declared if name in one["names"]]
+        if len(found) != 1:
+            names = ", ".join(one["names"][-1] for one in self._declared) or "none"
+            raise Error(f"there is no variable `{name}`; there are: {names}" if not found else f"several are called `{name}`")
+        return self._contents()[found[0]["name"]].view(dtype or DTYPES.get(found[0]["type"], "u1"))
+
+    def _contents(self) -> Dict[str, "numpy.ndarray"]:
+        """The bytes of all variables."""
+        if self._variables is None:
+            found: Dict[str, "numpy.ndarray"] = {}
+            execute(self.asm["ptx"] + NOTHING, "ptxasw_nothing", (1, 32), [], {}, found)
+            self._variables = found
+        return self._variables
+
+
+class Kernel:
+    """A kernel of a module."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module, self.kernel_name, self.asm = module, name, module.asm
+
+    def __getitem__(self, given: Any) -> Callable[..., Run]:
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise TypeError("`kernel[grid, block]` or `kernel[grid, block, shared]` is expected")
+
+        def call(*args: Any, **options: Option) -> Run:
+            __tracebackhide__ = True
+            return self.launched(given, args, options)
+
+        return call
+
+    def launched(self, given: Any, args: Sequence[Any], options: Mapping[str, Option]) -> Run:
+        """Executes the kernel; ``options`` are those of ``ptxasw run``."""
+        __tracebackhide__ = True
+        variables = self.module._contents() if self.module._declared else None
+        return execute(self, self.kernel_name, given, args, options, variables)
+
+
+def is_cuda(source: Any) -> bool:
+    """Whether a source is CUDA C++, as a text or as a file."""
+    if is_cuda_text(source):
+        return True
+    is_path = isinstance(source, os.PathLike) or isinstance(source, str) and not is_text(source)
+    return is_path and pathlib.Path(source).suffix in (".cu", ".cpp", ".cc")
+
+
+def is_cuda_text(source: Any) -> bool:
+    """Whether a source is CUDA C++ as a text."""
+    return isinstance(source, str) and "__global__" in source and ".version" not in source
+
+
+def nvcc() -> str:
+    """The path of nvcc: in ``PATH``, of ``CUDA_HOME`` or ``CUDA_PATH``, of NVIDIA's package, in the usual place."""
+    folders = [pathlib.Path(os.environ[name], "bin") for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    folders += sorted(pathlib.Path(sysconfig.get_path("purelib"), "nvidia").glob("*/bin"))
+    folders.append(pathlib.Path("/usr/local/cuda/bin"))
+    found = shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(map(str, folders)))
+    if found is None:
+        raise Error("CUDA C++ needs nvcc, which is not in PATH, CUDA_HOME or /usr/local/cuda; `pip install nvidia-cuda-nvcc "
+                    "nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvvm` brings one")
+    return found
+
+
+def compiled(source: Source, arch: Union[int, str], options: Sequence[str]) -> str:
+    """The PTX that nvcc makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, made = pathlib.Path(folder, "kernel.cu"), pathlib.Path(folder, "kernel.ptx")
+        if is_cuda_text(source):
+            path.write_text(f'#line 1 "kernel.cu"\n{source}')
+        else:
+            path = pathlib.Path(source)
+        target = arch if str(arch).startswith("sm_") else f"sm_{arch}"
+        command = [nvcc(), "-ptx", "-lineinfo", f"-arch={target}", *options, str(path), "-o", str(made)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise Error((done.stderr + done.stdout).strip())
+        return made.read_text()

@@ -1,0 +1,87 @@
+"""A plugin for pytest: kernels without a GPU, with checks.
+
+The fixture ``cuda`` makes modules: ``cuda("kernels.cu").add[1, 32](x, y, 5)``, with paths relative to the test's file. It and
+the marker let Triton's kernels run in the interpreter, too. ``@pytest.mark.cuda(checks="race,init,bounds", meet=8, arch=80)``
+chooses what all launches of a test look for; with ``meet=8`` the test runs under eight schedules: where ptxas makes lanes meet
+again that have parted, and seven choices by seed."""
+
+import contextlib
+import pathlib
+import sys
+from typing import Any, Iterator, Optional, Sequence, Union
+
+import pytest
+
+from ._launch import SETTINGS
+from ._module import Module
+from ._program import checks_of
+from ._source import Source
+
+
+class Cuda:
+    """The fixture: what makes modules."""
+
+    def __init__(self, folder: pathlib.Path, arch: Union[int, str]) -> None:
+        self.folder, self.arch = folder, arch
+
+    def __call__(self, source: Source, options: Sequence[str] = (), arch: Union[int, str, None] = None) -> Module:
+        """``Module(source)``, of a path relative to the test's file."""
+        if isinstance(source, str) and "\n" not in source and (self.folder / source).is_file():
+            source = self.folder / source
+        return Module(source, arch or self.arch, options)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker."""
+    config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80): how ptxasw executes the kernels of a test")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with ``meet=8`` is eight tests."""
+    marker = metafunc.definition.get_closest_marker("cuda")
+    count = marker.kwargs.get("meet", 1) if marker else 1
+    if count > 1:
+        metafunc.fixturenames.append("ptxasw_meet")
+        metafunc.parametrize("ptxasw_meet", ["assembler", *range(1, count)], ids=lambda meet: f"meet-{meet}")
+
+
+@pytest.fixture
+def ptxasw_meet() -> Optional[str]:
+    """Where lanes meet again that have parted; tests that say nothing run with what their launches say."""
+    return None
+
+
+@pytest.fixture(autouse=True)
+def ptxasw_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The options of a test's launches."""
+    marker = request.node.get_closest_marker("cuda")
+    if marker is None and "cuda" not in request.fixturenames:
+        yield
+        return
+    given = dict(marker.kwargs if marker else {})
+    unknown = set(given) - {"checks", "meet", "arch"}
+    if unknown or marker and marker.args:
+        raise pytest.UsageError(f"`pytest.mark.cuda` takes checks, meet and arch, not {', '.join(unknown) or marker.args}")
+    meet = request.getfixturevalue("ptxasw_meet") if given.get("meet", 1) > 1 else None
+    before, SETTINGS.options = SETTINGS.options, checks_of(given.get("checks"), meet)
+    with contextlib.ExitStack() as stack:
+        stack.callback(setattr, SETTINGS, "options", before)
+        if "triton" in sys.modules:
+            from .triton import activated
+
+            stack.enter_context(activated(given.get("arch", 80)))
+        yield
+
+
+@pytest.fixture
+def cuda(request: pytest.FixtureRequest) -> Cuda:
+    """What makes modules of CUDA C++ or PTX."""
+    marker = request.node.get_closest_marker("cuda")
+    return Cuda(request.path.parent, marker.kwargs.get("arch", 80) if marker else 80)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line about what was executed."""
+    if SETTINGS.launches:
+        count, faults = SETTINGS.lane_instructions, SETTINGS.faults
+        terminalreporter.write_line(f"ptxasw: {SETTINGS.launches} launches, {count:,} lane-instructions, {faults} faults")
