@@ -119,6 +119,8 @@ fn run(text: &str, kernel: &str, buffers: &[&[u32]]) -> Vec<Vec<u32>> {
         uninitialized: true,
         meet: Meet::default(),
         values: BTreeMap::new(),
+        store_conflicts: true,
+        variables: None,
         symbolic_args: BTreeMap::new(),
     };
     let outcome = interp::run(&module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));

@@ -62,6 +62,8 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
         limit: DEFAULT_LIMIT,
         meet: Meet::default(),
         values: Default::default(),
+        store_conflicts: true,
+        variables: None,
         symbolic_args: Default::default(),
         uninitialized: true,
     };

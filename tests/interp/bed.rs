@@ -70,6 +70,8 @@ impl Bed {
             races: true,
             meet: Meet::default(),
             values: Default::default(),
+            store_conflicts: true,
+            variables: None,
             symbolic_args: Default::default(),
             uninitialized: true,
         };

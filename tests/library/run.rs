@@ -49,6 +49,8 @@ pub fn run(module: &Module, kernel: &str, buffers: &[Values], start: &Start) -> 
         uninitialized: true,
         meet: start.meet,
         values: Default::default(),
+        store_conflicts: true,
+        variables: None,
         symbolic_args: Default::default(),
     };
     let outcome = interp::run(module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));

@@ -244,6 +244,8 @@ fn scanned(module: &ptx::Module<'_>, name: &str, operator: Operator, threads: us
         uninitialized: true,
         meet: Meet::default(),
         values: Default::default(),
+        store_conflicts: true,
+        variables: None,
         symbolic_args: Default::default(),
     };
     let done = interp::run(module, &launch)
