@@ -15,7 +15,7 @@ from ._equivalence import Launch, described
 from ._launch import OF_TRITON, SETTINGS, execute, kernel_of, named
 from ._memory import Tensor, is_array, is_scalar
 from ._program import Error, checks_of
-from ._source import written
+from ._source import report, written
 
 #: Bytes of shared memory that a block may have, by architecture.
 SHARED = {75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376}
@@ -67,9 +67,13 @@ class Driver(DriverBase):  # type: ignore[misc, unused-ignore]
         return {"max_shared_mem": SHARED.get(self.arch, 49152), "max_num_regs": 65536, "multiprocessor_count": 16,
                 "warpSize": 32, "sm_clock_rate": 1000000, "mem_clock_rate": 1000000, "mem_bus_width": 1024}
 
-    def load_binary(self, *_: Any) -> Tuple[Any, ...]:
+    def load_binary(self, name: str, kernel: bytes, *_: Any) -> Tuple[Any, ...]:
+        try:
+            resources = next(one for one in report("asm", kernel, {})["kernels"] if one["name"] == name)
+        except (Error, StopIteration):
+            resources = {}
         # Module, function, registers, spills, threads of a block.
-        return None, None, 32, 0, 1024
+        return None, None, resources.get("registers", 32), resources.get("spill_stores", 0), 1024
 
     def unload_module(self, module: Any) -> None:
         pass
