@@ -187,7 +187,7 @@ COUNT = """.version 8.0
 module, left = ptxasw.Module(COUNT), numpy.zeros(1, numpy.float32)
 assert module.symbol("weights", "f4").tolist() == [1, 0] and module.symbol("calls").tolist() == [5]
 module.symbol("weights", numpy.float32)[1] = 2.5
-for kernel in (module.count, module.kernel(), module.kernel("_Z5countPfi")):
+for kernel in (module.count, module["count"], module["_Z5countPfi"]):
     ran = kernel[1, 1](left, 3)
     assert left == 3.5 and ran["counters"]["atomic_requests"] == 1, left
 assert module.symbol("calls").tolist() == [8] and "count" in dir(module)

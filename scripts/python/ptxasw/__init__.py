@@ -2,10 +2,14 @@
 
 ``lint``, ``candidates``, ``trace``, ``rewrite``, ``verify`` and ``asm`` take PTX text, a path, or a compiled kernel of
 Triton, Numba or CuPy, and return the JSON of the program's subcommand of the same name as a dict, which a notebook shows
-as a table. ``run`` executes a kernel on numpy arrays. ``equivalent`` compares two algorithms, also of functions with
-``@triton.jit``, and ``assert_same_function`` is the assertion for a test. Further keyword arguments are the options of the subcommand:
+as a table. ``run`` executes a kernel on numpy arrays, ``Module`` has the kernels of a CUDA source, and ``triton.activate``
+executes Triton's. ``equivalent`` compares two algorithms, also of functions with ``@triton.jit``, and
+``assert_same_function`` is the assertion for a test. Further keyword arguments are the options of the subcommand:
 ``lint(kernel, block="16x16")`` is ``ptxasw lint --block 16x16``. Anything that fails raises ``Error``.
 """
+
+import importlib
+from typing import Any
 
 from ._equivalence import Launch, assert_same_function, equivalent, launch
 from ._launch import run
@@ -16,9 +20,16 @@ from ._report import Assembly, Candidates, Equivalence, Lint, Report, Rewritten,
 from ._source import Source, report, text, written
 
 __all__ = [
-    "Assembly", "Candidates", "Equivalence", "Error", "Fault", "Launch", "Lint", "Module", "Option", "Report", "Rewritten", "Run", "SYMBOL", "Source",
-    "Trace", "Verification", "asm", "assert_same_function", "candidates", "concrete", "equivalent", "launch", "lint", "program",
-    "rewrite", "run", "text", "trace", "verify"]
+    "Assembly", "Candidates", "Equivalence", "Error", "Fault", "Launch", "Lint", "Module", "Option", "Report", "Rewritten", "Run",
+    "SYMBOL", "Source", "Trace", "Verification", "asm", "assert_same_function", "candidates", "concrete", "equivalent", "launch",
+    "lint", "program", "rewrite", "run", "text", "trace", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "triton":
+        # Not imported with the package: Triton need not be there.
+        return importlib.import_module(".triton", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def lint(kernel: Source, /, **options: Option) -> Lint:

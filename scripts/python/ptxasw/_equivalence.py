@@ -104,12 +104,13 @@ def equivalent(
         renamed = pairs(first, second)
     with written(a, to_file=True) as (one, _), written(b, to_file=True) as (other, _), file_of(first, renamed[0]) as its_launch:
         with file_of(second, renamed[1]) as against:
-            options = {"over": over, "launch": its_launch, "launch_against": against, **options}
+            names = {"kernel": getattr(a, "kernel_name", None), "against": getattr(b, "kernel_name", None)}
+            options = {**names, "over": over, "launch": its_launch, "launch_against": against, **options}
             found = report("verify", one, options, other)
     found["unpaired"] = sorted({*renamed[0].values()} ^ {*renamed[1].values()})
     if found["witness"] and isinstance(first, Launch):
-        names = {renamed[0].get(name, name): name for name in first.memory.arrays}
-        found["witness"]["at"] = first.memory.at(names[found["witness"]["buffer"]], found["witness"]["index"])
+        own = {renamed[0].get(name, name): name for name in first.memory.arrays}
+        found["witness"]["at"] = first.memory.at(own[found["witness"]["buffer"]], found["witness"]["index"])
     return Equivalence(found)
 
 

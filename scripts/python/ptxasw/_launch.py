@@ -3,7 +3,7 @@
 import json
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._memory import Memory, arguments
 from ._program import Error, Fault, Option, call
@@ -21,7 +21,7 @@ FAULTED = 3
 
 
 #: Triton lets all lanes store a sum that it believes to be the same in all; contraction makes the last bits differ.
-OF_TRITON = {"store_conflicts": "ignore"}
+OF_TRITON: Dict[str, Any] = {"store_conflicts": "ignore"}
 
 
 class Settings:
@@ -56,6 +56,7 @@ def run(
         given = (grid, block or given[1], given[2] if dynamic_shared is None else dynamic_shared)
     if given[1] is None:
         raise TypeError("`block` is expected: threads along x, y and z")
+    kernel = kernel or getattr(ptx, "kernel_name", None)
     return execute(ptx, kernel, given, args, options, **(OF_TRITON if hasattr(ptx, "metadata") else {}))
 
 
@@ -117,7 +118,7 @@ def new_bytes(count: int) -> "numpy.ndarray":
 
 def shape(given: Shape) -> List[int]:
     """A shape as a launch file has it."""
-    return [given] if isinstance(given, int) else [int(extent) for extent in given]
+    return [int(extent) for extent in given] if isinstance(given, Iterable) else [int(given)]
 
 
 def kernel_of(path: str, kernel: Optional[str]) -> Mapping[str, Any]:

@@ -1,7 +1,9 @@
 """CUDA C++ and PTX as modules whose kernels are called with numpy arrays."""
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -23,16 +25,22 @@ NOTHING = "\n.visible .entry ptxasw_nothing() { ret; }\n"
 DTYPES = {"u16": "u2", "u32": "u4", "u64": "u8", "s16": "i2", "s32": "i4", "s64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}
 
 
+#: The same of CUDA C++.
+C_TYPES = {"float": "f4", "double": "f8", "half": "f2", "__half": "f2", "int": "i4", "unsigned": "u4", "unsigned int": "u4", "short": "i2",
+           "unsigned short": "u2", "char": "i1", "signed char": "i1", "unsigned char": "u1", "long": "i8", "unsigned long": "u8",
+           "long long": "i8", "unsigned long long": "u8", "size_t": "u8", "bool": "?"}
+
+
 class Module:
-    """The kernels of a text: ``module.NAME[grid, block, shared](x, y, n)`` executes one on numpy arrays.
+    """The kernels of a text: ``module.NAME[grid, block, shared](x, y, n)`` executes one on numpy arrays, and so does
+    ``module["NAME"]``, whatever the name is.
 
     ``source`` is CUDA C++ (the path of a ``.cu`` file, or a text), which nvcc compiles for ``arch`` with ``options``, or
     whatever else has PTX. All launches share the module's variables."""
 
     def __init__(self, source: Source, arch: Union[int, str] = 80, options: Sequence[str] = ()) -> None:
-        import json
-
-        self.asm = {"ptx": compiled(source, arch, options) if is_cuda(source) else text(source)}
+        self._source = cuda(source)
+        self.asm = {"ptx": compiled(source, arch, options) if self._source else text(source)}
         with written(self, to_file=True) as (path, _):
             found = json.loads(call(["parse", path, "--format", "json"], {}).stdout)
         self._kernels, self._declared = found["kernels"], found["variables"]
@@ -41,26 +49,27 @@ class Module:
     def __getattr__(self, name: str) -> "Kernel":
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.kernel(name)
+        try:
+            return self[name]
+        except Error as error:
+            raise AttributeError(str(error)) from None
+
+    def __getitem__(self, name: str) -> "Kernel":
+        return Kernel(self, chosen(self._kernels, name)["name"])
 
     def __dir__(self) -> List[str]:
         return [*super().__dir__(), *(one["names"][-1] for one in self._kernels)]
 
-    def kernel(self, name: Optional[str] = None) -> "Kernel":
-        """A kernel by its name in the source or in the PTX; the only one without a name."""
-        try:
-            return Kernel(self, chosen(self._kernels, name)["name"])
-        except Error as error:
-            raise AttributeError(str(error)) from None
-
     def symbol(self, name: str, dtype: Any = None) -> "numpy.ndarray":
-        """A ``__device__`` or ``__constant__`` variable: an array that kernels read and change. Compilers write arrays and
-        structs as bytes, so that ``dtype`` is needed for those: ``symbol("weights", "float32")``."""
+        """A ``__device__`` or ``__constant__`` variable: an array that kernels read and change. PTX has arrays and structs as
+        bytes; unless ``dtype`` says what they are, the declaration in the CUDA source is looked up."""
         found = [one for one in self._declared if name in one["names"]]
         if len(found) != 1:
             names = ", ".join(one["names"][-1] for one in self._declared) or "none"
             raise Error(f"there is no variable `{name}`; there are: {names}" if not found else f"several are called `{name}`")
-        return self._contents()[found[0]["name"]].view(dtype or DTYPES.get(found[0]["type"], "u1"))
+        declared = re.search(rf"__(?:device|constant)__[\s\w]*?\b((?:(?:{'|'.join(C_TYPES)})\s+)+){re.escape(name)}\b", self._source)
+        in_source = C_TYPES.get(" ".join(declared[1].split())) if declared else None
+        return self._contents()[found[0]["name"]].view(dtype or in_source or DTYPES.get(found[0]["type"], "u1"))
 
     def _contents(self) -> Dict[str, "numpy.ndarray"]:
         """The bytes of all variables."""
@@ -94,12 +103,12 @@ class Kernel:
         return execute(self, self.kernel_name, given, args, options, variables)
 
 
-def is_cuda(source: Any) -> bool:
-    """Whether a source is CUDA C++, as a text or as a file."""
+def cuda(source: Any) -> str:
+    """The text of CUDA C++, given as a text or a path; empty if it is something else."""
     if is_cuda_text(source):
-        return True
+        return str(source)
     is_path = isinstance(source, os.PathLike) or isinstance(source, str) and not is_text(source)
-    return is_path and pathlib.Path(source).suffix in (".cu", ".cpp", ".cc")
+    return pathlib.Path(source).read_text() if is_path and pathlib.Path(source).suffix in (".cu", ".cpp", ".cc") else ""
 
 
 def is_cuda_text(source: Any) -> bool:
@@ -119,7 +128,7 @@ def nvcc() -> str:
     return found
 
 
-def compiled(source: Source, arch: Union[int, str], options: Sequence[str]) -> str:
+def compiled(source: Any, arch: Union[int, str], options: Sequence[str]) -> str:
     """The PTX that nvcc makes."""
     with tempfile.TemporaryDirectory() as folder:
         path, made = pathlib.Path(folder, "kernel.cu"), pathlib.Path(folder, "kernel.ptx")

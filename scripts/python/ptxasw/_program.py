@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sysconfig
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 #: The value of an option of the program: a list repeats it, ``True`` is a flag, ``None`` and ``False`` leave it out.
 Option = Union[str, int, float, bool, "os.PathLike[str]", None, Sequence[Union[str, int]]]
@@ -63,11 +63,12 @@ def words(options: Mapping[str, Option]) -> List[str]:
     return out
 
 
-def checks_of(checks: Optional[str], meet: Union[str, int, None]) -> Dict[str, Option]:
+def checks_of(checks: Union[str, Iterable[str], None], meet: Union[str, int, None]) -> Dict[str, Option]:
     """The options of ``ptxasw run`` for ``checks="race,init,bounds"`` and ``meet``; bounds are always checked."""
     out: Dict[str, Option] = {} if meet is None else {"meet": meet}
     if checks is not None:
-        wanted = {one.strip() for one in checks.split(",")} - {""}
+        given = checks.split(",") if isinstance(checks, str) else checks
+        wanted = {one.strip() for one in given} - {""}
         if not wanted <= {"race", "init", "bounds"}:
             raise ValueError(f"`checks` are race, init and bounds, not {checks}")
         out.update(no_races="race" not in wanted, uninitialized="report" if "init" in wanted else "ignore")

@@ -30,6 +30,8 @@ class Cuda:
             source = self.folder / source
         return Module(source, arch or self.arch, options)
 
+    Module = __call__
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker."""

@@ -1,7 +1,7 @@
 """Triton's kernels without a GPU: a driver for Triton's runtime."""
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy
 import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -149,7 +149,7 @@ def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], keywords: Mapping[st
     return launches[-1]
 
 
-def activate(arch: int = 80, checks: Optional[str] = None, meet: Union[str, int, None] = None) -> None:
+def activate(arch: int = 80, checks: Union[str, Iterable[str], None] = None, meet: Union[str, int, None] = None) -> None:
     """From now on ``kernel[grid](x, y, n, BLOCK=128)`` executes in the interpreter, on arrays of numpy and CPU tensors of
     torch. A fault raises ``ptxasw.Fault`` with the line of the kernel.
 
