@@ -181,7 +181,7 @@ fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
 fn module_in(environment: &Path, program: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = environment.join("bin/python");
-    let needed = ["install", "--quiet", "--retries", "1", "numpy", "jsonschema", "mypy"];
+    let needed = ["install", "--quiet", "--retries", "1", "numpy", "jsonschema", "mypy", "pytest"];
     let got = ran(&environment.join("bin/pip"), &needed);
     let found = "import ptxasw; print(ptxasw.program())";
     let found = stdout(&ran(&python, &["-c", found]));
@@ -191,7 +191,9 @@ fn module_in(environment: &Path, program: &Path) {
     let output = ran(&python, &[&script("module.py"), &repository]);
     assert!(output.status.success(), "{output:?}");
     if !got.status.success() {
-        eprintln!("numpy, jsonschema and mypy are left out, since no package index gives them out");
+        eprintln!(
+            "numpy, jsonschema, mypy and pytest are left out, since no package index gives them out"
+        );
         return;
     }
     assert!(stdout(&output).contains("with numpy"), "{output:?}");
@@ -233,6 +235,9 @@ fn behind_triton(folder: &Folder, environment: &Path) {
     // The examples of the page compile through it, too.
     let page = root.join("docs/python.md");
     let output = call(&environment.join("bin/python"), &["-m", "doctest", page.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    let (script, repository) = (root.join("tests/install/pages.py"), root.display().to_string());
+    let output = call(&environment.join("bin/python"), &[script.to_str().unwrap(), &repository]);
     assert!(output.status.success(), "{output:?}");
     let output = call(&program, &["uninstall", "--python"]);
     assert!(output.status.success(), "{output:?}");

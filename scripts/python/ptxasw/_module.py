@@ -1,5 +1,6 @@
 """CUDA C++ and PTX as modules whose kernels are called with numpy arrays."""
 
+import functools
 import json
 import os
 import pathlib
@@ -40,7 +41,11 @@ class Module:
 
     def __init__(self, source: Source, arch: Union[int, str] = 80, options: Sequence[str] = ()) -> None:
         self._source = cuda(source)
-        self.asm = {"ptx": compiled(source, arch, options) if self._source else text(source)}
+        if self._source:
+            file = None if is_cuda_text(source) else os.fspath(source)
+            self.asm = {"ptx": compiled(self._source, file, arch, tuple(options))}
+        else:
+            self.asm = {"ptx": text(source)}
         with written(self, to_file=True) as (path, _):
             found = json.loads(call(["parse", path, "--format", "json"], {}).stdout)
         self._kernels, self._declared = found["kernels"], found["variables"]
@@ -128,16 +133,16 @@ def nvcc() -> str:
     return found
 
 
-def compiled(source: Any, arch: Union[int, str], options: Sequence[str]) -> str:
-    """The PTX that nvcc makes."""
+@functools.lru_cache(maxsize=None)
+def compiled(source: str, path: Optional[str], arch: Union[int, str], options: Sequence[str]) -> str:
+    """The PTX that nvcc makes of a file, or of a text without one."""
     with tempfile.TemporaryDirectory() as folder:
-        path, made = pathlib.Path(folder, "kernel.cu"), pathlib.Path(folder, "kernel.ptx")
-        if is_cuda_text(source):
-            path.write_text(f'#line 1 "kernel.cu"\n{source}')
-        else:
-            path = pathlib.Path(source)
+        made = pathlib.Path(folder, "kernel.ptx")
+        if path is None:
+            path = str(pathlib.Path(folder, "kernel.cu"))
+            pathlib.Path(path).write_text(f'#line 1 "kernel.cu"\n{source}')
         target = arch if str(arch).startswith("sm_") else f"sm_{arch}"
-        command = [nvcc(), "-ptx", "-lineinfo", f"-arch={target}", *options, str(path), "-o", str(made)]
+        command = [nvcc(), "-ptx", "-lineinfo", f"-arch={target}", *options, path, "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise Error((done.stderr + done.stdout).strip())

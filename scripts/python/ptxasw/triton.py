@@ -20,6 +20,9 @@ from ._source import report, written
 #: Bytes of shared memory that a block may have, by architecture.
 SHARED = {75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376}
 
+#: Kernels that Triton's own interpreter executes have no PTX.
+INTERPRETED = "TRITON_INTERPRET is set, so that Triton compiles nothing; unset it"
+
 #: What a driver does with a launch: text, kernel, grid, block and shared memory, arguments, their names.
 Launched = Callable[[str, str, Tuple[Any, ...], List[Any], List[str]], Any]
 
@@ -134,6 +137,8 @@ def bound(value: Any) -> Any:
 def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], keywords: Mapping[str, Any], arch: int) -> Launch:
     """The last launch that a call of a kernel makes; nothing is executed. Of several configurations the first one is taken."""
     launches: List[Launch] = []
+    if triton.knobs.runtime.interpret:
+        raise Error(INTERPRETED)
 
     def launched(ptx: str, name: str, shape: Tuple[Any, ...], values: List[Any], names: List[str]) -> None:
         with written(ptx, to_file=True) as (path, _):
@@ -155,6 +160,8 @@ def activate(arch: int = 80, checks: Union[str, Iterable[str], None] = None, mee
 
     ``arch`` is the architecture that Triton compiles for, ``checks`` some of ``"race,init,bounds"`` (all by default; bounds
     are always checked), ``meet`` where lanes that parted meet again (``"assembler"``, ``"never"`` or a seed)."""
+    if triton.knobs.runtime.interpret:
+        raise Error(INTERPRETED)
     options = checks_of(checks, meet)
     last = {"instructions": 0.0}
 
@@ -181,7 +188,8 @@ def deactivate() -> None:
 def activated(arch: int = 80) -> Iterator[None]:
     """``activate`` for a while, unless it is active for that architecture."""
     before = getattr(triton.runtime.driver, "_active", None), KernelInterface.__getitem__
-    if not (isinstance(before[0], Driver) and before[0].arch == arch):
+    is_active = isinstance(before[0], Driver) and before[0].arch == arch
+    if not is_active and not triton.knobs.runtime.interpret:
         activate(arch)
     try:
         yield
