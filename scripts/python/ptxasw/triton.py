@@ -129,6 +129,9 @@ class Launcher:
 
 def bound(value: Any) -> Any:
     """An argument as Triton's binder takes it."""
+    if isinstance(value, tuple):
+        each = map(bound, value)
+        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
     if is_scalar(value):
         return value.item()
     return Tensor(value) if is_array(value) and not hasattr(value, "data_ptr") else value
