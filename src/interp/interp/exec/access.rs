@@ -31,7 +31,7 @@ pub(super) struct Spaces<'a> {
     pub params: (&'a [AtomicU32], Option<&'a [AtomicU32]>),
     /// Where the frame's local memory begins.
     pub frame: u64,
-    /// Whether one of the lanes that write to one place by one instruction wins, and that is no race.
+    /// Whether one of the lanes that write to one place by one instruction wins, which is not a race.
     pub one_wins: bool,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Machine<'p> {
     pub meet: Meet,
     /// Whether values that nobody has determined are followed, and reported where they reach an effect.
     pub follows_poison: bool,
-    /// Whether one of the lanes that write to one place by one instruction wins, and that is no race.
+    /// Whether one of the lanes that write to one place by one instruction wins, which is not a race.
     pub one_wins: bool,
     /// Whether it is followed which buffers addresses are made from.
     pub follows_origins: bool,
