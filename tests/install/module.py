@@ -176,6 +176,7 @@ COUNT = """.version 8.0
 .address_size 64
 .global .align 4 .u32 calls = 5;
 .const .align 4 .b8 weights[8] = {0, 0, 128, 63};
+.visible .entry _Z5countPfi(.param .u64 x, .param .u32 n);
 .visible .entry _Z5countPfi(.param .u64 x, .param .u32 n)
 {
     .reg .b32 %r<3>; .reg .f32 %f<4>; .reg .b64 %d<2>;
@@ -193,6 +194,7 @@ for kernel in (module.count, module["count"], module["_Z5countPfi"]):
 assert module.symbol("calls").tolist() == [8] and "count" in dir(module)
 assert ptxasw.Module(COUNT).symbol("calls").tolist() == [5]
 assert ptxasw.equivalent(ptxasw.launch(module.count)[1, 1](left, 3), ptxasw.launch(COUNT)[1, 1](left, 3))["verdict"] == "unknown"
+raises(TypeError, "is `float*`, and the array has elements of float64, not float32", lambda: module.count[1, 1](numpy.zeros(1), 3))
 raises(AttributeError, "no kernel other", lambda: module.other)
 raises(ptxasw.Error, "no variable `other`; there are: calls, weights", lambda: module.symbol("other"))
 raises(TypeError, "kernel[grid, block]", lambda: module.count[1])

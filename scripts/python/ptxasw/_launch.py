@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -105,8 +106,19 @@ def execute(
 
 def named(kernel: Mapping[str, Any], names: Sequence[str]) -> List[Mapping[str, Any]]:
     """The parameters of a kernel, the first ones under other names."""
-    known: List[Mapping[str, Any]] = kernel["parameters"]
+    known: List[Mapping[str, Any]] = with_types(kernel)
     return [{**one, "name": name} for one, name in zip(known, names)] + known[len(names):]
+
+
+def with_types(kernel: Mapping[str, Any]) -> List[Mapping[str, Any]]:
+    """The parameters of a kernel, with the types that its name in C++ declares."""
+    parameters: List[Mapping[str, Any]] = kernel["parameters"]
+    for name in kernel["names"]:
+        found = re.search(r"\(((?:[^()]|\([^()]*\))*)\)$", name)
+        types = re.split(r",\s*(?![^<(]*[>)])", found[1]) if found else []
+        if len(types) == len(parameters):
+            return [{**one, "declared": declared} for one, declared in zip(parameters, types)]
+    return parameters
 
 
 def new_bytes(count: int) -> "numpy.ndarray":
@@ -128,6 +140,8 @@ def kernel_of(path: str, kernel: Optional[str]) -> Mapping[str, Any]:
 
 def chosen(kernels: Sequence[Mapping[str, Any]], kernel: Optional[str]) -> Mapping[str, Any]:
     """The kernel of a name, or the only one."""
+    # (A kernel may be declared before it is defined.)
+    kernels = list({one["name"]: one for one in kernels}.values())
     found = [one for one in kernels if kernel is None or kernel in one["names"]]
     if len(found) == 1:
         return found[0]

@@ -1,5 +1,6 @@
 """The memory of a launch: numpy arrays and CPU tensors of torch, as buffers and arguments of a launch file."""
 
+import re
 import struct
 import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
 
 #: Types of floating-point elements in launch files, by their names in numpy, ml_dtypes and torch.
 FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+
+
+#: Types of CUDA C++, as numpy has them.
+C_TYPES = {"float": "f4", "double": "f8", "half": "f2", "__half": "f2", "int": "i4", "unsigned": "u4", "unsigned int": "u4", "short": "i2",
+           "unsigned short": "u2", "char": "i1", "signed char": "i1", "unsigned char": "u1", "long": "i8", "unsigned long": "u8",
+           "long long": "i8", "unsigned long long": "u8", "size_t": "u8", "bool": "?"}
 
 
 class Tensor:
@@ -116,6 +123,7 @@ class Memory:
     def argument(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
         """An argument in the form of a launch file."""
         if is_array(value):
+            check_type(value, parameter)
             return self.pointer(value, parameter["name"])
         if isinstance(value, Symbol):
             return {"type": f"f{8 * parameter['bytes']}", "values": "symbolic"}
@@ -172,6 +180,21 @@ class Memory:
             if not flat.flags.writeable:
                 raise Error(f"the kernel writes to `{name}`, whose array is read-only")
             flat[...] = after
+
+
+def check_type(array: Any, parameter: Mapping[str, Any]) -> None:
+    """Refuses an array whose elements are not what a parameter points to, as far as the kernel's name tells; single bytes may
+    stand for anything."""
+    import numpy
+
+    declared = parameter.get("declared", "")
+    kind = C_TYPES.get(re.sub(r"\b(const|volatile)\b|\*$", "", declared).strip()) if declared.endswith("*") else None
+    if kind is None or not isinstance(array, numpy.ndarray) or array.itemsize == 1:
+        return
+    wanted = numpy.dtype(kind)
+    if array.itemsize != wanted.itemsize or (array.dtype.kind == "f") != (wanted.kind == "f"):
+        raise TypeError(f"parameter `{parameter['name']}` is `{declared}`, and the array has elements of {array.dtype}, not "
+                        f"{wanted.name}; a view as uint8 is passed as it is")
 
 
 def bits(array: "numpy.ndarray") -> "numpy.ndarray":

@@ -12,6 +12,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._launch import chosen, execute
+from ._memory import C_TYPES
 from ._program import Error, Option, call
 from ._report import Run
 from ._source import Source, is_text, text, written
@@ -24,12 +25,6 @@ NOTHING = "\n.visible .entry ptxasw_nothing() { ret; }\n"
 
 #: Types of variables, as numpy has them; of others the bytes are shown.
 DTYPES = {"u16": "u2", "u32": "u4", "u64": "u8", "s16": "i2", "s32": "i4", "s64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}
-
-
-#: The same of CUDA C++.
-C_TYPES = {"float": "f4", "double": "f8", "half": "f2", "__half": "f2", "int": "i4", "unsigned": "u4", "unsigned int": "u4", "short": "i2",
-           "unsigned short": "u2", "char": "i1", "signed char": "i1", "unsigned char": "u1", "long": "i8", "unsigned long": "u8",
-           "long long": "i8", "unsigned long long": "u8", "size_t": "u8", "bool": "?"}
 
 
 class Module:
