@@ -49,6 +49,8 @@ impl Bits {
     /// A constant: its magnitude, and its sign apart.
     pub(super) fn constant(&self, format: Format, bits: u64) -> Option<Element> {
         let sign = match format {
+            // A negative integer is not the bits of its magnitude with a sign.
+            Format::S32 => return Some(self.hash(&[name::CONSTANT, format as u64, bits])),
             Format::F32 | Format::Tf32 => 31,
             Format::F64 => 63,
             Format::F16 | Format::Bf16 => 15,
