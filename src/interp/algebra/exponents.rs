@@ -59,8 +59,8 @@ pub(super) struct Exponents {
     integers: FxHashMap<u64, (Element, u32)>,
     /// The same for k plus an addend, and the addend.
     sums: FxHashMap<u64, (Element, u32, Element)>,
-    /// The number whose logarithm an element is.
-    logarithms: FxHashMap<u64, Element>,
+    /// The number whose logarithm an element is, or the logarithm's negative.
+    logarithms: FxHashMap<u64, (Element, bool)>,
     /// The number that an element is the value of `logf` for outside of the logarithm's domain.
     outside: FxHashMap<u64, Element>,
 }
@@ -158,7 +158,9 @@ impl Reals {
         let sum = self.point.add(logarithm, more);
         let ln2 = self.point.inverse(self.point.log2_of_e);
         let result = self.point.mul(sum, ln2);
-        self.exponents.logarithms.insert(result.p, x);
+        let opposite = self.point.neg(result);
+        self.exponents.logarithms.insert(result.p, (x, false));
+        self.exponents.logarithms.insert(opposite.p, (x, true));
         result
     }
 
@@ -169,7 +171,8 @@ impl Reals {
         result
     }
 
-    /// The logarithm that a choice is inside of its domain: of a number that may be negative or zero.
+    /// The logarithm that a choice is inside of its domain, of a number that may be negative or zero; or the choice between
+    /// two values outside of it.
     pub(super) fn logarithm_chosen(
         &mut self,
         predicate: Predicate,
@@ -181,21 +184,34 @@ impl Reals {
         }
         // Where the predicate holds, and where it does not.
         let [special, usual] = if predicate.negated { [operands[1], operands[0]] } else { operands };
-        let Term::Element(logarithm) = usual else { return None };
-        let &x = self.exponents.logarithms.get(&logarithm.p)?;
+        let Term::Element(usual) = usual else { return None };
         let zero = Element::default();
-        let expected = match special {
-            Term::Element(outside) => {
-                let of = self.exponents.outside.get(&outside.p)?;
-                (of.p == x.p).then(|| self.relation(Comparison::Lt, x, zero))?
-            }
-            Term::Number(bits) if number(format, bits) == f64::NEG_INFINITY => {
-                self.relation(Comparison::Eq, x, zero)
-            }
-            Term::Number(_) => return None,
-        };
         let holds = Truth::Open(Predicate { negated: false, ..predicate });
-        (expected == holds).then_some(logarithm)
+        let logarithm = self.exponents.logarithms.get(&usual.p).copied();
+        match special {
+            Term::Element(outside) => {
+                let x = logarithm?.0;
+                let of = self.exponents.outside.get(&outside.p)?;
+                (of.p == x.p && self.relation(Comparison::Lt, x, zero) == holds).then_some(usual)
+            }
+            Term::Number(bits) if number(format, bits).is_infinite() => {
+                let negative = number(format, bits) < 0.0;
+                let of = self.exponents.outside.get(&usual.p).copied();
+                let (x, is_negated) = logarithm.or(of.map(|of| (of, !negative)))?;
+                if is_negated == negative || self.relation(Comparison::Eq, x, zero) != holds {
+                    return None;
+                }
+                match logarithm {
+                    Some(_) => Some(usual),
+                    None => {
+                        let chosen = self.point.hash(&[name::OUTSIDE, usual.p, bits]);
+                        self.exponents.outside.insert(chosen.p, x);
+                        Some(chosen)
+                    }
+                }
+            }
+            Term::Number(_) => None,
+        }
     }
 
     /// A function of integers about which nothing else is known.

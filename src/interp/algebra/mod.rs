@@ -137,14 +137,14 @@ impl Algebra {
         either!(self, algebra => algebra.choose(predicate, format, operands))
     }
 
-    /// The products of pairs, added up from an addend on.
-    pub(crate) fn dot(
+    /// A B + C, of matrices row by row.
+    pub(crate) fn product(
         &mut self,
-        (factor, sum): (Format, Format),
-        addend: Term,
-        pairs: &[[Term; 2]],
-    ) -> Option<Term> {
-        either!(self, algebra => algebra.dot((factor, sum), addend, pairs))
+        formats: (Format, Format),
+        matrices: [&[Term]; 3],
+        shape: (usize, usize),
+    ) -> Option<Vec<Term>> {
+        either!(self, algebra => algebra.product(formats, matrices, shape))
     }
 
     /// Whether both predicates hold.

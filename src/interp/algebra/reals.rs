@@ -44,6 +44,8 @@ pub(crate) struct Reals {
     magic: FxHashMap<u64, ()>,
     /// Elements between 0 and 1.
     saturated: FxHashSet<u64>,
+    /// Elements that are positive: powers of 2 and products of these.
+    positives: FxHashSet<u64>,
     /// Elements that are integers.
     integers: FxHashSet<u64>,
     /// The exponents of numbers, and logarithms made of them.
@@ -71,6 +73,7 @@ impl Reals {
             library: Library::default(),
             magic: FxHashMap::default(),
             saturated: FxHashSet::default(),
+            positives: FxHashSet::default(),
             integers: FxHashSet::default(),
             exponents: Exponents::default(),
         }
@@ -176,7 +179,9 @@ impl Reals {
         operands: &[Term],
     ) -> Option<Term> {
         // Sums and products of elements alone have no special case.
-        if let [Term::Element(a), Term::Element(b), rest @ ..] = operands {
+        if let [Term::Element(a), Term::Element(b), rest @ ..] = operands
+            && self.positives.is_empty()
+        {
             match (op, rest) {
                 (Real::Add, []) => return Some(Term::Element(self.point.add(*a, *b))),
                 (Real::Mul, []) => return Some(Term::Element(self.point.mul(*a, *b))),
@@ -214,7 +219,13 @@ impl Reals {
         match op {
             Real::Add => self.point.add(a, b),
             Real::Sub => self.point.sub(a, b),
-            Real::Mul => self.point.mul(a, b),
+            Real::Mul => {
+                let product = self.point.mul(a, b);
+                if self.positives.contains(&a.p) && self.positives.contains(&b.p) {
+                    self.positives.insert(product.p);
+                }
+                product
+            }
             Real::Fma => {
                 let product = self.point.mul(a, b);
                 self.point.add(product, c)
@@ -233,7 +244,11 @@ impl Reals {
                 let root = self.point.square_root(a);
                 self.point.inverse(root)
             }
-            Real::Ex2 => self.point.power(a),
+            Real::Ex2 => {
+                let power = self.point.power(a);
+                self.positives.insert(power.p);
+                power
+            }
             Real::Lg2 => self.point.logarithm(a),
             Real::Sin => self.point.angle(a, false),
             Real::Cos => self.point.angle(a, true),
@@ -422,7 +437,9 @@ impl Reals {
         // The low nine bits of the sum become sign and exponent.
         let bias = self.point.integer(MAGIC as i128 + 127);
         let exponent = self.point.sub(sum, bias);
-        Some(self.point.power(exponent))
+        let power = self.point.power(exponent);
+        self.positives.insert(power.p);
+        Some(power)
     }
 
     /// As [`super::Algebra::convert`].
@@ -492,6 +509,16 @@ impl Reals {
     pub(super) fn relation(&mut self, comparison: Comparison, a: Element, b: Element) -> Truth {
         if a.p == b.p {
             let holds = matches!(comparison, Comparison::Le | Comparison::Ge | Comparison::Eq);
+            return Truth::Known(holds);
+        }
+        let is_positive = |element: Element| self.positives.contains(&element.p);
+        let larger = (is_positive(a) && b.p == 0) || (is_positive(b) && a.p == 0);
+        if larger {
+            let holds = match comparison {
+                Comparison::Lt | Comparison::Le => a.p == 0,
+                Comparison::Gt | Comparison::Ge => b.p == 0,
+                other => other == Comparison::Ne,
+            };
             return Truth::Known(holds);
         }
         let (difference, negated) = match comparison {
@@ -578,19 +605,27 @@ impl Reals {
         (again && numerator != 0).then_some(grows)
     }
 
-    /// As [`super::Algebra::dot`].
-    pub(super) fn dot(
+    /// As [`super::Algebra::product`].
+    pub(super) fn product(
         &mut self,
         (factor, sum): (Format, Format),
-        addend: Term,
-        pairs: &[[Term; 2]],
-    ) -> Option<Term> {
-        let mut result = self.element(sum, addend)?;
-        for &[a, b] in pairs {
-            let (a, b) = (self.element(factor, a)?, self.element(factor, b)?);
-            let product = self.point.mul(a, b);
-            result = self.point.add(result, product);
+        [a, b, c]: [&[Term]; 3],
+        (columns, inner): (usize, usize),
+    ) -> Option<Vec<Term>> {
+        let mut elements = |format: Format, terms: &[Term]| {
+            let elements = terms.iter().map(|&term| self.element(format, term));
+            elements.collect::<Option<Vec<Element>>>()
+        };
+        let (a, b, c) = (elements(factor, a)?, elements(factor, b)?, elements(sum, c)?);
+        let mut results = Vec::with_capacity(c.len());
+        for (at, mut result) in c.into_iter().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            for k in 0..inner {
+                let product = self.point.mul(a[row * inner + k], b[k * columns + column]);
+                result = self.point.add(result, product);
+            }
+            results.push(Term::Element(result));
         }
-        Some(Term::Element(result))
+        Some(results)
     }
 }

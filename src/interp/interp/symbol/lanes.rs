@@ -59,7 +59,7 @@ impl Poison {
                     let real = (real, format, mode);
                     match self.real(real, cells, (lane, is_poisoned), registers, state) {
                         Outcome::Number(Term::Element(element)) if fills => {
-                            numbers.push((lane, element));
+                            numbers.push((d, lane, (format, element)));
                             continue;
                         }
                         Outcome::Number(term) => Outcome::Value(Value::number(format, term)),
@@ -83,9 +83,6 @@ impl Poison {
         if let Some(symbols) = &mut self.symbols {
             symbols.results = results;
             symbols.numbers = numbers;
-            if let Meaning::Real(_, format, _) = op.meaning {
-                symbols.numbers_in = (d, format);
-            }
         }
         lost
     }
@@ -363,7 +360,7 @@ fn apply(
 }
 
 /// Whether a number of a format fills a register of a file.
-fn fills(file: File, format: Format) -> bool {
+pub(super) fn fills(file: File, format: Format) -> bool {
     match file {
         File::W32 => matches!(format, Format::F32 | Format::S32),
         File::W64 => format == Format::F64,

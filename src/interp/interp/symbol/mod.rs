@@ -48,9 +48,8 @@ pub(super) struct Symbols {
     planes: [TiVec<Slot, Option<Box<[Symbol]>>>; 3],
     /// The results of the present operation.
     results: Vec<(Cell, usize, Value)>,
-    /// Those that are numbers which fill a lane's register, and the register and the format of all of them.
-    numbers: Vec<(usize, Element)>,
-    numbers_in: (Cell, Format),
+    /// Those that are numbers which fill a lane's register.
+    numbers: Vec<(Cell, usize, (Format, Element))>,
     /// What the lanes whose guard is a symbol had in the registers that the present operation writes.
     guarded: Vec<(Cell, usize, Predicate, Value)>,
     /// The guards of the present operation that are symbols.
@@ -67,7 +66,6 @@ impl Symbols {
             planes: counts.map(|count| ti_vec![None; count]),
             results: Vec::new(),
             numbers: Vec::new(),
-            numbers_in: ((File::W32, Slot(0)), Format::F32),
             guarded: Vec::new(),
             guards: [None; LANES],
             forks: Vec::new(),

@@ -212,9 +212,8 @@ impl Poison {
         let Some(symbols) = &mut self.symbols else { return };
         if !symbols.numbers.is_empty() {
             let mut numbers = std::mem::take(&mut symbols.numbers);
-            let (cell, format) = symbols.numbers_in;
-            for (lane, element) in numbers.drain(..) {
-                self.put_number(cell, lane, (format, element));
+            for (cell, lane, number) in numbers.drain(..) {
+                self.put_number(cell, lane, number);
             }
             if let Some(symbols) = &mut self.symbols {
                 symbols.numbers = numbers;

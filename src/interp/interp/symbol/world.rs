@@ -161,6 +161,11 @@ impl Input {
     /// The symbols of a word.
     fn word(self, algebra: &Algebra, word: u64) -> [Symbol; 2] {
         let count = self.format.parts() as u64;
+        if count > 1 {
+            let element = algebra.input(self.name, 2 * word / count);
+            let first = (2 * word % count) as u8;
+            return [0, 1].map(|half| Symbol::new(element, Kind::Number(self.format), first + half));
+        }
         [0, 1].map(|half| {
             let place = 2 * word + half;
             let element = algebra.input(self.name, place / count);
