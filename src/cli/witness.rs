@@ -74,6 +74,9 @@ const TRIALS: [Trial; 7] = [
     Trial { low: 0.0, high: 0.125, slope: 64.0 },
 ];
 
+/// The factor by which integers are larger than numbers.
+const INTEGERS: f64 = 64.0;
+
 /// The numbers of a trial in words.
 fn words(Trial { low, high, slope }: Trial, seed: u64) -> String {
     let slopes = match slope {
@@ -90,8 +93,9 @@ fn random(state: &mut u64) -> f64 {
     ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A launch with numbers in the place of its symbols. A buffer has the same numbers in each launch with its name.
-fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64)) -> Launch {
+/// A launch with numbers in the place of its symbols, each of them changed at random by at most a share `by`. A buffer has the
+/// same numbers in each launch with its name.
+fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64), by: f64) -> Launch {
     let mut launch = launch.clone();
     let Trial { low, high, slope } = trial;
     let names: Vec<String> =
@@ -106,7 +110,13 @@ fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64)) -> Launch {
         for (index, element) in buffer.bytes.chunks_exact_mut(size).enumerate() {
             let share = index as f64 / count as f64;
             let value = low + (high - low) * random(&mut state) + slope * share;
-            element.copy_from_slice(&buffer.ty.round(value).to_le_bytes()[..size]);
+            let mut other = state;
+            let bits = if buffer.ty.is_float() {
+                buffer.ty.round(value * (1.0 + by * (2.0 * random(&mut other) - 1.0)))
+            } else {
+                (INTEGERS * value) as i64 as u64
+            };
+            element.copy_from_slice(&bits.to_le_bytes()[..size]);
         }
     }
     for (&index, &ty) in &launch.symbolic_args {
@@ -129,6 +139,14 @@ fn tolerance(sides: &[Side<'_>; 2]) -> f64 {
     }
 }
 
+/// By how much changes of the inputs are smaller than the tolerance, and how much larger a difference has to be than what these
+/// change: terms that cancel, and approximations, make much of little.
+const SMALLER: f64 = 64.0;
+const LARGER: f64 = 30.0;
+
+/// A largest number below which all of a buffer is rounding.
+const TINY: f64 = 1e-30;
+
 /// Looks for an execution in which some buffers differ.
 pub(super) fn search(
     sides: &[Side<'_>; 2],
@@ -139,12 +157,20 @@ pub(super) fn search(
     let tolerance = wanted.unwrap_or_else(|| tolerance(sides));
     for (number, &trial) in TRIALS.iter().enumerate() {
         for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
-            let run = |side: &Side<'_>| {
-                let launch = with_numbers(&side.launch, (trial, seed));
+            let run = |side: &Side<'_>, by: f64| {
+                let launch = with_numbers(&side.launch, (trial, seed), by);
                 interp::run_some(&side.module, &launch, blocks).ok()
             };
-            let (Some(first), Some(second)) = (run(&sides[0]), run(&sides[1])) else { continue };
-            if let Some((buffer, index, values)) = differing(&first, &second, written, tolerance) {
+            let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
+            let Some([first, second]) = both(0.0) else { continue };
+            let pair = (&first, &second);
+            if differing(pair, None, written, tolerance).is_none() {
+                continue;
+            }
+            // What small changes of the inputs explain is rounding.
+            let Some([one, other]) = both(tolerance / SMALLER) else { continue };
+            let changed = Some([(&first, &one), (&second, &other)]);
+            if let Some((buffer, index, values)) = differing(pair, changed, written, tolerance) {
                 let ty = first[&buffer].ty;
                 return Some(Witness {
                     buffer,
@@ -167,10 +193,11 @@ fn shown(ty: Type, bits: u64) -> Option<Box<RawValue>> {
 /// Buffers by name.
 type Buffers = BTreeMap<String, Buffer>;
 
-/// The first element of some buffers that differs by more than a share of the largest one.
+/// The first element of some buffers that differs by more than a share of the largest one, and by much more than the same run
+/// with changed inputs.
 fn differing(
-    first: &Buffers,
-    second: &Buffers,
+    (first, second): (&Buffers, &Buffers),
+    changed: Option<[(&Buffers, &Buffers); 2]>,
     names: &[String],
     tolerance: f64,
 ) -> Option<(String, u64, [u64; 2])> {
@@ -179,17 +206,27 @@ fn differing(
         if one.ty != other.ty {
             continue;
         }
-        let value = |bits: u64| one.ty.widen(bits);
+        let shift = 64 - 8 * one.ty.bytes() as u32;
+        let integer = |bits: u64| ((bits << shift) as i64 >> shift) as f64;
+        let value = |bits: u64| if one.ty.is_float() { one.ty.widen(bits) } else { integer(bits) };
         let largest = one.elements().chain(other.elements()).map(value).filter(|v| v.is_finite());
         let largest = largest.fold(0.0_f64, |all, value| all.max(value.abs()));
+        let mut slack = vec![0.0_f64; one.elements().count()];
+        for (run, again) in changed.into_iter().flatten() {
+            let (Some(run), Some(again)) = (run.get(name), again.get(name)) else { continue };
+            for ((slack, a), b) in slack.iter_mut().zip(run.elements()).zip(again.elements()) {
+                *slack = slack.max((value(a) - value(b)).abs());
+            }
+        }
+        let bound = if one.ty.is_float() { tolerance * largest } else { 0.0 };
         for (index, (a, b)) in one.elements().zip(other.elements()).enumerate() {
-            let differs = match one.ty.is_float() {
-                false => a != b,
-                true => {
-                    let (a, b) = (value(a), value(b));
-                    a.is_finite() && b.is_finite() && (a - b).abs() > tolerance * largest
-                }
-            };
+            let (x, y) = (value(a), value(b));
+            let difference = (x - y).abs();
+            let differs = x.is_finite()
+                && y.is_finite()
+                && largest > TINY
+                && difference > bound
+                && difference > LARGER * slack[index];
             if differs {
                 return Some((name.clone(), index as u64, [a, b]));
             }

@@ -49,6 +49,8 @@ impl Bits {
     /// A constant: its magnitude, and its sign apart.
     pub(super) fn constant(&self, format: Format, bits: u64) -> Option<Element> {
         let sign = match format {
+            // A negative integer is not the bits of its magnitude with a sign.
+            Format::S32 => return Some(self.hash(&[name::CONSTANT, format as u64, bits])),
             Format::F32 | Format::Tf32 => 31,
             Format::F64 => 63,
             Format::F16 | Format::Bf16 => 15,
@@ -161,20 +163,26 @@ impl Bits {
         Some(Term::Element(self.hash(&key)))
     }
 
-    /// As [`super::Algebra::dot`].
-    pub(super) fn dot(
+    /// As [`super::Algebra::product`]: each element is a function of all its operands in order.
+    pub(super) fn product(
         &mut self,
         (factor, sum): (Format, Format),
-        addend: Term,
-        pairs: &[[Term; 2]],
-    ) -> Option<Term> {
-        let addend = self.element(sum, addend)?;
-        let mut words = vec![name::DOT, factor as u64, sum as u64, addend.p, addend.q];
-        for &[a, b] in pairs {
-            let (a, b) = (self.element(factor, a)?, self.element(factor, b)?);
-            words.extend([a.p, a.q, b.p, b.q]);
+        [a, b, c]: [&[Term]; 3],
+        (columns, inner): (usize, usize),
+    ) -> Option<Vec<Term>> {
+        let mut results = Vec::with_capacity(c.len());
+        for (at, &addend) in c.iter().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            let addend = self.element(sum, addend)?;
+            let mut words = vec![name::DOT, factor as u64, sum as u64, addend.p, addend.q];
+            for k in 0..inner {
+                let a = self.element(factor, a[row * inner + k])?;
+                let b = self.element(factor, b[k * columns + column])?;
+                words.extend([a.p, a.q, b.p, b.q]);
+            }
+            results.push(Term::Element(self.hash(&words)));
         }
-        Some(Term::Element(self.hash(&words)))
+        Some(results)
     }
 
     /// As [`super::Algebra::opaque`].

@@ -9,6 +9,7 @@ pub(crate) fn number(format: Format, bits: u64) -> f64 {
     match format {
         Format::F32 | Format::Tf32 => f64::from(f32::from_bits(bits as u32)),
         Format::F64 => f64::from_bits(bits),
+        Format::S32 => f64::from(bits as u32 as i32),
         Format::F16 => F16.widen(bits as u32 & 0xffff),
         Format::Bf16 => BF16.widen(bits as u32 & 0xffff),
     }
@@ -20,6 +21,7 @@ pub(crate) fn rounded(format: Format, value: f64) -> u64 {
         Format::F32 => u64::from(SINGLE.round(value, Round::Even)),
         Format::Tf32 => u64::from(TF32.round(value, Round::Even) << 13),
         Format::F64 => value.to_bits(),
+        Format::S32 => u64::from(value as i32 as u32),
         Format::F16 => u64::from(F16.round(value, Round::Even)),
         Format::Bf16 => u64::from(BF16.round(value, Round::Even)),
     }
@@ -85,11 +87,13 @@ pub(crate) fn is_exact(op: Real, format: Format, operands: &[u64]) -> bool {
             let vanished = product == 0.0 && value(0) != 0.0 && value(1) != 0.0;
             error == 0.0 && !is_tiny(product) && !vanished && held(two_sum(product, value(2)))
         }
+        // A quotient by zero is infinite or NaN, which stays a number.
+        Real::Div if value(1) == 0.0 => true,
+        Real::Rcp if value(0) == 0.0 => true,
         Real::Div | Real::Rcp => {
             let (a, b) = if op == Real::Div { (value(0), value(1)) } else { (1.0, value(0)) };
             let quotient = a / b;
-            b != 0.0
-                && two_product(quotient, b) == (a, 0.0)
+            two_product(quotient, b) == (a, 0.0)
                 && !is_tiny(quotient)
                 && held((quotient, 0.0))
         }

@@ -1,6 +1,6 @@
 //! What an instruction computes, as data: for those who compute with something else than its operands' bits.
 
-/// A format of floating-point numbers.
+/// A format of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Format {
     /// Single precision.
@@ -13,6 +13,8 @@ pub(crate) enum Format {
     Bf16,
     /// Single precision; matrices use its upper 19 bits.
     Tf32,
+    /// Integers of 32 bits; those that depend on symbols do not wrap.
+    S32,
 }
 
 impl Format {
@@ -20,7 +22,7 @@ impl Format {
     pub(crate) fn parts(self) -> usize {
         match self {
             Format::F16 | Format::Bf16 => 1,
-            Format::F32 | Format::Tf32 => 2,
+            Format::F32 | Format::Tf32 | Format::S32 => 2,
             Format::F64 => 4,
         }
     }
@@ -150,6 +152,8 @@ pub(crate) enum Meaning {
     },
     /// An integer as a number, and whether it is signed.
     FromInteger(Format, bool),
+    /// The integer part of a number of a format, as an integer.
+    ToInteger(Format),
     /// A relation of two numbers; [`Mode::NAN`]: it holds if one is NaN.
     Compare(Comparison, Format, Mode),
     /// The first source where the third, a predicate, holds; else the second.

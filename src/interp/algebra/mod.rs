@@ -6,7 +6,7 @@
 //!
 //! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
 //!   on them, choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
-//!   which real number a constant stands for; `exact`: operations on numbers that do not round; `bits`: the same operations
+//!   which real number a constant stands for; `exact`: operations on numbers that do not round; `library`, `exponents`: functions as compilers expand them; `bits`: the same operations
 //!   on the same operands.
 //!
 //! Which law holds, and why two kernels that are the same function are found equal: `docs/prove.md`.
@@ -15,6 +15,7 @@ mod bits;
 mod constants;
 mod element;
 mod exact;
+mod exponents;
 mod field;
 mod library;
 mod maxima;
@@ -136,14 +137,14 @@ impl Algebra {
         either!(self, algebra => algebra.choose(predicate, format, operands))
     }
 
-    /// The products of pairs, added up from an addend on.
-    pub(crate) fn dot(
+    /// A B + C, of matrices row by row.
+    pub(crate) fn product(
         &mut self,
-        (factor, sum): (Format, Format),
-        addend: Term,
-        pairs: &[[Term; 2]],
-    ) -> Option<Term> {
-        either!(self, algebra => algebra.dot((factor, sum), addend, pairs))
+        formats: (Format, Format),
+        matrices: [&[Term]; 3],
+        shape: (usize, usize),
+    ) -> Option<Vec<Term>> {
+        either!(self, algebra => algebra.product(formats, matrices, shape))
     }
 
     /// Whether both predicates hold.
@@ -174,6 +175,38 @@ impl Algebra {
     pub(crate) fn power_of_magic(&mut self, sum: Element) -> Option<Element> {
         match self {
             Algebra::Reals(reals) => reals.power_of_magic(sum),
+            Algebra::Bits(_) => None,
+        }
+    }
+
+    /// The exponent of a number's bits plus a constant, as an integer: 2^23 times an integer k. The number is `x`.
+    pub(crate) fn exponent(&mut self, x: Element, constant: u32) -> Option<Element> {
+        match self {
+            Algebra::Reals(reals) => Some(reals.exponent(x, constant)),
+            Algebra::Bits(_) => None,
+        }
+    }
+
+    /// The number whose bits are those of `x` less an exponent, as [`Algebra::exponent`] returns it.
+    pub(crate) fn without_exponent(&mut self, x: Element, exponent: Element) -> Option<Element> {
+        match self {
+            Algebra::Reals(reals) => reals.without_exponent(x, exponent),
+            Algebra::Bits(_) => None,
+        }
+    }
+
+    /// The number `magnitude` with its sign bit set where that of another number is.
+    pub(crate) fn with_sign(&mut self, sign: Element, magnitude: Element) -> Option<Element> {
+        match self {
+            Algebra::Reals(reals) => Some(reals.with_sign(sign, magnitude)),
+            Algebra::Bits(_) => None,
+        }
+    }
+
+    /// A function of integers about which nothing else is known.
+    pub(crate) fn function(&mut self, name: u64, operands: &[Term]) -> Option<Element> {
+        match self {
+            Algebra::Reals(reals) => reals.integer_function(name, operands),
             Algebra::Bits(_) => None,
         }
     }

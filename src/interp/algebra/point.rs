@@ -39,6 +39,11 @@ pub(super) mod name {
     pub(in crate::algebra) const SQUARE_ROOT: u64 = 13;
     pub(in crate::algebra) const ROUND: u64 = 14;
     pub(in crate::algebra) const SIGN: u64 = 15;
+    pub(in crate::algebra) const INTEGER: u64 = 16;
+    pub(in crate::algebra) const EXPONENT: u64 = 17;
+    pub(in crate::algebra) const OUTSIDE: u64 = 18;
+    pub(in crate::algebra) const WITH_SIGN: u64 = 19;
+    pub(in crate::algebra) const ERROR_FUNCTION: u64 = 20;
 }
 
 /// The random point, and the functions that were met there.

@@ -8,7 +8,8 @@ use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
 use super::element::{Degree, Element, Predicate, Term, Truth};
 use super::exact::{number, rounded};
 use super::field::{inverse_p, mul_p, mul_q, small_fraction};
-use super::library::{COEFFICIENTS, Library};
+use super::exponents::Exponents;
+use super::library::Library;
 use super::maxima::Sets;
 use super::meaning::{Comparison, Format, Mode, Real};
 use super::point::{Point, name};
@@ -34,15 +35,21 @@ pub(crate) struct Reals {
     /// The difference that a predicate says is positive, by the predicate's name.
     positive: FxHashMap<u64, Element>,
     /// The predicate and the operands of a choice, by its value.
-    choices: FxHashMap<u64, (Predicate, [Element; 2])>,
+    pub(super) choices: FxHashMap<u64, (Predicate, [Element; 2])>,
     /// The numbers whose products with log2(e) were the first part of a sum, by the sum.
     scaled: FxHashMap<u64, u64>,
     /// Elements of functions of the library.
-    library: Library,
+    pub(super) library: Library,
     /// Sums that hold an integer in their low bits.
     magic: FxHashMap<u64, ()>,
     /// Elements between 0 and 1.
     saturated: FxHashSet<u64>,
+    /// Elements that are positive: powers of 2 and products of these.
+    positives: FxHashSet<u64>,
+    /// Elements that are integers.
+    integers: FxHashSet<u64>,
+    /// The exponents of numbers, and logarithms made of them.
+    pub(super) exponents: Exponents,
 }
 
 /// 1.5 * 2^23: the sum with a small number is that number's integer part in the low bits.
@@ -66,15 +73,18 @@ impl Reals {
             library: Library::default(),
             magic: FxHashMap::default(),
             saturated: FxHashSet::default(),
+            positives: FxHashSet::default(),
+            integers: FxHashSet::default(),
+            exponents: Exponents::default(),
         }
     }
 
     /// The larger element.
-    fn larger(&mut self, a: Element, b: Element) -> Element {
+    pub(super) fn larger(&mut self, a: Element, b: Element) -> Element {
         self.sets.larger(&mut self.point, a, b)
     }
 
-    fn smaller(&mut self, a: Element, b: Element) -> Element {
+    pub(super) fn smaller(&mut self, a: Element, b: Element) -> Element {
         let (a, b) = (self.point.neg(a), self.point.neg(b));
         let larger = self.larger(a, b);
         self.point.neg(larger)
@@ -155,7 +165,7 @@ impl Reals {
 
     // Operations on terms
 
-    fn element(&mut self, format: Format, term: Term) -> Option<Element> {
+    pub(super) fn element(&mut self, format: Format, term: Term) -> Option<Element> {
         match term {
             Term::Element(element) => Some(element),
             Term::Number(bits) => self.constant(format, bits),
@@ -168,6 +178,20 @@ impl Reals {
         (op, format, mode): (Real, Format, Mode),
         operands: &[Term],
     ) -> Option<Term> {
+        // Sums and products of elements alone have no special case.
+        if let [Term::Element(a), Term::Element(b), rest @ ..] = operands
+            && self.positives.is_empty()
+        {
+            match (op, rest) {
+                (Real::Add, []) => return Some(Term::Element(self.point.add(*a, *b))),
+                (Real::Mul, []) => return Some(Term::Element(self.point.mul(*a, *b))),
+                (Real::Fma, [Term::Element(c)]) => {
+                    let product = self.point.mul(*a, *b);
+                    return Some(Term::Element(self.point.add(product, *c)));
+                }
+                _ => {}
+            }
+        }
         let infinite = |term: &Term| match *term {
             Term::Number(bits) => !number(format, bits).is_finite(),
             Term::Element(_) => false,
@@ -181,23 +205,27 @@ impl Reals {
         }
         let [a, b, c] = elements;
         if format == Format::F32
-            && let Some(sum) = self.magic_sum((op, mode), operands, [a, b, c])
+            && let Some(result) = self
+                .magic_sum((op, mode), operands, [a, b, c])
+                .or_else(|| self.scaled_by_log2(op, operands, [a, b, c]))
+                .or_else(|| self.of_exponents(op, operands, [a, b, c]))
         {
-            return Some(Term::Element(sum));
-        }
-        if (op, format) == (Real::Fma, Format::F32)
-            && let Some(sum) = self.scaled_by_log2(operands, [a, b, c])
-        {
-            return Some(Term::Element(sum));
+            return Some(Term::Element(result));
         }
         Some(Term::Element(self.function(op, [a, b, c])))
     }
 
-    fn function(&mut self, op: Real, [a, b, c]: [Element; 3]) -> Element {
+    pub(super) fn function(&mut self, op: Real, [a, b, c]: [Element; 3]) -> Element {
         match op {
             Real::Add => self.point.add(a, b),
             Real::Sub => self.point.sub(a, b),
-            Real::Mul => self.point.mul(a, b),
+            Real::Mul => {
+                let product = self.point.mul(a, b);
+                if self.positives.contains(&a.p) && self.positives.contains(&b.p) {
+                    self.positives.insert(product.p);
+                }
+                product
+            }
             Real::Fma => {
                 let product = self.point.mul(a, b);
                 self.point.add(product, c)
@@ -216,7 +244,11 @@ impl Reals {
                 let root = self.point.square_root(a);
                 self.point.inverse(root)
             }
-            Real::Ex2 => self.point.power(a),
+            Real::Ex2 => {
+                let power = self.point.power(a);
+                self.positives.insert(power.p);
+                power
+            }
             Real::Lg2 => self.point.logarithm(a),
             Real::Sin => self.point.angle(a, false),
             Real::Cos => self.point.angle(a, true),
@@ -240,14 +272,27 @@ impl Reals {
                 self.point.mul(sign, magnitude)
             }
             Real::Floor | Real::Ceil | Real::Trunc | Real::Nearest => {
-                self.point.hash(&[name::ROUND, op as u64, a.p])
+                if self.integers.contains(&a.p) {
+                    return a;
+                }
+                let integer = self.point.hash(&[name::ROUND, op as u64, a.p]);
+                self.integers.insert(integer.p);
+                integer
             }
         }
     }
 
     /// The sums `x log2(e) + c` and, of that, the sum with x times the rest of log2(e), which is the same: log2(e) is
     /// exact already.
-    fn scaled_by_log2(&mut self, operands: &[Term], [a, b, c]: [Element; 3]) -> Option<Element> {
+    fn scaled_by_log2(
+        &mut self,
+        op: Real,
+        operands: &[Term],
+        [a, b, c]: [Element; 3],
+    ) -> Option<Element> {
+        if op != Real::Fma {
+            return None;
+        }
         let bits = |term: Term| match term {
             Term::Number(bits) => bits as u32,
             Term::Element(_) => 0,
@@ -270,7 +315,7 @@ impl Reals {
         })
     }
 
-    fn magnitude(&mut self, a: Element) -> Element {
+    pub(super) fn magnitude(&mut self, a: Element) -> Element {
         let negative = self.point.neg(a);
         let magnitude = self.larger(a, negative);
         self.library.magnitude(magnitude, a);
@@ -278,7 +323,7 @@ impl Reals {
     }
 
     /// The hyperbolic tangent: 1 - 2 / (1 + e^2a).
-    fn tangent(&mut self, a: Element) -> Element {
+    pub(super) fn tangent(&mut self, a: Element) -> Element {
         let (one, two) = (self.point.integer(1), self.point.integer(2));
         let doubled = self.point.mul(a, two);
         let power = self.point.exponential(doubled);
@@ -286,31 +331,6 @@ impl Reals {
         let inverse = self.point.inverse(sum);
         let part = self.point.mul(two, inverse);
         self.point.sub(one, part)
-    }
-
-    /// The function of the library that a choice between two of its parts is: `a` where the predicate holds.
-    fn library_choice(&mut self, name: u64, a: Element, b: Element) -> Option<Element> {
-        let one = self.point.integer(1);
-        if let Some(magnitude) = self.library.large(name) {
-            let tangent = self.tangent(magnitude);
-            if a.p == one.p && b.p == tangent.p {
-                self.library.tangent(tangent, magnitude);
-                return Some(tangent);
-            }
-        }
-        let x = self.library.small(name)?;
-        let tangent = self.tangent(x);
-        let square = self.point.mul(x, x);
-        let mut sum = Element::default();
-        for bits in COEFFICIENTS {
-            let coefficient = self.constant(Format::F32, bits.into())?;
-            let product = self.point.mul(sum, square);
-            sum = self.point.add(product, coefficient);
-        }
-        sum = self.point.mul(sum, square);
-        let product = self.point.mul(sum, x);
-        let polynomial = self.point.add(product, x);
-        (a.p == tangent.p && b.p == polynomial.p).then_some(tangent)
     }
 
     /// An operation with an infinite operand, as far as a number that is not known is just finite.
@@ -351,6 +371,10 @@ impl Reals {
             Real::Relu => result(known(0)?.max(0.0)),
             Real::Sat => result(known(0)?.clamp(0.0, 1.0)),
             Real::Tanh => result(known(0)?.signum()),
+            Real::Fma if known(0).is_none() && known(1).is_some() && known(2).is_some() => {
+                let x = self.element(format, operands[0])?;
+                Some(Term::Element(self.outside(x)))
+            }
             _ => None,
         }
     }
@@ -413,7 +437,9 @@ impl Reals {
         // The low nine bits of the sum become sign and exponent.
         let bias = self.point.integer(MAGIC as i128 + 127);
         let exponent = self.point.sub(sum, bias);
-        Some(self.point.power(exponent))
+        let power = self.point.power(exponent);
+        self.positives.insert(power.p);
+        Some(power)
     }
 
     /// As [`super::Algebra::convert`].
@@ -465,6 +491,11 @@ impl Reals {
         }
         let a = self.element(format, operands[0])?;
         let b = self.element(format, operands[1])?;
+        if let (Format::F32, [_, Term::Number(bits)]) = (format, operands)
+            && let Some(holds) = self.beyond(comparison, a, bits as u32)
+        {
+            return Some(Truth::Known(holds));
+        }
         let truth = self.relation(comparison, a, b);
         if let (Truth::Open(predicate), Format::F32, [_, Term::Number(bits)]) =
             (truth, format, operands)
@@ -475,9 +506,19 @@ impl Reals {
         Some(truth)
     }
 
-    fn relation(&mut self, comparison: Comparison, a: Element, b: Element) -> Truth {
+    pub(super) fn relation(&mut self, comparison: Comparison, a: Element, b: Element) -> Truth {
         if a.p == b.p {
             let holds = matches!(comparison, Comparison::Le | Comparison::Ge | Comparison::Eq);
+            return Truth::Known(holds);
+        }
+        let is_positive = |element: Element| self.positives.contains(&element.p);
+        let larger = (is_positive(a) && b.p == 0) || (is_positive(b) && a.p == 0);
+        if larger {
+            let holds = match comparison {
+                Comparison::Lt | Comparison::Le => a.p == 0,
+                Comparison::Gt | Comparison::Ge => b.p == 0,
+                other => other == Comparison::Ne,
+            };
             return Truth::Known(holds);
         }
         let (difference, negated) = match comparison {
@@ -511,6 +552,9 @@ impl Reals {
         if operands[0] == operands[1] {
             return Some(operands[0]);
         }
+        if let Some(logarithm) = self.logarithm_chosen(predicate, format, operands) {
+            return Some(Term::Element(logarithm));
+        }
         let a = self.element(format, operands[0])?;
         let b = self.element(format, operands[1])?;
         Some(Term::Element(self.choice(predicate, a, b)))
@@ -537,6 +581,11 @@ impl Reals {
         {
             return if grows { self.larger(a, b) } else { self.smaller(a, b) };
         }
+        self.without_law(name, [a, b])
+    }
+
+    /// The choice between two elements about which nothing else is known: the first one where the predicate holds.
+    pub(super) fn without_law(&mut self, name: u64, [a, b]: [Element; 2]) -> Element {
         let result = self.point.hash(&[name::CHOICE, name, a.p, b.p]);
         self.choices.insert(result.p, (Predicate { name, negated: false }, [a, b]));
         result
@@ -556,19 +605,27 @@ impl Reals {
         (again && numerator != 0).then_some(grows)
     }
 
-    /// As [`super::Algebra::dot`].
-    pub(super) fn dot(
+    /// As [`super::Algebra::product`].
+    pub(super) fn product(
         &mut self,
         (factor, sum): (Format, Format),
-        addend: Term,
-        pairs: &[[Term; 2]],
-    ) -> Option<Term> {
-        let mut result = self.element(sum, addend)?;
-        for &[a, b] in pairs {
-            let (a, b) = (self.element(factor, a)?, self.element(factor, b)?);
-            let product = self.point.mul(a, b);
-            result = self.point.add(result, product);
+        [a, b, c]: [&[Term]; 3],
+        (columns, inner): (usize, usize),
+    ) -> Option<Vec<Term>> {
+        let mut elements = |format: Format, terms: &[Term]| {
+            let elements = terms.iter().map(|&term| self.element(format, term));
+            elements.collect::<Option<Vec<Element>>>()
+        };
+        let (a, b, c) = (elements(factor, a)?, elements(factor, b)?, elements(sum, c)?);
+        let mut results = Vec::with_capacity(c.len());
+        for (at, mut result) in c.into_iter().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            for k in 0..inner {
+                let product = self.point.mul(a[row * inner + k], b[k * columns + column]);
+                result = self.point.add(result, product);
+            }
+            results.push(Term::Element(result));
         }
-        Some(Term::Element(result))
+        Some(results)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::counters::{Counters, Total};
 use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
-use super::memory::{Global, new_words};
+use super::memory::{Global, Region, new_words};
 use super::program::Program;
 use super::symbol::World;
 use super::{Outcome, decode};
@@ -22,9 +22,6 @@ const HEAP_BYTES: usize = 8 << 20;
 /// The most warp-wide instructions of a run that is repeated for a better message; without the search for undetermined
 /// values a kernel may run for ever.
 const MAX_REPEATED: u64 = 1 << 24;
-
-/// The bytes of a buffer, and the marks of its bits that are not known.
-pub(super) type BytesAndMarks = (Vec<u8>, Vec<u8>);
 
 /// A kernel that was decoded.
 #[derive(Debug)]
@@ -131,14 +128,14 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok(self.buffers(launch, &global))
     }
 
-    /// Runs some blocks of a launch with symbols. Returns for each buffer its bytes and the marks of its bits that are not known, and the
-    /// instructions that were executed; `inputs` are regions, and whether they hold symbols at first.
+    /// Runs some blocks of a launch with symbols. Returns the regions, module variables first, and how many instructions
+    /// were executed; `inputs` are regions, and whether they hold symbols at first.
     pub(super) fn execute_with_symbols<C: Total>(
         &self,
         launch: &Launch,
         (world, inputs): (&World, &[(usize, bool)]),
         blocks: &[u64],
-    ) -> Result<(Vec<BytesAndMarks>, u64), Fault> {
+    ) -> Result<(Vec<Region>, u64), Fault> {
         let params = words(&self.parameters(launch)?);
         let params_marks = new_words(4 * params.len() as u64);
         for (&index, ty) in &launch.symbolic_args {
@@ -148,22 +145,20 @@ impl<'m, 's> Kernel<'m, 's> {
                 word.store(word.load(Relaxed) | 0xff << (8 * (byte % 4)), Relaxed);
             }
         }
-        let global = self.fresh(launch)?;
-        global.regions().iter().for_each(|region| region.follow(false));
+        let mut global = self.fresh(launch)?;
+        global.regions_mut().iter_mut().for_each(|region| region.follow(false));
         for &(region, symbolic) in inputs {
-            global.regions()[region].follow(symbolic);
+            global.regions_mut()[region].follow(symbolic);
         }
         let machine = Machine {
+            follows_poison: true,
             world: Some(world),
             params_marks: Some(&params_marks),
             ..self.machine(launch, &global, &params)
         };
         let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)
             .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?;
-        let statics = self.program.layout.statics.len();
-        let regions = global.regions()[statics..].iter().take(launch.buffers.len());
-        let left = regions.map(|region| (region.bytes(), region.marks())).collect();
-        Ok((left, executed.steps))
+        Ok((std::mem::take(global.regions_mut()), executed.steps))
     }
 
     /// The race behind a fault: the launch is run again without the search for undetermined values, and some thread of

@@ -172,6 +172,11 @@ impl WarpOp {
         op
     }
 
+    /// How many sources it has.
+    pub(super) fn sources(&self) -> usize {
+        self.s.iter().flatten().count()
+    }
+
     /// The same operation with a meaning.
     pub(super) const fn meaning(mut self, meaning: Meaning) -> WarpOp {
         self.meaning = meaning;

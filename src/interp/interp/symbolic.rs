@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use super::counters::Counters;
 use super::fault::Fault;
 use super::kernel::Kernel;
-use super::symbol::{Input, Memory, Owner, Spot, State, Symbol, Value, World};
+use super::memory::Region;
+use super::symbol::{
+    Input, Memory, Owner, PAGE, Pages, Spot, State, Symbol, Value, World,
+};
 use crate::algebra::{Algebra, Domain, Format, Reading, Term, mix};
 use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::Module;
@@ -46,10 +49,13 @@ pub struct Left {
 /// A buffer that a run has left.
 #[derive(Debug)]
 struct LeftBuffer {
-    region: usize,
+    /// Its number among the regions.
+    index: usize,
     ty: Type,
-    bytes: Vec<u8>,
-    marks: Vec<u8>,
+    /// Its length in elements.
+    len: usize,
+    /// Its memory, if something was written there.
+    region: Option<Region>,
 }
 
 /// Where two runs differ.
@@ -108,7 +114,6 @@ impl Symbolic {
         launch: &Launch,
         blocks: &Blocks,
     ) -> Result<Left, Fault> {
-        let launch = &Launch { uninitialized: true, ..launch.clone() };
         let kernel = Kernel::new(module, launch, false)?.without_explanations();
         let statics = kernel.program.layout.statics.len();
         self.world.state().memory = Memory::default();
@@ -130,13 +135,15 @@ impl Symbolic {
         };
         let (left, executed) =
             kernel.execute_with_symbols::<Counters>(launch, (&self.world, &formats), &numbers)?;
-        let buffers = launch.buffers.iter().zip(left).enumerate();
-        let buffers = buffers.map(|(index, ((name, buffer), (bytes, marks)))| {
-            let left = LeftBuffer { region: statics + index, ty: buffer.ty, bytes, marks };
-            (name.clone(), left)
+        let memory = std::mem::take(&mut self.world.state().memory);
+        let buffers = launch.buffers.iter().zip(left.into_iter().skip(statics)).enumerate();
+        let buffers = buffers.map(|(index, ((name, buffer), region))| {
+            let index = statics + index;
+            let wrote = memory.region(index).is_some_and(Pages::is_written);
+            let (ty, len) = (buffer.ty, buffer.bytes.len() / buffer.ty.bytes());
+            (name.clone(), LeftBuffer { index, ty, len, region: wrote.then_some(region) })
         });
         let buffers = buffers.collect();
-        let memory = std::mem::take(&mut self.world.state().memory);
         Ok(Left { memory, buffers, blocks: numbers.len() as u64, of: all, steps: executed })
     }
 
@@ -176,8 +183,7 @@ impl Symbolic {
             let buffers = (first.buffers.get(name), second.buffers.get(name));
             let (Some(one), Some(other)) = buffers else {
                 let lone = match buffers {
-                    (Some(buffer), _) => first.wrote(buffer),
-                    (_, Some(buffer)) => second.wrote(buffer),
+                    (Some(buffer), _) | (_, Some(buffer)) => buffer.region.is_some(),
                     _ => false,
                 };
                 if lone {
@@ -186,13 +192,13 @@ impl Symbolic {
                 continue;
             };
             let size = one.ty.bytes();
-            if (one.ty, one.bytes.len()) != (other.ty, other.bytes.len()) {
-                if first.wrote(one) || second.wrote(other) {
+            if (one.ty, one.len) != (other.ty, other.len) {
+                if one.region.is_some() || other.region.is_some() {
                     comparison.note(name, 0, DifferenceKind::Buffer);
                 }
                 continue;
             }
-            for index in 0..one.bytes.len() / size {
+            for index in touched((first, one), (second, other)) {
                 let at = index * size;
                 let wrote = [first.wrote_at(one, at), second.wrote_at(other, at)];
                 let kind = match wrote {
@@ -232,7 +238,7 @@ impl Symbolic {
         let Some(buffer) = left.buffers.get(buffer) else { return Vec::new() };
         let size = buffer.ty.bytes();
         let mut hashes = Vec::new();
-        for index in 0..buffer.bytes.len() / size {
+        for index in touched((left, buffer), (left, buffer)) {
             if left.wrote_at(buffer, index * size) == 0 {
                 continue;
             }
@@ -254,45 +260,47 @@ impl Comparison {
 impl Left {
     /// The names of the buffers that were written.
     pub fn written(&self) -> Vec<&str> {
-        let written = self.buffers.iter().filter(|(_, buffer)| self.wrote(buffer));
+        let written = self.buffers.iter().filter(|(_, buffer)| buffer.region.is_some());
         written.map(|(name, _)| name.as_str()).collect()
     }
 
     /// Whether something outside of the buffers was written.
     fn wrote_variables(&self) -> bool {
-        let regions: Vec<usize> = self.buffers.values().map(|buffer| buffer.region).collect();
-        let mut written = self.memory.written.iter();
-        written
-            .any(|(region, words)| !regions.contains(region) && words.iter().any(|&word| word != 0))
-    }
-
-    fn wrote(&self, buffer: &LeftBuffer) -> bool {
-        let written = self.memory.written.get(&buffer.region);
-        written.is_some_and(|words| words.iter().any(|&word| word != 0))
+        let regions: Vec<usize> = self.buffers.values().map(|buffer| buffer.index).collect();
+        let mut others = self.memory.regions().filter(|(region, _)| !regions.contains(region));
+        others.any(|(_, pages)| pages.is_written())
     }
 
     /// Which bytes of an element were written, a bit each.
     fn wrote_at(&self, buffer: &LeftBuffer, at: usize) -> u8 {
-        let Some(written) = self.memory.written.get(&buffer.region) else { return 0 };
+        let Some(pages) = self.memory.region(buffer.index) else { return 0 };
         (0..buffer.ty.bytes()).fold(0, |all, byte| {
-            let place = at + byte;
-            let bit = written.get(place / 4).map_or(0, |word| word >> (place % 4) & 1);
+            let word = (at + byte) / 4;
+            let page = pages.get(word / PAGE);
+            let bit = page.map_or(0, |page| page.written[word % PAGE] >> ((at + byte) % 4) & 1);
             all | bit << byte
         })
     }
 
     fn value(&self, buffer: &LeftBuffer, at: usize, algebra: &Algebra) -> Value {
-        let size = buffer.ty.bytes();
-        let read = |bytes: &[u8]| {
-            let mut raw = [0; 8];
-            raw[..size].copy_from_slice(&bytes[at..at + size]);
-            u64::from_le_bytes(raw)
-        };
-        let owner = Owner::Region(buffer.region);
-        let spot = Spot { owner, offset: at as u64, bytes: size as u32 };
-        let poisoned = if buffer.marks.is_empty() { 0 } else { read(&buffer.marks) };
-        self.memory.load(algebra, spot, read(&buffer.bytes), poisoned)
+        let Some(region) = &buffer.region else { return Value::lost() };
+        let bytes = buffer.ty.bytes() as u32;
+        let spot = Spot { owner: Owner::Region(buffer.index), offset: at as u64, bytes };
+        let (bits, poisoned) = region.element(at as u64, bytes);
+        self.memory.load(algebra, spot, bits, poisoned)
     }
+}
+
+/// The numbers of elements that one of two runs may have written in a buffer.
+fn touched<'a>(
+    (first, one): (&'a Left, &'a LeftBuffer),
+    (second, other): (&'a Left, &'a LeftBuffer),
+) -> impl Iterator<Item = usize> + 'a {
+    let pages = [first.memory.region(one.index), second.memory.region(other.index)];
+    let end = pages.iter().flatten().map(|pages| pages.end()).max().unwrap_or(0);
+    let each = 4 * PAGE / one.ty.bytes();
+    let touched = (0..end).filter(move |&page| pages.iter().flatten().any(|all| all.get(page).is_some()));
+    touched.flat_map(move |page| page * each..((page + 1) * each).min(one.len))
 }
 
 /// Whether two values are the same number or the same bits.
@@ -305,20 +313,20 @@ fn same(state: &mut State, ty: Type, [one, other]: [Value; 2]) -> bool {
     }
     if let Some(format) = format_of(ty) {
         let terms = [state.number(&one, format), state.number(&other, format)];
-        let [Some(one), Some(other)] = terms else { return false };
-        let elements = [one, other].map(|term| match term {
+        let elements = terms.map(|term| match term? {
             Term::Element(element) => Some(element),
             Term::Number(bits) => state.algebra.constant(format, bits),
         });
-        let [Some(one), Some(other)] = elements else { return false };
-        state.algebra.note_degree(one);
-        state.algebra.note_degree(other);
-        return state.algebra.same(one, other);
+        if let [Some(one), Some(other)] = elements {
+            state.algebra.note_degree(one);
+            state.algebra.note_degree(other);
+            return state.algebra.same(one, other);
+        }
     }
     let same_part = |one: &Symbol, other: &Symbol| {
         one.kind == other.kind
             && one.part == other.part
-            && (!one.is_some() || state.algebra.same(one.element, other.element))
+            && (!one.is_some() || state.algebra.same(one.element(), other.element()))
     };
     one.bits == other.bits && one.parts.iter().zip(&other.parts).all(|(a, b)| same_part(a, b))
 }
@@ -339,7 +347,8 @@ fn hash(state: &mut State, ty: Type, value: Value) -> [u64; 2] {
     let parts = value.parts.iter().enumerate().filter(|(_, part)| part.is_some());
     parts.fold([mix(value.bits, 1), mix(value.bits, 2)], |[p, q], (at, part)| {
         let place = (at as u64) << 8 | u64::from(part.part);
-        [mix(mix(p, part.element.p), place), mix(mix(q, part.element.q), place)]
+        let element = part.element();
+        [mix(mix(p, element.p), place), mix(mix(q, element.q), place)]
     })
 }
 
@@ -366,6 +375,7 @@ fn format_of(ty: Type) -> Option<Format> {
         Type::F64 => Format::F64,
         Type::F16 => Format::F16,
         Type::Bf16 => Format::Bf16,
+        Type::S32 | Type::U32 => Format::S32,
         _ => return None,
     })
 }

@@ -40,7 +40,8 @@ pub(super) fn index(ty: Type, count: usize, period: u64) -> Vec<u64> {
 pub(super) fn bytes(ty: Type, elements: &[u64]) -> Vec<u8> {
     let size = ty.bytes();
     let mut bytes = vec![0; elements.len() * size];
-    for (to, bits) in bytes.chunks_exact_mut(size).zip(elements) {
+    // Zeros that nobody writes take no room.
+    for (to, bits) in bytes.chunks_exact_mut(size).zip(elements).filter(|(_, bits)| **bits != 0) {
         to.copy_from_slice(&bits.to_le_bytes()[..size]);
     }
     bytes

@@ -162,7 +162,7 @@ pub(super) fn parse(text: &str) -> Result<(Launch, Expectation), String> {
         let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
         if let Some(kind) = spec.values {
             let symbolic = kind == Values::Symbolic;
-            if symbolic && !buffer.ty.is_float() {
+            if symbolic && !buffer.ty.is_float() && !matches!(buffer.ty, Type::S32 | Type::U32) {
                 let ty = buffer.ty.name();
                 return Err(format!("buffer `{name}`: `values`: {ty} is never symbolic"));
             }

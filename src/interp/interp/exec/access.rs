@@ -97,6 +97,8 @@ impl<'a> Spaces<'a> {
             spread,
             region: None,
             poison,
+            sources: None,
+            unmarked: 0,
         };
         match home {
             StateSpace::Shared => {

@@ -58,7 +58,8 @@ fn write(formal: &Formal, ends: &mut Ends<'_>, local: Window<'_>, lane: usize, b
 
 /// All of a warp's local memory.
 fn window(words: &[AtomicU32], bytes: u64) -> Window<'_> {
-    Window { base: 0, len: bytes, words, spread: 5, region: None, poison: None }
+    let (poison, sources, region) = (None, None, None);
+    Window { base: 0, len: bytes, words, spread: 5, region, poison, sources, unmarked: 0 }
 }
 
 impl Warp {

@@ -52,22 +52,38 @@ impl Watch<'_> {
         let (Some(marks), Some(world)) = (part.window.marks(), self.world) else { return };
         let state = world.state();
         let cell = (dest.file, dest.slot);
+        let source = Source::symbol(self.who.site);
         for lane in lanes(mask) {
-            let raw = marks.read(part.offsets[lane] + skip, lane, bytes);
+            let offset = part.offsets[lane] + skip;
+            let raw = marks.read(offset, lane, bytes);
             if raw == 0 {
                 continue;
             }
             let spot = self.spot((part, home), (skip, bytes), lane);
+            if (raw, bytes, dest.sign_to) == (u64::from(u32::MAX), 4, 0)
+                && let word = state.memory.word(&state.algebra, spot.owner, offset / 4)
+                && word.iter().all(Symbol::is_some)
+            {
+                let (bits, parts) = (raw << (16 * first), Some((first as u8, 2, word)));
+                if let Some(marks) = self.marks.as_deref_mut() {
+                    marks.found.push(Found { cell, lane, bits, source, parts });
+                }
+                continue;
+            }
             let value = state.load(spot, 0, raw);
             let bits = super::watch::extended(raw, bytes, dest.sign_to) << (16 * first);
             if value.lost || dest.sign_to != 0 {
-                let offset = part.offsets[lane] + skip;
                 self.found_source(cell, (part, home, offset), lane, bits);
                 continue;
             }
-            let source = Source::symbol(self.who.site);
-            let parts = Some((first as u8, bytes.div_ceil(2) as u8, value.parts));
-            if let Some(marks) = self.marks.as_deref_mut() {
+            let Some(marks) = self.marks.as_deref_mut() else { continue };
+            let count = bytes.div_ceil(2) as usize;
+            for (pair, parts) in value.parts[..count].chunks(2).enumerate() {
+                let begin = first as usize + 2 * pair;
+                let bits = bits & 0xffff_ffff << (16 * begin);
+                let mut both = [Symbol::NONE; 2];
+                both[..parts.len()].copy_from_slice(parts);
+                let parts = Some((begin as u8, parts.len() as u8, both));
                 marks.found.push(Found { cell, lane, bits, source, parts });
             }
         }

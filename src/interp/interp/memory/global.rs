@@ -18,48 +18,57 @@ pub(crate) struct Region {
     /// Its length in bytes.
     pub len: u64,
     words: Vec<AtomicU32>,
-    /// The marks of poison, once a bulk copy has brought some here, and for each word where that poison was read: the lower
-    /// halves behind the marks, the upper halves behind these.
+    /// The marks of poison, once a bulk copy has brought some here.
     poison: OnceLock<Vec<AtomicU32>>,
+    /// For each word where that poison was read: the lower half and the upper half.
+    sources: OnceLock<Vec<AtomicU32>>,
+    /// What a word of the marks holds if none of its bits is poison.
+    unmarked: u32,
 }
 
 impl Region {
     fn new(name: &str, space: StateSpace, bytes: &[u8]) -> Region {
-        let (whole, rest) = bytes.as_chunks();
-        let mut words: Vec<AtomicU32> =
-            whole.iter().map(|word| AtomicU32::new(u32::from_le_bytes(*word))).collect();
-        if !rest.is_empty() {
-            let mut word = [0; 4];
-            word[..rest.len()].copy_from_slice(rest);
-            words.push(AtomicU32::new(u32::from_le_bytes(word)));
+        let words = new_words(bytes.len() as u64);
+        for (word, chunk) in words.iter().zip(bytes.chunks(4)) {
+            let mut raw = [0; 4];
+            raw[..chunk.len()].copy_from_slice(chunk);
+            if raw != [0; 4] {
+                word.store(u32::from_le_bytes(raw), Relaxed);
+            }
         }
         let (name, len) = (name.to_owned(), bytes.len() as u64);
-        Region { name, space, len, words, poison: OnceLock::new() }
+        Region { name, space, len, words, poison: OnceLock::new(), sources: OnceLock::new(), unmarked: 0 }
     }
 
     /// Notes that bits of the word at an aligned offset are poison that was read at `source`.
     pub(crate) fn poison(&self, offset: u64, bits: u32, source: u64) {
-        let (words, at) = (self.words.len(), (offset >> 2) as usize);
-        let marks = self.poison.get_or_init(|| new_words(12 * words as u64));
-        marks[at].store(bits, Relaxed);
-        marks[words + at].store(source as u32, Relaxed);
-        marks[2 * words + at].store((source >> 32) as u32, Relaxed);
+        let (bytes, at) = (4 * self.words.len() as u64, (offset >> 2) as usize);
+        let marks = self.poison.get_or_init(|| new_words(bytes));
+        marks[at].store(bits ^ self.unmarked, Relaxed);
+        let sources = self.sources.get_or_init(|| new_words(2 * bytes));
+        sources[2 * at].store(source as u32, Relaxed);
+        sources[2 * at + 1].store((source >> 32) as u32, Relaxed);
     }
 
     /// Follows poison here from now on: all bits are poison, or none.
-    pub(crate) fn follow(&self, poisoned: bool) {
-        let words = self.words.len();
-        let marks = self.poison.get_or_init(|| new_words(12 * words as u64));
-        for (at, mark) in marks.iter().enumerate() {
-            mark.store(if poisoned && at < words { u32::MAX } else { 0 }, Relaxed);
-        }
+    pub(crate) fn follow(&mut self, poisoned: bool) {
+        self.unmarked = if poisoned { u32::MAX } else { 0 };
+        self.poison = OnceLock::from(new_words(4 * self.words.len() as u64));
     }
 
-    /// The marks of poison, a bit for each bit.
-    pub(crate) fn marks(&self) -> Vec<u8> {
-        let words = self.words.len();
-        let marks = self.poison.get().map_or(&[][..], |marks| &marks[..words]);
-        marks.iter().flat_map(|mark| mark.load(Relaxed).to_le_bytes()).collect()
+    /// The bits of an element of 1, 2, 4 or 8 bytes at an aligned offset, and those of them that are poison.
+    pub(crate) fn element(&self, offset: u64, bytes: u32) -> (u64, u64) {
+        let window = self.window_at(0, None);
+        let poisoned = window.marks().map_or(0, |marks| marks.read(offset, 0, bytes));
+        (window.read(offset, 0, bytes), poisoned)
+    }
+
+    #[inline(always)]
+    fn window_at(&self, base: u64, region: Option<usize>) -> Window<'_> {
+        let poison = self.poison.get().map(Vec::as_slice);
+        let sources = self.sources.get().map(Vec::as_slice);
+        let (words, unmarked) = (self.words.as_slice(), self.unmarked);
+        Window { base, len: self.len, words, spread: 0, region, poison, sources, unmarked }
     }
 
     /// Whether a bulk copy has brought poison here.
@@ -71,7 +80,7 @@ impl Region {
     pub(crate) fn poisoned(&self) -> Option<(u64, u64)> {
         let marks = self.poison.get()?;
         let poisoned = |&at: &u64| {
-            let bits = marks[(at >> 2) as usize].load(Relaxed);
+            let bits = marks[(at >> 2) as usize].load(Relaxed) ^ self.unmarked;
             bits >> (8 * (at & 3)) & 0xff != 0
         };
         let first = (0..self.len).find(poisoned)?;
@@ -130,6 +139,11 @@ impl Global {
         &self.regions
     }
 
+    /// The same, for changes.
+    pub(crate) fn regions_mut(&mut self) -> &mut Vec<Region> {
+        &mut self.regions
+    }
+
     /// The region whose window holds an address (the address may still lie behind its end).
     #[inline(always)]
     pub(crate) fn window(
@@ -140,10 +154,7 @@ impl Global {
         let index = layout.region_index(address)?;
         let region = self.regions.get(index)?;
         let base = address >> self.shift << self.shift;
-        let (words, region_index) = (region.words.as_slice(), Some(index));
-        let poison = region.poison.get().map(Vec::as_slice);
-        let window =
-            Window { base, len: region.len, words, spread: 0, region: region_index, poison };
+        let window = region.window_at(base, Some(index));
         Some((window, region))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Zeroed memory of at least `bytes` bytes.
+/// Zeroed memory of at least `bytes` bytes; what nobody touches takes no room.
 pub(crate) fn new_words(bytes: u64) -> Vec<AtomicU32> {
-    std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
+    bytemuck::zeroed_vec(bytes.div_ceil(4) as usize)
 }
 
 /// Unwritten memory of at least `bytes`: junk, the same in every run, with `first` as the number of
@@ -40,23 +40,56 @@ pub(crate) struct Window<'a> {
     /// The region's index, if the window is that of a region.
     pub region: Option<usize>,
     /// For each bit whether it is poison: nobody has written it, or a value that depends on such bits was. None where that
-    /// is not asked. Those of a region are followed by what [`Window::poison_source`] returns.
+    /// is not asked.
     pub poison: Option<&'a [AtomicU32]>,
+    /// What [`Window::poison_source`] returns, two words for each word.
+    pub sources: Option<&'a [AtomicU32]>,
+    /// What a word of `poison` holds if none of its bits is poison: 0, or all ones.
+    pub unmarked: u32,
+}
+
+/// The marks of poison of a part of the address space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarksOf<'a>(Window<'a>);
+
+impl MarksOf<'_> {
+    #[inline(always)]
+    fn unmarked(&self, bytes: u32) -> u64 {
+        let word = u64::from(self.0.unmarked);
+        (word << 32 | word) & u64::MAX >> (64 - 8 * bytes.min(8))
+    }
+
+    /// The poisoned bits of an element, as [`Window::read`].
+    #[inline(always)]
+    pub(crate) fn read(&self, offset: u64, lane: usize, bytes: u32) -> u64 {
+        self.0.read(offset, lane, bytes) ^ self.unmarked(bytes)
+    }
+
+    /// The poisoned bits of the word at an aligned offset.
+    #[inline(always)]
+    pub(crate) fn read32(&self, offset: u64, lane: usize) -> u32 {
+        self.0.read32(offset, lane) ^ self.0.unmarked
+    }
+
+    /// Sets which bits of an element are poison, as [`Window::write`].
+    #[inline(always)]
+    pub(crate) fn write(&self, offset: u64, lane: usize, bytes: u32, poisoned: u64) {
+        self.0.write(offset, lane, bytes, poisoned ^ self.unmarked(bytes));
+    }
 }
 
 impl<'a> Window<'a> {
     /// The same part of the marks of poison.
     #[inline(always)]
-    pub(crate) fn marks(&self) -> Option<Window<'a>> {
-        Some(Window { words: self.poison?, poison: None, ..*self })
+    pub(crate) fn marks(&self) -> Option<MarksOf<'a>> {
+        Some(MarksOf(Window { words: self.poison?, poison: None, ..*self }))
     }
 
     /// Where the poison of the word at an offset of a region was read before it was copied there.
     pub(crate) fn poison_source(&self, offset: u64) -> Option<u64> {
-        let (words, at) = (self.words.len(), (offset >> 2) as usize);
-        let half = |place: usize| Some(u64::from(self.poison?.get(place)?.load(Relaxed)));
-        self.region?;
-        Some(half(words + at)? | half(2 * words + at)? << 32)
+        let at = 2 * (offset >> 2) as usize;
+        let half = |place: usize| Some(u64::from(self.sources?.get(place)?.load(Relaxed)));
+        Some(half(at)? | half(at + 1)? << 32)
     }
 }
 

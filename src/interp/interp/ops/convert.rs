@@ -122,8 +122,12 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
         (F32, F64, Some(Round::Even), None) => {
             warp!(means change(Format::F64, Format::F32, 0); |a: f64| -> f32 { canonical32(a as f32) })
         }
-        (S32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> i32 { a as i32 }),
-        (U32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> u32 { a as u32 }),
+        (S32, F32, None, Some(Round::Zero)) => {
+            warp!(means Meaning::ToInteger(Format::F32); |a: f32| -> i32 { a as i32 })
+        }
+        (U32, F32, None, Some(Round::Zero)) => {
+            warp!(means Meaning::ToInteger(Format::F32); |a: f32| -> u32 { a as u32 })
+        }
         _ => return None,
     })
 }
@@ -286,6 +290,12 @@ fn float_to_integer(to: ScalarType, special: bool) -> Option<WarpFn> {
         S8 => clamp!(i8, i8::MIN),
         U16 => clamp!(u16, 1 << 15),
         S16 => clamp!(i16, i16::MIN),
+        U32 if !special => {
+            warp!(means Meaning::ToInteger(Format::F64); |a: f64| -> u32 { a as u32 })
+        }
+        S32 if !special => {
+            warp!(means Meaning::ToInteger(Format::F64); |a: f64| -> i32 { a as i32 })
+        }
         U32 => clamp!(u32, 1 << 31),
         S32 => clamp!(i32, i32::MIN),
         U64 => clamp!(u64, 1 << 63),

@@ -32,7 +32,7 @@ use super::program::rare::Cell;
 use super::program::{FrameTemplate, Pc};
 pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
-use super::symbol::{Symbol, Symbols, WIDTH};
+use super::symbol::{Symbol, Symbols};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.
@@ -153,8 +153,8 @@ pub(super) struct Found {
     pub bits: u64,
     /// Where they come from.
     pub source: Source,
-    /// The symbols that they are, if they are symbols, and the part of the register where these begin.
-    pub parts: Option<(u8, u8, [Symbol; WIDTH])>,
+    /// The symbols that they are, if they are symbols: the part of the register where these begin, how many, and which.
+    pub parts: Option<(u8, u8, [Symbol; 2])>,
 }
 
 /// Poison outside of registers, for one block.
@@ -336,11 +336,16 @@ impl Poison {
         if all == 0 {
             return;
         }
-        let (file, slot) = cell;
         if let Some(symbols) = &mut self.symbols {
             symbols.forget(cell, lane);
         }
-        self.bits.set(file, slot, lane, all);
+        self.mark(cell, lane, all, source);
+    }
+
+    /// Sets the poisoned bits of a lane, of which there are some; its symbols stay.
+    #[inline]
+    pub(super) fn mark(&mut self, (file, slot): Cell, lane: usize, bits: u64, source: Source) {
+        self.bits.set(file, slot, lane, bits);
         self.lanes[index(file)][slot] |= 1 << lane;
         self.sources[index(file)][slot][lane] = source;
     }

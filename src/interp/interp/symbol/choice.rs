@@ -1,7 +1,7 @@
 //! Values as numbers, and choices between two values.
 
 use super::value::{Kind, Symbol, Value};
-use super::world::State;
+use super::world::{Chosen, State};
 use crate::algebra::{Format, Predicate, Term, Truth};
 use crate::interp::registers::File;
 
@@ -35,27 +35,23 @@ pub(super) fn term(parts: &[Symbol], bits: u64, format: Format, state: &mut Stat
         format => format,
     };
     if first.kind == Kind::Number(own) && first.part == 0 {
-        let together = (1..count).all(|at| {
-            let next = &parts[at];
-            next.kind == first.kind && next.element == first.element && next.part == at as u8
-        });
-        return together.then_some(Term::Element(first.element));
+        let together = (1..count).all(|at| parts[at].is_part_of(&first, at));
+        return together.then(|| Term::Element(first.element()));
     }
     if parts[..count].iter().all(|part| !part.is_some()) {
         let keep = u64::MAX >> (64 - 16 * count);
         return Some(Term::Number(bits & keep));
     }
     match (own, first.kind) {
-        (Format::F32, Kind::Choice) if parts[1].element == first.element => {
-            state.chosen_number(first.element)
+        (Format::F32 | Format::S32, Kind::Choice) if parts[1].is_part_of(&first, 1) => {
+            state.chosen_number(own, Chosen::Choice(first.element().p))
         }
         // A bfloat16 with zeros behind it is the same number in single precision.
-        (Format::F32, Kind::None) if bits & 0xffff == 0 => match parts[1] {
-            Symbol { element, kind: Kind::Number(Format::Bf16), .. } => {
-                Some(Term::Element(element))
-            }
-            _ => None,
-        },
+        (Format::F32, Kind::None) if bits & 0xffff == 0 => {
+            let upper = &parts[1];
+            let is_number = upper.kind == Kind::Number(Format::Bf16);
+            is_number.then(|| Term::Element(upper.element()))
+        }
         _ => None,
     }
 }
@@ -129,26 +125,30 @@ fn choose_number(
     Some(Value::number(format, state.algebra.choose(predicate, format, terms)?))
 }
 
+/// A word as a part of a choice between patterns.
+fn chosen(value: &Value) -> Option<Chosen> {
+    let first = &value.parts[0];
+    match first.kind {
+        _ if value.is_known() => Some(Chosen::Bits(value.bits as u32)),
+        Kind::Choice if value.parts[1].is_part_of(first, 1) => {
+            Some(Chosen::Choice(first.element().p))
+        }
+        _ => None,
+    }
+}
+
 /// Chooses one of two words of 32 bits.
 fn choose_word(state: &mut State, predicate: Predicate, [a, b]: [Value; 2]) -> Value {
     if a == b {
         return a;
     }
-    if let Some(value) = choose_number(state, Format::F32, predicate, [a, b]) {
-        return value;
-    }
-    if a.is_known() && b.is_known() {
-        return state.choice(predicate, [a.bits as u32, b.bits as u32]);
-    }
-    let is_choice = |value: &Value| value.parts[0].kind == Kind::Choice;
-    if is_choice(&a) || is_choice(&b) {
-        let terms = (state.number(&a, Format::F32), state.number(&b, Format::F32));
-        if let (Some(a), Some(b)) = terms
-            && let Some(term) = state.algebra.choose(predicate, Format::F32, [a, b])
-        {
-            return Value::number(Format::F32, term);
+    for format in [Format::F32, Format::S32] {
+        if let Some(value) = choose_number(state, format, predicate, [a, b]) {
+            return value;
         }
-        return Value::lost();
+    }
+    if let [Some(a), Some(b)] = [chosen(&a), chosen(&b)] {
+        return state.choice(predicate, [a, b]);
     }
     let mut value = Value::known(0);
     for part in 0..2 {

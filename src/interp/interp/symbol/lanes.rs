@@ -2,10 +2,10 @@
 
 use super::choice::term;
 use super::value::Value;
-use super::world::State;
-use super::{Symbols, moved};
+use super::world::{Chosen, State};
+use super::{Symbols, integers, moved};
 use crate::algebra::{Algebra, Format, Meaning, Mode, Real, Term, Truth, mix, number, rounded};
-use crate::interp::poison::Poison;
+use crate::interp::poison::{Poison, whole};
 use crate::interp::program::rare::{Cell, Scalar};
 use crate::interp::registers::{File, Mask, Registers, Slots, WarpOp, lanes};
 
@@ -15,6 +15,8 @@ enum Outcome {
     Kept,
     /// Another value.
     Value(Value),
+    /// A number of the format of the operation.
+    Number(Term),
     /// Nothing is known of it.
     Lost,
 }
@@ -41,18 +43,28 @@ impl Poison {
         let rounds = rounds(&op.meaning, &state.algebra);
         let candidates = if rounds { mask } else { poisoned };
         let mut lost = 0;
-        let mut results = match &mut self.symbols {
-            Some(symbols) => std::mem::take(&mut symbols.results),
-            None => return poisoned,
-        };
+        let Some(symbols) = &mut self.symbols else { return poisoned };
+        let mut results = std::mem::take(&mut symbols.results);
+        let mut numbers = std::mem::take(&mut symbols.numbers);
         let (Some(file), one_result) = (op.d[0], op.d[1].is_none()) else { return poisoned };
         let d: Cell = (file, slots.d[0]);
+        let fills = match op.meaning {
+            Meaning::Real(_, format, _) => one_result && fills(file, format),
+            _ => false,
+        };
         for lane in lanes(candidates) {
             let is_poisoned = poisoned >> lane & 1 != 0;
             let outcome = match op.meaning {
                 Meaning::Real(real, format, mode) => {
                     let real = (real, format, mode);
-                    self.real(real, cells, (lane, is_poisoned), registers, state)
+                    match self.real(real, cells, (lane, is_poisoned), registers, state) {
+                        Outcome::Number(Term::Element(element)) if fills => {
+                            numbers.push((d, lane, (format, element)));
+                            continue;
+                        }
+                        Outcome::Number(term) => Outcome::Value(Value::number(format, term)),
+                        outcome => outcome,
+                    }
                 }
                 _ => self.general(op, cells, (lane, is_poisoned), registers, state),
             };
@@ -65,11 +77,12 @@ impl Poison {
             match outcome {
                 Outcome::Kept => {}
                 Outcome::Value(value) if one_result => results.push((d, lane, value)),
-                Outcome::Value(_) | Outcome::Lost => lost |= 1 << lane,
+                Outcome::Value(_) | Outcome::Number(_) | Outcome::Lost => lost |= 1 << lane,
             }
         }
         if let Some(symbols) = &mut self.symbols {
             symbols.results = results;
+            symbols.numbers = numbers;
         }
         lost
     }
@@ -109,8 +122,14 @@ impl Poison {
             return Some(Term::Number(bits & u64::MAX >> (64 - 16 * format.parts())));
         }
         let symbols: &Symbols = self.symbols.as_deref()?;
+        if fills(cell.0, format)
+            && self.bits(cell, lane) == whole(cell.0)
+            && let Some(element) = symbols.number(cell, lane, format)
+        {
+            return Some(Term::Element(element));
+        }
         let parts = symbols.parts(cell, lane);
-        if parts[0].is_some() && parts.len() >= format.parts() {
+        if parts[0].is_some() && parts.len() == format.parts() {
             // Each poisoned part has a symbol, or its value is lost.
             return match self.is_whole(cell, lane, parts) {
                 true => term(parts, bits, format, state),
@@ -140,6 +159,13 @@ impl Poison {
             }
             Meaning::FromInteger(format, signed) => {
                 from_integer((format, signed, cells[0].0), values[0], is_poisoned, state)
+            }
+            Meaning::ToInteger(format) if is_poisoned => {
+                let Some(term) = state.number(&values[0], format) else { return Outcome::Lost };
+                match state.algebra.apply((Real::Trunc, format, Mode::EVEN), &[term]) {
+                    Some(term) => Outcome::Value(Value::number(Format::S32, term)),
+                    None => Outcome::Lost,
+                }
             }
             Meaning::Compare(comparison, format, mode) => {
                 let terms = [state.number(&values[0], format), state.number(&values[1], format)];
@@ -198,10 +224,12 @@ impl Poison {
         if let ([(File::Pred, _)], Some(Truth::Open(predicate)), Some(File::W32)) =
             (cells, values[0].as_truth(), op.d[0])
         {
-            let patterns = [1, 0].map(|holds| run_once(op, &[holds]) as u32);
+            let patterns = [1, 0].map(|holds| Chosen::Bits(run_once(op, &[holds]) as u32));
             return Outcome::Value(state.choice(predicate, patterns));
         }
-        match moved::moved(op, &values, state) {
+        let value = moved::moved(op, &values, state)
+            .or_else(|| integers::result(op, cells, &values[..cells.len()], state));
+        match value {
             Some(value) => Outcome::Value(value),
             None => opaque(op, cells, &values, state),
         }
@@ -234,7 +262,7 @@ impl Poison {
                         let bits = rounded(to, number(from, value.bits));
                         result.bits |= bits << (16 * part);
                     }
-                    Outcome::Lost => {
+                    Outcome::Number(_) | Outcome::Lost => {
                         lost |= 1 << lane;
                         break;
                     }
@@ -271,7 +299,8 @@ fn halves(
         let terms = &terms[..real.operands()];
         let known = terms.iter().all(|term| matches!(term, Term::Number(_)));
         match apply((real, format, mode), terms, !known, state) {
-            Outcome::Value(value) => {
+            Outcome::Number(term) => {
+                let value = Value::number(format, term);
                 kept = false;
                 result.bits |= (value.bits & 0xffff) << (16 * part);
                 result.parts[part] = value.parts[0];
@@ -288,7 +317,7 @@ fn halves(
                     None => return Outcome::Lost,
                 }
             }
-            Outcome::Lost => return Outcome::Lost,
+            Outcome::Value(_) | Outcome::Lost => return Outcome::Lost,
         }
     }
     if kept { Outcome::Kept } else { Outcome::Value(result) }
@@ -325,8 +354,17 @@ fn apply(
         }
     }
     match state.algebra.apply((real, format, mode), terms) {
-        Some(term) => Outcome::Value(Value::number(format, term)),
+        Some(term) => Outcome::Number(term),
         None => Outcome::Lost,
+    }
+}
+
+/// Whether a number of a format fills a register of a file.
+pub(super) fn fills(file: File, format: Format) -> bool {
+    match file {
+        File::W32 => matches!(format, Format::F32 | Format::S32),
+        File::W64 => format == Format::F64,
+        File::Pred => false,
     }
 }
 
@@ -356,7 +394,12 @@ fn from_integer(
     state: &mut State,
 ) -> Outcome {
     if is_poisoned {
-        return Outcome::Lost;
+        let term = if file == File::W32 { state.number(&value, Format::S32) } else { None };
+        let converted = |term| state.algebra.convert((Format::S32, format, Mode::EVEN), term);
+        return match term.and_then(converted) {
+            Some(term) => Outcome::Value(Value::number(format, term)),
+            None => Outcome::Lost,
+        };
     }
     let integer = match (file, signed) {
         (File::W64, true) => i128::from(value.bits as i64),
@@ -375,7 +418,7 @@ fn from_integer(
 }
 
 /// The result of an operation on known sources.
-fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
+pub(super) fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
     use crate::interp::registers::Slot;
     use typed_index_collections::ti_vec;
     let mut registers = Registers {
@@ -396,7 +439,7 @@ fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
 /// The result of an operation on halves, of known halves in one place.
 fn again(op: &WarpOp, halves: &[u64], _part: usize) -> Option<u64> {
     let mut sources = halves.to_vec();
-    sources.resize(op.s.iter().flatten().count(), halves.first().copied()?);
+    sources.resize(op.sources(), halves.first().copied()?);
     Some(run_once(op, &sources) & 0xffff)
 }
 
@@ -492,7 +535,8 @@ fn opaque(op: &WarpOp, cells: &[Cell], values: &[Value; 4], state: &mut State) -
         words.push(value.bits);
         for (at, part) in value.parts.iter().enumerate().filter(|(_, part)| part.is_some()) {
             let place = (at as u64) << 8 | u64::from(part.part) << 4 | 1;
-            words.extend([part.element.p, part.element.q, place]);
+            let element = part.element();
+            words.extend([element.p, element.q, place]);
         }
         words.push(u64::MAX);
     }

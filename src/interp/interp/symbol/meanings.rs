@@ -76,7 +76,7 @@ fn near(found: f64, expected: f64, format: Format, line: u32) {
         return;
     }
     let share = match format {
-        Format::F64 => 1e-9,
+        Format::F64 | Format::S32 => 1e-9,
         Format::F32 => 1e-6,
         Format::Tf32 | Format::F16 => 2e-3,
         Format::Bf16 => 1e-2,
@@ -191,6 +191,16 @@ fn check(op: &WarpOp, line: u32) {
                     (false, false) => f64::from(row[at] as u32),
                 };
                 near(number(format, found), expected, format, line);
+            }
+        }
+        Meaning::ToInteger(format) => {
+            let row = numbers(format, 1);
+            for (at, found) in results(op, std::slice::from_ref(&row)).into_iter().enumerate() {
+                let expected = number(format, row[at]).trunc();
+                // (Unsigned integers are clamped.)
+                if expected >= 0.0 {
+                    near(number(Format::S32, found), expected, format, line);
+                }
             }
         }
         Meaning::Compare(comparison, format, mode) => compare(op, comparison, (format, mode), line),

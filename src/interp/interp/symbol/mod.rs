@@ -9,11 +9,12 @@
 //! interpreter computes with them as ever; only those that rounding would change become elements, too.
 //!
 //! `value`: values made of parts of 16 bits; `choice`: one of two values; `world`: memory and the algebra; `lanes`: warp-wide
-//! operations; `moves`, `moved`: operations that only move bits; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
+//! operations; `moves`, `moved`: operations that only move bits; `integers`: integers that depend on symbols, and the bits of numbers as integers; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
 //! `meanings`: tests of meanings; `store`: stores under a condition, and atomic sums.
 
 mod choice;
 mod fork;
+mod integers;
 mod join;
 mod lanes;
 #[cfg(feature = "internals")]
@@ -28,8 +29,9 @@ mod world;
 
 pub(super) use prepare::Step;
 pub(super) use store::Spot;
+use value::Kind;
 pub(super) use value::{Symbol, Value, WIDTH};
-pub(super) use world::{Input, Memory, Owner, State, World};
+pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, World};
 
 use fork::Fork;
 use typed_index_collections::{TiVec, ti_vec};
@@ -37,7 +39,7 @@ use typed_index_collections::{TiVec, ti_vec};
 use super::program::FrameTemplate;
 use super::program::rare::Cell;
 use super::registers::{File, LANES, Mask, Slot};
-use crate::algebra::Predicate;
+use crate::algebra::{Element, Format, Predicate};
 
 /// The symbols in the registers of a frame.
 #[derive(Debug)]
@@ -46,6 +48,8 @@ pub(super) struct Symbols {
     planes: [TiVec<Slot, Option<Box<[Symbol]>>>; 3],
     /// The results of the present operation.
     results: Vec<(Cell, usize, Value)>,
+    /// Those that are numbers which fill a lane's register.
+    numbers: Vec<(Cell, usize, (Format, Element))>,
     /// What the lanes whose guard is a symbol had in the registers that the present operation writes.
     guarded: Vec<(Cell, usize, Predicate, Value)>,
     /// The guards of the present operation that are symbols.
@@ -61,6 +65,7 @@ impl Symbols {
         Symbols {
             planes: counts.map(|count| ti_vec![None; count]),
             results: Vec::new(),
+            numbers: Vec::new(),
             guarded: Vec::new(),
             guards: [None; LANES],
             forks: Vec::new(),
@@ -78,11 +83,40 @@ impl Symbols {
     }
 
     /// Writes the parts of a lane's value.
-    pub(super) fn set(&mut self, (file, slot): Cell, lane: usize, parts: &[Symbol]) {
+    pub(super) fn set(&mut self, cell: Cell, lane: usize, parts: &[Symbol]) {
+        self.set_from(cell, lane, 0, &parts[..place(cell.0).1]);
+    }
+
+    /// Writes the parts of a lane's value from one on.
+    pub(super) fn set_from(
+        &mut self,
+        (file, slot): Cell,
+        lane: usize,
+        first: usize,
+        parts: &[Symbol],
+    ) {
         let (file, width) = place(file);
         let plane = self.planes[file][slot]
             .get_or_insert_with(|| vec![Symbol::NONE; width * LANES].into_boxed_slice());
-        plane[lane * width..][..width].copy_from_slice(&parts[..width]);
+        plane[lane * width + first..][..parts.len()].copy_from_slice(parts);
+    }
+
+    /// Writes a number that fills a lane's register.
+    #[inline]
+    pub(super) fn set_number(&mut self, cell: Cell, lane: usize, format: Format, element: Element) {
+        let kind = Kind::Number(format);
+        let parts = [0, 1, 2, 3].map(|part| Symbol::new(element, kind, part));
+        self.set_from(cell, lane, 0, &parts[..format.parts()]);
+    }
+
+    /// The number that fills a lane's register, whose bits are all symbols; none if they are something else.
+    #[inline]
+    pub(super) fn number(&self, cell: Cell, lane: usize, format: Format) -> Option<Element> {
+        let parts = self.parts(cell, lane);
+        let first = &parts[0];
+        let is_number = first.kind == Kind::Number(format)
+            && (0..parts.len()).all(|part| parts[part].is_part_of(first, part));
+        is_number.then(|| first.element())
     }
 
     /// Forgets the symbols of a lane's value.

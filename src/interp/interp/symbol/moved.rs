@@ -55,11 +55,7 @@ fn assembled(moves: &[Move], sources: &[Value; 4], state: &mut State) -> Option<
                 // The lower parts have to be those of the same number, as they are.
                 let lower = symbol.part as usize;
                 for below in 0..lower {
-                    let moved = value.parts[first + below];
-                    let same = moved.element == symbol.element
-                        && moved.kind == symbol.kind
-                        && usize::from(moved.part) == below;
-                    if !same {
+                    if !value.parts[first + below].is_part_of(&symbol, below) {
                         return None;
                     }
                 }
@@ -72,11 +68,11 @@ fn assembled(moves: &[Move], sources: &[Value; 4], state: &mut State) -> Option<
 
 /// The parts of a number with another sign; its top part is given.
 fn signed(symbol: Symbol, op: Real, state: &mut State) -> Option<Vec<Symbol>> {
-    let Symbol { element, kind: Kind::Number(format), part } = symbol else { return None };
-    if usize::from(part) + 1 != format.parts() || format == Format::Tf32 {
+    let Kind::Number(format) = symbol.kind else { return None };
+    if usize::from(symbol.part) + 1 != format.parts() || format == Format::Tf32 {
         return None;
     }
-    let operands = [Term::Element(element)];
+    let operands = [Term::Element(symbol.element())];
     let term = state.algebra.apply((op, format, Mode::EVEN), &operands)?;
     let value = Value::number(format, term);
     matches!(term, Term::Element(_)).then(|| value.parts[..format.parts()].to_vec())

@@ -3,9 +3,9 @@
 use typed_index_collections::TiSlice;
 
 use super::Symbols;
-use super::value::{Symbol, Value, WIDTH};
+use super::value::{Symbol, Value};
 use super::world::{State, World};
-use crate::algebra::{Predicate, Truth};
+use crate::algebra::{Element, Format, Predicate, Truth};
 use crate::interp::exec::AccessFault;
 use crate::interp::poison::{Poison, Source, other_results, results, uses, whole};
 use crate::interp::program::rare::Cell;
@@ -210,6 +210,16 @@ impl Poison {
     /// Writes the results that are symbols, behind a micro-operation.
     pub(crate) fn finish(&mut self, registers: &mut Registers, world: &World) {
         let Some(symbols) = &mut self.symbols else { return };
+        if !symbols.numbers.is_empty() {
+            let mut numbers = std::mem::take(&mut symbols.numbers);
+            for (cell, lane, number) in numbers.drain(..) {
+                self.put_number(cell, lane, number);
+            }
+            if let Some(symbols) = &mut self.symbols {
+                symbols.numbers = numbers;
+            }
+        }
+        let Some(symbols) = &mut self.symbols else { return };
         if symbols.results.is_empty() && symbols.guarded.is_empty() {
             symbols.guards = [None; LANES];
             return;
@@ -259,21 +269,26 @@ impl Poison {
         (bits, source): (u64, Source),
         (first, parts): (usize, &[Symbol]),
     ) {
-        let mut all = [Symbol::NONE; WIDTH];
-        if let Some(symbols) = &self.symbols {
-            let old = symbols.parts(cell, lane);
-            let poisoned = self.bits(cell, lane);
-            for (at, part) in old.iter().enumerate() {
-                if poisoned >> (16 * at) & 0xffff != 0 {
-                    all[at] = *part;
-                }
-            }
+        if bits == 0 {
+            return;
         }
-        all[first..first + parts.len()].copy_from_slice(parts);
-        self.add(cell, lane, bits, source);
+        let old = self.bits(cell, lane);
         if let Some(symbols) = &mut self.symbols {
-            symbols.set(cell, lane, &all);
+            if old == 0 {
+                symbols.forget(cell, lane);
+            }
+            symbols.set_from(cell, lane, first, parts);
         }
+        self.mark(cell, lane, old | bits & whole(cell.0), source);
+    }
+
+    /// Writes a number that fills a lane's register.
+    #[inline]
+    fn put_number(&mut self, cell: Cell, lane: usize, (format, element): (Format, Element)) {
+        if let Some(symbols) = &mut self.symbols {
+            symbols.set_number(cell, lane, format, element);
+        }
+        self.mark(cell, lane, whole(cell.0), Source::symbol(self.site));
     }
 
     /// Sets the symbols of a lane's value, whose poisoned bits are there already.

@@ -1,6 +1,7 @@
 //! Products of matrices in the registers of a warp.
 
-use super::value::Value;
+use super::lanes::fills;
+use super::value::{Kind, Value};
 use super::world::State;
 use crate::algebra::{Algebra, Term};
 use crate::interp::poison::Poison;
@@ -24,22 +25,10 @@ impl Poison {
         let matrices = [&product.a, &product.b, &product.c];
         let [a, b, c] = matrices.map(|matrix| self.elements(matrix, registers, state));
         let (Some(a), Some(b), Some(c)) = (a, b, c) else { return false };
-        let rows = c.len() / product.columns.max(1);
-        let mut elements = Vec::with_capacity(c.len());
-        let mut pairs = Vec::with_capacity(product.inner);
-        for row in 0..rows {
-            for column in 0..product.columns {
-                pairs.clear();
-                pairs.extend(
-                    (0..product.inner)
-                        .map(|at| [a[row * product.inner + at], b[at * product.columns + column]]),
-                );
-                let addend = c[row * product.columns + column];
-                let formats = (product.a.format, product.c.format);
-                let Some(sum) = state.algebra.dot(formats, addend, &pairs) else { return false };
-                elements.push(sum);
-            }
-        }
+        let (formats, shape) = ((product.a.format, product.c.format), (product.columns, product.inner));
+        let Some(elements) = state.algebra.product(formats, [&a, &b, &c], shape) else {
+            return false;
+        };
         self.scatter(&product.d, &elements);
         true
     }
@@ -53,7 +42,22 @@ impl Poison {
     ) -> Option<Vec<Term>> {
         let count = matrix.places.iter().map(|place| place.0 + 1).max()?;
         let mut elements = vec![Term::Number(0); count];
+        let Some(symbols) = &self.symbols else { return None };
         for &(at, lane, cell, shift) in &matrix.places {
+            // Most are whole numbers, or halves that are.
+            let own = u64::MAX >> (64 - 16 * matrix.format.parts()) << shift;
+            let part = &symbols.parts(cell, lane)[shift as usize / 16];
+            let is_number = part.kind == Kind::Number(matrix.format) && part.part == 0;
+            if is_number && self.bits(cell, lane) & own == own {
+                let whole = match matrix.format.parts() {
+                    1 => Some(part.element()),
+                    _ => symbols.number(cell, lane, matrix.format),
+                };
+                if let Some(element) = whole {
+                    elements[at] = Term::Element(element);
+                    continue;
+                }
+            }
             let value = self.value(cell, lane, registers).behind_part(shift as usize / 16);
             let value = if matrix.format.parts() == 1 { value.half(0) } else { value };
             elements[at] = state.number(&value, matrix.format)?;
@@ -63,6 +67,23 @@ impl Poison {
 
     /// Writes the elements of a matrix.
     fn scatter(&mut self, matrix: &MatrixPlaces, elements: &[Term]) {
+        let whole = |element: Term, cell: Cell| match element {
+            Term::Element(element) if fills(cell.0, matrix.format) => Some(element),
+            _ => None,
+        };
+        if let (Some(symbols), true) = (&mut self.symbols, matrix.format.parts() > 1) {
+            let places = matrix.places.iter();
+            let numbers = places.map(|&(at, lane, cell, _)| {
+                Some((cell, lane, (matrix.format, whole(elements[at], cell)?)))
+            });
+            if let Some(numbers) = numbers.collect::<Option<Vec<_>>>() {
+                symbols.numbers.extend(numbers);
+                for &(_, lane, cell, _) in &matrix.places {
+                    self.clear(cell, 1 << lane);
+                }
+                return;
+            }
+        }
         let mut results: Vec<(Cell, usize, Value)> = Vec::new();
         let mut index = rustc_hash::FxHashMap::default();
         for &(at, lane, cell, shift) in &matrix.places {

@@ -18,23 +18,48 @@ pub(crate) enum Kind {
     Choice,
     /// A predicate: its name and whether it is negated.
     Truth,
+    /// The bits of a single plus a constant; the element is the name of both.
+    Biased,
+    /// The sign bit of a single, above zeros.
+    Sign,
 }
 
 /// A part of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Symbol {
-    /// The whole value that it is a part of.
-    pub element: Element,
-    /// The kind of that value.
+    p: u64,
+    q: u64,
+    degree: Degree,
+    /// The kind of the whole value.
     pub kind: Kind,
-    /// Which part it is, the lowest first.
+    /// Which part of it this is, the lowest first.
     pub part: u8,
 }
 
 impl Symbol {
     /// No symbol.
     pub(crate) const NONE: Symbol =
-        Symbol { element: Element { p: 0, q: 0, degree: Degree::ZERO }, kind: Kind::None, part: 0 };
+        Symbol { p: 0, q: 0, degree: Degree::ZERO, kind: Kind::None, part: 0 };
+
+    /// A part of a value.
+    #[inline]
+    pub(crate) fn new(Element { p, q, degree }: Element, kind: Kind, part: u8) -> Symbol {
+        Symbol { p, q, degree, kind, part }
+    }
+
+    /// The whole value that it is a part of.
+    #[inline]
+    pub(crate) fn element(&self) -> Element {
+        Element { p: self.p, q: self.q, degree: self.degree }
+    }
+
+    /// Whether it is the part `part` of the value whose first part is `first`.
+    #[inline]
+    pub(crate) fn is_part_of(&self, first: &Symbol, part: usize) -> bool {
+        self.kind == first.kind
+            && (self.p, self.q) == (first.p, first.q)
+            && usize::from(self.part) == part
+    }
 
     /// Whether there is a symbol.
     #[inline]
@@ -76,7 +101,7 @@ impl Value {
                 });
                 let mut value = Value::known(0);
                 for (part, symbol) in value.parts[..format.parts()].iter_mut().enumerate() {
-                    *symbol = Symbol { element, kind, part: part as u8 };
+                    *symbol = Symbol::new(element, kind, part as u8);
                 }
                 value
             }
@@ -90,7 +115,7 @@ impl Value {
             Truth::Open(Predicate { name, negated }) => {
                 let mut value = Value::known(0);
                 let element = Element { p: name, q: negated.into(), ..Element::default() };
-                value.parts[0] = Symbol { element, kind: Kind::Truth, part: 0 };
+                value.parts[0] = Symbol::new(element, Kind::Truth, 0);
                 value
             }
         }
@@ -103,8 +128,8 @@ impl Value {
 
     /// The value as a truth value; none if it is lost.
     pub(crate) fn as_truth(&self) -> Option<Truth> {
-        let Symbol { element, kind, .. } = self.parts[0];
-        match kind {
+        let element = self.parts[0].element();
+        match self.parts[0].kind {
             _ if self.lost => None,
             Kind::Truth => {
                 Some(Truth::Open(Predicate { name: element.p, negated: element.q != 0 }))

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use super::integers::Tried;
 use super::moves::MoveCache;
 use super::value::{Kind, Symbol, Value};
 use crate::algebra::{Algebra, Element, Format, Predicate, Term, mix};
@@ -22,8 +23,59 @@ pub(crate) enum Owner {
     Params,
 }
 
-/// Symbols of memory, by word of 32 bits.
-type Words = FxHashMap<u64, [Symbol; 2]>;
+/// Words of 32 bits in a page.
+pub(crate) const PAGE: usize = 64;
+
+/// The symbols of the words of a page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    symbols: [[Symbol; 2]; PAGE],
+    /// The words whose symbols were set, a bit each.
+    set: u64,
+    /// The bytes that were written, a bit each, by word.
+    pub written: [u8; PAGE],
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        Page { symbols: [[Symbol::NONE; 2]; PAGE], set: 0, written: [0; PAGE] }
+    }
+}
+
+/// The symbols of an owner's memory.
+#[derive(Debug, Default)]
+pub(crate) struct Pages(Vec<Option<Box<Page>>>);
+
+impl Pages {
+    /// A page, if a word of it was set or written.
+    pub(crate) fn get(&self, page: usize) -> Option<&Page> {
+        self.0.get(page)?.as_deref()
+    }
+
+    /// The number behind that of the last page.
+    pub(crate) fn end(&self) -> usize {
+        self.0.len()
+    }
+
+    fn page(&mut self, word: u64) -> &mut Page {
+        let page = word as usize / PAGE;
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        self.0[page].get_or_insert_default()
+    }
+
+    fn word(&self, word: u64) -> Option<[Symbol; 2]> {
+        let at = word as usize % PAGE;
+        let page = self.get(word as usize / PAGE)?;
+        (page.set >> at & 1 != 0).then(|| page.symbols[at])
+    }
+
+    /// Whether something was written.
+    pub(crate) fn is_written(&self) -> bool {
+        self.0.iter().flatten().any(|page| page.written.iter().any(|&bytes| bytes != 0))
+    }
+}
 
 /// A region that holds symbols before the launch.
 #[derive(Clone, Copy, Debug)]
@@ -37,18 +89,17 @@ pub(crate) struct Input {
 /// The symbols of memory, and what was written.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    words: FxHashMap<Owner, Words>,
-    /// The regions that hold symbols before the launch, and the words of the parameters that do.
+    owners: FxHashMap<Owner, Pages>,
+    /// The regions that hold symbols before the launch.
     pub inputs: FxHashMap<usize, Input>,
-    /// The bytes of each region that were written, a bit each, by word.
-    pub written: FxHashMap<usize, Vec<u8>>,
 }
 
 impl Memory {
     /// The symbols of a word.
+    #[inline]
     pub(crate) fn word(&self, algebra: &Algebra, owner: Owner, word: u64) -> [Symbol; 2] {
-        if let Some(symbols) = self.words.get(&owner).and_then(|words| words.get(&word)) {
-            return *symbols;
+        if let Some(symbols) = self.owners.get(&owner).and_then(|pages| pages.word(word)) {
+            return symbols;
         }
         let Owner::Region(region) = owner else { return [Symbol::NONE; 2] };
         match self.inputs.get(&region) {
@@ -58,34 +109,48 @@ impl Memory {
     }
 
     /// Sets the symbols of a word.
+    #[inline]
     pub(crate) fn set_word(&mut self, owner: Owner, word: u64, symbols: [Symbol; 2]) {
-        self.words.entry(owner).or_default().insert(word, symbols);
+        let page = self.owners.entry(owner).or_default().page(word);
+        let at = word as usize % PAGE;
+        page.symbols[at] = symbols;
+        page.set |= 1 << at;
     }
 
     /// Notes that bytes of a region were written.
     pub(crate) fn write(&mut self, region: usize, offset: u64, bytes: u32) {
-        let written = self.written.entry(region).or_default();
+        let pages = self.owners.entry(Owner::Region(region)).or_default();
         for byte in offset..offset + u64::from(bytes) {
-            let word = (byte / 4) as usize;
-            if written.len() <= word {
-                written.resize(word + 1, 0);
-            }
-            written[word] |= 1 << (byte % 4);
+            pages.page(byte / 4).written[byte as usize / 4 % PAGE] |= 1 << (byte % 4);
         }
+    }
+
+    /// The symbols of a region, if some were set, or something was written there.
+    pub(crate) fn region(&self, region: usize) -> Option<&Pages> {
+        self.owners.get(&Owner::Region(region))
+    }
+
+    /// The regions with symbols that were set, or where something was written.
+    pub(crate) fn regions(&self) -> impl Iterator<Item = (usize, &Pages)> {
+        self.owners.iter().filter_map(|(owner, pages)| match *owner {
+            Owner::Region(region) => Some((region, pages)),
+            _ => None,
+        })
     }
 
     /// Forgets words of the local memory of some lanes of a block.
     pub(crate) fn forget_local(&mut self, block: u64, lanes: Range<u32>, words: Range<u64>) {
         for lane in lanes {
-            if let Some(all) = self.words.get_mut(&Owner::Local(block, lane)) {
-                all.retain(|word, _| !words.contains(word));
+            let Some(pages) = self.owners.get_mut(&Owner::Local(block, lane)) else { continue };
+            for word in words.start..words.end.min((pages.0.len() * PAGE) as u64) {
+                pages.page(word).set &= !(1 << (word as usize % PAGE));
             }
         }
     }
 
     /// Forgets the memory of a block that has ended.
     pub(crate) fn end_block(&mut self, block: u64) {
-        self.words.retain(|owner, _| match *owner {
+        self.owners.retain(|owner, _| match *owner {
             Owner::Shared(other) | Owner::Local(other, _) => other != block,
             Owner::Region(_) | Owner::Params => true,
         });
@@ -96,13 +161,15 @@ impl Input {
     /// The symbols of a word.
     fn word(self, algebra: &Algebra, word: u64) -> [Symbol; 2] {
         let count = self.format.parts() as u64;
+        if count > 1 {
+            let element = algebra.input(self.name, 2 * word / count);
+            let first = (2 * word % count) as u8;
+            return [0, 1].map(|half| Symbol::new(element, Kind::Number(self.format), first + half));
+        }
         [0, 1].map(|half| {
             let place = 2 * word + half;
-            Symbol {
-                element: algebra.input(self.name, place / count),
-                kind: Kind::Number(self.format),
-                part: (place % count) as u8,
-            }
+            let element = algebra.input(self.name, place / count);
+            Symbol::new(element, Kind::Number(self.format), (place % count) as u8)
         })
     }
 }
@@ -115,33 +182,55 @@ pub(crate) struct State {
     /// Memory.
     pub memory: Memory,
     /// Choices between two patterns, by name.
-    choices: FxHashMap<u64, (Predicate, [u32; 2])>,
+    choices: FxHashMap<u64, (Predicate, [Chosen; 2])>,
+    /// The bits of singles plus constants, by name.
+    pub(super) biased: FxHashMap<u64, (Element, u32)>,
+    /// Integers of which only the bits of a mask are not 0, by the residue modulo `P`.
+    pub(super) bits: FxHashMap<u64, u64>,
     /// What operations that only move bits do.
     pub(super) moves: MoveCache,
+    /// What operations on integers do.
+    pub(super) tried: FxHashMap<usize, Tried>,
 }
 
 impl State {
     /// The choice between two patterns of 32 bits.
-    pub(super) fn choice(&mut self, predicate: Predicate, patterns: [u32; 2]) -> Value {
-        let [a, b] = patterns;
+    pub(super) fn choice(&mut self, predicate: Predicate, [a, b]: [Chosen; 2]) -> Value {
         let (predicate, [a, b]) =
             if predicate.negated { (predicate.not(), [b, a]) } else { (predicate, [a, b]) };
-        let name = mix(mix(predicate.name, 0x6368_6f69), u64::from(a) << 32 | u64::from(b));
+        let start = mix(predicate.name, 0x6368_6f69);
+        let name = [a, b].into_iter().fold(start, |name, chosen| match chosen {
+            Chosen::Bits(bits) => mix(name, bits.into()),
+            Chosen::Choice(choice) => mix(mix(name, 1 << 32), choice),
+        });
         self.choices.insert(name, (predicate, [a, b]));
         let element = Element { p: name, q: name.rotate_left(32), ..Element::default() };
         let mut value = Value::known(0);
         for part in 0..2 {
-            value.parts[part] = Symbol { element, kind: Kind::Choice, part: part as u8 };
+            value.parts[part] = Symbol::new(element, Kind::Choice, part as u8);
         }
         value
     }
 
-    /// A choice between two patterns as a single.
-    pub(super) fn chosen_number(&mut self, choice: Element) -> Option<Term> {
-        let &(predicate, [a, b]) = self.choices.get(&choice.p)?;
-        let terms = [a, b].map(|bits| Term::Number(bits.into()));
-        self.algebra.choose(predicate, Format::F32, terms)
+    /// A choice between patterns as a number.
+    pub(super) fn chosen_number(&mut self, format: Format, chosen: Chosen) -> Option<Term> {
+        let choice = match chosen {
+            Chosen::Bits(bits) => return Some(Term::Number(bits.into())),
+            Chosen::Choice(choice) => choice,
+        };
+        let &(predicate, [a, b]) = self.choices.get(&choice)?;
+        let terms = [self.chosen_number(format, a)?, self.chosen_number(format, b)?];
+        self.algebra.choose(predicate, format, terms)
     }
+}
+
+/// What a choice between patterns of 32 bits chooses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Chosen {
+    /// A pattern.
+    Bits(u32),
+    /// Another choice, by its name.
+    Choice(u64),
 }
 
 /// The state of a run with symbols, which all blocks share. They run one after the other.
@@ -151,8 +240,15 @@ pub(crate) struct World(Mutex<State>);
 impl World {
     /// Memory without symbols.
     pub(crate) fn new(algebra: Algebra) -> World {
-        let (memory, choices) = (Memory::default(), FxHashMap::default());
-        World(Mutex::new(State { algebra, memory, choices, moves: MoveCache::default() }))
+        World(Mutex::new(State {
+            algebra,
+            memory: Memory::default(),
+            choices: FxHashMap::default(),
+            biased: FxHashMap::default(),
+            bits: FxHashMap::default(),
+            moves: MoveCache::default(),
+            tried: FxHashMap::default(),
+        }))
     }
 
     /// The state.

@@ -110,23 +110,64 @@ struct Cell {
 struct Cells {
     /// log2 of a cell's bytes.
     shift: u32,
+    /// How many there are.
+    len: usize,
     /// The weak accesses.
-    cells: Vec<Cell>,
-    /// The strong accesses; empty until there is one.
-    strong: Vec<Cell>,
+    weak: Sparse,
+    /// The strong accesses, once there is one.
+    strong: Option<Sparse>,
+}
+
+/// Cells in pages, which are made when one of their cells is accessed.
+#[derive(Debug, Default)]
+struct Sparse(Vec<Option<Box<[Cell; PAGE]>>>);
+
+/// The cells of a page.
+const PAGE: usize = 64;
+
+impl Sparse {
+    fn new(len: usize) -> Sparse {
+        Sparse(std::iter::repeat_with(|| None).take(len.div_ceil(PAGE)).collect())
+    }
+
+    fn get(&self, at: usize) -> Option<&Cell> {
+        self.0[at / PAGE].as_deref().map(|page| &page[at % PAGE])
+    }
+
+    #[inline]
+    fn get_mut(&mut self, at: usize) -> &mut Cell {
+        let page = self.0[at / PAGE].get_or_insert_with(|| Box::new([Cell::default(); PAGE]));
+        &mut page[at % PAGE]
+    }
+
+    fn forget(&mut self) {
+        self.0.iter_mut().flatten().for_each(|page| page.fill(Cell::default()));
+    }
+
+    /// The same with `parts` cells in the place of each one.
+    fn split(&self, parts: usize) -> Sparse {
+        let mut split = Sparse::new(self.0.len() * PAGE * parts);
+        for (number, page) in self.0.iter().enumerate() {
+            for (at, cell) in page.iter().flat_map(|page| page.iter()).enumerate() {
+                let first = (number * PAGE + at) * parts;
+                (first..first + parts).for_each(|at| *split.get_mut(at) = *cell);
+            }
+        }
+        split
+    }
 }
 
 impl Cells {
     fn new(bytes: u64) -> Cells {
-        let cells = vec![Cell::default(); bytes.div_ceil(4) as usize];
-        Cells { shift: 2, cells, strong: Vec::new() }
+        let len = bytes.div_ceil(4) as usize;
+        Cells { shift: 2, len, weak: Sparse::new(len), strong: None }
     }
 
     /// Makes room for strong accesses.
     #[inline]
     fn expect(&mut self, strong: bool) {
-        if strong && self.strong.is_empty() {
-            self.strong = vec![Cell::default(); self.cells.len()];
+        if strong && self.strong.is_none() {
+            self.strong = Some(Sparse::new(self.len));
         }
     }
 
@@ -134,13 +175,13 @@ impl Cells {
     /// did. Returns whether there are cells of this size.
     #[cold]
     fn refine(&mut self, bytes: u32) -> bool {
-        if self.cells.len() << self.shift > MAX_FINE {
+        if self.len << self.shift > MAX_FINE {
             return false;
         }
         let parts = 1 << (self.shift - bytes.ilog2());
-        for cells in [&mut self.cells, &mut self.strong] {
-            *cells = cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
-        }
+        self.weak = self.weak.split(parts);
+        self.strong = self.strong.as_ref().map(|strong| strong.split(parts));
+        self.len *= parts;
         self.shift = bytes.ilog2();
         true
     }
@@ -148,8 +189,8 @@ impl Cells {
     /// Notes an access to a cell; returns an earlier access that races with it, and whether that is a write.
     #[inline]
     fn note(&mut self, at: usize, me: &Me<'_>, kind: Kind) -> Option<(Stamp, bool)> {
-        let weak = &mut self.cells[at];
-        let strong = self.strong.get_mut(at);
+        let weak = self.weak.get_mut(at);
+        let strong = self.strong.as_mut().map(|strong| strong.get_mut(at));
         let mut race = weak.race(me, kind);
         if let Some(strong) = &strong {
             race = race.or_else(|| strong.race(me, kind));
@@ -171,14 +212,17 @@ impl Cells {
 
     /// The last write of a cell, the last weak one if there are both.
     fn last_write(&self, at: usize) -> Stamp {
-        let weak = self.cells[at].write;
-        let strong = self.strong.get(at).filter(|_| weak == Stamp::NONE);
-        strong.map_or(weak, |cell| cell.write)
+        let write = |cells: &Sparse| cells.get(at).map_or(Stamp::NONE, |cell| cell.write);
+        match (write(&self.weak), &self.strong) {
+            (Stamp::NONE, Some(strong)) => write(strong),
+            (weak, _) => weak,
+        }
     }
 
     /// The memory of a cell.
     fn touched(&self, at: usize) -> (bool, bool) {
-        let both = [self.cells.get(at), self.strong.get(at)].into_iter().flatten();
+        let strong = self.strong.as_ref().and_then(|strong| strong.get(at));
+        let both = [self.weak.get(at), strong].into_iter().flatten();
         both.fold((false, false), |(written, touched), cell| {
             (written || cell.written(), touched || cell.touched())
         })
@@ -216,8 +260,8 @@ impl Shadow {
 
     /// Forgets the shared memory, for another block.
     pub(crate) fn next_block(&mut self) {
-        self.shared.cells.fill(Cell::default());
-        self.shared.strong.fill(Cell::default());
+        self.shared.weak.forget();
+        self.shared.strong.iter_mut().for_each(Sparse::forget);
         self.copies.clear();
     }
 
@@ -447,7 +491,7 @@ impl Shadow {
         self.global.iter().zip(&other.global).any(|(mine, theirs)| {
             let fine = mine.shift.min(theirs.shift);
             let (mine_by, theirs_by) = (mine.shift - fine, theirs.shift - fine);
-            let count = (mine.cells.len() << mine_by).min(theirs.cells.len() << theirs_by);
+            let count = (mine.len << mine_by).min(theirs.len << theirs_by);
             (0..count).any(|at| {
                 let (a, b) = (mine.touched(at >> mine_by), theirs.touched(at >> theirs_by));
                 a.0 && b.1 || b.0 && a.1
