@@ -258,7 +258,9 @@ fn links_lead_somewhere() {
     let mut broken = Vec::new();
     let mut count = 0;
     for page in pages() {
-        for target in prose(&read(&page)).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in
+            prose(&read(&page)).split("](").skip(1).filter_map(|rest| rest.split(')').next())
+        {
             if target.contains("://") {
                 continue;
             }

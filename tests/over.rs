@@ -77,6 +77,17 @@ fn is_equal(_: &Path, status: i32, report: &Value) -> bool {
 }
 
 #[test]
+fn a_witness_names_the_inputs_that_matter() {
+    let (_, report) = compared(&folder("mistakes").join("max-short.ptx"), "reals", &[]);
+    let smallest = &report["witness"]["smallest"];
+    let inputs = smallest["inputs"].as_array().expect("inputs");
+    let [input] = &inputs[..] else { panic!("{report}") };
+    assert!(input["buffer"] == "x" && smallest["others"] == 0.5, "{report}");
+    assert!(input["value"].as_f64() > Some(0.5), "{report}");
+    assert_ne!(smallest["original"], smallest["rewritten"], "{report}");
+}
+
+#[test]
 fn laws_hold() {
     crate::common::report(&unexpected("laws", is_equal), "a law is lost");
 }

@@ -44,6 +44,7 @@ mod replay;
 pub mod report;
 mod rewrite;
 pub mod run;
+mod smallest;
 mod synth;
 mod timing;
 mod toolkit;

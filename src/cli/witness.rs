@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::smallest::{Difference, Numbers, Smallest, smallest};
 use crate::interp::{self, Blocks};
 use crate::launch::{Argument, Buffer, Launch, Type, show};
 use crate::ptx::Module;
@@ -43,11 +44,14 @@ pub(super) struct Witness {
     original: Box<RawValue>,
     rewritten: Box<RawValue>,
     inputs: String,
+    /// The same difference with few inputs that matter, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smallest: Option<Smallest>,
 }
 
 impl fmt::Display for Witness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Witness { buffer, index, original, rewritten, inputs } = self;
+        let Witness { buffer, index, original, rewritten, inputs, .. } = self;
         write!(f, "{buffer}[{index}] is {original} and {rewritten} with inputs {inputs}")
     }
 }
@@ -93,26 +97,51 @@ fn random(state: &mut u64) -> f64 {
     ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A launch with numbers in the place of its symbols, each of them changed at random by at most a share `by`. A buffer has the
-/// same numbers in each launch with its name.
-fn with_numbers(launch: &Launch, (trial, seed): (Trial, u64), by: f64) -> Launch {
-    let mut launch = launch.clone();
+/// The numbers of a trial for the symbolic buffers of both launches.
+fn numbers(sides: &[Side<'_>; 2], (trial, seed): (Trial, u64)) -> Numbers {
     let Trial { low, high, slope } = trial;
+    let mut numbers = Numbers::new();
+    for launch in sides.iter().map(|side| &side.launch) {
+        for (name, buffer) in launch.buffers.iter().filter(|(name, _)| launch.is_symbolic(name)) {
+            let mut state = name
+                .bytes()
+                .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+            let count = buffer.bytes.len() / buffer.ty.bytes();
+            let values = (0..count).map(|index| {
+                let share = index as f64 / count as f64;
+                low + (high - low) * random(&mut state) + slope * share
+            });
+            let values: Vec<f64> = values.collect();
+            let known = numbers.entry(name.clone()).or_default();
+            if known.len() < count {
+                *known = values;
+            }
+        }
+    }
+    numbers
+}
+
+/// A launch with numbers in the place of its symbols, each of them changed at random by at most a share `by`.
+fn with_numbers(
+    launch: &Launch,
+    numbers: &Numbers,
+    (trial, seed): (Trial, u64),
+    by: f64,
+) -> Launch {
+    let mut launch = launch.clone();
+    let Trial { low, high, .. } = trial;
     let names: Vec<String> =
         launch.buffers.keys().filter(|name| launch.is_symbolic(name)).cloned().collect();
+    let mut state = !seed;
     for name in names {
-        let Some(buffer) = launch.buffers.get_mut(&name) else { continue };
-        let mut state = name
-            .bytes()
-            .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let (Some(buffer), Some(values)) = (launch.buffers.get_mut(&name), numbers.get(&name))
+        else {
+            continue;
+        };
         let size = buffer.ty.bytes();
-        let count = buffer.bytes.len() / size;
-        for (index, element) in buffer.bytes.chunks_exact_mut(size).enumerate() {
-            let share = index as f64 / count as f64;
-            let value = low + (high - low) * random(&mut state) + slope * share;
-            let mut other = state;
+        for (element, &value) in buffer.bytes.chunks_exact_mut(size).zip(values) {
             let bits = if buffer.ty.is_float() {
-                buffer.ty.round(value * (1.0 + by * (2.0 * random(&mut other) - 1.0)))
+                buffer.ty.round(value * (1.0 + by * (2.0 * random(&mut state) - 1.0)))
             } else {
                 (INTEGERS * value) as i64 as u64
             };
@@ -157,33 +186,40 @@ pub(super) fn search(
     let tolerance = wanted.unwrap_or_else(|| tolerance(sides));
     for (number, &trial) in TRIALS.iter().enumerate() {
         for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
-            let run = |side: &Side<'_>, by: f64| {
-                let launch = with_numbers(&side.launch, (trial, seed), by);
-                interp::run_some(&side.module, &launch, blocks).ok()
-            };
-            let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
-            let Some([first, second]) = both(0.0) else { continue };
-            let pair = (&first, &second);
-            if differing(pair, None, written, tolerance).is_none() {
-                continue;
-            }
-            // What small changes of the inputs explain is rounding.
-            let Some([one, other]) = both(tolerance / SMALLER) else { continue };
-            let changed = Some([(&first, &one), (&second, &other)]);
-            if let Some((buffer, index, values)) = differing(pair, changed, written, tolerance) {
+            let run = |numbers: &Numbers| -> Option<Difference> {
+                let run = |side: &Side<'_>, by: f64| {
+                    let launch = with_numbers(&side.launch, numbers, (trial, seed), by);
+                    interp::run_some(&side.module, &launch, blocks).ok()
+                };
+                let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
+                let [first, second] = both(0.0)?;
+                let pair = (&first, &second);
+                differing(pair, None, written, tolerance)?;
+                // What small changes of the inputs explain is rounding.
+                let [one, other] = both(tolerance / SMALLER)?;
+                let changed = Some([(&first, &one), (&second, &other)]);
+                let (buffer, index, [a, b]) = differing(pair, changed, written, tolerance)?;
                 let ty = first[&buffer].ty;
-                return Some(Witness {
-                    buffer,
-                    index,
-                    original: shown(ty, values[0])?,
-                    rewritten: shown(ty, values[1])?,
-                    inputs: words(trial, seed),
-                });
-            }
+                Some((buffer, index, [shown(ty, a)?, shown(ty, b)?]))
+            };
+            let numbers = numbers(sides, (trial, seed));
+            let Some((buffer, index, [original, rewritten])) = run(&numbers) else { continue };
+            let inputs = words(trial, seed);
+            let steps = |side: &Side<'_>| {
+                let launch = with_numbers(&side.launch, &numbers, (trial, seed), 0.0);
+                Some(interp::run(&side.module, &launch).ok()?.counters.instructions)
+            };
+            let both = steps(&sides[0]).zip(steps(&sides[1]));
+            let runs = both.map_or(0, |(one, other)| MAX_STEPS / (2 * (one + other)).max(1));
+            let smallest = smallest(numbers, runs, run);
+            return Some(Witness { buffer, index, original, rewritten, inputs, smallest });
         }
     }
     None
 }
+
+/// Warp instructions of the search for the inputs that matter.
+const MAX_STEPS: u64 = 1 << 23;
 
 /// A number as JSON.
 fn shown(ty: Type, bits: u64) -> Option<Box<RawValue>> {

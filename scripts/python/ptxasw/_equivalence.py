@@ -110,7 +110,10 @@ def equivalent(
     found["unpaired"] = sorted({*renamed[0].values()} ^ {*renamed[1].values()})
     if found["witness"] and isinstance(first, Launch):
         own = {renamed[0].get(name, name): name for name in first.memory.arrays}
-        found["witness"]["at"] = first.memory.at(own[found["witness"]["buffer"]], found["witness"]["index"])
+        smallest = found["witness"].get("smallest", {"inputs": []})
+        for one in [found["witness"], smallest, *smallest["inputs"]]:
+            if one.get("buffer") in own:
+                one["at"] = first.memory.at(own[one["buffer"]], one["index"])
     return Equivalence(found)
 
 

@@ -68,16 +68,21 @@ class Equivalence(Report):
         lines = [self.sentence()]
         witness = self["witness"]
         if witness:
-            where = ", ".join(map(str, witness.get("at", [witness["index"]])))
-            lines.append(f"{witness['buffer']}[{where}] is {witness['original']} by the first and "
-                         f"{witness['rewritten']} by the second kernel, with inputs {witness['inputs']}")
+            found = witness.get("smallest", witness)
+            if found is witness:
+                inputs = [f"inputs {witness['inputs']}"]
+            else:
+                inputs = [f"{element(one)} = {one['value']:.7g}" for one in found["inputs"]]
+                inputs.append(f"{found['others']} for all {'other ' if inputs else ''}inputs")
+            lines.append(f"{element(found)} is {found['original']} by the first and {found['rewritten']} by the second kernel, "
+                         f"with {', '.join(inputs)}")
         else:
             lines += [self["reason"]] if self.get("reason") and not self.get("differences") else []
             lines += [f"at {at(self['place'])}"] if self.get("place") else []
-        found: Dict[str, List[str]] = {}
+        groups: Dict[str, List[str]] = {}
         for one in self.get("differences", []):
-            found.setdefault(one["what"], []).append(f"{one['buffer']}[{one['index']}]")
-        lines += [f"{what}: {', '.join(places[:4])}{', ...' if places[4:] else ''}" for what, places in found.items()]
+            groups.setdefault(one["what"], []).append(f"{one['buffer']}[{one['index']}]")
+        lines += [f"{what}: {', '.join(places[:4])}{', ...' if places[4:] else ''}" for what, places in groups.items()]
         if self["unpaired"]:
             lines.append(f"a buffer of one launch alone: {', '.join(self['unpaired'])}")
         if self["verdict"] != "different":
@@ -98,6 +103,11 @@ class Equivalence(Report):
 
     def _tables(self) -> Iterator[str]:
         yield "<br>".join(html.escape(line) for line in str(self).split("\n"))
+
+
+def element(found: Mapping[str, Any]) -> str:
+    """An element of a buffer: ``y[0, 3]``."""
+    return f"{found['buffer']}[{', '.join(map(str, found.get('at', [found['index']])))}]"
 
 
 def at(place: Mapping[str, Any]) -> str:
