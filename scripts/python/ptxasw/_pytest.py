@@ -8,7 +8,7 @@ again that have parted, and seven choices by seed."""
 import contextlib
 import pathlib
 import sys
-from typing import Any, Iterator, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, Optional, Sequence, Union
 
 import pytest
 
@@ -33,6 +33,21 @@ class Cuda:
     Module = __call__
 
 
+#: What the marker takes.
+KNOWN = {"checks", "meet", "arch"}
+
+
+def marked(node: Any) -> Optional[Dict[str, Any]]:
+    """What a test's marker says; nothing if it is another project's marker of that name."""
+    marker = node.get_closest_marker("cuda")
+    if marker is None or marker.args or marker.kwargs and not KNOWN & set(marker.kwargs):
+        return None
+    unknown = set(marker.kwargs) - KNOWN
+    if unknown:
+        raise pytest.UsageError(f"{node.nodeid}: `pytest.mark.cuda` takes {', '.join(sorted(KNOWN))}, not {', '.join(unknown)}")
+    return dict(marker.kwargs)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker."""
     config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80): how ptxasw executes the kernels of a test")
@@ -40,8 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with ``meet=8`` is eight tests."""
-    marker = metafunc.definition.get_closest_marker("cuda")
-    count = marker.kwargs.get("meet", 1) if marker else 1
+    count = (marked(metafunc.definition) or {}).get("meet", 1)
     if count > 1:
         metafunc.fixturenames.append("ptxasw_meet")
         metafunc.parametrize("ptxasw_meet", ["assembler", *range(1, count)], ids=lambda meet: f"meet-{meet}")
@@ -56,30 +70,28 @@ def ptxasw_meet() -> Optional[str]:
 @pytest.fixture(autouse=True)
 def ptxasw_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     """The options of a test's launches."""
-    marker = request.node.get_closest_marker("cuda")
-    if marker is None and "cuda" not in request.fixturenames:
+    given, uses = marked(request.node), "cuda" in request.fixturenames
+    if given is None and not uses:
         yield
         return
-    given = dict(marker.kwargs if marker else {})
-    unknown = set(given) - {"checks", "meet", "arch"}
-    if unknown or marker and marker.args:
-        raise pytest.UsageError(f"`pytest.mark.cuda` takes checks, meet and arch, not {', '.join(unknown) or marker.args}")
+    # A marker without arguments may be meant for tests that need a GPU, and where there is one, they get it.
+    asked, given = uses or bool(given), given or {}
     meet = request.getfixturevalue("ptxasw_meet") if given.get("meet", 1) > 1 else None
     before, SETTINGS.options = SETTINGS.options, checks_of(given.get("checks"), meet)
     with contextlib.ExitStack() as stack:
         stack.callback(setattr, SETTINGS, "options", before)
         if "triton" in sys.modules:
-            from .triton import activated
+            from .triton import activated, has_gpu
 
-            stack.enter_context(activated(given.get("arch", 80)))
+            if asked or not has_gpu():
+                stack.enter_context(activated(given.get("arch", 80)))
         yield
 
 
 @pytest.fixture
 def cuda(request: pytest.FixtureRequest) -> Cuda:
     """What makes modules of CUDA C++ or PTX."""
-    marker = request.node.get_closest_marker("cuda")
-    return Cuda(request.path.parent, marker.kwargs.get("arch", 80) if marker else 80)
+    return Cuda(request.path.parent, (marked(request.node) or {}).get("arch", 80))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -187,6 +187,11 @@ def deactivate() -> None:
     KernelInterface.__getitem__ = SUBSCRIPT
 
 
+def has_gpu() -> bool:
+    """Whether Triton would find a GPU."""
+    return any(backend.driver.is_active() for backend in triton.backends.backends.values())
+
+
 @contextlib.contextmanager
 def activated(arch: int = 80) -> Iterator[None]:
     """``activate`` for a while, unless it is active for that architecture."""
