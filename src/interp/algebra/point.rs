@@ -126,7 +126,11 @@ impl Point {
             && class != 0
             && a.p != 0
         {
-            self.classes.insert(a.p, (class, factor));
+            // The class c of a factor f is the class -c of -f.
+            let opposite = sub(0, factor, Q);
+            let turned = class != UNKNOWN && opposite < factor;
+            let class = if turned { (8 - class, opposite) } else { (class, factor) };
+            self.classes.insert(a.p, class);
         }
         a
     }
@@ -137,9 +141,6 @@ impl Point {
             (Some((UNKNOWN, _)), _) | (_, Some((UNKNOWN, _))) => Some((UNKNOWN, 0)),
             (Some((one, factor)), Some((other, same))) if factor == same => {
                 Some(((one + other) % 8, factor))
-            }
-            (Some((one, factor)), Some((other, opposite))) if add(factor, opposite, Q) == 0 => {
-                Some(((one + 8 - other) % 8, factor))
             }
             _ => Some((UNKNOWN, 0)),
         }
