@@ -57,6 +57,8 @@ pub(super) struct Point {
     pub trouble: Option<&'static str>,
     /// The logarithm of e to the base 2.
     pub log2_of_e: Element,
+    /// The residue modulo `Q` of each exponent, by that modulo `P`: those of one function may differ.
+    met: FxHashMap<u64, u64>,
     hashes: u64,
     exponents: u64,
     exponent_degree: u32,
@@ -73,6 +75,7 @@ impl Point {
             classes: FxHashMap::default(),
             trouble: None,
             log2_of_e: Element::default(),
+            met: FxHashMap::default(),
             hashes: 0,
             exponents: 0,
             exponent_degree: 1,
@@ -217,7 +220,11 @@ impl Point {
     pub(super) fn power(&mut self, a: Element) -> Element {
         self.exponents += 1;
         self.exponent_degree = self.exponent_degree.max(a.degree.value());
-        let mut p = self.powers.of(leave_q(a.q));
+        let q = match self.class(a) {
+            None => *self.met.entry(a.p).or_insert(a.q),
+            Some(_) => a.q,
+        };
+        let mut p = self.powers.of(leave_q(q));
         if let Some((class, factor)) = self.class(a) {
             let Some(times) = small_integer(factor).filter(|_| class != UNKNOWN) else {
                 return self.hash(&[name::UNKNOWN_POWER, a.p]);

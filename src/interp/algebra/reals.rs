@@ -213,8 +213,17 @@ impl Reals {
             return Some(Term::Element(result));
         }
         let result = self.function(op, [a, b, c]);
-        let keeps = matches!(op, Real::Add | Real::Mul | Real::Fma | Real::Div | Real::Rcp);
-        if op == Real::Ex2 || keeps && operands.iter().all(|&term| self.is_positive(format, term)) {
+        let positive = |at: usize| self.is_positive(format, operands[at]);
+        let zero = |element: Element| element.p == 0;
+        let keeps = match op {
+            Real::Ex2 => true,
+            Real::Add => positive(0) && (positive(1) || zero(b)) || zero(a) && positive(1),
+            Real::Mul | Real::Div => positive(0) && positive(1),
+            Real::Fma => positive(0) && positive(1) && (zero(c) || positive(2)),
+            Real::Rcp => positive(0),
+            _ => false,
+        };
+        if keeps {
             self.positives.insert(result.p);
         }
         Some(Term::Element(result))
