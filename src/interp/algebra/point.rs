@@ -220,10 +220,7 @@ impl Point {
     pub(super) fn power(&mut self, a: Element) -> Element {
         self.exponents += 1;
         self.exponent_degree = self.exponent_degree.max(a.degree.value());
-        let q = match self.class(a) {
-            None => *self.met.entry(a.p).or_insert(a.q),
-            Some(_) => a.q,
-        };
+        let q = if self.class(a).is_some() { a.q } else { self.exponent(a) };
         let mut p = self.powers.of(leave_q(q));
         if let Some((class, factor)) = self.class(a) {
             let Some(times) = small_integer(factor).filter(|_| class != UNKNOWN) else {
@@ -236,6 +233,15 @@ impl Point {
         }
         let q = self.random(&[name::ATOM_OF_POWER, p]).q;
         Element { p, q, degree: Degree::ONE }
+    }
+
+    /// The residue modulo `Q` of an exponent: the one that was met first of all that are the same function, or its negative.
+    fn exponent(&mut self, a: Element) -> u64 {
+        let negative = sub(0, a.p, P);
+        if a.p <= negative {
+            return *self.met.entry(a.p).or_insert(a.q);
+        }
+        sub(0, *self.met.entry(negative).or_insert(sub(0, a.q, Q)), Q)
     }
 
     /// The logarithm to the base 2.
