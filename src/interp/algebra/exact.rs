@@ -93,9 +93,7 @@ pub(crate) fn is_exact(op: Real, format: Format, operands: &[u64]) -> bool {
         Real::Div | Real::Rcp => {
             let (a, b) = if op == Real::Div { (value(0), value(1)) } else { (1.0, value(0)) };
             let quotient = a / b;
-            two_product(quotient, b) == (a, 0.0)
-                && !is_tiny(quotient)
-                && held((quotient, 0.0))
+            two_product(quotient, b) == (a, 0.0) && !is_tiny(quotient) && held((quotient, 0.0))
         }
         Real::Sqrt => {
             let root = value(0).sqrt();

@@ -183,7 +183,8 @@ impl Reals {
             return None;
         }
         // Where the predicate holds, and where it does not.
-        let [special, usual] = if predicate.negated { [operands[1], operands[0]] } else { operands };
+        let [special, usual] =
+            if predicate.negated { [operands[1], operands[0]] } else { operands };
         let Term::Element(usual) = usual else { return None };
         let zero = Element::default();
         let holds = Truth::Open(Predicate { negated: false, ..predicate });

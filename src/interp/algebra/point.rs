@@ -57,6 +57,8 @@ pub(super) struct Point {
     pub trouble: Option<&'static str>,
     /// The logarithm of e to the base 2.
     pub log2_of_e: Element,
+    /// The residue modulo `Q` of each exponent, by that modulo `P`: those of one function may differ.
+    met: FxHashMap<u64, u64>,
     hashes: u64,
     exponents: u64,
     exponent_degree: u32,
@@ -73,6 +75,7 @@ impl Point {
             classes: FxHashMap::default(),
             trouble: None,
             log2_of_e: Element::default(),
+            met: FxHashMap::default(),
             hashes: 0,
             exponents: 0,
             exponent_degree: 1,
@@ -126,7 +129,11 @@ impl Point {
             && class != 0
             && a.p != 0
         {
-            self.classes.insert(a.p, (class, factor));
+            // The class c of a factor f is the class -c of -f.
+            let opposite = sub(0, factor, Q);
+            let turned = class != UNKNOWN && opposite < factor;
+            let class = if turned { (8 - class, opposite) } else { (class, factor) };
+            self.classes.insert(a.p, class);
         }
         a
     }
@@ -137,9 +144,6 @@ impl Point {
             (Some((UNKNOWN, _)), _) | (_, Some((UNKNOWN, _))) => Some((UNKNOWN, 0)),
             (Some((one, factor)), Some((other, same))) if factor == same => {
                 Some(((one + other) % 8, factor))
-            }
-            (Some((one, factor)), Some((other, opposite))) if add(factor, opposite, Q) == 0 => {
-                Some(((one + 8 - other) % 8, factor))
             }
             _ => Some((UNKNOWN, 0)),
         }
@@ -216,7 +220,8 @@ impl Point {
     pub(super) fn power(&mut self, a: Element) -> Element {
         self.exponents += 1;
         self.exponent_degree = self.exponent_degree.max(a.degree.value());
-        let mut p = self.powers.of(leave_q(a.q));
+        let q = if self.class(a).is_some() { a.q } else { self.exponent(a) };
+        let mut p = self.powers.of(leave_q(q));
         if let Some((class, factor)) = self.class(a) {
             let Some(times) = small_integer(factor).filter(|_| class != UNKNOWN) else {
                 return self.hash(&[name::UNKNOWN_POWER, a.p]);
@@ -228,6 +233,15 @@ impl Point {
         }
         let q = self.random(&[name::ATOM_OF_POWER, p]).q;
         Element { p, q, degree: Degree::ONE }
+    }
+
+    /// The residue modulo `Q` of an exponent: the one that was met first of all that are the same function, or its negative.
+    fn exponent(&mut self, a: Element) -> u64 {
+        let negative = sub(0, a.p, P);
+        if a.p <= negative {
+            return *self.met.entry(a.p).or_insert(a.q);
+        }
+        sub(0, *self.met.entry(negative).or_insert(sub(0, a.q, Q)), Q)
     }
 
     /// The logarithm to the base 2.

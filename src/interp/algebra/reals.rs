@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
 use super::element::{Degree, Element, Predicate, Term, Truth};
 use super::exact::{number, rounded};
-use super::field::{inverse_p, mul_p, mul_q, small_fraction};
 use super::exponents::Exponents;
+use super::field::{inverse_p, mul_p, mul_q, small_fraction};
 use super::library::Library;
 use super::maxima::Sets;
 use super::meaning::{Comparison, Format, Mode, Real};
@@ -44,7 +44,7 @@ pub(crate) struct Reals {
     magic: FxHashMap<u64, ()>,
     /// Elements between 0 and 1.
     saturated: FxHashSet<u64>,
-    /// Elements that are positive: powers of 2 and products of these.
+    /// Elements that are positive: powers of 2, and sums, products and quotients of these.
     positives: FxHashSet<u64>,
     /// Elements that are integers.
     integers: FxHashSet<u64>,
@@ -180,7 +180,7 @@ impl Reals {
     ) -> Option<Term> {
         // Sums and products of elements alone have no special case.
         if let [Term::Element(a), Term::Element(b), rest @ ..] = operands
-            && self.positives.is_empty()
+            && !self.is_positive(format, operands[0])
         {
             match (op, rest) {
                 (Real::Add, []) => return Some(Term::Element(self.point.add(*a, *b))),
@@ -212,20 +212,38 @@ impl Reals {
         {
             return Some(Term::Element(result));
         }
-        Some(Term::Element(self.function(op, [a, b, c])))
+        let result = self.function(op, [a, b, c]);
+        let positive = |at: usize| self.is_positive(format, operands[at]);
+        let zero = |element: Element| element.p == 0;
+        let keeps = match op {
+            Real::Ex2 => true,
+            Real::Add => positive(0) && (positive(1) || zero(b)) || zero(a) && positive(1),
+            Real::Mul | Real::Div => positive(0) && positive(1),
+            Real::Fma => positive(0) && positive(1) && (zero(c) || positive(2)),
+            Real::Rcp => positive(0),
+            _ => false,
+        };
+        if keeps {
+            self.positives.insert(result.p);
+        }
+        Some(Term::Element(result))
+    }
+
+    /// Whether a number is known to be positive.
+    fn is_positive(&self, format: Format, term: Term) -> bool {
+        match term {
+            Term::Number(bits) => number(format, bits) > 0.0,
+            Term::Element(element) => {
+                !self.positives.is_empty() && self.positives.contains(&element.p)
+            }
+        }
     }
 
     pub(super) fn function(&mut self, op: Real, [a, b, c]: [Element; 3]) -> Element {
         match op {
             Real::Add => self.point.add(a, b),
             Real::Sub => self.point.sub(a, b),
-            Real::Mul => {
-                let product = self.point.mul(a, b);
-                if self.positives.contains(&a.p) && self.positives.contains(&b.p) {
-                    self.positives.insert(product.p);
-                }
-                product
-            }
+            Real::Mul => self.point.mul(a, b),
             Real::Fma => {
                 let product = self.point.mul(a, b);
                 self.point.add(product, c)
@@ -244,11 +262,7 @@ impl Reals {
                 let root = self.point.square_root(a);
                 self.point.inverse(root)
             }
-            Real::Ex2 => {
-                let power = self.point.power(a);
-                self.positives.insert(power.p);
-                power
-            }
+            Real::Ex2 => self.point.power(a),
             Real::Lg2 => self.point.logarithm(a),
             Real::Sin => self.point.angle(a, false),
             Real::Cos => self.point.angle(a, true),
@@ -587,6 +601,9 @@ impl Reals {
     /// The choice between two elements about which nothing else is known: the first one where the predicate holds.
     pub(super) fn without_law(&mut self, name: u64, [a, b]: [Element; 2]) -> Element {
         let result = self.point.hash(&[name::CHOICE, name, a.p, b.p]);
+        if self.positives.contains(&a.p) && self.positives.contains(&b.p) {
+            self.positives.insert(result.p);
+        }
         self.choices.insert(result.p, (Predicate { name, negated: false }, [a, b]));
         result
     }

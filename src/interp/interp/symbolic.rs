@@ -10,9 +10,7 @@ use super::counters::Counters;
 use super::fault::Fault;
 use super::kernel::Kernel;
 use super::memory::Region;
-use super::symbol::{
-    Input, Memory, Owner, PAGE, Pages, Spot, State, Symbol, Value, World,
-};
+use super::symbol::{Input, Memory, Owner, PAGE, Pages, Spot, State, Symbol, Value, World};
 use crate::algebra::{Algebra, Domain, Format, Reading, Term, mix};
 use crate::launch::{Buffer, Launch, Type};
 use crate::ptx::Module;
@@ -299,7 +297,8 @@ fn touched<'a>(
     let pages = [first.memory.region(one.index), second.memory.region(other.index)];
     let end = pages.iter().flatten().map(|pages| pages.end()).max().unwrap_or(0);
     let each = 4 * PAGE / one.ty.bytes();
-    let touched = (0..end).filter(move |&page| pages.iter().flatten().any(|all| all.get(page).is_some()));
+    let touched =
+        (0..end).filter(move |&page| pages.iter().flatten().any(|all| all.get(page).is_some()));
     touched.flat_map(move |page| page * each..((page + 1) * each).min(one.len))
 }
 

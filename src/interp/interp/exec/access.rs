@@ -316,6 +316,8 @@ impl<'a> Spaces<'a> {
                     self.store_conditionally(registers, what, place, conditional, with)?;
                     continue;
                 }
+                let place = ((part, home), (skip, store.bytes));
+                let changed = watch.changed_symbols(place, (file, slot), registers, poison);
                 if poison.is_some() || part.window.poison.is_some() {
                     watch.mark((part, home), (skip, store.bytes), (file, slot), poison)?;
                 }
@@ -328,7 +330,10 @@ impl<'a> Spaces<'a> {
                     if watch.active() {
                         let old = part.window.read(at, lane, store.bytes);
                         part.window.write(at, lane, store.bytes, value);
-                        let changes = part.window.read(at, lane, store.bytes) != old;
+                        let changes = match changed {
+                            Some(changed) => changed >> lane & 1 != 0,
+                            None => part.window.read(at, lane, store.bytes) != old,
+                        };
                         let kind = Kind::Write { changes };
                         let strong = store.order.map(Order::of_plain);
                         watch.note(part, home, lane, skip, store.bytes, kind, strong)?;

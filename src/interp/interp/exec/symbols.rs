@@ -124,6 +124,34 @@ impl Watch<'_> {
         }
     }
 
+    /// The lanes whose store will change bytes, if symbols are there or are stored: two threads may store the same value.
+    pub(super) fn changed_symbols(
+        &self,
+        ((part, home), (skip, bytes)): ((&Part<'_>, StateSpace), (u64, u32)),
+        cell: Cell,
+        registers: &Registers,
+        poison: Option<&Poison>,
+    ) -> Option<Mask> {
+        let (Some(world), Some(marks), true) = (self.world, part.window.marks(), self.active())
+        else {
+            return None;
+        };
+        let stored = poison.map_or(0, |poison| poison.lanes(cell)) & part.lanes;
+        let is_there = |lane: usize| marks.read(part.offsets[lane] + skip, lane, bytes) != 0;
+        if stored == 0 && !lanes(part.lanes).any(is_there) {
+            return None;
+        }
+        let new = |lane: usize| {
+            let known = || Value::known(registers.get(cell.0, cell.1, lane));
+            poison.map_or_else(known, |poison| poison.value(cell, lane, registers))
+        };
+        let changes = |lane: &usize| {
+            let old = self.memory_value((part, home), (skip, bytes), *lane, world);
+            !old.is_same(&new(*lane), bytes)
+        };
+        Some(lanes(part.lanes).filter(changes).fold(0, |mask, lane| mask | 1 << lane))
+    }
+
     /// Stores the symbols of a lane's register from the bit `shift` on; its marks are written already. Returns whether all of
     /// its poison is symbols.
     pub(super) fn store_symbols(

@@ -37,7 +37,15 @@ impl Region {
             }
         }
         let (name, len) = (name.to_owned(), bytes.len() as u64);
-        Region { name, space, len, words, poison: OnceLock::new(), sources: OnceLock::new(), unmarked: 0 }
+        Region {
+            name,
+            space,
+            len,
+            words,
+            poison: OnceLock::new(),
+            sources: OnceLock::new(),
+            unmarked: 0,
+        }
     }
 
     /// Notes that bits of the word at an aligned offset are poison that was read at `source`.

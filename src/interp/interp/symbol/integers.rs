@@ -8,7 +8,9 @@
 use super::lanes::run_once;
 use super::value::{Kind, Symbol, Value};
 use super::world::State;
-use crate::algebra::{Algebra, Comparison, Element, Format, Mode, Predicate, Real, Term, Truth, mix};
+use crate::algebra::{
+    Algebra, Comparison, Element, Format, Mode, Predicate, Real, Term, Truth, mix,
+};
 use crate::interp::program::rare::Cell;
 use crate::interp::registers::{File, WarpOp};
 
@@ -225,7 +227,9 @@ fn tried(op: &WarpOp, sources: usize) -> Tried {
     const C: u32 = 0x2545_f491;
     let run = |sources: [u32; 3]| run_once(op, &sources.map(u64::from)[..op.sources()]) as u32;
     if op.d[0] == Some(File::Pred) {
-        return relation(|a, b| run([a, b, 0]) != 0).filter(|_| sources == 2).unwrap_or(Tried::Other);
+        return relation(|a, b| run([a, b, 0]) != 0)
+            .filter(|_| sources == 2)
+            .unwrap_or(Tried::Other);
     }
     let results = [[A, B, C], [B, C, A], [C, A, B], [1, 2, 4], [u32::MAX, 3, 5]];
     let is = |function: fn(u32, u32, u32) -> u32| {

@@ -25,7 +25,8 @@ impl Poison {
         let matrices = [&product.a, &product.b, &product.c];
         let [a, b, c] = matrices.map(|matrix| self.elements(matrix, registers, state));
         let (Some(a), Some(b), Some(c)) = (a, b, c) else { return false };
-        let (formats, shape) = ((product.a.format, product.c.format), (product.columns, product.inner));
+        let (formats, shape) =
+            ((product.a.format, product.c.format), (product.columns, product.inner));
         let Some(elements) = state.algebra.product(formats, [&a, &b, &c], shape) else {
             return false;
         };

@@ -121,6 +121,19 @@ impl Value {
         }
     }
 
+    /// Whether the lowest bytes are known to be those of another value.
+    pub(crate) fn is_same(&self, other: &Value, bytes: u32) -> bool {
+        let width = u64::MAX >> (64 - 8 * bytes.min(8));
+        let parts = bytes.div_ceil(2) as usize;
+        let same = |(one, other): (&Symbol, &Symbol)| {
+            let is_number = matches!(one.kind, Kind::Number(_));
+            (one.kind, one.part, one.p) == (other.kind, other.part, other.p)
+                && (is_number || one.q == other.q)
+        };
+        let both = self.parts[..parts].iter().zip(&other.parts);
+        !self.lost && !other.lost && (self.bits ^ other.bits) & width == 0 && both.into_iter().all(same)
+    }
+
     /// Whether all of it is known.
     pub(crate) fn is_known(&self) -> bool {
         !self.lost && self.parts.iter().all(|part| !part.is_some())

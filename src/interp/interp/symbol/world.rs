@@ -164,7 +164,8 @@ impl Input {
         if count > 1 {
             let element = algebra.input(self.name, 2 * word / count);
             let first = (2 * word % count) as u8;
-            return [0, 1].map(|half| Symbol::new(element, Kind::Number(self.format), first + half));
+            return [0, 1]
+                .map(|half| Symbol::new(element, Kind::Number(self.format), first + half));
         }
         [0, 1].map(|half| {
             let place = 2 * word + half;
