@@ -8,7 +8,7 @@ import re
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from ._launch import kernel_of, named, shape, with_metadata
+from ._launch import is_of_triton, kernel_of, named, shape, with_metadata
 from ._memory import Memory, address, arguments
 from ._program import Option
 from ._report import Equivalence
@@ -44,7 +44,7 @@ class Launcher:
     def launched(self, given: Any, args: Tuple[Any, ...], keywords: Mapping[str, Any]) -> Launch:
         """A launch of PTX: grid, block and bytes of dynamic shared memory; keywords name buffers, in the parameters' order."""
         values = [*args, *keywords.values()]
-        if hasattr(self.kernel, "metadata"):
+        if is_of_triton(self.kernel):
             given, values = with_metadata(self.kernel, given, values)
         if not isinstance(given, tuple) or len(given) not in (2, 3):
             raise TypeError("`launch(ptx)[grid, block]` or `[grid, block, shared]` is expected")

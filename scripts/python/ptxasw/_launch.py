@@ -58,15 +58,20 @@ def run(
     if given[1] is None:
         raise TypeError("`block` is expected: threads along x, y and z")
     kernel = kernel or getattr(ptx, "kernel_name", None)
-    return execute(ptx, kernel, given, args, options, **(OF_TRITON if hasattr(ptx, "metadata") else {}))
+    return execute(ptx, kernel, given, args, options, **(OF_TRITON if is_of_triton(ptx) else {}))
+
+
+def is_of_triton(kernel: Any) -> bool:
+    """Whether it is a compiled kernel of Triton."""
+    return hasattr(getattr(kernel, "metadata", None), "num_warps")
 
 
 def with_metadata(ptx: Source, grid: Shape, args: Sequence[Any]) -> Tuple[Tuple[Any, ...], List[Any]]:
     """Grid, block and shared memory, and the arguments, of a kernel that may be a compiled one of Triton, which knows its
     block and has pointers behind the arguments; a kernel that needs memory there has a size."""
-    metadata = getattr(ptx, "metadata", None)
-    if metadata is None:
+    if not is_of_triton(ptx):
         return (grid, None, 0), list(args)
+    metadata: Any = getattr(ptx, "metadata")
     scratch = [name for name in ("global_scratch_size", "profile_scratch_size") if hasattr(metadata, name)]
     return (grid, 32 * metadata.num_warps, metadata.shared), [*args, *(0 for _ in scratch)]
 
