@@ -198,6 +198,9 @@ raises(TypeError, "is `float*`, and the array has elements of float64, not float
 raises(AttributeError, "no kernel other", lambda: module.other)
 raises(ptxasw.Error, "no variable `other`; there are: calls, weights", lambda: module.symbol("other"))
 raises(TypeError, "kernel[grid, block]", lambda: module.count[1])
+raises(TypeError, "grid and block are missing", lambda: module.count(left, 3))
+raises(ptxasw.Error, "2 parameters, not 1: float*, int", lambda: module.count[1, 1](left))
+module.count[numpy.int64(1), (1,)](left, numpy.int64(3))
 fault = raises(ptxasw.Fault, "which has 0 bytes", lambda: module.count[1, 1](left[:0].copy(), 3))
-assert fault.kind == "out-of-bounds" and module.symbol("calls").tolist() == [8], fault
+assert fault.kind == "out-of-bounds" and module.symbol("calls").tolist() == [9], fault
 print("with numpy")

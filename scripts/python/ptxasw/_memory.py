@@ -122,6 +122,7 @@ class Memory:
 
     def argument(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
         """An argument in the form of a launch file."""
+        __tracebackhide__ = True
         if is_array(value):
             check_type(value, parameter)
             return self.pointer(value, parameter["name"])
@@ -130,7 +131,9 @@ class Memory:
         if isinstance(value, (bytes, bytearray)):
             return {"bytes": bytes(value).hex()}
         if is_scalar(value):
-            return {"bytes": value.tobytes().hex()}
+            if value.nbytes == parameter["bytes"] or value.dtype.kind not in "biuf":
+                return {"bytes": value.tobytes().hex()}
+            value = value.item()
         return {"bytes": number(value, parameter).hex()}
 
     def pointer(self, array: Any, name: str) -> Mapping[str, Any]:
@@ -187,6 +190,7 @@ def check_type(array: Any, parameter: Mapping[str, Any]) -> None:
     stand for anything."""
     import numpy
 
+    __tracebackhide__ = True
     declared = parameter.get("declared", "")
     kind = C_TYPES.get(re.sub(r"\b(const|volatile)\b|\*$", "", declared).strip()) if declared.endswith("*") else None
     if kind is None or not isinstance(array, numpy.ndarray) or array.itemsize == 1:
@@ -208,6 +212,7 @@ def bits(array: "numpy.ndarray") -> "numpy.ndarray":
 
 def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
     """A number in the type of its parameter."""
+    __tracebackhide__ = True
     name, kind, size = parameter["name"], parameter["type"] or "", parameter["bytes"]
     if not isinstance(value, (int, float)):
         raise TypeError(f"parameter `{name}`: an array, a number or bytes are expected, not {type(value).__name__}")
@@ -224,6 +229,11 @@ def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
 
 def arguments(memory: Memory, values: Sequence[Any], parameters: Sequence[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
     """The arguments of a launch file."""
+    __tracebackhide__ = True
     if len(parameters) != len(values):
-        raise Error(f"the kernel has {len(parameters)} parameters, not {len(values)}")
-    return [memory.argument(value, parameter) for value, parameter in zip(values, parameters)]
+        declared = ", ".join(str(one.get("declared", one["name"])) for one in parameters)
+        raise Error(f"the kernel has {len(parameters)} parameters, not {len(values)}: {declared}")
+    out: List[Mapping[str, Any]] = []
+    for value, parameter in zip(values, parameters):
+        out.append(memory.argument(value, parameter))
+    return out

@@ -96,6 +96,9 @@ class Kernel:
 
         return call
 
+    def __call__(self, *_: Any) -> None:
+        raise TypeError("`kernel[grid, block](...)` is a launch; grid and block are missing")
+
     def launched(self, given: Any, args: Sequence[Any], options: Mapping[str, Option]) -> Run:
         """Executes the kernel; ``options`` are those of ``ptxasw run``."""
         __tracebackhide__ = True

@@ -79,6 +79,7 @@ def call(
     arguments: Sequence[str], options: Mapping[str, Option], stdin: Optional[bytes] = None, good: Sequence[int] = (0,)
 ) -> "subprocess.CompletedProcess[bytes]":
     """Calls the program; an exit status other than the ``good`` ones is an ``Error``."""
+    __tracebackhide__ = True
     command = [program(), *arguments, *words(options)]
     done = subprocess.run(command, input=stdin if stdin is not None else b"", capture_output=True)
     if done.returncode not in good:
