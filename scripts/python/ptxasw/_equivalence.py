@@ -8,7 +8,7 @@ import re
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from ._launch import is_of_triton, kernel_of, named, shape, with_metadata
+from ._launch import OF_TRITON, is_of_triton, kernel_of, named, shape, with_metadata
 from ._memory import Memory, address, arguments
 from ._program import Option
 from ._report import Equivalence
@@ -52,18 +52,20 @@ class Launcher:
             found = kernel_of(path, self.name)
         names = [one["name"] for one in found["parameters"]][: len(args)]
         parameters = named(found, [*names, *keywords])
-        return described(text(self.kernel), found["name"], given, values, parameters)
+        more = OF_TRITON if is_of_triton(self.kernel) else {}
+        return described(text(self.kernel), found["name"], given, values, parameters, **more)
 
 
 def described(
-    ptx: str, kernel: Optional[str], given: Tuple[Any, ...], args: List[Any], parameters: List[Mapping[str, Any]]
+    ptx: str, kernel: Optional[str], given: Tuple[Any, ...], args: List[Any], parameters: List[Mapping[str, Any]],
+    **more: Any
 ) -> Launch:
-    """A launch with arrays of floating-point numbers as symbols."""
+    """A launch with arrays of floating-point numbers as symbols; ``more`` goes into the launch file."""
     grid, block, shared = (*given, 0)[:3]
     memory = Memory()
     values = arguments(memory, args, parameters)
     file = {"kernel": kernel, "grid": shape(grid), "block": shape(block), "dynamic_shared": shared, "args": values,
-            "buffers": memory.symbols()}
+            "buffers": memory.symbols(), **more}
     return Launch(ptx, file, memory)
 
 

@@ -146,7 +146,7 @@ def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], keywords: Mapping[st
     def launched(ptx: str, name: str, shape: Tuple[Any, ...], values: List[Any], names: List[str]) -> None:
         with written(ptx, to_file=True) as (path, _):
             found = kernel_of(path, name)
-        launches.append(described(ptx, name, shape, values, named(found, names)))
+        launches.append(described(ptx, name, shape, values, named(found, names), **OF_TRITON))
 
     active = getattr(triton.runtime.driver, "_active", None)
     triton.runtime.driver.set_active(Driver(arch, launched, lambda call: 0.0))

@@ -145,8 +145,15 @@ impl Watch<'_> {
             let known = || Value::known(registers.get(cell.0, cell.1, lane));
             poison.map_or_else(known, |poison| poison.value(cell, lane, registers))
         };
+        // What an earlier lane of the instruction has stored there is there.
+        let earlier = |lane: usize| {
+            let before = part.lanes & !(Mask::MAX << lane);
+            let same = |other: &usize| part.offsets[*other] == part.offsets[lane];
+            lanes(before).filter(same).last().filter(|_| home != StateSpace::Local)
+        };
         let changes = |lane: &usize| {
-            let old = self.memory_value((part, home), (skip, bytes), *lane, world);
+            let there = || self.memory_value((part, home), (skip, bytes), *lane, world);
+            let old = earlier(*lane).map_or_else(there, new);
             !old.is_same(&new(*lane), bytes)
         };
         Some(lanes(part.lanes).filter(changes).fold(0, |mask, lane| mask | 1 << lane))
