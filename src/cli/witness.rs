@@ -167,7 +167,7 @@ pub(super) fn search(
             if differing(pair, None, written, tolerance).is_none() {
                 continue;
             }
-            // What small changes of the inputs explain is rounding.
+            // Differences that small changes of the inputs explain come from rounding.
             let Some([one, other]) = both(tolerance / SMALLER) else { continue };
             let changed = Some([(&first, &one), (&second, &other)]);
             if let Some((buffer, index, values)) = differing(pair, changed, written, tolerance) {
