@@ -3,7 +3,7 @@
 //! `logf` adds a constant to the bits of x so that their sign and exponent, as an integer, are 2^23 k and x 2^-k lies around 1; it
 //! returns k ln(2) and a polynomial of x 2^-k - 1, which is within the rounding of the logarithm. It is taken for that only where
 //! the constants are those of the library, and where the polynomial of the same argument is the very element that is added. Small
-//! x are first multiplied by 2^23. What it returns for x <= 0 and for infinity is outside of the logarithm's domain.
+//! x are first multiplied by 2^23. Its results for x <= 0 and for infinity are outside of the domain.
 
 use super::element::{Element, Predicate, Term};
 use super::library::{LN_2, POLYNOMIALS, UNIT};

@@ -1,6 +1,6 @@
 //! Integers of 32 bits that depend on symbols, and the bits of numbers that a program takes for integers.
 //!
-//! What an operation does is tried, not told: sums, products, bitwise operations and relations show in a few results. Sums
+//! Operations are tried, not told: sums, products, bitwise operations and relations show in a few results. Sums
 //! and products of integers are those of the algebra; an integer operation that is none of these is a function without laws.
 //! Of the bits of a number only that is known which libraries do with them: its sign, and its exponent
 //! ([`Algebra::exponent`]).

@@ -1,4 +1,4 @@
-//! Operations that are tried on numbers, to see what they do.
+//! Operations are tried on numbers: sums, products and relations show in a few results.
 
 use crate::algebra::Comparison;
 use crate::interp::registers::{File, LANES, Registers, Slot, Slots, WarpOp};
