@@ -147,6 +147,7 @@ cfg_if::cfg_if! {
         use ptxasw_ptx::unit_tests;
         pub mod cli;
     } else {
+        use ptxasw_ptx::parallel;
         use ptxasw_terms::solver;
         use ptxasw_analysis::{reuse, traffic};
         use ptxasw_machine::{cost, sass};

@@ -16,9 +16,10 @@ use super::io;
 use super::options::Format;
 use super::witness::{self, Side};
 use crate::interp::{
-    Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Left, Reading, Symbolic,
+    Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Reading, Symbolic,
 };
 use crate::launch::Launch;
+use crate::parallel;
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
@@ -231,30 +232,20 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
     }
     let mut bound = 1.0;
     let mut written: Vec<String> = Vec::new();
-    for seed in 0..request.seeds {
-        let mut symbolic = Symbolic::new(request.field.into(), seed);
-        let mut left = Vec::new();
-        for side in sides {
-            match symbolic.run(&side.module, &side.launch, &request.blocks) {
-                Ok(one) => left.push(one),
-                Err(fault) => {
-                    judgement.stopped(side, &fault)?;
-                    break;
-                }
+    for Seed { readings, outcome } in
+        parallel::map(0..request.seeds, |seed| run(sides, request, seed))
+    {
+        judgement.readings = readings;
+        match outcome {
+            Err(stopped) => judgement.stopped(&sides[stopped.0], &stopped.1)?,
+            Ok(runs) => {
+                bound *= runs.comparison.bound;
+                judgement.blocks = runs.blocks;
+                judgement.elements = runs.comparison.elements;
+                judgement.compared(&runs.comparison);
+                written = runs.written;
             }
         }
-        judgement.readings = readings(symbolic.readings(), sides);
-        let [first, second]: [Left; 2] = match left.try_into() {
-            Ok(both) => both,
-            Err(_) => break,
-        };
-        let names = first.written().into_iter().chain(second.written());
-        written = names.map(str::to_owned).collect();
-        let comparison = symbolic.compare(&first, &second, request.compare);
-        bound *= comparison.bound;
-        judgement.blocks = BlockReport { executed: first.blocks, of: first.of };
-        judgement.elements = comparison.elements;
-        judgement.compared(&comparison);
         if judgement.verdict != Verdict::Equal {
             break;
         }
@@ -271,6 +262,38 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
         }
     }
     Ok(judgement)
+}
+
+/// What the runs of both kernels with the symbols of a seed have shown.
+struct Seed {
+    readings: Vec<ReadingReport>,
+    /// None, if the run of one side has stopped.
+    outcome: Result<Runs, Box<(usize, Fault)>>,
+}
+
+/// Two runs.
+struct Runs {
+    comparison: Comparison,
+    blocks: BlockReport,
+    /// The buffers that one of them has written.
+    written: Vec<String>,
+}
+
+/// Runs both kernels with the symbols of a seed.
+fn run(sides: &[Side<'_>; 2], request: &Request<'_>, seed: u64) -> Seed {
+    let mut symbolic = Symbolic::new(request.field.into(), seed);
+    let mut one = |at: usize| {
+        let side = &sides[at];
+        let left = symbolic.run(&side.module, &side.launch, &request.blocks);
+        left.map_err(|fault| Box::new((at, fault)))
+    };
+    let both = one(0).and_then(|first| Ok((first, one(1)?)));
+    let outcome = both.map(|(first, second)| Runs {
+        comparison: symbolic.compare(&first, &second, request.compare),
+        blocks: BlockReport { executed: first.blocks, of: first.of },
+        written: first.written().into_iter().chain(second.written()).map(str::to_owned).collect(),
+    });
+    Seed { readings: readings(symbolic.readings(), sides), outcome }
 }
 
 impl Judgement {

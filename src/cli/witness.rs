@@ -195,7 +195,7 @@ pub(super) fn search(
                 let [first, second] = both(0.0)?;
                 let pair = (&first, &second);
                 differing(pair, None, written, tolerance)?;
-                // What small changes of the inputs explain is rounding.
+                // Differences that small changes of the inputs explain come from rounding.
                 let [one, other] = both(tolerance / SMALLER)?;
                 let changed = Some([(&first, &one), (&second, &other)]);
                 let (buffer, index, [a, b]) = differing(pair, changed, written, tolerance)?;

@@ -3,67 +3,14 @@
 //! `logf` adds a constant to the bits of x so that their sign and exponent, as an integer, are 2^23 k and x 2^-k lies around 1; it
 //! returns k ln(2) and a polynomial of x 2^-k - 1, which is within the rounding of the logarithm. It is taken for that only where
 //! the constants are those of the library, and where the polynomial of the same argument is the very element that is added. Small
-//! x are first multiplied by 2^23. What it returns for x <= 0 and for infinity is outside of the logarithm's domain.
-
-use rustc_hash::FxHashMap;
+//! x are first multiplied by 2^23. Its results for x <= 0 and for infinity are outside of the domain.
 
 use super::element::{Element, Predicate, Term};
+use super::library::{LN_2, POLYNOMIALS, UNIT};
 use super::meaning::{Comparison, Format, Real};
 use super::point::name;
 use super::reals::Reals;
 use super::{Truth, number};
-
-/// 2^-23, which makes k of the integer.
-const UNIT: u32 = 0x3400_0000;
-/// ln(2).
-const LN_2: u32 = 0x3f31_7218;
-
-/// Expansions: the constant that is added to the bits, and the polynomial's coefficients, the highest power first.
-const POLYNOMIALS: [(u32, [u32; 9]); 2] = [
-    // logf
-    (
-        0xc0d5_5555,
-        [
-            0xbe05_5027,
-            0x3e10_39f6,
-            0xbdf8_cdcc,
-            0x3e0f_2955,
-            0xbe2a_d8b9,
-            0x3e4c_ed0b,
-            0xbe7f_ff22,
-            0x3eaa_aa78,
-            0xbf00_0000,
-        ],
-    ),
-    // log1pf, of x + 1
-    (
-        0xc0c0_0000,
-        [
-            0xbd39_bf78,
-            0x3dd8_0012,
-            0xbe07_78e0,
-            0x3e14_6475,
-            0xbe2a_68dd,
-            0x3e4c_af9e,
-            0xbe80_0042,
-            0x3eaa_aae6,
-            0xbf00_0000,
-        ],
-    ),
-];
-
-/// Exponents that were met, by the residue modulo `P` of an element.
-#[derive(Debug, Default)]
-pub(super) struct Exponents {
-    /// The number whose exponent an integer is, and the constant that was added to its bits.
-    integers: FxHashMap<u64, (Element, u32)>,
-    /// The same for k plus an addend, and the addend.
-    sums: FxHashMap<u64, (Element, u32, Element)>,
-    /// The number whose logarithm an element is, or the logarithm's negative.
-    logarithms: FxHashMap<u64, (Element, bool)>,
-    /// The number that an element is the value of `logf` for outside of the logarithm's domain.
-    outside: FxHashMap<u64, Element>,
-}
 
 impl Reals {
     /// k, of a number and the constant that is added to its bits.

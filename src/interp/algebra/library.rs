@@ -1,16 +1,8 @@
-//! `tanhf` and `erff` as compilers expand them, and the bound of `sinf` and `cosf`.
-//!
-//! `tanhf` is `1 - 2 / (1 + e^2|x|)` with the sign of x, 1 for large magnitudes, a polynomial for small ones; `erff` is one minus
-//! a power of 2 with the sign of x, or a polynomial. The polynomials and the 1 are within the rounding of the functions that they
-//! replace. They are taken for these only where the constants are those of the library, and where all parts of the same argument
-//! are the very elements that are chosen.
+//! The constants of functions as compilers expand them, and the elements that were met of their parts.
 
 use rustc_hash::FxHashMap;
 
 use super::element::Element;
-use super::meaning::{Comparison, Format, Real};
-use super::point::name;
-use super::reals::{Reading, Reals};
 
 /// The magnitude from which on the hyperbolic tangent is 1, in single precision.
 const LARGE: u32 = 0x4110_2cb4;
@@ -18,20 +10,20 @@ const LARGE: u32 = 0x4110_2cb4;
 const SMALL: u32 = 0x3f19_999a;
 
 /// The coefficients of the polynomial in the square of the argument, the highest power first.
-const COEFFICIENTS: [u32; 4] = [0x3c80_f082, 0xbd56_3cae, 0x3e08_5941, 0xbeaa_a9ed];
+pub(super) const COEFFICIENTS: [u32; 4] = [0x3c80_f082, 0xbd56_3cae, 0x3e08_5941, 0xbeaa_a9ed];
 
 /// The magnitude from which on `sinf` and `cosf` reduce their argument with many words of 2 / pi.
-const SLOW: u32 = 0x47ce_4780;
+pub(super) const SLOW: u32 = 0x47ce_4780;
 
 /// An expansion of `erff`: the bound, and the coefficients from it on and below it, the highest power first.
-struct ErrorFunction {
-    bound: u32,
-    large: [u32; 7],
-    small: [u32; 7],
+pub(super) struct ErrorFunction {
+    pub bound: u32,
+    pub large: [u32; 7],
+    pub small: [u32; 7],
 }
 
 /// That of CUDA 13, and that of libdevice.
-const ERROR_FUNCTIONS: [ErrorFunction; 2] = [
+pub(super) const ERROR_FUNCTIONS: [ErrorFunction; 2] = [
     ErrorFunction {
         bound: 0x3f80_7b28,
         large: [
@@ -80,7 +72,7 @@ const ERROR_FUNCTIONS: [ErrorFunction; 2] = [
 #[derive(Debug, Default)]
 pub(super) struct Library {
     /// The number whose magnitude an element is, by the residue modulo `P`.
-    magnitudes: FxHashMap<u64, Element>,
+    pub magnitudes: FxHashMap<u64, Element>,
     /// The magnitude whose hyperbolic tangent an element is.
     tangents: FxHashMap<u64, Element>,
     /// The magnitude and the bits of the constant that a predicate compares, by its name.
@@ -114,7 +106,7 @@ impl Library {
     }
 
     /// The magnitude that a predicate compares, whose magnitude it is, and the bits of the constant.
-    fn compared(&self, name: u64) -> Option<(Element, Element, u32)> {
+    pub(super) fn compared(&self, name: u64) -> Option<(Element, Element, u32)> {
         let &(magnitude, bits) = self.bounds.get(&name)?;
         Some((magnitude, *self.magnitudes.get(&magnitude.p)?, bits))
     }
@@ -130,104 +122,54 @@ impl Library {
     }
 }
 
-impl Reals {
-    /// The function of the library that a choice between two of its parts is: `a` where the predicate holds.
-    pub(super) fn library_choice(&mut self, name: u64, a: Element, b: Element) -> Option<Element> {
-        let one = self.point.integer(1);
-        if let Some(magnitude) = self.library.large(name) {
-            let tangent = self.tangent(magnitude);
-            if a.p == one.p && b.p == tangent.p {
-                self.library.tangent(tangent, magnitude);
-                return Some(tangent);
-            }
-        }
-        if let Some(function) = self.error_function(name, [a, b]) {
-            return Some(function);
-        }
-        let x = self.library.small(name)?;
-        let tangent = self.tangent(x);
-        let square = self.point.mul(x, x);
-        let mut sum = Element::default();
-        for bits in COEFFICIENTS {
-            let coefficient = self.constant(Format::F32, bits.into())?;
-            let product = self.point.mul(sum, square);
-            sum = self.point.add(product, coefficient);
-        }
-        sum = self.point.mul(sum, square);
-        let product = self.point.mul(sum, x);
-        let polynomial = self.point.add(product, x);
-        (a.p == tangent.p && b.p == polynomial.p).then_some(tangent)
-    }
+/// 2^-23, which makes k of the integer.
+pub(super) const UNIT: u32 = 0x3400_0000;
+/// ln(2).
+pub(super) const LN_2: u32 = 0x3f31_7218;
 
-    /// The error function that a choice between two of its parts is.
-    fn error_function(&mut self, name: u64, [large, small]: [Element; 2]) -> Option<Element> {
-        let (magnitude, x, bound) = self.library.compared(name)?;
-        let function = ERROR_FUNCTIONS.iter().find(|function| function.bound == bound)?;
-        // The predicate's name says that the magnitude is smaller.
-        let chosen = |reals: &mut Reals, large: Element, small: Element| {
-            reals.without_law(name, [small, large])
-        };
-        let square = self.point.mul(x, x);
-        let t = chosen(self, magnitude, square);
-        let mut sum = Element::default();
-        for (large, small) in function.large.iter().zip(&function.small) {
-            let large = self.constant(Format::F32, (*large).into())?;
-            let small = self.constant(Format::F32, (*small).into())?;
-            let product = self.point.mul(sum, t);
-            let coefficient = chosen(self, large, small);
-            sum = self.point.add(product, coefficient);
-        }
-        let below = self.point.neg(t);
-        let other = chosen(self, below, x);
-        let one = self.point.integer(1);
-        let is_one = [(x, true), (other, false)].into_iter().any(|(factor, copies)| {
-            let part = self.function(Real::Fma, [sum, factor, factor]);
-            let exponent = if copies {
-                let magnitude = self.magnitude(part);
-                self.point.neg(magnitude)
-            } else {
-                part
-            };
-            let power = self.point.power(exponent);
-            let magnitude = self.point.sub(one, power);
-            let signed = match copies {
-                true => self.function(Real::Copysign, [x, magnitude, one]),
-                false => self.with_sign(x, magnitude),
-            };
-            (signed.p, part.p) == (large.p, small.p)
-        });
-        is_one.then(|| self.odd(name::ERROR_FUNCTION, x))
-    }
+/// Expansions: the constant that is added to the bits, and the polynomial's coefficients, the highest power first.
+pub(super) const POLYNOMIALS: [(u32, [u32; 9]); 2] = [
+    // logf
+    (
+        0xc0d5_5555,
+        [
+            0xbe05_5027,
+            0x3e10_39f6,
+            0xbdf8_cdcc,
+            0x3e0f_2955,
+            0xbe2a_d8b9,
+            0x3e4c_ed0b,
+            0xbe7f_ff22,
+            0x3eaa_aa78,
+            0xbf00_0000,
+        ],
+    ),
+    // log1pf, of x + 1
+    (
+        0xc0c0_0000,
+        [
+            0xbd39_bf78,
+            0x3dd8_0012,
+            0xbe07_78e0,
+            0x3e14_6475,
+            0xbe2a_68dd,
+            0x3e4c_af9e,
+            0xbe80_0042,
+            0x3eaa_aae6,
+            0xbf00_0000,
+        ],
+    ),
+];
 
-    /// An odd function without other laws.
-    fn odd(&mut self, function: u64, x: Element) -> Element {
-        let opposite = self.point.neg(x);
-        let value = self.point.hash(&[function, x.p.min(opposite.p)]);
-        if x.p <= opposite.p { value } else { self.point.neg(value) }
-    }
-
-    /// As [`super::Algebra::with_sign`].
-    pub(super) fn with_sign(&mut self, sign: Element, magnitude: Element) -> Element {
-        let of = self.magnitude(sign);
-        if self.library.is_tangent(magnitude, of) {
-            return self.tangent(sign);
-        }
-        self.point.hash(&[name::WITH_SIGN, sign.p, magnitude.p])
-    }
-
-    /// Whether a magnitude is compared with the bound of `sinf` and `cosf`: arguments beyond it are left out, and a reading
-    /// says so.
-    pub(super) fn beyond(&mut self, comparison: Comparison, a: Element, bits: u32) -> Option<bool> {
-        if bits != SLOW || !self.library.magnitudes.contains_key(&a.p) {
-            return None;
-        }
-        let holds = match comparison {
-            Comparison::Ge | Comparison::Gt => false,
-            Comparison::Lt | Comparison::Le => true,
-            _ => return None,
-        };
-        let number = "larger than all arguments of sinf and cosf".to_owned();
-        self.readings.insert(bits, Reading { bits, number });
-        Some(holds)
-    }
+/// Exponents that were met, by the residue modulo `P` of an element.
+#[derive(Debug, Default)]
+pub(super) struct Exponents {
+    /// The number whose exponent an integer is, and the constant that was added to its bits.
+    pub integers: FxHashMap<u64, (Element, u32)>,
+    /// The same for k plus an addend, and the addend.
+    pub sums: FxHashMap<u64, (Element, u32, Element)>,
+    /// The number whose logarithm an element is, or the logarithm's negative.
+    pub logarithms: FxHashMap<u64, (Element, bool)>,
+    /// The number that an element is the value of `logf` for outside of the logarithm's domain.
+    pub outside: FxHashMap<u64, Element>,
 }

@@ -6,7 +6,7 @@
 //!
 //! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
 //!   on them, choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
-//!   which real number a constant stands for; `exact`: operations on numbers that do not round; `library`, `exponents`: functions as compilers expand them; `bits`: the same operations
+//!   which real number a constant stands for; `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand them; `bits`: the same operations
 //!   on the same operands.
 //!
 //! Which law holds, and why two kernels that are the same function are found equal: `docs/prove.md`.
@@ -15,6 +15,7 @@ mod bits;
 mod constants;
 mod element;
 mod exact;
+mod expansions;
 mod exponents;
 mod field;
 mod library;

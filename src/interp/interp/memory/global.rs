@@ -22,7 +22,7 @@ pub(crate) struct Region {
     poison: OnceLock<Vec<AtomicU32>>,
     /// For each word where that poison was read: the lower half and the upper half.
     sources: OnceLock<Vec<AtomicU32>>,
-    /// What a word of the marks holds if none of its bits is poison.
+    /// The value of a word of the marks whose bits are all determined.
     unmarked: u32,
 }
 

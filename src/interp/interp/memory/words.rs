@@ -44,7 +44,7 @@ pub(crate) struct Window<'a> {
     pub poison: Option<&'a [AtomicU32]>,
     /// What [`Window::poison_source`] returns, two words for each word.
     pub sources: Option<&'a [AtomicU32]>,
-    /// What a word of `poison` holds if none of its bits is poison: 0, or all ones.
+    /// The value of a word of `poison` whose bits are all determined: 0, or all ones.
     pub unmarked: u32,
 }
 

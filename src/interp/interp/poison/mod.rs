@@ -342,7 +342,7 @@ impl Poison {
         self.mark(cell, lane, all, source);
     }
 
-    /// Sets the poisoned bits of a lane, of which there are some; its symbols stay.
+    /// Sets the poisoned bits of a lane, at least one; its symbols stay.
     #[inline]
     pub(super) fn mark(&mut self, (file, slot): Cell, lane: usize, bits: u64, source: Source) {
         self.bits.set(file, slot, lane, bits);

@@ -1,6 +1,7 @@
 //! Warp-wide operations on symbols, lane by lane, by their meaning.
 
 use super::choice::term;
+use super::tried::run_once;
 use super::value::Value;
 use super::world::{Chosen, State};
 use super::{Symbols, integers, moved};
@@ -415,25 +416,6 @@ fn from_integer(
         Some(element) => Outcome::Value(Value::number(format, Term::Element(element))),
         None => Outcome::Kept,
     }
-}
-
-/// The result of an operation on known sources.
-pub(super) fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
-    use crate::interp::registers::Slot;
-    use typed_index_collections::ti_vec;
-    let mut registers = Registers {
-        preds: ti_vec![0; 6],
-        w32: ti_vec![[0; crate::interp::registers::LANES]; 6],
-        w64: ti_vec![[0; crate::interp::registers::LANES]; 6],
-    };
-    let slots = Slots { d: [Slot(4), Slot(5)], s: [Slot(0), Slot(1), Slot(2), Slot(3)] };
-    for (at, (file, &bits)) in op.s.iter().zip(sources).enumerate() {
-        if let Some(file) = *file {
-            registers.set(file, slots.s[at], 0, bits);
-        }
-    }
-    (op.run)(&mut registers, &slots, 1);
-    op.d[0].map_or(0, |file| registers.get(file, slots.d[0], 0))
 }
 
 /// The result of an operation on halves, of known halves in one place.

@@ -9,7 +9,7 @@
 //! interpreter computes with them as ever; only those that rounding would change become elements, too.
 //!
 //! `value`: values made of parts of 16 bits; `choice`: one of two values; `world`: memory and the algebra; `lanes`: warp-wide
-//! operations; `moves`, `moved`: operations that only move bits; `integers`: integers that depend on symbols, and the bits of numbers as integers; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
+//! operations; `moves`, `moved`: operations that only move bits; `integers`, `tried`: integers that depend on symbols, and the bits of numbers as integers; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
 //! `meanings`: tests of meanings; `store`: stores under a condition, and atomic sums.
 
 mod choice;
@@ -24,6 +24,7 @@ mod moves;
 mod prepare;
 mod product;
 mod store;
+mod tried;
 mod value;
 mod world;
 

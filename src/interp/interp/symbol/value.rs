@@ -131,7 +131,10 @@ impl Value {
                 && (is_number || one.q == other.q)
         };
         let both = self.parts[..parts].iter().zip(&other.parts);
-        !self.lost && !other.lost && (self.bits ^ other.bits) & width == 0 && both.into_iter().all(same)
+        !self.lost
+            && !other.lost
+            && (self.bits ^ other.bits) & width == 0
+            && both.into_iter().all(same)
     }
 
     /// Whether all of it is known.

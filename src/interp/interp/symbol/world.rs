@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::integers::Tried;
 use super::moves::MoveCache;
+use super::tried::Tried;
 use super::value::{Kind, Symbol, Value};
 use crate::algebra::{Algebra, Element, Format, Predicate, Term, mix};
 
@@ -186,7 +186,7 @@ pub(crate) struct State {
     choices: FxHashMap<u64, (Predicate, [Chosen; 2])>,
     /// The bits of singles plus constants, by name.
     pub(super) biased: FxHashMap<u64, (Element, u32)>,
-    /// Integers of which only the bits of a mask are not 0, by the residue modulo `P`.
+    /// The masks of integers whose other bits are 0, by the residue modulo `P`.
     pub(super) bits: FxHashMap<u64, u64>,
     /// What operations that only move bits do.
     pub(super) moves: MoveCache,
