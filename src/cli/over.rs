@@ -250,13 +250,19 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
             break;
         }
     }
+    written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
+    let in_numbers = request.field == Field::Reals && judgement.races == 0;
     if judgement.verdict == Verdict::Equal {
         judgement.error_bound = Some(bound);
-        return Ok(judgement);
-    }
-    if request.field == Field::Reals && judgement.races == 0 {
-        written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
-        judgement.witness = witness::search(sides, &request.blocks, &written, request.tolerance);
+        if in_numbers
+            && let Some(doubt) = witness::doubt(sides, &request.blocks, &written, request.tolerance)
+        {
+            judgement.verdict = Verdict::Unknown;
+            judgement.error_bound = None;
+            judgement.reason = Some(doubt);
+        }
+    } else if in_numbers {
+        judgement.witness = witness::find(sides, &request.blocks, &written, request.tolerance);
         if judgement.witness.is_some() {
             judgement.verdict = Verdict::Different;
         }
