@@ -218,6 +218,7 @@ impl Reals {
             Real::Ex2 => true,
             Real::Add => positive(0) && (positive(1) || zero(b)) || zero(a) && positive(1),
             Real::Mul | Real::Div => positive(0) && positive(1),
+            Real::Sub => planted!(Bug::DifferencePositive) && positive(0) && positive(1),
             Real::Fma => positive(0) && positive(1) && (zero(c) || positive(2)),
             Real::Rcp => positive(0),
             _ => false,

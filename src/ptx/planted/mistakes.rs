@@ -560,6 +560,12 @@ mistakes! {
     UnknownIsKnown: Algebra,
     /// A maximum forgets what its second operand is a maximum of.
     MaximumForgets: Algebra,
+    /// A polynomial of the library is believed whatever its coefficients are.
+    ExpansionBelieved: Algebra,
+    /// A store of a symbol leaves the bytes as they are.
+    SymbolsUnchanged: Algebra,
+    /// A difference of positive numbers is positive.
+    DifferencePositive: Algebra,
 }
 
 #[cfg(feature = "internals")]

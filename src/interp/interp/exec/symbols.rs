@@ -136,6 +136,9 @@ impl Watch<'_> {
         else {
             return None;
         };
+        if planted!(Bug::SymbolsUnchanged) {
+            return None;
+        }
         let stored = poison.map_or(0, |poison| poison.lanes(cell)) & part.lanes;
         let is_there = |lane: usize| marks.read(part.offsets[lane] + skip, lane, bytes) != 0;
         if stored == 0 && !lanes(part.lanes).any(is_there) {
