@@ -2,7 +2,7 @@
 
 use super::choice::term;
 use super::tried::run_once;
-use super::value::Value;
+use super::value::{Kind, Value};
 use super::world::{Chosen, State};
 use super::{Symbols, integers, moved};
 use crate::algebra::{Algebra, Format, Meaning, Mode, Real, Term, Truth, mix, number, rounded};
@@ -49,25 +49,35 @@ impl Poison {
         let mut numbers = std::mem::take(&mut symbols.numbers);
         let (Some(file), one_result) = (op.d[0], op.d[1].is_none()) else { return poisoned };
         let d: Cell = (file, slots.d[0]);
-        let fills = match op.meaning {
-            Meaning::Real(_, format, _) => one_result && fills(file, format),
-            _ => false,
+        let format = match op.meaning {
+            Meaning::Real(_, format, _) | Meaning::Convert { to: format, .. } => Some(format),
+            _ => None,
         };
+        let fills = one_result && format.is_some_and(|format| fills(file, format));
         for lane in lanes(candidates) {
             let is_poisoned = poisoned >> lane & 1 != 0;
+            let who = (lane, is_poisoned);
             let outcome = match op.meaning {
                 Meaning::Real(real, format, mode) => {
-                    let real = (real, format, mode);
-                    match self.real(real, cells, (lane, is_poisoned), registers, state) {
-                        Outcome::Number(Term::Element(element)) if fills => {
-                            numbers.push((d, lane, (format, element)));
-                            continue;
-                        }
-                        Outcome::Number(term) => Outcome::Value(Value::number(format, term)),
-                        outcome => outcome,
+                    self.real((real, format, mode), cells, who, registers, state)
+                }
+                Meaning::Convert { from, to, mode } => {
+                    match self.number(cells[0], lane, from, registers, state) {
+                        Some(term) => convert((from, to, mode), term, is_poisoned, state),
+                        None => Outcome::Lost,
                     }
                 }
-                _ => self.general(op, cells, (lane, is_poisoned), registers, state),
+                _ => self.general(op, cells, who, registers, state),
+            };
+            let outcome = match (outcome, format) {
+                (Outcome::Number(Term::Element(element)), Some(format)) if fills => {
+                    numbers.push((d, lane, (format, element)));
+                    continue;
+                }
+                (Outcome::Number(term), Some(format)) => {
+                    Outcome::Value(Value::number(format, term))
+                }
+                (outcome, _) => outcome,
             };
             let outcome = match outcome {
                 Outcome::Lost if is_poisoned && one_result => {
@@ -130,6 +140,13 @@ impl Poison {
             return Some(Term::Element(element));
         }
         let parts = symbols.parts(cell, lane);
+        let first = &parts[0];
+        if format.parts() == 1
+            && (first.kind, first.part) == (Kind::Number(format), 0)
+            && self.bits(cell, lane) & 0xffff == 0xffff
+        {
+            return Some(Term::Element(first.element()));
+        }
         if parts[0].is_some() && parts.len() == format.parts() {
             // Each poisoned part has a symbol, or its value is lost.
             return match self.is_whole(cell, lane, parts) {
@@ -155,9 +172,6 @@ impl Poison {
         }
         match op.meaning {
             Meaning::Halves(real, format, mode) => halves(op, (real, format, mode), &values, state),
-            Meaning::Convert { from, to, mode } => {
-                convert((from, to, mode), values[0], is_poisoned, state)
-            }
             Meaning::FromInteger(format, signed) => {
                 from_integer((format, signed, cells[0].0), values[0], is_poisoned, state)
             }
@@ -253,8 +267,11 @@ impl Poison {
             for (part, source) in [(1, scalar.s[0]), (0, scalar.s[1])] {
                 let value = self.value(source, lane, registers);
                 let is_open = !value.is_known();
-                match convert((from, to, mode), value, is_open, state) {
-                    Outcome::Value(value) => {
+                let term = state.number(&value, from);
+                let outcome = term.map(|term| convert((from, to, mode), term, is_open, state));
+                match outcome.unwrap_or(Outcome::Lost) {
+                    Outcome::Number(term) => {
+                        let value = Value::number(to, term);
                         kept = false;
                         result.bits |= (value.bits & 0xffff) << (16 * part);
                         result.parts[part] = value.parts[0];
@@ -263,7 +280,7 @@ impl Poison {
                         let bits = rounded(to, number(from, value.bits));
                         result.bits |= bits << (16 * part);
                     }
-                    Outcome::Number(_) | Outcome::Lost => {
+                    Outcome::Value(_) | Outcome::Lost => {
                         lost |= 1 << lane;
                         break;
                     }
@@ -371,11 +388,10 @@ pub(super) fn fills(file: File, format: Format) -> bool {
 
 fn convert(
     (from, to, mode): (Format, Format, Mode),
-    value: Value,
+    term: Term,
     is_poisoned: bool,
     state: &mut State,
 ) -> Outcome {
-    let Some(term) = state.number(&value, from) else { return Outcome::Lost };
     if !is_poisoned
         && let Term::Number(bits) = term
         && state.algebra.keeps_converted((from, to), bits)
@@ -383,7 +399,7 @@ fn convert(
         return Outcome::Kept;
     }
     match state.algebra.convert((from, to, mode), term) {
-        Some(term) => Outcome::Value(Value::number(to, term)),
+        Some(term) => Outcome::Number(term),
         None => Outcome::Lost,
     }
 }
