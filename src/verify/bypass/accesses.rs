@@ -9,7 +9,7 @@ use crate::isa::Qualifier;
 
 impl Lane<'_, '_, '_, '_, '_> {
     /// The address of an access to shared memory, in 32 bits.
-    fn address(&mut self, arg: &Arg<'_>) -> Option<TermId> {
+    pub(super) fn address(&mut self, arg: &Arg<'_>) -> Option<TermId> {
         let Arg::Memory { base, offset, rest } = arg else { return None };
         rest.is_empty().then_some(())?;
         let start = match base {

@@ -37,7 +37,13 @@ impl Lane<'_, '_, '_, '_, '_> {
         }
         let mut operands = Vec::new();
         for arg in inst.args.iter().skip(source) {
-            self.named(arg, &mut what, &mut operands)?;
+            match arg {
+                Arg::Memory { .. } if is_shared => {
+                    operands.push(self.address(arg)?);
+                    what.push_str(" [r]");
+                }
+                _ => self.named(arg, &mut what, &mut operands)?,
+            }
         }
         let condition = self.block.condition();
         let when = (self.block.barriers, self.block.memory.waited(self.thread));
@@ -52,9 +58,17 @@ impl Lane<'_, '_, '_, '_, '_> {
             let term = self.block.values.unknown(name, width);
             self.block.registers[self.thread as usize].insert(register, term);
         }
-        let is_sure = is_weak && form.opcode == Opcode::St && condition.is_none();
-        if is_sure && crew == Crew::FirstOfRow && !self.block.values.varies(*operands.first()?) {
-            self.block.rows_race = true;
+        if is_weak
+            && crew == Crew::FirstOfRow
+            && condition.is_none()
+            && let Some(address) = operands.first()
+            && !self.block.values.varies(*address)
+        {
+            let place = (form.space(), when.0, *address);
+            match is_load {
+                true => self.block.sure_loads.push(place),
+                false => self.block.rows_race |= self.block.sure_loads.contains(&place),
+            }
         }
         operands.extend(condition);
         if is_load {

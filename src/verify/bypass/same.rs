@@ -19,8 +19,8 @@
 //! than the first warp cannot be evaluated so, and rows of at most 32 threads are evaluated whole.
 //!
 //! Blocks of several rows count for nothing if the original has a data race in each of them, which it is taken to be free
-//! of: the first threads of two rows are sure to store to the same address, on a way that depends on nothing but the
-//! row's length. Otherwise nothing in either part may depend on the rows.
+//! of: the first threads of two rows are sure to load from one address and to store there, without a barrier between, on a
+//! way that depends on nothing but the row's length. (Stores alone may be of one value.) Otherwise nothing in either part may depend on the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -240,11 +240,7 @@ impl<'m, 's> Between<'_, '_, 'm, 's> {
         values: &mut Values,
     ) -> Option<Stages> {
         let place = self.place(side, known)?;
-        let mut block = Block::new(&place, values, (place.start.0, crew));
-        let barrier = self.start[side];
-        if crew == Crew::FirstOfRow && self.both.subjects[side].is_weak_up_to(barrier) {
-            _ = block.stores_before(barrier);
-        }
+        let block = Block::new(&place, values, (place.start.0, crew));
         Some(Stages::of(block, &self.live[side]))
     }
 

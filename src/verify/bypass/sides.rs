@@ -220,20 +220,6 @@ impl Subject<'_, '_, '_> {
             .any(|inst| role(inst) == Role::Effect && !plain.contains(&inst.ast.form.opcode))
     }
 
-    /// Whether nothing but weak accesses may come before an instruction, besides barriers of the whole block.
-    pub(super) fn is_weak_up_to(&self, to: InstId) -> bool {
-        let is_strong = |at: InstId| {
-            let inst = &self.flow.insts[at];
-            let weak = [Role::Pure, Role::Load, Role::Store, Role::Leave, Role::Branch];
-            !weak.contains(&role(inst)) && !is_barrier(inst)
-        };
-        let Some(end) = self.definitions.block_of(to) else { return false };
-        self.flow.block_ids().all(|block| {
-            !self.flow.block(block).instructions().any(is_strong)
-                || !reached(&self.flow.blocks, [block], None).contains(&end)
-        })
-    }
-
     /// Whether the first instruction of a block that may order anything is a barrier of the whole block.
     fn ends_at_barrier(&self, block: BlockId) -> bool {
         let mut insts = self.flow.block(block).instructions();

@@ -117,7 +117,9 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
     pub loads: Vec<(String, Vec<TermId>)>,
     /// Whether something depends on the rows which are unknown.
     pub asks_for_rows: bool,
-    /// Whether the first threads of two rows are sure to write the same bytes, nothing being between.
+    /// The addresses that the first thread of each row is sure to load from, each with the number of barriers before.
+    pub sure_loads: Vec<(StateSpace, u32, TermId)>,
+    /// Whether the first threads of two rows are sure to load from an address and to store there, without a barrier between.
     pub rows_race: bool,
     /// The registers whose unknown values at the start were asked for.
     pub inherited: BTreeSet<RegisterId>,
@@ -163,6 +165,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             actions: vec![Vec::new(); threads],
             loads: Vec::new(),
             asks_for_rows: false,
+            sure_loads: Vec::new(),
             rows_race: false,
             inherited: BTreeSet::new(),
             crew,
@@ -220,10 +223,8 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             later.all(|register| !read.contains(&register)).then_some(())?;
             for thread in 0..self.at.len() as u32 {
                 let mut lane = Lane { block: self, thread };
-                match lane.block.is_alone() {
-                    true => lane.act(inst)?,
-                    false if lane.is_other() => {}
-                    false => lane.store(inst)?,
+                if !lane.is_other() {
+                    lane.store(inst)?;
                 }
             }
         }
