@@ -9,9 +9,9 @@ use crate::isa::Qualifier;
 
 impl Lane<'_, '_, '_, '_, '_> {
     /// The address of an access to shared memory, in 32 bits.
-    fn address(&mut self, arg: &Arg<'_>) -> Option<TermId> {
+    pub(super) fn address(&mut self, arg: &Arg<'_>) -> Option<TermId> {
         let Arg::Memory { base, offset, rest } = arg else { return None };
-        (rest.is_empty() && !self.is_other()).then_some(())?;
+        rest.is_empty().then_some(())?;
         let start = match base {
             Base::Register(register) => {
                 let term = self.read(*register)?;
@@ -21,6 +21,8 @@ impl Lane<'_, '_, '_, '_, '_> {
             Base::Symbol { name, local } => address(self.block.values, name, *local),
             Base::Absolute => return None,
         };
+        // (A thread that stands for others has one word with all of them in common, or many without.)
+        (!self.is_other() || !self.block.values.varies(start)).then_some(())?;
         Some(self.block.values.arena.add_constant(start, *offset as u64))
     }
 
@@ -104,7 +106,7 @@ impl Lane<'_, '_, '_, '_, '_> {
     /// Stores the values of registers.
     pub(super) fn store(&mut self, inst: &Inst<'_, '_>) -> Option<()> {
         let (bytes, parts) = Self::elements(inst, inst.args.get(1)?)?;
-        let address = self.address(inst.args.first()?)?;
+        let address = self.address(inst.args.first()?).filter(|_| !self.is_other())?;
         let mut access = self.access(address, bytes);
         if parts.len() > 1 {
             self.block.memory.vector(access, bytes * parts.len() as u32);

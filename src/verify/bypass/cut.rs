@@ -1,7 +1,7 @@
 //! The texts of two files without parts of a kernel that do the same.
 //!
 //! Opaque instructions replace a part, the same ones in both files: volatile stores of the registers that it reads, then
-//! volatile loads into those that it writes. So the rest of both kernels is proved equal only if both reach the parts with
+//! volatile loads into those that it writes, or the instructions that compute values which never change. So the rest of both kernels is proved equal only if both reach the parts with
 //! the same values, and continue alike whatever the parts have done. The
 //! addresses of arrays in shared memory are stored as well: the parts access these, so no layout may change.
 
@@ -24,11 +24,11 @@ const MAX_PARTS: usize = 8;
 /// The beginning of all names that are added.
 const PREFIX: &str = "ptxasw_part";
 
-/// Two files without the parts of a kernel that do the same in blocks of a shape; `None` if there are none.
+/// Two files without the parts of a kernel that do the same in blocks of a shape, or of all shapes; `None` if there are none.
 pub(crate) fn without_parts(
     texts: [&SourceFile; 2],
     kernel: &str,
-    shape: [u32; 3],
+    shape: Option<[u32; 3]>,
 ) -> Option<[SourceFile; 2]> {
     if texts.iter().any(|source| source.text().contains(PREFIX)) {
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn without_parts(
 fn without_one(
     [old, new]: [&SourceFile; 2],
     kernel: &str,
-    shape: [u32; 3],
+    shape: Option<[u32; 3]>,
     number: usize,
 ) -> Option<[SourceFile; 2]> {
     let parse = |source| ptx::parse(source, Depth::All).ok();
@@ -143,6 +143,10 @@ fn without_part(
                 _ => write!(code, "mov.b{bits} {name}, %{PREFIX}_{to}; "),
             };
         }
+    }
+    for at in part.kept.iter().copied() {
+        code += source.slice(flow.insts[at].ast.span);
+        code += " ";
     }
     let mut text = source.text().to_owned();
     match part.to {

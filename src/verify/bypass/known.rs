@@ -16,7 +16,7 @@ use crate::program::{Belief, Role, belief, results, role};
 use crate::ptx::{Function, FunctionKind, ScalarType, StateSpace};
 
 /// The most threads of a block (PTX ISA, "%ntid").
-const MOST_THREADS: u32 = 1024;
+pub(super) const MOST_THREADS: u32 = 1024;
 
 /// Facts at a branch.
 pub(super) struct Known {
@@ -35,6 +35,12 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Blocks of one row of some number of threads.
+    pub(super) fn of_row((least, most): (u32, u32)) -> Known {
+        let shape = (least == most).then_some([least, 1, 1]);
+        Known { constants: FxHashMap::default(), least, most, one_row: true, shape, never: false }
+    }
+
     /// Blocks of one shape, without other facts.
     pub(super) fn of_shape(shape: [u32; 3]) -> Option<Known> {
         let threads = shape.iter().try_fold(1_u32, |all, extent| all.checked_mul(*extent))?;

@@ -10,8 +10,8 @@
 //! has left the kernel before. No access stands between the branch and the barrier in front of it, nor between the end of the
 //! side that is left out and the next barrier: so the order of accesses outside is unchanged.
 //!
-//! A part of the original may also be compared with a part of the rewritten program (`tails`): in blocks of one known
-//! shape, from a barrier on. Both are then left out.
+//! A part of the original may also be compared with a part of the rewritten program (`tails`), from a barrier on: in blocks
+//! of one known shape, or of all shapes. Both are then left out.
 //!
 //! Uses `program` and `terms`. Each file uses only those before it:
 //! - `uniform`: registers with one value for the whole thread block, and live registers
@@ -25,8 +25,10 @@
 //! - `actions`: what threads do outside of shared memory
 //! - `paths`: threads whose path depends on an unknown value
 //! - `sides`: compares the two sides of a branch
+//! - `stages`: one thread that stands for all, from barrier to barrier
 //! - `text`: the text of the rewritten file without such branches
-//! - `tails`: parts of two programs that do the same in blocks of one shape
+//! - `same`: whether parts of two programs do the same, in blocks of one shape or of all shapes
+//! - `tails`: finds parts of two programs that do the same
 //! - `cut`: the texts of two files without such parts
 
 mod accesses;
@@ -36,7 +38,9 @@ mod known;
 mod memory;
 mod operation;
 mod paths;
+mod same;
 mod sides;
+mod stages;
 mod tails;
 mod text;
 mod threads;

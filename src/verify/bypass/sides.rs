@@ -7,7 +7,7 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::known::Definitions;
 use super::memory::Memory;
-use super::threads::{Block, End, Place, is_barrier, is_shuffle};
+use super::threads::{Block, Crew, End, Place, is_barrier, is_shuffle};
 use super::uniform::{Uniform, live_into, reads};
 use super::values::{Action, Unknown, Values};
 use crate::bytes::ByteRange;
@@ -187,10 +187,12 @@ impl Subject<'_, '_, '_> {
                 end: End::Block(end),
                 branch: Some((branch, kept)),
                 partners: None,
+                state: None,
             };
             // One thread may stand for all that are not in the first warp.
-            let others: &[bool] = if known.most > WARP_SIZE { &[true, false] } else { &[false] };
-            if others.iter().any(|other| self.is_same(&place, (side, kept), end, *other)) {
+            let crews = [Crew::FirstWarp, Crew::All];
+            let mut crews = crews.into_iter().skip(usize::from(known.most <= WARP_SIZE));
+            if crews.any(|crew| self.is_same(&place, (side, kept), end, crew)) {
                 return true;
             }
         }
@@ -231,12 +233,12 @@ impl Subject<'_, '_, '_> {
         place: &Place<'_, '_, '_>,
         (side, kept): (BlockId, BlockId),
         end: BlockId,
-        has_other: bool,
+        crew: Crew,
     ) -> bool {
         let mut values = Values::default();
         let live = self.changed([side, kept], end);
         let mut evaluated = |side| {
-            let block = Block::new(place, &mut values, (side, has_other));
+            let block = Block::new(place, &mut values, (side, crew));
             evaluate(block, &live)
         };
         let Some(old) = evaluated(kept) else { return false };
@@ -330,10 +332,13 @@ pub(super) fn evaluate(mut block: Block<'_, '_, '_, '_>, live: &[RegisterId]) ->
     Some(Left { registers, barriers, shuffling: last_shuffling, memory, actions, inherited })
 }
 
+/// Registers with their values in each thread.
+pub(super) type Registers = Vec<(RegisterId, Vec<TermId>)>;
+
 /// What threads leave behind.
 pub(super) struct Left {
     /// By register, the value in each thread.
-    pub registers: Vec<(RegisterId, Vec<TermId>)>,
+    pub registers: Registers,
     barriers: u32,
     shuffling: Option<u32>,
     pub memory: Memory,

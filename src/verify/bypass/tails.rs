@@ -1,38 +1,26 @@
-//! Parts of two programs that do the same in blocks of one shape, from a barrier of the block to another one, to a branch
+//! Parts of two programs that do the same in blocks of one shape or of all, from a barrier of the block to another one, to a branch
 //! or to the end.
 //!
-//! All threads start behind a barrier of the one program and of the other, with the same contents of memory and registers.
-//! (Pairs of registers are guessed, unless their values are computed from the thread's number and parameters alone.) Both
-//! parts are evaluated. They do the same if
-//! - each thread does the same outside of shared memory, in the same order, and barriers still order all that they ordered;
-//! - the second part accesses and writes no word in shared memory that the first one does not, so it races with code
-//!   outside only where the first one does (within the part the evaluation finds races);
-//! - since the last barrier, threads have accessed no word otherwise, so the second part races with the code behind it only
-//!   where the first one does;
-//! - words in shared memory that then differ are written again before they are read, if there is code behind the part.
+//! Pairs of registers that hold the same in front of the parts are guessed, unless their values are computed from the thread's
+//! number and parameters alone. [`super::same`] evaluates the parts.
 //!
 //! [`super::cut`] takes these parts out of both texts, and the rest is compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::TiVec;
 
-use super::known::Known;
-use super::memory::Memory;
-use super::operation::address;
-use super::sides::{Left, Subject, evaluate};
-use super::threads::{Block, End, Partners, Place, is_barrier};
+use super::same::Both;
+use super::sides::Subject;
+use super::threads::{Partners, is_barrier, waits_for_warp};
 use super::uniform::reads;
-use super::values::{Action, Values};
-use crate::bytes::ByteRange;
+use super::values::Values;
 use crate::cfg::{Arg, Base, BlockId, Inst, InstId, RegisterId};
 use crate::expr::{TermId, within};
-use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
-use crate::program::{Role, depends_on_convergence, role};
-use crate::ptx::StateSpace;
+use crate::program::{Role, depends_on_convergence, results, role};
 
 /// How many branches are tried as the ends of parts, from the last one on.
 const MAX_BRANCHES: usize = 2;
@@ -55,23 +43,26 @@ pub(super) struct Part {
     /// The registers that may be read behind it, by their values, each with its bits: the same values of the other part
     /// in the same place.
     pub written: Vec<(u8, Vec<RegisterId>)>,
+    /// The instructions of the part that make values which never change, for registers that may be read behind it.
+    pub kept: BTreeSet<InstId>,
 }
 
 /// Two parts of two kernels that do the same in blocks of a shape.
 pub(super) fn parts<'p, 'm, 's>(
     subjects: [&'p Subject<'p, 'm, 's>; 2],
-    shape: [u32; 3],
+    shape: Option<[u32; 3]>,
 ) -> Option<[Part; 2]> {
     let signatures = subjects.map(signatures);
-    let both = Both { subjects, known: Known::of_shape(shape)?, signatures };
+    let search = Search { both: Both { subjects, shape }, signatures };
     let [olds, news] = subjects.map(barriers);
     let from_end = |back: usize| {
         Some([olds[olds.len().checked_sub(back)?], news[news.len().checked_sub(back)?]])
     };
     let from_start = olds.iter().zip(&news).map(|(old, new)| [*old, *new]).rev();
-    let mut starts: Vec<[InstId; 2]> = from_start.collect();
-    starts.extend((1..=olds.len()).filter_map(from_end));
-    let ends = (1..=olds.len()).filter_map(from_end).map(Some);
+    let mut starts = search.alike([&olds, &news], false);
+    starts.extend(from_start.chain((1..=olds.len()).filter_map(from_end)));
+    let ends = search.alike([&olds, &news], true).into_iter();
+    let ends = ends.chain((1..=olds.len()).filter_map(from_end)).map(Some);
     // (Behind a branch lanes may be together in another way than behind the other part.)
     let asks = |subject: &&Subject<'_, '_, '_>| {
         subject.flow.insts.iter().any(|inst| depends_on_convergence(inst))
@@ -83,11 +74,15 @@ pub(super) fn parts<'p, 'm, 's>(
         .chain(ends)
         .chain(branches.take(most))
         .flat_map(|end| starts.iter().map(move |start| (*start, end)));
-    let differ =
-        pairs.filter(|(start, end)| both.are_in_order(*start, *end) && both.differ(*start, *end));
+    let differ = pairs
+        .filter(|(start, end)| search.are_in_order(*start, *end) && search.differ(*start, *end));
+    let (mut by_warps, others): (Vec<_>, Vec<_>) =
+        differ.partition(|(start, end)| search.waits_for_warp(*start, *end));
+    // (Where no shape is known, code without is compared as any other.)
+    by_warps.extend(others.into_iter().filter(|_| shape.is_some()));
     let mut values = Values::within_limit(MAX_STEPS);
-    let mut found = differ.take(MAX_PAIRS);
-    within(|| found.find_map(|(start, end)| both.are_same(start, end, &mut values))).ok()?
+    let mut found = by_warps.into_iter().take(MAX_PAIRS);
+    within(|| found.find_map(|(start, end)| search.are_same(start, end, &mut values))).ok()?
 }
 
 /// The barriers that all threads of the block pass together, in the order of the text.
@@ -171,83 +166,18 @@ fn hashed(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Two kernels in blocks of one shape.
-struct Both<'p, 'm, 's> {
-    subjects: [&'p Subject<'p, 'm, 's>; 2],
-    known: Known,
+/// The search for two parts.
+struct Search<'p, 'm, 's> {
+    both: Both<'p, 'm, 's>,
     signatures: [TiVec<InstId, u64>; 2],
 }
 
-impl<'m, 's> Both<'_, 'm, 's> {
-    /// Whether no thread reads some words of shared memory behind the parts before all of them are written anew.
-    fn are_unread(
-        &self,
-        end: [InstId; 2],
-        words: &[(TermId, ByteRange)],
-        values: &mut Values,
-    ) -> bool {
-        let is_unread = |side: usize, values: &mut Values| {
-            let Subject { flow, definitions, uniform, .. } = self.subjects[side];
-            let Some(block) = definitions.block_of(end[side]) else { return false };
-            let mut seen = ti_vec![false; flow.blocks.len()];
-            let mut work = vec![(block, end[side])];
-            'paths: while let Some((block, first)) = work.pop() {
-                for at in first.to(flow.block(block).end) {
-                    let inst = &flow.insts[at];
-                    if may_read_shared(inst) && !self.reads_others(inst, words, values) {
-                        return false;
-                    }
-                    // (All threads have to store, not those alone that come to one of several barriers.)
-                    if is_barrier(inst) && at != end[side] && uniform.all_pass(block) {
-                        let stored = self.stored(side, at, values);
-                        if words.iter().all(|word| stored.has(*word)) {
-                            continue 'paths;
-                        }
-                    }
-                }
-                for edge in &flow.block(block).successors {
-                    if !std::mem::replace(&mut seen[edge.to], true) {
-                        work.push((edge.to, flow.block(edge.to).first));
-                    }
-                }
-            }
-            true
-        };
-        // (Registers of the two are not the same by their numbers.)
-        let are_named = words.iter().all(|(start, _)| values.is_address(*start));
-        words.is_empty() || are_named && is_unread(0, values) && is_unread(1, values)
-    }
-
-    /// Whether a load is of words at a constant place within an array, none of them among some words.
-    fn reads_others(
-        &self,
-        inst: &Inst<'_, '_>,
-        words: &[(TermId, ByteRange)],
-        values: &mut Values,
-    ) -> bool {
-        let (Some(Arg::Memory { base: Base::Symbol { name, local }, offset, rest }), Some(ty)) =
-            (inst.args.get(1), inst.ast.form.last_type())
-        else {
-            return false;
-        };
-        let parts = inst.ast.form.elements().map_or(1, u32::from);
-        let own = ByteRange::new(*offset, ty.bits() / 8 * parts);
-        let start = address(values, name, *local);
-        let sizes = self.subjects[0].sizes(values);
-        role(inst) == Role::Load
-            && rest.is_empty()
-            && sizes.get(&start).is_some_and(|array| array.covers(own))
-            && words.iter().all(|(other, word)| {
-                let is_within = sizes.get(other).is_some_and(|array| array.covers(*word));
-                is_within && (*other != start || !word.meets(own))
-            })
-    }
-
+impl Search<'_, '_, '_> {
     /// Guesses which registers of the second program hold behind a barrier what which of the first hold: those that are
     /// made alike.
     fn partners(&self, start: [InstId; 2]) -> Partners {
         let all = [0, 1].map(|side| {
-            let Subject { flow, definitions, .. } = self.subjects[side];
+            let Subject { flow, definitions, .. } = self.both.subjects[side];
             let mut found: Vec<(RegisterId, (u64, u32))> = Vec::new();
             for (register, declared) in flow.registers.iter_enumerated() {
                 let from = definitions.may_reach(register, start[side]);
@@ -256,7 +186,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
             }
             found
         });
-        let uniform = &self.subjects[0].uniform;
+        let uniform = &self.both.subjects[0].uniform;
         let known: FxHashMap<(u64, u32), RegisterId> =
             all[0].iter().rev().map(|(register, signature)| (*signature, *register)).collect();
         let partner = |(own, signature): &(RegisterId, (u64, u32))| {
@@ -270,7 +200,7 @@ impl<'m, 's> Both<'_, 'm, 's> {
     fn are_in_order(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
         let Some(end) = end else { return true };
         [0, 1].iter().all(|&side| {
-            let Subject { flow, definitions, .. } = self.subjects[side];
+            let Subject { flow, definitions, .. } = self.both.subjects[side];
             let of = |at: InstId| definitions.block_of(at);
             let (Some(first), Some(last)) = (of(start[side]), of(end[side])) else { return false };
             let mut around = flow.loops.around(flow.loops.innermost(last));
@@ -278,10 +208,68 @@ impl<'m, 's> Both<'_, 'm, 's> {
         })
     }
 
+    /// Whether a register has a value behind a part that never changes: the register has it in front of the part, or
+    /// instructions of the part compute it. These are added.
+    fn keep(
+        &self,
+        side: usize,
+        (from, to): (InstId, InstId),
+        register: RegisterId,
+        kept: &mut BTreeSet<InstId>,
+    ) -> bool {
+        let Subject { flow, definitions, .. } = self.both.subjects[side];
+        let Some(at) = definitions.invariant(register, to) else { return false };
+        let inst = &flow.insts[at];
+        let scope = |at: InstId| flow.scopes.scope_at(flow.insts[at].ast.span.start as usize);
+        definitions.reaching(register, from) == Some(at)
+            || kept.contains(&at)
+            || results(inst).len() == 1 && scope(at) == scope(from) && {
+                let is_here = |read: &RegisterId| {
+                    definitions.reaching(*read, at) == definitions.reaching(*read, to)
+                };
+                let reads = reads(inst);
+                reads.iter().all(is_here)
+                    && reads.iter().all(|read| self.keep(side, (from, to), *read, kept))
+                    && kept.insert(at)
+            }
+    }
+
+    /// The barriers of both that have the same access or branch behind them, or in front of them.
+    fn alike(&self, barriers: [&[InstId]; 2], behind: bool) -> Vec<[InstId; 2]> {
+        let [old, new] = [0, 1].map(|side| {
+            let Subject { flow, definitions, .. } = self.both.subjects[side];
+            let mut found: BTreeMap<u64, Vec<InstId>> = BTreeMap::new();
+            for at in barriers[side].iter().copied() {
+                let of = definitions.block_of(at).map(|block| flow.block(block));
+                let is_access = |at: &InstId| role(&flow.insts[*at]) != Role::Pure;
+                let beside = of.and_then(|of| match behind {
+                    true => at.next().to(of.end).find(is_access),
+                    false => of.first.to(at).rev().find(is_access),
+                });
+                if let Some(beside) = beside {
+                    found.entry(self.signatures[side][beside]).or_default().push(at);
+                }
+            }
+            found
+        });
+        let pairs = old.iter().filter_map(|(made, at)| match (&at[..], &new.get(made)?[..]) {
+            ([old], [new]) => Some([*old, *new]),
+            _ => None,
+        });
+        pairs.collect()
+    }
+
+    /// Whether lanes of a warp wait for each other in the text of the second part.
+    fn waits_for_warp(&self, [_, start]: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
+        let insts = &self.both.subjects[1].flow.insts;
+        let mut part = start.next().to(end.map_or(insts.next_key(), |[_, end]| end));
+        part.any(|at| waits_for_warp(&insts[at]))
+    }
+
     /// Whether the texts between two barriers are of other instructions.
     fn differ(&self, start: [InstId; 2], end: Option<[InstId; 2]>) -> bool {
         let [old, new] = [0, 1].map(|side| {
-            let insts = &self.subjects[side].flow.insts;
+            let insts = &self.both.subjects[side].flow.insts;
             let part = start[side].next().to(end.map_or(insts.next_key(), |end| end[side]));
             part.map(|at| insts[at].ast.opcode.text).collect::<Vec<_>>()
         });
@@ -295,138 +283,35 @@ impl<'m, 's> Both<'_, 'm, 's> {
         end: Option<[InstId; 2]>,
         values: &mut Values,
     ) -> Option<[Part; 2]> {
-        let [old, new] = self.subjects;
-        let ends = [0, 1].map(|side| end.map(|end| end[side]));
         let partners = self.partners(start);
-        let memory = self.stored(0, start[0], values);
-        let one = self.left(self.place(0, start, ends[0], None)?, values, memory.clone())?;
-        let place = self.place(1, start, ends[1], Some(&partners))?;
-        let other = self.left(place, values, memory)?;
-        let sizes = old.sizes(values);
-        let is_safe = |start: TermId, own: ByteRange| {
-            !old.has_others() && sizes.get(&start).is_some_and(|array| array.covers(own))
-        };
-        let difference: Vec<_> = one.memory.difference(&other.memory).collect();
-        let is_same = are_alike(&one.actions, &other.actions)
-            && other.memory.is_within(&one.memory, &is_safe)
-            && (end.is_none() || other.memory.is_left_like(&one.memory))
-            && end.is_none_or(|end| self.are_unread(end, &difference, values))
-            && old.are_apart(values, [&one.memory, &other.memory]);
-        is_same.then_some(())?;
-        let read = other.inherited.iter().map(|new| [partners[new].0, *new]);
+        let same = self.both.left((start, end), &partners, values)?;
+        let read = same.inherited.iter().map(|new| [partners[new].0, *new]);
         let read: Vec<[RegisterId; 2]> = read.collect();
         let mut written: BTreeMap<&[TermId], [Vec<RegisterId>; 2]> = BTreeMap::new();
-        for (side, left) in [&one, &other].into_iter().enumerate() {
-            for (register, terms) in &left.registers {
+        for (side, registers) in same.registers.iter().enumerate() {
+            for (register, terms) in registers {
                 written.entry(terms).or_default()[side].push(*register);
             }
         }
         // (Where a register's name means another one, the text cannot say it.)
         let part = |side: usize| {
-            let Subject { flow, .. } = [old, new][side];
+            let Subject { flow, .. } = self.both.subjects[side];
             let read: Vec<RegisterId> = read.iter().map(|pair| pair[side]).collect();
-            let written = written
+            let to = end.map(|end| end[side]);
+            let mut kept = BTreeSet::new();
+            let mut written: Vec<_> = written
                 .iter()
-                .map(|(terms, sides)| (values.arena.width(terms[0]), sides[side].clone()));
-            let written: Vec<_> = written.collect();
+                .map(|(terms, sides)| (values.arena.width(terms[0]), sides[side].clone()))
+                .collect();
+            for (_, registers) in &mut written {
+                registers.retain(|one| {
+                    !to.is_some_and(|to| self.keep(side, (start[side], to), *one, &mut kept))
+                });
+            }
             let named = read.iter().chain(written.iter().flat_map(|(_, registers)| registers));
             let is_named = named.into_iter().all(|one| flow.visible(*one, start[side]));
-            is_named.then_some(Part { from: start[side], to: ends[side], read, written })
+            is_named.then_some(Part { from: start[side], to, read, written, kept })
         };
         Some([part(0)?, part(1)?])
     }
-
-    /// The place behind a barrier of one of the two, up to another one or to the end.
-    fn place<'a>(
-        &'a self,
-        side: usize,
-        from: [InstId; 2],
-        to: Option<InstId>,
-        partners: Option<&'a Partners>,
-    ) -> Option<Place<'a, 'm, 's>> {
-        let Subject { flow, definitions, uniform, behind, live, .. } = self.subjects[side];
-        Some(Place {
-            flow,
-            definitions,
-            uniform,
-            behind,
-            live,
-            known: &self.known,
-            start: (definitions.block_of(from[side])?, from[side].next()),
-            reader: from[side],
-            end: to.map_or(End::Exit, End::Inst),
-            branch: None,
-            partners,
-        })
-    }
-
-    /// What all threads leave behind.
-    fn left(&self, place: Place<'_, '_, '_>, values: &mut Values, memory: Memory) -> Option<Left> {
-        let first = place.start.0;
-        let subject = self.subjects[usize::from(place.partners.is_some())];
-        let live = match place.end {
-            End::Inst(to) => subject.changed_before(first, to)?,
-            _ => Vec::new(),
-        };
-        let mut block = Block::new(&place, values, (first, false));
-        block.memory = memory;
-        evaluate(block, &live)
-    }
-
-    /// Shared memory behind a barrier, as far as the code right in front of it has stored there: as the original is free of
-    /// data races, nobody else has written these words.
-    fn stored(&self, side: usize, barrier: InstId, values: &mut Values) -> Memory {
-        let stored = self.place(side, [barrier; 2], None, None).and_then(|place| {
-            let mut block = Block::new(&place, values, (place.start.0, false));
-            block.stores_before(barrier)?;
-            block.memory.start();
-            Some(block.memory)
-        });
-        stored.unwrap_or_default()
-    }
-}
-
-/// Whether an instruction may read shared memory.
-fn may_read_shared(inst: &Inst<'_, '_>) -> bool {
-    let form = &inst.ast.form;
-    let elsewhere = [StateSpace::Global, StateSpace::Param, StateSpace::Const, StateSpace::Local];
-    match role(inst) {
-        Role::Load => !elsewhere.contains(&form.space()),
-        Role::Collective => form.opcode == Opcode::Ldmatrix,
-        Role::Effect => {
-            !(matches!(form.opcode, Opcode::Atom | Opcode::Red)
-                && form.space() == StateSpace::Global)
-        }
-        _ => false,
-    }
-}
-
-/// Whether threads do the same: each the same in the same order, and what barriers have put in order before they still do.
-fn are_alike(old: &[Vec<Action>], new: &[Vec<Action>]) -> bool {
-    fn what(actions: &[Action]) -> impl Iterator<Item = (&str, &[TermId])> {
-        actions.iter().map(|action| (&action.what[..], &action.operands[..]))
-    }
-    // The places of actions between barriers, without the barriers that have no action before them.
-    let ranks = |threads: &[Vec<Action>], of: &dyn Fn(&Action) -> (u32, u32)| -> Vec<usize> {
-        let mut all: Vec<(u32, u32)> = threads.iter().flatten().map(of).collect();
-        all.sort_unstable();
-        all.dedup();
-        threads
-            .iter()
-            .flatten()
-            .map(|action| all.partition_point(|one| *one < of(action)))
-            .collect()
-    };
-    let in_order =
-        |old: &[Vec<Action>], new: &[Vec<Action>], of: &dyn Fn(&Action) -> (u32, u32)| {
-            ranks(old, of) == ranks(new, of)
-        };
-    let warp = WARP_SIZE as usize;
-    old.len() == new.len()
-        && old.iter().zip(new).all(|(old, new)| what(old).eq(what(new)))
-        && in_order(old, new, &|action| (action.when.0, 0))
-        && old
-            .chunks(warp)
-            .zip(new.chunks(warp))
-            .all(|(old, new)| in_order(old, new, &|action| action.when))
 }

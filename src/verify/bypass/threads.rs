@@ -1,8 +1,8 @@
 //! Evaluates all threads of a block from one place to another: each thread by itself up to where it waits, then
 //! all that wait for each other together.
 //!
-//! Where the place is such that only lanes of the first warp access shared memory, one thread stands for all others: its
-//! number is a symbol of at least 32. Its results hold for each of them.
+//! Where the place is such that only lanes of the first warp write shared memory, few threads stand for all others: their
+//! numbers are symbols of at least 32. Their results hold for each of these.
 //!
 //! The evaluation gives up at: a branch on an unknown value, an access through a generic address, a
 //! strong access outside of shared memory, a race, a shuffle that some lane of the warp does not come to, a barrier that
@@ -17,11 +17,11 @@ use super::known::{Definitions, Known};
 use super::memory::Memory;
 use super::operation::{Thread, compute};
 use super::uniform::{Uniform, reads};
-use super::values::{Action, Unknown, Values};
+use super::values::{Action, TID, Unknown, Values};
 use crate::cfg::{
     Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, PostDominators, RegisterId,
 };
-use crate::expr::{Range, TermId};
+use crate::expr::{Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Modifier, Opcode, Qualifier, Special};
 use crate::program::{Belief, Role, belief, results, role};
@@ -64,10 +64,28 @@ pub(super) struct Place<'p, 'm, 's> {
     pub branch: Option<(BlockId, BlockId)>,
     /// The registers of another program with the same values at the start, and whether these differ between threads.
     pub partners: Option<&'p Partners>,
+    /// The known registers at the start, in terms of a thread that stands for all.
+    pub state: Option<&'p FxHashMap<RegisterId, TermId>>,
 }
 
 /// By register, that of the original with the same value, and whether it differs between threads.
 pub(super) type Partners = FxHashMap<RegisterId, (RegisterId, bool)>;
+
+/// Which threads of a block are evaluated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Crew {
+    /// Each of them.
+    All,
+    /// Those of the first warp, and for all others of the row some with unknown numbers.
+    FirstWarp,
+    /// One with an unknown number for all. Its accesses to shared memory are actions.
+    Any {
+        /// Whether blocks are taken to have one row. Otherwise nothing may depend on the rows.
+        one_row: bool,
+    },
+    /// The first one of any row, on which nothing may depend. Its accesses are actions.
+    FirstOfRow,
+}
 
 /// Where a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,10 +113,21 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
     pub memory: Memory,
     /// What each thread does outside of shared memory.
     pub actions: Vec<Vec<Action>>,
+    /// The loads of a thread that stands for all.
+    pub loads: Vec<(String, Vec<TermId>)>,
+    /// Whether something depends on the rows which are unknown.
+    pub asks_for_rows: bool,
+    /// The addresses that the first thread of each row is sure to load from, each with the number of barriers before.
+    pub sure_loads: Vec<(StateSpace, u32, TermId)>,
+    /// Whether the first threads of two rows are sure to load from an address and to store there, without a barrier between.
+    pub rows_race: bool,
     /// The registers whose unknown values at the start were asked for.
     pub inherited: BTreeSet<RegisterId>,
-    /// Whether the last thread stands for all that are not in the first warp.
-    has_other: bool,
+    pub crew: Crew,
+    /// The numbers for which threads behind the first warp stand, from and to.
+    others: Vec<(u32, u32)>,
+    /// By thread, the terms of the thread that stands for all as it has them.
+    own: Vec<Substitution>,
     /// Where the thread that is evaluated is on both sides of branches: the conditions of this side.
     pub conditions: Vec<TermId>,
     /// How often all threads have waited at a barrier.
@@ -111,14 +140,18 @@ pub(super) struct Block<'b, 'p, 'm, 's> {
 }
 
 impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
-    /// All threads at the start; at the branch they take one side. `has_other`: one thread stands for all that are not in
-    /// the first warp.
+    /// All threads at the start; at the branch they take one side.
     pub(super) fn new(
         place: &'b Place<'p, 'm, 's>,
         values: &'b mut Values,
-        (side, has_other): (BlockId, bool),
+        (side, crew): (BlockId, Crew),
     ) -> Self {
-        let threads = if has_other { WARP_SIZE + 1 } else { place.known.most } as usize;
+        let others = others(place.known);
+        let threads = match crew {
+            Crew::All => place.known.most as usize,
+            Crew::FirstWarp => WARP_SIZE as usize + others.len(),
+            Crew::Any { .. } | Crew::FirstOfRow => 1,
+        };
         let start = At::Running(place.start.0, place.start.1);
         Block {
             place,
@@ -130,8 +163,14 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             passed: vec![Vec::new(); threads],
             memory: Memory::default(),
             actions: vec![Vec::new(); threads],
+            loads: Vec::new(),
+            asks_for_rows: false,
+            sure_loads: Vec::new(),
+            rows_race: false,
             inherited: BTreeSet::new(),
-            has_other,
+            crew,
+            others,
+            own: std::iter::repeat_with(Substitution::new).take(threads).collect(),
             conditions: Vec::new(),
             barriers: 0,
             last_shuffling: None,
@@ -143,13 +182,22 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
     /// Runs all threads to the end; `None` where it gives up.
     pub(super) fn run(&mut self) -> Option<()> {
         loop {
+            self.phase()?;
+            if !self.barrier()? {
+                return Some(());
+            }
+        }
+    }
+
+    /// Runs all threads to a barrier of the block or to the end.
+    pub(super) fn phase(&mut self) -> Option<()> {
+        loop {
             for thread in 0..self.at.len() as u32 {
                 while let At::Running(block, inst) = self.at[thread as usize] {
                     self.step(thread, block, inst)?;
                 }
             }
-            let together = self.meet_in_warps()?;
-            if !together && !self.barrier()? {
+            if !self.meet_in_warps()? {
                 return Some(());
             }
         }
@@ -174,10 +222,18 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
             let mut later = at.next().to(barrier).flat_map(|at| results(&flow.insts[at]));
             later.all(|register| !read.contains(&register)).then_some(())?;
             for thread in 0..self.at.len() as u32 {
-                Lane { block: self, thread }.store(inst)?;
+                let mut lane = Lane { block: self, thread };
+                if !lane.is_other() {
+                    lane.store(inst)?;
+                }
             }
         }
         Some(())
+    }
+
+    /// Whether one thread stands for all, those of the first warp included.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.crew, Crew::Any { .. } | Crew::FirstOfRow)
     }
 
     /// The value of a register in a thread.
@@ -239,6 +295,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
     pub(super) fn execute(&mut self, thread: u32, at: InstId) -> Option<()> {
         let inst = &self.place.flow.insts[at];
         let opcode = inst.ast.form.opcode;
+        let alone = self.is_alone();
         let mut lane = Lane { block: self, thread };
         match role(inst) {
             Role::Pure => {
@@ -251,7 +308,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
                 let found = lane.parameter(*register, at)?;
                 self.registers[thread as usize].insert(*register, found);
             }
-            Role::Load | Role::Store | Role::Effect if is_shared(inst) => match opcode {
+            Role::Load | Role::Store | Role::Effect if is_shared(inst) && !alone => match opcode {
                 Opcode::Ld => lane.load(inst)?,
                 Opcode::St => lane.store(inst)?,
                 _ => return None,
@@ -304,7 +361,7 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
     }
 
     /// Lets all threads pass a barrier at which all wait; false if all are done.
-    fn barrier(&mut self) -> Option<bool> {
+    pub(super) fn barrier(&mut self) -> Option<bool> {
         let first = *self.at.first()?;
         if self.at.iter().any(|at| *at != first) {
             return None;
@@ -316,6 +373,20 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         self.barriers += 1;
         Some(true)
     }
+}
+
+/// The numbers from 32 on in groups with one upper bit. All blocks have a thread of each group.
+fn others(known: &Known) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    let mut from = WARP_SIZE;
+    while 2 * from < known.least {
+        found.push((from, 2 * from - 1));
+        from *= 2;
+    }
+    if from < known.most {
+        found.push((from, known.most - 1));
+    }
+    found
 }
 
 /// Whether all threads of the block wait for each other at an instruction: it names a barrier by a constant, and no
@@ -376,7 +447,12 @@ impl Lane<'_, '_, '_, '_, '_> {
     /// The value of a register at the branch.
     fn initial(&mut self, register: RegisterId) -> Option<TermId> {
         let width = self.width(register)?;
-        let Place { definitions, uniform, known, reader, partners, .. } = *self.block.place;
+        let Place { definitions, uniform, known, reader, partners, state, .. } = *self.block.place;
+        if let Some(term) = state.and_then(|state| state.get(&register)) {
+            let number = self.special(Special::Tid(Axis::X))?;
+            let done = &mut self.block.own[self.thread as usize];
+            return Some(self.block.values.of_thread(*term, (self.thread, number), done));
+        }
         if let Some(value) = known.constants.get(&register) {
             return Some(self.block.values.arena.constant(*value, width));
         }
@@ -394,13 +470,30 @@ impl Lane<'_, '_, '_, '_, '_> {
             },
         };
         self.block.inherited.insert(register);
-        let own = varies.then_some(self.thread);
+        let own = varies.then_some(self.name());
         Some(self.block.values.unknown(Unknown::Register(named, own), width))
     }
 
-    /// Whether the thread stands for all that are not in the first warp.
+    /// Whether the thread stands for others that are not in the first warp.
     pub(super) fn is_other(&self) -> bool {
-        self.block.has_other && self.thread == WARP_SIZE
+        self.block.crew == Crew::FirstWarp && self.thread >= WARP_SIZE
+    }
+
+    /// The numbers for which the thread stands, if it stands for several.
+    fn numbers(&self) -> Option<(u32, u32)> {
+        match self.block.crew {
+            Crew::Any { .. } => Some((0, self.block.place.known.most - 1)),
+            Crew::FirstWarp => {
+                let other = self.thread.checked_sub(WARP_SIZE)?;
+                self.block.others.get(other as usize).copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// The number under which the thread's unknown values go.
+    pub(super) fn name(&self) -> u32 {
+        if self.block.is_alone() { u32::MAX } else { self.thread }
     }
 }
 
@@ -458,29 +551,39 @@ impl Thread for Lane<'_, '_, '_, '_, '_> {
     fn special(&mut self, register: Special) -> Option<TermId> {
         let known = self.block.place.known;
         let [wide, high, _] = known.shape.unwrap_or([u32::MAX, 1, 1]);
-        let thread = self.thread;
+        let (thread, numbers) = (self.thread, self.numbers());
+        let of_row = matches!(belief(register), Belief::Thread(Axis::X) | Belief::Extent(Axis::X));
+        let of_grid = matches!(belief(register), Belief::Block(_) | Belief::Blocks(_));
+        if matches!(self.block.crew, Crew::Any { one_row: false } | Crew::FirstOfRow) {
+            self.block.asks_for_rows |=
+                !(of_row || of_grid || belief(register) == Belief::WarpSize);
+            (!self.block.asks_for_rows).then_some(())?;
+        }
+        let values = &mut self.block.values;
         let number = match belief(register) {
             Belief::WarpSize => WARP_SIZE,
             // Without a shape thread blocks have one row.
-            Belief::Thread(Axis::X) | Belief::Lane if self.is_other() => {
-                (belief(register) == Belief::Thread(Axis::X)).then_some(())?;
-                let range = Range::unsigned(WARP_SIZE.into(), (known.most - 1).into(), 32);
-                return Some(self.block.values.within(Unknown::Other, 32, range));
+            Belief::Thread(Axis::X) | Belief::Lane if let Some((least, most)) = numbers => {
+                let number = values.within(TID.to_owned(), least, most);
+                let lane = belief(register) == Belief::Lane;
+                let most = u64::from(if lane { WARP_SIZE - 1 } else { u32::MAX });
+                return Some(values.arena.and_constant(number, most));
+            }
+            Belief::Extent(Axis::X) if known.shape.is_none() => {
+                return Some(values.within(register.to_string(), known.least, known.most));
             }
             Belief::Thread(Axis::X) => thread % wide,
             Belief::Thread(Axis::Y) => thread / wide % high,
             Belief::Thread(Axis::Z) => thread / wide / high,
-            Belief::Extent(axis) if known.shape.is_some() || axis != Axis::X => {
-                known.shape.map_or(1, |shape| shape[axis.index()])
-            }
+            Belief::Extent(axis) => known.shape.map_or(1, |shape| shape[axis.index()]),
             Belief::Lane => thread % WARP_SIZE,
-            Belief::Extent(_) | Belief::Block(_) | Belief::Blocks(_) => {
+            Belief::Block(_) | Belief::Blocks(_) => {
                 let name = Unknown::Special(register.to_string());
-                return Some(self.block.values.unknown(name, 32));
+                return Some(values.unknown(name, 32));
             }
             Belief::Uniform(_) | Belief::LaneMask | Belief::Volatile(_) => return None,
         };
-        Some(self.block.values.arena.constant(u64::from(number), 32))
+        Some(values.arena.constant(u64::from(number), 32))
     }
 
     fn width(&self, register: RegisterId) -> Option<u8> {

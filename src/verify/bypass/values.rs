@@ -4,10 +4,14 @@
 use std::fmt;
 
 use crate::cfg::RegisterId;
-use crate::expr::{Arena, BinaryOp, Functions, Range, SymbolId, TermId};
+use crate::expr::{Arena, BinaryOp, Functions, Node, Range, Substitution, SymbolId, TermId};
 use crate::isa::Qualifier;
 use crate::ptx::ScalarType;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::TiVec;
+
+/// The special register that tells threads of a row apart.
+pub(super) const TID: &str = "%tid.x";
 
 /// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,8 +28,13 @@ pub(super) enum Unknown {
     Address(String),
     /// What shared memory holds at the branch: from where, how many bytes on, how many bytes.
     Memory(TermId, u32, u32),
-    /// The number of a thread that is not in the first warp.
-    Other,
+    /// A special register, by its name, whose value lies between these bounds.
+    Within(String, u32, u32),
+    /// The result of a load in a thread that stands for all: the instruction, its operands, how many barriers and effects of
+    /// the thread stand before it, the number of the result.
+    Loaded(String, Vec<TermId>, (u32, usize), usize),
+    /// One thread's value for an unknown value of the thread that stands for all.
+    Of(SymbolId, u32),
     /// An unknown value, by its number.
     Any(usize),
 }
@@ -51,12 +60,20 @@ pub(super) struct Action {
     pub operands: Vec<TermId>,
 }
 
+impl Action {
+    /// The instruction and its operands, without their place.
+    pub(super) fn done(&self) -> (&str, &[TermId]) {
+        (&self.what, &self.operands)
+    }
+}
+
 /// All terms of one comparison.
 #[derive(Default)]
 pub(crate) struct Values {
     pub arena: Arena,
     functions: Functions<Operation>,
     symbols: FxHashMap<Unknown, SymbolId>,
+    kinds: TiVec<SymbolId, Unknown>,
     /// The operands of joined values: the same set in another order is the same value.
     joined: FxHashMap<TermId, (String, Vec<TermId>)>,
 }
@@ -69,16 +86,26 @@ impl Values {
 
     /// The symbol of something unknown.
     pub(super) fn unknown(&mut self, unknown: Unknown, width: u8) -> TermId {
-        let next = SymbolId(self.symbols.len() as u32);
-        let id = *self.symbols.entry(unknown).or_insert(next);
+        let id = self.symbol(unknown);
         self.arena.symbol(id, width)
     }
 
-    /// The same of a value within bounds.
-    pub(super) fn within(&mut self, unknown: Unknown, width: u8, range: Range) -> TermId {
-        let next = SymbolId(self.symbols.len() as u32);
-        let id = *self.symbols.entry(unknown).or_insert(next);
-        self.arena.symbol_within(id, width, range)
+    fn symbol(&mut self, unknown: Unknown) -> SymbolId {
+        let Values { symbols, kinds, .. } = self;
+        *symbols
+            .entry(unknown)
+            .or_insert_with_key(|unknown| kinds.push_and_get_key(unknown.clone()))
+    }
+
+    /// The symbol of a special register whose value lies between two bounds.
+    pub(super) fn within(&mut self, name: String, least: u32, most: u32) -> TermId {
+        let id = self.symbol(Unknown::Within(name, least, most));
+        let (least, most) = (u64::from(least), u64::from(most));
+        let bounds = Range::unsigned(least, most, 32);
+        // (So the bits of its half, a quarter and so on are known as well.)
+        let same = !u64::MAX.checked_shr((least ^ most).leading_zeros()).unwrap_or_default();
+        let (zeros, ones) = (bounds.zeros | !least & same, least & same);
+        self.arena.symbol_within(id, 32, Range { zeros, ones, ..bounds })
     }
 
     /// The symbol of an unknown value, which may differ from all others.
@@ -86,11 +113,61 @@ impl Values {
         self.unknown(Unknown::Any(self.symbols.len()), width)
     }
 
+    /// The meaning of a term that is a symbol.
+    fn kind(&self, term: TermId) -> Option<&Unknown> {
+        match self.arena.node(term) {
+            Node::Symbol(id) => Some(&self.kinds[*id]),
+            _ => None,
+        }
+    }
+
     /// Whether a term is the address of a variable.
-    pub(super) fn is_address(&mut self, term: TermId) -> bool {
-        let Values { arena, symbols, .. } = self;
-        symbols.iter().any(|(unknown, id)| {
-            matches!(unknown, Unknown::Address(_)) && arena.symbol(*id, 32) == term
+    pub(super) fn is_address(&self, term: TermId) -> bool {
+        matches!(self.kind(term), Some(Unknown::Address(_)))
+    }
+
+    /// Whether a term may have other values in other threads.
+    pub(super) fn varies(&self, term: TermId) -> bool {
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            self.arena.charge(1);
+            match self.kind(next) {
+                Some(Unknown::Within(name, ..)) if name != TID => {}
+                Some(
+                    Unknown::Register(_, None)
+                    | Unknown::Parameter(_)
+                    | Unknown::Special(_)
+                    | Unknown::Address(_)
+                    | Unknown::Memory(..),
+                ) => {}
+                Some(_) => return true,
+                None => work
+                    .extend(self.arena.operands(next).into_iter().filter(|one| seen.insert(*one))),
+            }
+        }
+        false
+    }
+
+    /// A term of the thread that stands for all as one thread has it, whose number is given.
+    pub(super) fn of_thread(
+        &mut self,
+        term: TermId,
+        (thread, number): (u32, TermId),
+        done: &mut Substitution,
+    ) -> TermId {
+        let Values { arena, symbols, kinds, .. } = self;
+        done.apply(arena, term, &mut |arena, id, symbol| {
+            let own = match &kinds[id] {
+                Unknown::Within(name, ..) if name == TID => return number,
+                Unknown::Register(register, Some(_)) => Unknown::Register(*register, Some(thread)),
+                Unknown::Result(..) | Unknown::Loaded(..) | Unknown::Any(_) => {
+                    Unknown::Of(id, thread)
+                }
+                _ => return symbol,
+            };
+            let add = |own: &Unknown| kinds.push_and_get_key(own.clone());
+            let id = *symbols.entry(own).or_insert_with_key(add);
+            arena.symbol(id, arena.width(symbol))
         })
     }
 

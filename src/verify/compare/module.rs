@@ -348,7 +348,7 @@ fn by_equal_parts(
     options: &Options,
 ) -> FunctionReport {
     let name = &report.name;
-    let compared = |shape: [u32; 3]| {
+    let compared = |shape: Option<[u32; 3]>| {
         let [old, new] = without_parts(texts, name, shape)?;
         let modules = [ptx::parse(&old, Depth::All).ok()?, ptx::parse(&new, Depth::All).ok()?];
         let [before, after] = &modules;
@@ -359,17 +359,20 @@ fn by_equal_parts(
         let one = before.functions().nth(named(before)?)?;
         let other = after.functions().nth(named(after)?)?;
         let modules = Both { original: before, rewritten: after };
-        let options = Options { block: Some(shape), ..options.clone() };
+        let options = Options { block: shape.or(options.block), ..options.clone() };
         let guide = Guide::Search { by_parts: false };
         let found = pair((&old, one), (&new, other), (modules, shared), (&options, guide));
         Some(found).filter(|found| found.verdict == Verdict::Equal)
     };
     if let Some(shape) = shape {
         let [Ok(x), Ok(y), Ok(z)] = shape.map(u32::try_from) else { return report };
-        return compared([x, y, z]).unwrap_or(report);
+        return compared(Some([x, y, z])).unwrap_or(report);
+    }
+    if let Some(found) = compared(None) {
+        return found;
     }
     let [first, rest] = [&SIZES[..2], &SIZES[2..]]
-        .map(|sizes| sizes.iter().copied().filter(|size| compared([*size, 1, 1]).is_some()));
+        .map(|sizes| sizes.iter().copied().filter(|size| compared(Some([*size, 1, 1])).is_some()));
     let mut sizes: Vec<u32> = first.collect();
     if sizes.is_empty() {
         return report;
