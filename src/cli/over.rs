@@ -253,7 +253,7 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
     written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
     let in_numbers = request.field == Field::Reals && judgement.races == 0;
     if judgement.verdict == Verdict::Equal {
-        judgement.error_bound = Some(bound);
+        judgement.error_bound = Some(bound.max(f64::MIN_POSITIVE));
         if in_numbers
             && let Some(doubt) = witness::doubt(sides, &request.blocks, &written, request.tolerance)
         {
