@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::Format;
-use super::witness::{self, Side};
+use super::witness::{Executed, Side, Witness};
 use crate::interp::{
     Blocks, Comparison, DifferenceKind, Domain, Fault, FaultKind, Reading, Symbolic,
 };
@@ -87,7 +87,7 @@ pub(super) struct Judgement {
     blocks: BlockReport,
     elements: u64,
     races: u64,
-    witness: Option<witness::Witness>,
+    witness: Option<Witness>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,18 +251,18 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
         }
     }
     written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
+    let (blocks, tolerance) = (&request.blocks, request.tolerance);
+    let executed = Executed { sides, blocks, written: &written, tolerance };
     let in_numbers = request.field == Field::Reals && judgement.races == 0;
     if judgement.verdict == Verdict::Equal {
         judgement.error_bound = Some(bound.max(f64::MIN_POSITIVE));
-        if in_numbers
-            && let Some(doubt) = witness::doubt(sides, &request.blocks, &written, request.tolerance)
-        {
+        if in_numbers && let Some(doubt) = executed.doubt() {
             judgement.verdict = Verdict::Unknown;
             judgement.error_bound = None;
             judgement.reason = Some(doubt);
         }
     } else if in_numbers {
-        judgement.witness = witness::find(sides, &request.blocks, &written, request.tolerance);
+        judgement.witness = executed.find();
         if judgement.witness.is_some() {
             judgement.verdict = Verdict::Different;
         }

@@ -180,73 +180,72 @@ const TINY: f64 = 1e-30;
 const FEW: usize = 2;
 const MAX_NUMBERS: usize = 1 << 22;
 
-/// Looks for an execution of two kernels that are the same function over the reals in which some buffers differ.
-pub(super) fn doubt(
-    sides: &[Side<'_>; 2],
-    blocks: &Blocks,
-    written: &[String],
-    wanted: Option<f64>,
-) -> Option<String> {
-    let buffers = sides.iter().flat_map(|side| side.launch.buffers.values());
-    let numbers: usize = buffers.map(|buffer| buffer.bytes.len() / buffer.ty.bytes()).sum();
-    let found = (numbers <= MAX_NUMBERS).then(|| search(sides, blocks, written, wanted, FEW));
-    let Witness { buffer, index, original, rewritten, inputs, .. } = found.flatten()?;
-    Some(format!(
-        "equal over the reals, but {buffer}[{index}] is {original} and {rewritten} with inputs {inputs}: numbers round, \
+/// Two kernels that are executed in numbers.
+pub(super) struct Executed<'a, 's> {
+    /// The kernels.
+    pub sides: &'a [Side<'s>; 2],
+    /// The blocks.
+    pub blocks: &'a Blocks,
+    /// The buffers that are compared.
+    pub written: &'a [String],
+    /// The relative difference that rounding explains, if the user names one.
+    pub tolerance: Option<f64>,
+}
+
+impl Executed<'_, '_> {
+    /// An execution in which buffers differ, in words, of kernels that are the same function over the reals.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let buffers = self.sides.iter().flat_map(|side| side.launch.buffers.values());
+        let numbers: usize = buffers.map(|buffer| buffer.bytes.len() / buffer.ty.bytes()).sum();
+        let found = (numbers <= MAX_NUMBERS).then(|| self.search(FEW));
+        let Witness { buffer, index, original, rewritten, inputs, .. } = found.flatten()?;
+        Some(format!(
+            "equal over the reals, but {buffer}[{index}] is {original} and {rewritten} with inputs {inputs}: numbers round, \
          underflow or overflow on the way"
-    ))
-}
-
-/// Looks for an execution in which some buffers differ.
-pub(super) fn find(
-    sides: &[Side<'_>; 2],
-    blocks: &Blocks,
-    written: &[String],
-    wanted: Option<f64>,
-) -> Option<Witness> {
-    search(sides, blocks, written, wanted, TRIALS.len())
-}
-
-fn search(
-    sides: &[Side<'_>; 2],
-    blocks: &Blocks,
-    written: &[String],
-    wanted: Option<f64>,
-    trials: usize,
-) -> Option<Witness> {
-    let tolerance = wanted.unwrap_or_else(|| tolerance(sides));
-    for (number, &trial) in TRIALS[..trials].iter().enumerate() {
-        for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
-            let run = |numbers: &Numbers| -> Option<Difference> {
-                let run = |side: &Side<'_>, by: f64| {
-                    let launch = with_numbers(&side.launch, numbers, (trial, seed), by);
-                    interp::run_some(&side.module, &launch, blocks).ok()
-                };
-                let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
-                let [first, second] = both(0.0)?;
-                let pair = (&first, &second);
-                differing(pair, None, written, tolerance)?;
-                // Differences that small changes of the inputs explain come from rounding.
-                let [one, other] = both(tolerance / SMALLER)?;
-                let changed = Some([(&first, &one), (&second, &other)]);
-                let (buffer, index, [a, b]) = differing(pair, changed, written, tolerance)?;
-                let ty = first[&buffer].ty;
-                Some((buffer, index, [shown(ty, a)?, shown(ty, b)?]))
-            };
-            let numbers = numbers(sides, (trial, seed));
-            let Some((buffer, index, [original, rewritten])) = run(&numbers) else { continue };
-            let inputs = words(trial, seed);
-            let steps = |side: &Side<'_>| {
-                let launch = with_numbers(&side.launch, &numbers, (trial, seed), 0.0);
-                Some(interp::run(&side.module, &launch).ok()?.counters.instructions)
-            };
-            let both = steps(&sides[0]).zip(steps(&sides[1]));
-            let runs = both.map_or(0, |(one, other)| MAX_STEPS / (2 * (one + other)).max(1));
-            let smallest = smallest(numbers, runs, run);
-            return Some(Witness { buffer, index, original, rewritten, inputs, smallest });
-        }
+        ))
     }
-    None
+
+    /// An execution in which buffers differ.
+    pub(super) fn find(&self) -> Option<Witness> {
+        self.search(TRIALS.len())
+    }
+
+    fn search(&self, trials: usize) -> Option<Witness> {
+        let Executed { sides, blocks, written, .. } = *self;
+        let tolerance = self.tolerance.unwrap_or_else(|| tolerance(sides));
+        for (number, &trial) in TRIALS[..trials].iter().enumerate() {
+            for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
+                let run = |numbers: &Numbers| -> Option<Difference> {
+                    let run = |side: &Side<'_>, by: f64| {
+                        let launch = with_numbers(&side.launch, numbers, (trial, seed), by);
+                        interp::run_some(&side.module, &launch, blocks).ok()
+                    };
+                    let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
+                    let [first, second] = both(0.0)?;
+                    let pair = (&first, &second);
+                    differing(pair, None, written, tolerance)?;
+                    // Differences that small changes of the inputs explain come from rounding.
+                    let [one, other] = both(tolerance / SMALLER)?;
+                    let changed = Some([(&first, &one), (&second, &other)]);
+                    let (buffer, index, [a, b]) = differing(pair, changed, written, tolerance)?;
+                    let ty = first[&buffer].ty;
+                    Some((buffer, index, [shown(ty, a)?, shown(ty, b)?]))
+                };
+                let numbers = numbers(sides, (trial, seed));
+                let Some((buffer, index, [original, rewritten])) = run(&numbers) else { continue };
+                let inputs = words(trial, seed);
+                let steps = |side: &Side<'_>| {
+                    let launch = with_numbers(&side.launch, &numbers, (trial, seed), 0.0);
+                    Some(interp::run(&side.module, &launch).ok()?.counters.instructions)
+                };
+                let both = steps(&sides[0]).zip(steps(&sides[1]));
+                let runs = both.map_or(0, |(one, other)| MAX_STEPS / (2 * (one + other)).max(1));
+                let smallest = smallest(numbers, runs, run);
+                return Some(Witness { buffer, index, original, rewritten, inputs, smallest });
+            }
+        }
+        None
+    }
 }
 
 /// Warp instructions of the search for the inputs that matter.

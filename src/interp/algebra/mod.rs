@@ -5,13 +5,14 @@
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
 //! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
-//!   on them, choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
+//!   on them; `choices`: choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
 //!   which real number a constant stands for; `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand them; `bits`: the same operations
 //!   on the same operands.
 //!
 //! Which law holds, and why two kernels that are the same function are found equal: `docs/prove.md`.
 
 mod bits;
+mod choices;
 mod constants;
 mod element;
 mod exact;

@@ -20,6 +20,7 @@ mod copies;
 mod orders;
 mod phases;
 mod reports;
+mod sparse;
 mod stamp;
 
 pub(in crate::interp) use phases::{Phase, Phases};
@@ -34,6 +35,7 @@ use crate::interp::registers::{LANES, Mask, lanes};
 use self::copies::{Copies, Owner};
 use self::orders::{Location, Orders, Thread};
 use self::phases::Concurrency;
+use self::sparse::Sparse;
 use self::stamp::Stamp;
 
 /// Regions larger than this, in bytes, always have cells of one word, and narrower accesses to them
@@ -113,48 +115,9 @@ struct Cells {
     /// How many there are.
     len: usize,
     /// The weak accesses.
-    weak: Sparse,
+    weak: Sparse<Cell>,
     /// The strong accesses, once there is one.
-    strong: Option<Sparse>,
-}
-
-/// Cells in pages, which are made when one of their cells is accessed.
-#[derive(Debug, Default)]
-struct Sparse(Vec<Option<Box<[Cell; PAGE]>>>);
-
-/// The cells of a page.
-const PAGE: usize = 64;
-
-impl Sparse {
-    fn new(len: usize) -> Sparse {
-        Sparse(std::iter::repeat_with(|| None).take(len.div_ceil(PAGE)).collect())
-    }
-
-    fn get(&self, at: usize) -> Option<&Cell> {
-        self.0[at / PAGE].as_deref().map(|page| &page[at % PAGE])
-    }
-
-    #[inline]
-    fn get_mut(&mut self, at: usize) -> &mut Cell {
-        let page = self.0[at / PAGE].get_or_insert_with(|| Box::new([Cell::default(); PAGE]));
-        &mut page[at % PAGE]
-    }
-
-    fn forget(&mut self) {
-        self.0.iter_mut().flatten().for_each(|page| page.fill(Cell::default()));
-    }
-
-    /// The same with `parts` cells in the place of each one.
-    fn split(&self, parts: usize) -> Sparse {
-        let mut split = Sparse::new(self.0.len() * PAGE * parts);
-        for (number, page) in self.0.iter().enumerate() {
-            for (at, cell) in page.iter().flat_map(|page| page.iter()).enumerate() {
-                let first = (number * PAGE + at) * parts;
-                (first..first + parts).for_each(|at| *split.get_mut(at) = *cell);
-            }
-        }
-        split
-    }
+    strong: Option<Sparse<Cell>>,
 }
 
 impl Cells {
@@ -212,7 +175,7 @@ impl Cells {
 
     /// The last write of a cell, the last weak one if there are both.
     fn last_write(&self, at: usize) -> Stamp {
-        let write = |cells: &Sparse| cells.get(at).map_or(Stamp::NONE, |cell| cell.write);
+        let write = |cells: &Sparse<Cell>| cells.get(at).map_or(Stamp::NONE, |cell| cell.write);
         match (write(&self.weak), &self.strong) {
             (Stamp::NONE, Some(strong)) => write(strong),
             (weak, _) => weak,

@@ -1,0 +1,44 @@
+//! Vectors whose elements are mostly never accessed.
+
+/// A vector in pages, which are made when one of their elements is accessed.
+#[derive(Debug, Default)]
+pub(super) struct Sparse<T>(Vec<Option<Box<[T; PAGE]>>>);
+
+/// The elements of a page.
+const PAGE: usize = 64;
+
+impl<T: Copy + Default> Sparse<T> {
+    /// `len` elements.
+    pub(super) fn new(len: usize) -> Sparse<T> {
+        Sparse(std::iter::repeat_with(|| None).take(len.div_ceil(PAGE)).collect())
+    }
+
+    /// An element, if its page was made.
+    pub(super) fn get(&self, at: usize) -> Option<&T> {
+        self.0[at / PAGE].as_deref().map(|page| &page[at % PAGE])
+    }
+
+    /// An element, in a page that is made if need be.
+    #[inline]
+    pub(super) fn get_mut(&mut self, at: usize) -> &mut T {
+        let page = self.0[at / PAGE].get_or_insert_with(|| Box::new([T::default(); PAGE]));
+        &mut page[at % PAGE]
+    }
+
+    /// Resets all elements; pages stay.
+    pub(super) fn forget(&mut self) {
+        self.0.iter_mut().flatten().for_each(|page| page.fill(T::default()));
+    }
+
+    /// The same with `parts` elements in the place of each one.
+    pub(super) fn split(&self, parts: usize) -> Sparse<T> {
+        let mut split = Sparse::new(self.0.len() * PAGE * parts);
+        for (number, page) in self.0.iter().enumerate() {
+            for (at, element) in page.iter().flat_map(|page| page.iter()).enumerate() {
+                let first = (number * PAGE + at) * parts;
+                (first..first + parts).for_each(|at| *split.get_mut(at) = *element);
+            }
+        }
+        split
+    }
+}
