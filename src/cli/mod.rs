@@ -9,6 +9,7 @@
 //!   the options of timing.
 
 pub mod ab;
+mod alike;
 mod asm;
 mod by_source;
 mod candidates;

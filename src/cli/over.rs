@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::alike::Plan;
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::Format;
@@ -116,10 +117,16 @@ struct ReadingReport {
 }
 
 /// How many blocks were executed.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct BlockReport {
     executed: u64,
     of: u64,
+    /// How many of the others do the same with other addresses, if that was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alike: Option<u64>,
+    /// Why a few do not stand for all, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apart: Option<String>,
 }
 
 /// A place in a text.
@@ -138,6 +145,9 @@ struct DifferenceReport {
     index: u64,
     what: &'static str,
 }
+
+/// How elements differ that both kernels write.
+const VALUES: &str = "not the same element of the algebra";
 
 /// Options besides the sides.
 pub(super) struct Request<'a> {
@@ -210,19 +220,7 @@ impl Over {
 /// # Errors
 /// A launch does not fit its kernel.
 pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judgement, Failure> {
-    let mut judgement = Judgement {
-        over: request.field,
-        verdict: Verdict::Equal,
-        error_bound: None,
-        readings: Vec::new(),
-        blocks: BlockReport::default(),
-        elements: 0,
-        races: 0,
-        witness: None,
-        reason: None,
-        place: None,
-        differences: Vec::new(),
-    };
+    let mut judgement = Judgement::new(request.field);
     if let Some(missing) = request
         .compare
         .iter()
@@ -230,44 +228,87 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
     {
         return Err(Failure::unusable(format!("error: no launch has a buffer `{missing}`")));
     }
-    let mut bound = 1.0;
-    let mut written: Vec<String> = Vec::new();
-    for Seed { readings, outcome } in
-        parallel::map(0..request.seeds, |seed| run(sides, request, seed))
-    {
-        judgement.readings = readings;
-        match outcome {
-            Err(stopped) => judgement.stopped(&sides[stopped.0], &stopped.1)?,
-            Ok(runs) => {
-                bound *= runs.comparison.bound;
-                judgement.blocks = runs.blocks;
-                judgement.elements = runs.comparison.elements;
-                judgement.compared(&runs.comparison);
-                written = runs.written;
-            }
-        }
-        if judgement.verdict != Verdict::Equal {
-            break;
-        }
-    }
-    written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
-    let (blocks, tolerance) = (&request.blocks, request.tolerance);
-    let executed = Executed { sides, blocks, written: &written, tolerance };
-    let in_numbers = request.field == Field::Reals && judgement.races == 0;
-    if judgement.verdict == Verdict::Equal {
-        judgement.error_bound = Some(bound.max(f64::MIN_POSITIVE));
-        if in_numbers && let Some(doubt) = executed.doubt() {
-            judgement.verdict = Verdict::Unknown;
-            judgement.error_bound = None;
-            judgement.reason = Some(doubt);
-        }
-    } else if in_numbers {
-        judgement.witness = executed.find();
-        if judgement.witness.is_some() {
-            judgement.verdict = Verdict::Different;
-        }
+    let plan = Plan::new(sides, request.field, &request.blocks);
+    judgement.seeds(sides, request, &plan)?;
+    if plan.alike && judgement.differs_in_footprint() {
+        // The same work may be shared among blocks in another way.
+        judgement = Judgement::new(request.field);
+        judgement.seeds(sides, request, &Plan::whole(None))?;
     }
     Ok(judgement)
+}
+
+impl Judgement {
+    fn new(field: Field) -> Judgement {
+        Judgement {
+            over: field,
+            verdict: Verdict::Equal,
+            error_bound: None,
+            readings: Vec::new(),
+            blocks: BlockReport::default(),
+            elements: 0,
+            races: 0,
+            witness: None,
+            reason: None,
+            place: None,
+            differences: Vec::new(),
+        }
+    }
+
+    /// Compares both kernels, once for each seed, and then in numbers.
+    ///
+    /// # Errors
+    /// A launch does not fit its kernel.
+    fn seeds(
+        &mut self,
+        sides: &[Side<'_>; 2],
+        request: &Request<'_>,
+        plan: &Plan,
+    ) -> Result<(), Failure> {
+        let mut bound = 1.0;
+        let mut written: Vec<String> = Vec::new();
+        for Seed { readings, outcome } in
+            parallel::map(0..request.seeds, |seed| run(sides, (request, plan), seed))
+        {
+            self.readings = readings;
+            match outcome {
+                Err(stopped) => self.stopped(&sides[stopped.0], &stopped.1)?,
+                Ok(runs) => {
+                    bound *= runs.comparison.bound;
+                    self.blocks = runs.blocks;
+                    self.elements = runs.comparison.elements;
+                    self.compared(&runs.comparison);
+                    written = runs.written;
+                }
+            }
+            if self.verdict != Verdict::Equal {
+                break;
+            }
+        }
+        written.retain(|name| request.compare.is_empty() || request.compare.contains(name));
+        let (blocks, tolerance) = (&plan.blocks, request.tolerance);
+        let executed = Executed { sides, blocks, written: &written, tolerance };
+        let in_numbers = request.field == Field::Reals && self.races == 0;
+        if self.verdict == Verdict::Equal {
+            self.error_bound = Some(bound.max(f64::MIN_POSITIVE));
+            if in_numbers && let Some(doubt) = executed.doubt() {
+                self.verdict = Verdict::Unknown;
+                self.error_bound = None;
+                self.reason = Some(doubt);
+            }
+        } else if in_numbers && !(plan.alike && self.differs_in_footprint()) {
+            self.witness = executed.find();
+            if self.witness.is_some() {
+                self.verdict = Verdict::Different;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one kernel writes what the other one does not.
+    fn differs_in_footprint(&self) -> bool {
+        self.differences.iter().any(|difference| difference.what != VALUES)
+    }
 }
 
 /// What the runs of both kernels with the symbols of a seed have shown.
@@ -286,17 +327,22 @@ struct Runs {
 }
 
 /// Runs both kernels with the symbols of a seed.
-fn run(sides: &[Side<'_>; 2], request: &Request<'_>, seed: u64) -> Seed {
+fn run(sides: &[Side<'_>; 2], (request, plan): (&Request<'_>, &Plan), seed: u64) -> Seed {
     let mut symbolic = Symbolic::new(request.field.into(), seed);
     let mut one = |at: usize| {
         let side = &sides[at];
-        let left = symbolic.run(&side.module, &side.launch, &request.blocks);
+        let left = symbolic.run(&side.module, &side.launch, &plan.blocks[at]);
         left.map_err(|fault| Box::new((at, fault)))
     };
     let both = one(0).and_then(|first| Ok((first, one(1)?)));
     let outcome = both.map(|(first, second)| Runs {
         comparison: symbolic.compare(&first, &second, request.compare),
-        blocks: BlockReport { executed: first.blocks, of: first.of },
+        blocks: BlockReport {
+            executed: first.blocks,
+            of: first.of,
+            alike: plan.alike.then_some(first.of - first.blocks),
+            apart: plan.apart.clone(),
+        },
         written: first.written().into_iter().chain(second.written()).map(str::to_owned).collect(),
     });
     Seed { readings: readings(symbolic.readings(), sides), outcome }
@@ -345,7 +391,7 @@ impl Judgement {
                     what: match difference.kind {
                         DifferenceKind::OnlyFirst => "written by the original alone",
                         DifferenceKind::OnlySecond => "written by the rewritten kernel alone",
-                        DifferenceKind::Values => "not the same element of the algebra",
+                        DifferenceKind::Values => VALUES,
                         DifferenceKind::Buffer => "not a buffer of both launches",
                     },
                 })
@@ -369,10 +415,15 @@ impl Judgement {
         if let Some(witness) = &self.witness {
             let _ = writeln!(text, "{witness}");
         }
-        let BlockReport { executed, of } = self.blocks;
-        let blocks = match executed == of {
-            true => format!("all {of} blocks"),
-            false => format!("{executed} of {of} blocks: a sample"),
+        let blocks = match &self.blocks {
+            BlockReport { executed, of, apart, .. } if executed == of => {
+                let why = apart.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+                format!("all {of} blocks{why}")
+            }
+            BlockReport { executed, of, alike: Some(_), .. } => {
+                format!("all {of} blocks: {executed} executed, the others are alike")
+            }
+            BlockReport { executed, of, .. } => format!("{executed} of {of} blocks: a sample"),
         };
         let kind = match self.over {
             Field::Reals => "over the reals",

@@ -184,8 +184,8 @@ const MAX_NUMBERS: usize = 1 << 22;
 pub(super) struct Executed<'a, 's> {
     /// The kernels.
     pub sides: &'a [Side<'s>; 2],
-    /// The blocks.
-    pub blocks: &'a Blocks,
+    /// The blocks of each launch.
+    pub blocks: &'a [Blocks; 2],
     /// The buffers that are compared.
     pub written: &'a [String],
     /// The relative difference that rounding explains, if the user names one.
@@ -215,12 +215,14 @@ impl Executed<'_, '_> {
         let tolerance = self.tolerance.unwrap_or_else(|| tolerance(sides));
         for (number, &trial) in TRIALS[..trials].iter().enumerate() {
             for seed in [1, 2].map(|seed| seed + 2 * number as u64) {
-                let run = |numbers: &Numbers| -> Option<Difference> {
-                    let run = |side: &Side<'_>, by: f64| {
-                        let launch = with_numbers(&side.launch, numbers, (trial, seed), by);
-                        interp::run_some(&side.module, &launch, blocks).ok()
-                    };
-                    let both = |by: f64| Some([run(&sides[0], by)?, run(&sides[1], by)?]);
+                let run = |numbers: &Numbers, at: usize, by: f64| {
+                    let Side { module, launch, .. } = &sides[at];
+                    let launch = with_numbers(launch, numbers, (trial, seed), by);
+                    interp::run_some(module, &launch, &blocks[at]).ok()
+                };
+                let differs = |numbers: &Numbers| -> Option<Difference> {
+                    let run = |at: usize, by: f64| Some(run(numbers, at, by)?.0);
+                    let both = |by: f64| Some([run(0, by)?, run(1, by)?]);
                     let [first, second] = both(0.0)?;
                     let pair = (&first, &second);
                     differing(pair, None, written, tolerance)?;
@@ -232,15 +234,14 @@ impl Executed<'_, '_> {
                     Some((buffer, index, [shown(ty, a)?, shown(ty, b)?]))
                 };
                 let numbers = numbers(sides, (trial, seed));
-                let Some((buffer, index, [original, rewritten])) = run(&numbers) else { continue };
-                let inputs = words(trial, seed);
-                let steps = |side: &Side<'_>| {
-                    let launch = with_numbers(&side.launch, &numbers, (trial, seed), 0.0);
-                    Some(interp::run(&side.module, &launch).ok()?.counters.instructions)
+                let Some((buffer, index, [original, rewritten])) = differs(&numbers) else {
+                    continue;
                 };
-                let both = steps(&sides[0]).zip(steps(&sides[1]));
+                let inputs = words(trial, seed);
+                let steps = |at: usize| Some(run(&numbers, at, 0.0)?.1);
+                let both = steps(0).zip(steps(1));
                 let runs = both.map_or(0, |(one, other)| MAX_STEPS / (2 * (one + other)).max(1));
-                let smallest = smallest(numbers, runs, run);
+                let smallest = smallest(numbers, runs, differs);
                 return Some(Witness { buffer, index, original, rewritten, inputs, smallest });
             }
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use super::alike::{Observer, Trace};
 use super::counters::{Counters, Total};
 use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
@@ -113,30 +114,31 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok((Outcome { kernel, buffers, variables, counters, printed, undetermined }, more))
     }
 
-    /// Runs some blocks of a launch.
+    /// Runs some blocks of a launch; returns the buffers, and how many instructions were executed.
     pub(super) fn run_blocks(
         &self,
         launch: &Launch,
         blocks: &[u64],
-    ) -> Result<BTreeMap<String, Buffer>, Fault> {
+    ) -> Result<(BTreeMap<String, Buffer>, u64), Fault> {
         let params = words(&self.parameters(launch)?);
         let global = self.fresh(launch)?;
         let machine = self.machine(launch, &global, &params);
         let blocks: Vec<u64> =
             blocks.iter().copied().filter(|&block| block < machine.blocks()).collect();
-        exec::run_blocks::<Counters>(&machine, &blocks, launch.limit, launch.races)?;
-        Ok(self.buffers(launch, &global))
+        let executed = exec::run_blocks::<Counters>(&machine, &blocks, launch.limit, launch.races)?;
+        Ok((self.buffers(launch, &global), executed.steps))
     }
 
-    /// Runs some blocks of a launch with symbols. Returns the regions, module variables first, and how many instructions
-    /// were executed; `inputs` are regions, and whether they hold symbols at first.
+    /// Runs some blocks of a launch with symbols. Returns the regions, module variables first, how many instructions were
+    /// executed, and with `observes` what the blocks show of others; `inputs` are regions, and whether they hold symbols at first.
     pub(super) fn execute_with_symbols<C: Total>(
         &self,
         launch: &Launch,
         (world, inputs): (&World, &[(usize, bool)]),
-        blocks: &[u64],
-    ) -> Result<(Vec<Region>, u64), Fault> {
-        let params = words(&self.parameters(launch)?);
+        (blocks, observes): (&[u64], bool),
+    ) -> Result<(Vec<Region>, u64, Option<Trace>), Fault> {
+        let bytes = self.parameters(launch)?;
+        let params = words(&bytes);
         let params_marks = new_words(4 * params.len() as u64);
         for (&index, ty) in &launch.symbolic_args {
             let Some(place) = self.program.params.get(index) else { continue };
@@ -156,9 +158,24 @@ impl<'m, 's> Kernel<'m, 's> {
             params_marks: Some(&params_marks),
             ..self.machine(launch, &global, &params)
         };
+        let observer = observes.then(|| {
+            let mut symbolic = vec![false; global.regions().len()];
+            inputs.iter().for_each(|&(region, is_symbolic)| symbolic[region] = is_symbolic);
+            let parameter = |offset: u64, size: u32| {
+                let marked = |at: u64| params_marks[(at / 4) as usize].load(Relaxed) != 0;
+                let own = offset..offset + u64::from(size);
+                let known = bytes.get(own.start as usize..own.end as usize)?;
+                let mut value = [0; 8];
+                value.get_mut(..known.len())?.copy_from_slice(known);
+                (!own.into_iter().any(marked)).then_some(u64::from_le_bytes(value))
+            };
+            Observer::new(&machine, symbolic, &parameter)
+        });
+        let machine = Machine { observer: observer.as_ref(), ..machine };
         let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)
             .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?;
-        Ok((std::mem::take(global.regions_mut()), executed.steps))
+        let trace = observer.map(Observer::trace);
+        Ok((std::mem::take(global.regions_mut()), executed.steps, trace))
     }
 
     /// The race behind a fault: the launch is run again without the search for undetermined values, and some thread of
@@ -250,6 +267,7 @@ impl<'m, 's> Kernel<'m, 's> {
             one_wins: !launch.store_conflicts,
             follows_origins: false,
             world: None,
+            observer: None,
             params_marks: None,
             watched_byte: None,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),

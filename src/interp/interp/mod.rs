@@ -15,6 +15,7 @@
 //! `exec` runs blocks and warps, `memory` holds the bytes and looks for races, `poison` follows values that nobody has
 //! determined, `symbol` follows values that stand for all numbers, `float` is the arithmetic that the host does not have.
 
+mod alike;
 mod counters;
 mod decode;
 mod exec;
@@ -30,6 +31,7 @@ mod symbol;
 mod symbolic;
 
 pub use crate::algebra::{Domain, Reading};
+pub use alike::{Apart, Cover, Trace};
 pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::alike::Trace;
 use super::counters::Counters;
 use super::fault::Fault;
 use super::kernel::Kernel;
@@ -112,6 +113,29 @@ impl Symbolic {
         launch: &Launch,
         blocks: &Blocks,
     ) -> Result<Left, Fault> {
+        Ok(self.observe(module, launch, (blocks, false))?.0)
+    }
+
+    /// As [`Symbolic::run`], and tells which other blocks do the same.
+    ///
+    /// # Errors
+    /// As [`Symbolic::run`].
+    pub fn run_observed(
+        &mut self,
+        module: &Module<'_>,
+        launch: &Launch,
+        blocks: &Blocks,
+    ) -> Result<(Left, Trace), Fault> {
+        let (left, trace) = self.observe(module, launch, (blocks, true))?;
+        Ok((left, trace.unwrap_or_default()))
+    }
+
+    fn observe(
+        &mut self,
+        module: &Module<'_>,
+        launch: &Launch,
+        (blocks, observes): (&Blocks, bool),
+    ) -> Result<(Left, Option<Trace>), Fault> {
         let kernel = Kernel::new(module, launch, false)?.without_explanations();
         let statics = kernel.program.layout.statics.len();
         self.world.state().memory = Memory::default();
@@ -131,8 +155,9 @@ impl Symbolic {
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
         };
-        let (left, executed) =
-            kernel.execute_with_symbols::<Counters>(launch, (&self.world, &formats), &numbers)?;
+        let (inputs, what) = ((&self.world, &formats[..]), (&numbers[..], observes));
+        let (left, executed, trace) =
+            kernel.execute_with_symbols::<Counters>(launch, inputs, what)?;
         let memory = std::mem::take(&mut self.world.state().memory);
         let buffers = launch.buffers.iter().zip(left.into_iter().skip(statics)).enumerate();
         let buffers = buffers.map(|(index, ((name, buffer), region))| {
@@ -142,7 +167,8 @@ impl Symbolic {
             (name.clone(), LeftBuffer { index, ty, len, region: wrote.then_some(region) })
         });
         let buffers = buffers.collect();
-        Ok(Left { memory, buffers, blocks: numbers.len() as u64, of: all, steps: executed })
+        let blocks = numbers.len() as u64;
+        Ok((Left { memory, buffers, blocks, of: all, steps: executed }, trace))
     }
 
     /// Sets the symbols of arguments.
@@ -351,7 +377,7 @@ fn hash(state: &mut State, ty: Type, value: Value) -> [u64; 2] {
     })
 }
 
-/// Runs some blocks of a launch, and returns the buffers as they leave them.
+/// Runs some blocks of a launch, and returns the buffers as they leave them, and how many instructions were executed.
 ///
 /// # Errors
 /// As [`super::run`].
@@ -359,10 +385,12 @@ pub fn run_some(
     module: &Module<'_>,
     launch: &Launch,
     blocks: &Blocks,
-) -> Result<BTreeMap<String, Buffer>, Fault> {
+) -> Result<(BTreeMap<String, Buffer>, u64), Fault> {
     let kernel = Kernel::new(module, launch, false)?.without_explanations();
     match blocks {
-        Blocks::All => kernel.run(launch).map(|outcome| outcome.buffers),
+        Blocks::All => {
+            kernel.run(launch).map(|outcome| (outcome.buffers, outcome.counters.instructions))
+        }
         Blocks::Some(blocks) => kernel.run_blocks(launch, blocks),
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU32;
 pub(super) use super::part::{AccessFault, Part};
 
 /// The memory that a warp can reach.
-pub(super) struct Spaces<'a> {
+pub(crate) struct Spaces<'a> {
     /// Where the windows are.
     pub layout: &'a StateSpaceLayout,
     /// Global and constant memory.
@@ -46,7 +46,7 @@ pub(super) enum Intent {
 
 impl<'a> Spaces<'a> {
     /// The address of each lane.
-    pub(super) fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
+    pub(crate) fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
         let offset = place.offset as u64;
         let mut addresses = [offset; LANES];
         match place.base {

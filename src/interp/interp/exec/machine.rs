@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::heap::Heap;
+use crate::interp::alike::Observer;
 use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
 use crate::interp::program::{LaunchInvariant, Program};
@@ -35,6 +36,8 @@ pub(crate) struct Machine<'p> {
     pub one_wins: bool,
     /// Whether it is followed which buffers addresses are made from.
     pub follows_origins: bool,
+    /// Whoever looks at which other blocks do the same, in a run with symbols.
+    pub observer: Option<&'p Observer>,
     /// The algebra and the symbols in memory, in a run with symbols.
     pub world: Option<&'p World>,
     /// The byte of shared memory, by its offset, that alone is watched for races; `None`: all bytes are.
@@ -78,6 +81,19 @@ impl Machine<'_> {
         [linear % x, linear / x % y, linear / x / y]
     }
 
+    /// A special register's value, if all lanes and blocks have the same.
+    pub(crate) fn constant(&self, special: LaunchInvariant) -> Option<u32> {
+        Some(match special {
+            LaunchInvariant::Ntid(axis) => self.block[axis.index()],
+            LaunchInvariant::Nctaid(axis) => self.grid[axis.index()],
+            LaunchInvariant::NwarpId => self.warps(),
+            LaunchInvariant::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
+            LaunchInvariant::TotalSharedSize => self.program.layout.shared_bytes as u32,
+            LaunchInvariant::Constant(value) => value,
+            _ => return None,
+        })
+    }
+
     /// A special register's value for a lane.
     pub(crate) fn special(
         &self,
@@ -89,20 +105,15 @@ impl Machine<'_> {
         let bit = 1_u32 << lane;
         match special {
             LaunchInvariant::Tid(axis) => self.thread(warp, lane)[axis.index()],
-            LaunchInvariant::Ntid(axis) => self.block[axis.index()],
             LaunchInvariant::Ctaid(axis) => block[axis.index()],
-            LaunchInvariant::Nctaid(axis) => self.grid[axis.index()],
             LaunchInvariant::LaneId => lane as u32,
             LaunchInvariant::WarpId => warp,
-            LaunchInvariant::NwarpId => self.warps(),
             LaunchInvariant::LanemaskEq => bit,
             LaunchInvariant::LanemaskLt => bit - 1,
             LaunchInvariant::LanemaskLe => bit | (bit - 1),
             LaunchInvariant::LanemaskGt => !(bit | (bit - 1)),
             LaunchInvariant::LanemaskGe => !(bit - 1),
-            LaunchInvariant::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
-            LaunchInvariant::TotalSharedSize => self.program.layout.shared_bytes as u32,
-            LaunchInvariant::Constant(value) => value,
+            special => self.constant(special).unwrap_or(0),
         }
     }
 

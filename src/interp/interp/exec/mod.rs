@@ -29,6 +29,7 @@ mod together;
 mod warp;
 mod watch;
 
+pub(super) use access::Spaces;
 pub(super) use grid::{run, run_blocks, run_side_by_side};
 pub(super) use heap::Heap;
 pub(super) use machine::Machine;

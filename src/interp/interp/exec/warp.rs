@@ -331,6 +331,9 @@ impl Warp {
                     }
                 }
             }
+            if POISON && let Some(observer) = machine.observer {
+                observer.see((id, pc), &micro.op, (registers, lanes), &spaces);
+            }
             if lanes == 0 {
                 if matches!(micro.op, Op::Branch { .. }) {
                     counters.branches += 1;

@@ -30,6 +30,7 @@ mod world;
 
 pub(super) use prepare::Step;
 pub(super) use store::Spot;
+pub(super) use tried::{relation, run_once};
 use value::Kind;
 pub(super) use value::{Symbol, Value, WIDTH};
 pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, World};

@@ -21,7 +21,7 @@ pub(super) enum Tried {
 }
 
 /// The result of an operation on known sources.
-pub(super) fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
+pub(crate) fn run_once(op: &WarpOp, sources: &[u64]) -> u64 {
     use typed_index_collections::ti_vec;
     let mut registers = Registers {
         preds: ti_vec![0; 6],
@@ -45,9 +45,9 @@ pub(super) fn tried(op: &WarpOp, sources: usize) -> Tried {
     const C: u32 = 0x2545_f491;
     let run = |sources: [u32; 3]| run_once(op, &sources.map(u64::from)[..op.sources()]) as u32;
     if op.d[0] == Some(File::Pred) {
-        return relation(|a, b| run([a, b, 0]) != 0)
+        return relation(|a, b| run([a as u32, b as u32, 0]) != 0, 32)
             .filter(|_| sources == 2)
-            .unwrap_or(Tried::Other);
+            .map_or(Tried::Other, |(comparison, signed)| Tried::Relation(comparison, signed));
     }
     let results = [[A, B, C], [B, C, A], [C, A, B], [1, 2, 4], [u32::MAX, 3, 5]];
     let is = |function: fn(u32, u32, u32) -> u32| {
@@ -67,7 +67,8 @@ pub(super) fn tried(op: &WarpOp, sources: usize) -> Tried {
     }
 }
 
-fn relation(holds: impl Fn(u32, u32) -> bool) -> Option<Tried> {
+/// The relation of two integers of `bits` bits that an operation is, and whether it is one of signed integers.
+pub(crate) fn relation(holds: impl Fn(u64, u64) -> bool, bits: u32) -> Option<(Comparison, bool)> {
     let comparison = match (holds(1, 2), holds(2, 2), holds(2, 1)) {
         (true, false, false) => Comparison::Lt,
         (true, true, false) => Comparison::Le,
@@ -77,11 +78,12 @@ fn relation(holds: impl Fn(u32, u32) -> bool) -> Option<Tried> {
         (true, false, true) => Comparison::Ne,
         _ => return None,
     };
-    // Of 16 bits both would be equal.
-    let is_wide = holds(0x2_0001, 0x1_0001) == holds(2, 1) && holds(1, 0x1_0001) == holds(1, 2);
+    // Of half the bits both would be equal.
+    let half = 1 << (bits / 2);
+    let is_wide = holds(2 * half + 1, half + 1) == holds(2, 1) && holds(1, half + 1) == holds(1, 2);
     let signed = match comparison {
         Comparison::Eq | Comparison::Ne => true,
-        _ => holds(u32::MAX, 1) == holds(1, 2),
+        _ => holds(u64::MAX >> (64 - bits), 1) == holds(1, 2),
     };
-    is_wide.then_some(Tried::Relation(comparison, signed))
+    is_wide.then_some((comparison, signed))
 }
