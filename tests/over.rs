@@ -1,7 +1,8 @@
 //! `verify --over`: laws that the algebra keeps (`laws`) and, under the same name, what looks like them and is wrong
 //! (`nonlaws`); kernels by different algorithms (`pairs`), and typical mistakes in them (`mistakes`).
 //!
-//! `same-bits` and `other-bits`: the same over the bits.
+//! `same-bits` and `other-bits`: the same over the bits. `alike`: launches of which a few blocks stand for all; `apart`: the first
+//! block is right, another one is not.
 //!
 //! A file has two kernels, `a` and `b`. `NAME.json` is the launch of `a`, `NAME.against.json` that of `b`; without them both run
 //! with `default.json`. A mistake is told from the original by a witness unless its launch has `"comment": "unknown"`.
@@ -12,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxasw::interp::{Blocks, Domain, Symbolic};
+use ptxasw::interp::{Blocks, Cover, Domain, Symbolic};
 use ptxasw::launch::Launch;
 use ptxasw::planted::{Bug, Set, with};
 use ptxasw::ptx::{self, Depth};
@@ -245,6 +246,69 @@ fn planted_mistakes_change_a_verdict() {
         let file = folder(file);
         assert_eq!(is_found_equal(&file, domain), equal, "{}", file.display());
         assert_eq!(with(bug, || is_found_equal(&file, domain)), !equal, "nobody notices {bug:?}");
+    }
+}
+
+/// Whether the blocks that stand for all others, if there are some, are found equal; and how many of how many these are.
+fn is_covered_equal(file: &Path) -> Option<(u64, u64)> {
+    let source = SourceFile::new(file.display().to_string(), crate::common::read(file));
+    let module = ptx::parse(&source, Depth::All).expect("a module");
+    let launch = |kernel: &str, end: &str| {
+        let launch = Launch::from_json(&crate::common::read(&file.with_extension(end)));
+        Launch { kernel: Some(kernel.to_owned()), ..launch.expect("a launch") }
+    };
+    let launches = [launch("a", "json"), launch("b", "against.json")];
+    let mut symbolic = Symbolic::new(Domain::Reals, 0);
+    let mut classes = |side: usize| symbolic.classes(&module, &launches[side]).ok()?.ok();
+    let (one, other) = (classes(0)?, classes(1)?);
+    let same_grids = launches[0].grid == launches[1].grid;
+    let cover = Cover::new([&one, &other], same_grids).ok()?;
+    let mut run = |side: usize| {
+        let blocks = Blocks::Some(cover.blocks[side].clone());
+        symbolic.run(&module, &launches[side], &blocks).ok()
+    };
+    let (one, other) = (run(0)?, run(1)?);
+    let compared = symbolic.compare(&one, &other, &[]);
+    compared.differences.is_empty().then_some((one.blocks, one.of))
+}
+
+#[test]
+fn a_few_blocks_stand_for_all() {
+    for file in files("alike") {
+        let (status, report) = compared(&file, "reals", &[]);
+        let blocks = &report["blocks"];
+        let number = |name: &str| blocks[name].as_u64().expect("a number");
+        let (executed, of) = (number("executed"), number("of"));
+        assert_eq!((status, number("alike")), (0, of - executed), "{}: {report}", file.display());
+        assert!(4 * executed <= of, "{}: {report}", file.display());
+        assert_eq!(is_covered_equal(&file), Some((executed, of)), "{}", file.display());
+    }
+}
+
+#[test]
+fn what_other_blocks_do_counts() {
+    for file in files("apart") {
+        assert_eq!(is_covered_equal(&file), None, "{}", file.display());
+        let (status, report) = compared(&file, "reals", &[]);
+        assert_ne!(status, 0, "{}: {report}", file.display());
+    }
+}
+
+/// The file in which each mistake makes kernels equal that are not.
+const BELIEVED: [(Bug, &str); 5] = [
+    (Bug::IntervalsIgnored, "apart/one-block.ptx"),
+    (Bug::OtherIsAffine, "apart/number-of-block.ptx"),
+    (Bug::DistancesIgnored, "apart/row-of-column.ptx"),
+    (Bug::BlocksMeet, "apart/neighbours.ptx"),
+    (Bug::WrapsUnseen, "apart/wraps.ptx"),
+];
+
+#[test]
+fn planted_mistakes_about_blocks_are_noticed() {
+    for bug in Bug::of(Set::Blocks) {
+        let (_, file) = BELIEVED.into_iter().find(|own| own.0 == bug).expect("a file");
+        let found = with(bug, || is_covered_equal(&folder(file)));
+        assert!(found.is_some(), "nobody notices {bug:?}");
     }
 }
 

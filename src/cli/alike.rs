@@ -3,15 +3,19 @@
 use super::over::Field;
 use super::witness::Side;
 use crate::interp::{Apart, Blocks, Cover, Symbolic};
+use crate::parallel;
+
+/// The fewest blocks of which some are left out.
+const MANY: u64 = 16;
 
 /// The blocks that are executed.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Those of each launch.
     pub blocks: [Blocks; 2],
-    /// Whether those of the first launch stand for all others.
+    /// Whether they stand for all others.
     pub alike: bool,
-    /// Why some blocks do not stand for the others, if that was asked.
+    /// Why a few do not stand for the others, if that was asked.
     pub apart: Option<String>,
 }
 
@@ -21,38 +25,28 @@ impl Plan {
         Plan { blocks: [Blocks::All, Blocks::All], alike: false, apart }
     }
 
-    /// The blocks that the user names, or so few of them that they stand for all others: both kernels are executed with
-    /// symbols, block by block, until no other block would take another way.
+    /// The blocks that the user names, or so few of them that they stand for all others.
     pub(super) fn new(sides: &[Side<'_>; 2], field: Field, blocks: &Blocks) -> Plan {
         if let Blocks::Some(_) = blocks {
             return Plan { blocks: [blocks.clone(), blocks.clone()], alike: false, apart: None };
         }
-        let Some(mut cover) = Cover::new([0, 1].map(|side| sides[side].launch.grid)) else {
+        let grids = [0, 1].map(|side| sides[side].launch.grid.map(u64::from));
+        if grids.iter().map(|grid| grid.iter().product::<u64>()).sum::<u64>() < MANY {
             return Plan::whole(None);
-        };
-        let mut symbolic = Symbolic::new(field.into(), 0);
-        let mut executed = [Vec::new(), Vec::new()];
-        while let Some((group, own)) = cover.next() {
-            let own = own.map(Blocks::Some);
-            let mut observe = |side: usize| {
-                let Side { module, launch, .. } = &sides[side];
-                symbolic.run_observed(module, launch, &own[side]).ok()
-            };
-            // What stops one block stops all of them, and is reported then.
-            let Some(traces) = observe(0).and_then(|one| Some([one.1, observe(1)?.1])) else {
-                return Plan::whole(None);
-            };
-            if let Err(apart) = cover.cover(group, &traces) {
-                return Plan::whole(Some(words(apart)));
-            }
-            for (all, own) in executed.iter_mut().zip(own) {
-                if let Blocks::Some(own) = own {
-                    all.extend(own);
-                }
-            }
         }
-        match cover.check() {
-            Ok(()) => Plan { blocks: executed.map(Blocks::Some), alike: true, apart: None },
+        let classes = parallel::map(sides, |side| {
+            Symbolic::new(field.into(), 0).classes(&side.module, &side.launch)
+        });
+        let cover = match &classes[..] {
+            [Ok(Ok(one)), Ok(Ok(other))] => Cover::new([one, other], grids[0] == grids[1]),
+            [Ok(Err(apart)), _] | [_, Ok(Err(apart))] => Err(apart.clone()),
+            // What stops one block stops all of them, and is reported then.
+            _ => return Plan::whole(None),
+        };
+        match cover {
+            Ok(Cover { blocks }) => {
+                Plan { blocks: blocks.map(Blocks::Some), alike: true, apart: None }
+            }
             Err(apart) => Plan::whole(Some(words(apart))),
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::alike::{Observer, Trace};
+use super::alike::{Divisors, Observer, Trace};
 use super::counters::{Counters, Total};
 use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
@@ -130,12 +130,12 @@ impl<'m, 's> Kernel<'m, 's> {
     }
 
     /// Runs some blocks of a launch with symbols. Returns the regions, module variables first, how many instructions were
-    /// executed, and with `observes` what the blocks show of others; `inputs` are regions, and whether they hold symbols at first.
+    /// executed, and with `divisors`, which earlier blocks have shown, what the blocks show of others; `inputs` are regions, and whether they hold symbols at first.
     pub(super) fn execute_with_symbols<C: Total>(
         &self,
         launch: &Launch,
         (world, inputs): (&World, &[(usize, bool)]),
-        (blocks, observes): (&[u64], bool),
+        (blocks, divisors): (&[u64], Option<&Divisors>),
     ) -> Result<(Vec<Region>, u64, Option<Trace>), Fault> {
         let bytes = self.parameters(launch)?;
         let params = words(&bytes);
@@ -158,7 +158,7 @@ impl<'m, 's> Kernel<'m, 's> {
             params_marks: Some(&params_marks),
             ..self.machine(launch, &global, &params)
         };
-        let observer = observes.then(|| {
+        let observer = divisors.map(|divisors| {
             let mut symbolic = vec![false; global.regions().len()];
             inputs.iter().for_each(|&(region, is_symbolic)| symbolic[region] = is_symbolic);
             let parameter = |offset: u64, size: u32| {
@@ -169,7 +169,7 @@ impl<'m, 's> Kernel<'m, 's> {
                 value.get_mut(..known.len())?.copy_from_slice(known);
                 (!own.into_iter().any(marked)).then_some(u64::from_le_bytes(value))
             };
-            Observer::new(&machine, symbolic, &parameter)
+            Observer::new(&machine, symbolic, &parameter, divisors)
         });
         let machine = Machine { observer: observer.as_ref(), ..machine };
         let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)

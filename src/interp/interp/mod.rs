@@ -31,7 +31,7 @@ mod symbol;
 mod symbolic;
 
 pub use crate::algebra::{Domain, Reading};
-pub use alike::{Apart, Cover, Trace};
+pub use alike::{Apart, Classes, Cover};
 pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;

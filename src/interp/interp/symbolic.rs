@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::alike::Trace;
+use super::alike::{Apart, Classes, Divisors, Trace};
 use super::counters::Counters;
 use super::fault::Fault;
 use super::kernel::Kernel;
@@ -113,28 +113,40 @@ impl Symbolic {
         launch: &Launch,
         blocks: &Blocks,
     ) -> Result<Left, Fault> {
-        Ok(self.observe(module, launch, (blocks, false))?.0)
+        Ok(self.observe(module, launch, (blocks, None))?.0)
     }
 
-    /// As [`Symbolic::run`], and tells which other blocks do the same.
+    /// Runs blocks of a launch, one by one, until no other block would take another way.
     ///
     /// # Errors
-    /// As [`Symbolic::run`].
-    pub fn run_observed(
+    /// As [`Symbolic::run`]; or a few blocks do not stand for all.
+    pub fn classes(
         &mut self,
         module: &Module<'_>,
         launch: &Launch,
-        blocks: &Blocks,
-    ) -> Result<(Left, Trace), Fault> {
-        let (left, trace) = self.observe(module, launch, (blocks, true))?;
-        Ok((left, trace.unwrap_or_default()))
+    ) -> Result<Result<Classes, Apart>, Fault> {
+        let (mut classes, mut divisors) = (Classes::default(), Divisors::default());
+        while let Some(block) = classes.next() {
+            let blocks = Blocks::Some(vec![block]);
+            let (_, trace) = self.observe(module, launch, (&blocks, Some(&divisors)))?;
+            let trace = trace.unwrap_or_default();
+            // With these numbers more can be said, and of the same block, too.
+            if divisors.is_empty() && !trace.divisors.is_empty() {
+                divisors = trace.divisors;
+                continue;
+            }
+            if let Err(apart) = classes.add(block, trace) {
+                return Ok(Err(apart));
+            }
+        }
+        Ok(Ok(classes))
     }
 
     fn observe(
         &mut self,
         module: &Module<'_>,
         launch: &Launch,
-        (blocks, observes): (&Blocks, bool),
+        (blocks, divisors): (&Blocks, Option<&Divisors>),
     ) -> Result<(Left, Option<Trace>), Fault> {
         let kernel = Kernel::new(module, launch, false)?.without_explanations();
         let statics = kernel.program.layout.statics.len();
@@ -155,7 +167,7 @@ impl Symbolic {
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
         };
-        let (inputs, what) = ((&self.world, &formats[..]), (&numbers[..], observes));
+        let (inputs, what) = ((&self.world, &formats[..]), (&numbers[..], divisors));
         let (left, executed, trace) =
             kernel.execute_with_symbols::<Counters>(launch, inputs, what)?;
         let memory = std::mem::take(&mut self.world.state().memory);

@@ -28,6 +28,8 @@ pub enum Set {
     Cuda,
     /// Mistakes in the laws of algebras, and where values are symbols.
     Algebra,
+    /// Mistakes about blocks that are not executed.
+    Blocks,
 }
 
 /// Lists each mistake once, with its meaning and the sets that it belongs to.
@@ -566,6 +568,16 @@ mistakes! {
     SymbolsUnchanged: Algebra,
     /// A difference of positive numbers is positive.
     DifferencePositive: Algebra,
+    /// Blocks are alike in which a relation has another outcome.
+    IntervalsIgnored: Blocks,
+    /// What depends on the block by more than a sum is no obstacle.
+    OtherIsAffine: Blocks,
+    /// Elements may move by different distances in both kernels.
+    DistancesIgnored: Blocks,
+    /// Blocks may access what others write.
+    BlocksMeet: Blocks,
+    /// An index that is widened may have wrapped around.
+    WrapsUnseen: Blocks,
 }
 
 #[cfg(feature = "internals")]

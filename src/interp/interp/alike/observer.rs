@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use rangemap::RangeSet;
-use typed_index_collections::TiVec;
 
+use super::axes::{Axes, Checks};
 use super::slopes::{Launched, bits, checks, integer};
-use super::{Affine, Check, Divisor, Slope};
+use super::{Affine, Check, Divisor, Divisors, Slope};
 use crate::algebra::Comparison;
 use crate::interp::exec::{Machine, Spaces};
 use crate::interp::memory::FunctionId;
@@ -15,10 +15,13 @@ use crate::interp::program::rare::{Cell, FragmentBase};
 use crate::interp::program::{CopyLimit, Op, Pc, Place};
 use crate::interp::registers::{FULL, LANES, Mask, Registers, lanes};
 
+/// How often axes are split: a divisor may be known only once others are.
+const MOST_SPLITS: usize = 3;
+
 /// Watches the execution of blocks.
 #[derive(Debug)]
 pub(crate) struct Observer {
-    checks: TiVec<FunctionId, TiVec<Pc, Box<[Check]>>>,
+    checks: Checks,
     /// Whether each region holds symbols at first.
     symbolic: Vec<bool>,
     seen: Mutex<Trace>,
@@ -26,13 +29,17 @@ pub(crate) struct Observer {
 
 /// What the execution of blocks has shown: in which other blocks each instruction does the same, and what they access.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// The interval in which each linear function of the difference of block indices has to stay.
     pub(super) intervals: BTreeMap<Slope, (i128, i128)>,
     /// The bytes of each region that are accessed, by the slope of the accesses.
     pub(super) touched: BTreeMap<(usize, Slope), Touched>,
     /// The names of regions, by their numbers.
     pub(super) regions: Vec<String>,
+    /// The axes of the grid.
+    pub(super) axes: Axes,
+    /// What is divided by a register whose number only the execution shows.
+    pub(in crate::interp) divisors: Divisors,
     /// Why nothing is known of other blocks.
     pub obstacle: Option<String>,
 }
@@ -63,27 +70,39 @@ impl Trace {
     }
 
     fn fail(&mut self, what: impl Into<String>) {
+        if planted!(Bug::OtherIsAffine) {
+            return;
+        }
         self.obstacle.get_or_insert_with(|| what.into());
     }
 }
 
 impl Observer {
-    /// An observer of a launch, some of whose regions hold symbols at first; `parameter` tells bytes of parameters.
+    /// An observer of a launch, some of whose regions hold symbols at first; `parameter` tells bytes of parameters, and `divisors`
+    /// what an earlier one has seen.
     pub(crate) fn new(
         machine: &Machine<'_>,
         symbolic: Vec<bool>,
         parameter: &dyn Fn(u64, u32) -> Option<u64>,
+        divisors: &Divisors,
     ) -> Observer {
         let special = |special| machine.constant(special).map(u64::from);
-        let launched = Launched { special: &special, parameter };
-        let functions = machine.program.functions.iter();
-        let regions = machine.global.regions().iter().map(|region| region.name.clone());
-        let trace = Trace { regions: regions.collect(), ..Trace::default() };
-        Observer {
-            checks: functions.map(|function| checks(function, &launched)).collect(),
-            symbolic,
-            seen: Mutex::new(trace),
+        let mut launched =
+            Launched { special: &special, parameter, axes: Axes::new(machine.grid), divisors };
+        let functions = &machine.program.functions;
+        let of_all = |launched: &Launched<'_>| -> Checks {
+            functions.iter_enumerated().map(|function| checks(function, launched)).collect()
+        };
+        let mut all = of_all(&launched);
+        for _ in 0..MOST_SPLITS {
+            let Some(axes) = launched.axes.split(&all) else { break };
+            launched.axes = axes;
+            all = of_all(&launched);
         }
+        let regions = machine.global.regions().iter().map(|region| region.name.clone());
+        let axes = launched.axes;
+        let trace = Trace { regions: regions.collect(), axes, ..Trace::default() };
+        Observer { checks: all, symbolic, seen: Mutex::new(trace) }
     }
 
     /// What was seen.
@@ -116,9 +135,23 @@ impl Observer {
                     });
                     trace.relation(operands, comparison, signed, (registers, mask));
                 }
-                Check::Quotient(operand, divisor, signed) => {
+                Check::Holds(operands, comparison, signed) => {
+                    operands.iter().for_each(|&operand| {
+                        trace.fits(operand, signed, (registers, mask));
+                    });
+                    trace.holds(operands, comparison, signed, (registers, mask));
+                }
+                Check::Quotient(operand, rest, divisor, signed) => {
                     trace.fits(operand, signed, (registers, mask));
-                    trace.quotient(operand, divisor, signed, (registers, mask));
+                    trace.quotient((operand, rest), divisor, signed, (registers, mask));
+                    if let Divisor::Register(cell) = divisor {
+                        trace.divide((function, cell), (registers, mask));
+                    }
+                }
+                Check::Equals(cell, number) => {
+                    if lanes(mask).any(|lane| registers.get(cell.0, cell.1, lane) != number) {
+                        trace.fail("a divisor depends on the block");
+                    }
                 }
                 Check::Obstacle(what) => {
                     trace.fail(format!("{what} depends on the block by more than a sum"));
@@ -209,7 +242,7 @@ type Rows<'a> = (&'a Registers, Mask);
 impl Trace {
     /// An operand stays within the numbers of its width.
     fn fits(&mut self, Affine { cell, slope }: Affine, signed: bool, (registers, mask): Rows<'_>) {
-        if slope == super::LEVEL {
+        if slope == super::LEVEL || planted!(Bug::WrapsUnseen) {
             return;
         }
         let width = bits(cell.0);
@@ -256,9 +289,36 @@ impl Trace {
         self.stay(slope, all);
     }
 
+    /// Notes the number in a register that something is divided by.
+    fn divide(&mut self, register: (FunctionId, Cell), (registers, mask): Rows<'_>) {
+        let (_, (file, slot)) = register;
+        for number in lanes(mask).map(|lane| registers.get(file, slot, lane)) {
+            let seen = self.divisors.entry(register).or_insert(Some(number));
+            *seen = seen.filter(|&seen| seen == number);
+        }
+    }
+
+    /// A relation holds now, and in all blocks.
+    fn holds(
+        &mut self,
+        operands: [Affine; 2],
+        comparison: Comparison,
+        signed: bool,
+        (registers, mask): Rows<'_>,
+    ) {
+        let holds = |lane: usize| {
+            let [a, b] = operands.map(|operand| value(registers, operand.cell, lane, signed));
+            if comparison == Comparison::Ge { a >= b } else { a <= b }
+        };
+        match lanes(mask).all(holds) {
+            true => self.relation(operands, comparison, signed, (registers, mask)),
+            false => self.fail("a minimum or maximum depends on the block"),
+        }
+    }
+
     fn quotient(
         &mut self,
-        Affine { cell, slope }: Affine,
+        (Affine { cell, slope: whole }, slope): (Affine, Slope),
         divisor: Divisor,
         signed: bool,
         (registers, mask): Rows<'_>,
@@ -266,11 +326,15 @@ impl Trace {
         let mut all = (i128::MIN, i128::MAX);
         for lane in lanes(mask) {
             let a = value(registers, cell, lane, signed);
+            if slope != whole {
+                // A quotient is rounded towards zero.
+                self.stay(whole, (-a, i128::MAX));
+            }
             let by = |cell: Cell| value(registers, cell, lane, signed);
             let same = match divisor {
                 Divisor::Register(cell) => multiples(a, by(cell)),
                 Divisor::Power(cell) => floors(a, 1 << (by(cell) & 63)),
-                Divisor::Number(power) => floors(a, i128::from(power)),
+                Divisor::Number(number) => multiples(a, i128::from(number)),
                 Divisor::High(cell) => highs(a, by(cell), bits(cell.0)),
             };
             all = (all.0.max(same.0 - a), all.1.min(same.1 - a));

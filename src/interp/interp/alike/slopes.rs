@@ -7,8 +7,10 @@
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-use super::{Affine, Check, Divisor, LEVEL, Slope};
-use crate::algebra::Meaning;
+use super::axes::Axes;
+use super::{Affine, Check, Divisor, Divisors, LEVEL, Slope};
+use crate::algebra::{Comparison, Meaning};
+use crate::interp::memory::FunctionId;
 use crate::interp::poison::{contributed, reads, uses, writes};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{
@@ -64,17 +66,28 @@ pub(super) struct Launched<'a> {
     pub special: &'a dyn Fn(LaunchInvariant) -> Option<u64>,
     /// The bytes of a parameter of the kernel: its number, unless it is a symbol.
     pub parameter: &'a dyn Fn(u64, u32) -> Option<u64>,
+    /// The axes of the grid.
+    pub axes: Axes,
+    /// Numbers that were seen in registers by which something is divided.
+    pub divisors: &'a Divisors,
 }
 
-/// The checks of the micro-operations of a function.
-pub(super) fn checks(function: &Function, launched: &Launched<'_>) -> TiVec<Pc, Box<[Check]>> {
+/// The checks of the micro-operations of a function, whose number is `id`.
+pub(super) fn checks(
+    (id, function): (FunctionId, &Function),
+    launched: &Launched<'_>,
+) -> TiVec<Pc, Box<[Check]>> {
     let mut slopes = Slopes::new(function, launched);
+    let own = launched.divisors.iter().filter(|((of, _), _)| *of == id);
+    slopes.seen = own.filter_map(|((_, cell), number)| Some((*cell, (*number)?))).collect();
     while slopes.propagate(function, launched) {}
     function.code.iter().map(|micro| slopes.checks(micro).into_vec().into()).collect()
 }
 
 struct Slopes {
     registers: [TiVec<Slot, Dependence>; 3],
+    /// The numbers that were seen in registers which something is divided by.
+    seen: Vec<(Cell, u64)>,
 }
 
 fn index(file: File) -> usize {
@@ -104,6 +117,7 @@ impl Slopes {
                 frame.w32.iter().map(narrow).collect(),
                 frame.w64.iter().map(|row| constants(row)).collect(),
             ],
+            seen: Vec::new(),
         };
         // What no instruction writes is a constant, what the frame's maker fills, or what a caller does.
         for cell in function.code.iter().flat_map(|micro| writes(&micro.op)) {
@@ -117,11 +131,7 @@ impl Slopes {
         formals.chain(unwritten).for_each(|cell| slopes.set(cell, SAME));
         for &(special, slot) in &frame.specials {
             let value = match special {
-                LaunchInvariant::Ctaid(axis) => {
-                    let mut slope = LEVEL;
-                    slope[axis.index()] = 1;
-                    Dependence::Affine(slope)
-                }
+                LaunchInvariant::Ctaid(axis) => Dependence::Affine(launched.axes.slope(axis)),
                 special => (launched.special)(special).map_or(SAME, Known),
             };
             slopes.set((File::W32, slot), value);
@@ -205,7 +215,7 @@ impl Slopes {
         } else if sources.iter().any(|source| source.1 == Other) || !pure.is_first {
             Found::from(Other)
         } else {
-            tried(&pure, &sources)
+            tried(&pure, &sources, &self.seen)
         }
     }
 
@@ -246,12 +256,12 @@ impl Slopes {
         let needed = uses(&micro.op);
         for cell in reads(&micro.op) {
             let free = match self.of(cell) {
-                Unwritten => true,
+                Unwritten | Known(_) | SAME => true,
                 Dependence::Affine(_) if Some(cell) == address => true,
                 Dependence::Affine(_) if is_shuffle(&micro.op) => {
                     needed.iter().all(|operand| operand.cell != cell)
                 }
-                dependence => dependence.is_same(),
+                _ => false,
             };
             if !free {
                 let what = needed.iter().find(|operand| operand.cell == cell);
@@ -340,7 +350,7 @@ impl From<Dependence> for Found {
 }
 
 /// Tries an operation, some of whose sources are affine and the others the same in all blocks.
-fn tried(pure: &Pure<'_>, sources: &Sources) -> Found {
+fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Found {
     if pure.meaning == Meaning::Select {
         return Found::from(sources[0].1.join(sources[1].1));
     }
@@ -349,7 +359,9 @@ fn tried(pure: &Pure<'_>, sources: &Sources) -> Found {
     }
     let found = match pure.file {
         File::Pred => relation_of(pure, sources),
-        _ => linear(pure, sources).or_else(|| quotient(pure, sources)),
+        _ => linear(pure, sources)
+            .or_else(|| quotient(pure, sources, seen))
+            .or_else(|| bounded(pure, sources)),
     };
     found.unwrap_or_else(|| Found::from(Other))
 }
@@ -471,8 +483,15 @@ pub(super) fn integer(value: u64, file: File, signed: bool) -> i128 {
 }
 
 /// A quotient, or what is left of the first operand.
-fn quotient(pure: &Pure<'_>, sources: &Sources) -> Option<Found> {
-    let &[(dividend, dependence), (divisor, other)] = &sources[..] else { return None };
+fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Option<Found> {
+    let &[(dividend, dependence), (divisor, mut other)] = &sources[..] else { return None };
+    let mut checks = SmallVec::new();
+    if let Some(&(cell, number)) = seen.iter().find(|(cell, _)| *cell == divisor)
+        && other == SAME
+    {
+        checks.push(Check::Equals(cell, number));
+        other = Known(number);
+    }
     if !other.is_same() || dividend.0 != pure.file || dividend.0 == File::Pred {
         return None;
     }
@@ -487,32 +506,95 @@ fn quotient(pure: &Pure<'_>, sources: &Sources) -> Option<Found> {
     };
     let small = [1, 2, 5, 16, 31];
     let operand = Affine { cell: dividend, slope: dependence.slope() };
+    let register = match other {
+        Known(number) if number >> (width - 1) == 0 => Divisor::Number(number),
+        _ => Divisor::Register(divisor),
+    };
+    let power = match other {
+        Known(bits) if bits < 62 => Divisor::Number(1 << bits),
+        _ => Divisor::Power(divisor),
+    };
+    let same_width = divisor.0 == file;
     for signed in [false, true] {
-        let same_width = divisor.0 == file;
-        let found = if same_width && is(&|a, b| a / b, signed, &SAMPLES) {
-            (SAME, Divisor::Register(divisor))
+        let (is_quotient, divisor) = if same_width && is(&|a, b| a / b, signed, &SAMPLES) {
+            (true, register)
         } else if same_width && is(&|a, b| a % b, signed, &SAMPLES) {
-            (dependence, Divisor::Register(divisor))
+            (false, register)
         } else if is(&|a, b| a >> b, signed, &small) {
-            (SAME, Divisor::Power(divisor))
+            (true, power)
         } else if width == 32 && same_width && is(&|a, b| (a * b) >> 32, signed, &SAMPLES) {
-            (SAME, Divisor::High(divisor))
+            (true, Divisor::High(divisor))
         } else if let Known(ones) = other
             && same_width
             && is(&|a, b| a & b, signed, &SAMPLES)
         {
-            let zeros = !ones & mask(width);
-            match (ones.wrapping_add(1), zeros + 1) {
-                (power, _) if power.is_power_of_two() => (dependence, Divisor::Number(power)),
-                (_, power) if power.is_power_of_two() => (SAME, Divisor::Number(power)),
+            // The lower bits are a remainder; without them the number is a multiple.
+            match (ones.wrapping_add(1), (!ones & mask(width)) + 1) {
+                (power, _) if power.is_power_of_two() => (false, Divisor::Number(power)),
+                (_, power) if power.is_power_of_two() => {
+                    let (whole, rest) = shares(operand.slope, power);
+                    let dependence = Dependence::Affine(scaled(whole, power));
+                    let mut found = Found { dependence, checks };
+                    found.checks.push(Check::Quotient(
+                        operand,
+                        rest,
+                        Divisor::Number(power),
+                        signed,
+                    ));
+                    return Some(found);
+                }
                 _ => return None,
             }
         } else {
             continue;
         };
-        let mut result = Found::from(found.0);
-        result.checks.push(Check::Quotient(operand, found.1, signed));
-        return Some(result);
+        let (whole, rest) = match divisor {
+            Divisor::Number(number) => shares(operand.slope, number),
+            _ => (LEVEL, operand.slope),
+        };
+        let dependence = Dependence::Affine(if is_quotient { whole } else { rest });
+        let mut found = Found { dependence, checks };
+        found.checks.push(Check::Quotient(operand, rest, divisor, signed));
+        return Some(found);
     }
     None
+}
+
+/// The part of a slope that a number divides, divided by it, and the rest.
+fn shares(slope: Slope, number: u64) -> (Slope, Slope) {
+    let number = i64::try_from(number).unwrap_or(i64::MAX).max(1);
+    let divides = |by: i64| by % number == 0;
+    let whole = slope.map(|by| if divides(by) { by / number } else { 0 });
+    (whole, slope.map(|by| if divides(by) { 0 } else { by }))
+}
+
+fn scaled(slope: Slope, number: u64) -> Slope {
+    slope.map(|by| by.wrapping_mul(number as i64))
+}
+
+/// A minimum or maximum of an affine operand and one that is the same in all blocks, if it is always the latter.
+fn bounded(pure: &Pure<'_>, sources: &Sources) -> Option<Found> {
+    let &[one, other] = &sources[..] else { return None };
+    let (affine, level) = if other.1.is_same() { (one, other) } else { (other, one) };
+    let file = affine.0.0;
+    if !level.1.is_same() || level.0.0 != file || file != pure.file || file == File::Pred {
+        return None;
+    }
+    let is = |function: fn(i128, i128) -> i128, signed: bool| {
+        let pairs = SAMPLES.iter().flat_map(|&a| SAMPLES.map(|b| (a, b)));
+        pairs.into_iter().all(|(a, b)| {
+            let [x, y] = [a, b].map(|value| integer(value & mask(bits(file)), file, signed));
+            (pure.run)(&[a & mask(bits(file)), b & mask(bits(file))])
+                == Some(function(x, y) as u64 & mask(bits(file)))
+        })
+    };
+    let kinds = [(Comparison::Ge, i128::min as fn(_, _) -> _), (Comparison::Le, i128::max)];
+    let (comparison, signed) = kinds.into_iter().find_map(|(comparison, function)| {
+        let signed = [false, true].into_iter().find(|&signed| is(function, signed))?;
+        Some((comparison, signed))
+    })?;
+    let operands = [affine, level].map(|(cell, how)| Affine { cell, slope: how.slope() });
+    let mut found = Found::from(level.1);
+    found.checks.push(Check::Holds(operands, comparison, signed));
+    Some(found)
 }
