@@ -228,7 +228,7 @@ impl Observer {
                 Touch::Sum(_) => &mut [read, written],
             };
             for ranges in all {
-                if !ranges.get(&first).is_some_and(|range| range.end >= end) {
+                if ranges.get(&first).is_none_or(|range| range.end < end) {
                     ranges.insert(first..end);
                 }
             }

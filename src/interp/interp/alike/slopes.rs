@@ -298,9 +298,12 @@ fn base(place: &Place) -> Option<Cell> {
 /// The sources of an operation, and how they depend on the block.
 type Sources = SmallVec<[(Cell, Dependence); 4]>;
 
+/// What an operation makes of the bits of its sources; none if it has no result.
+type Run<'a> = Box<dyn Fn(&[u64]) -> Option<u64> + 'a>;
+
 /// A pure operation on a lane's registers.
 struct Pure<'a> {
-    run: Box<dyn Fn(&[u64]) -> Option<u64> + 'a>,
+    run: Run<'a>,
     sources: SmallVec<[Cell; 4]>,
     file: File,
     meaning: Meaning,
