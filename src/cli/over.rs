@@ -139,6 +139,9 @@ struct DifferenceReport {
     what: &'static str,
 }
 
+/// What is said of a difference of the algebra that has no witness.
+const UNSEEN: &str = "; no execution in numbers shows a difference, so that a law is not known, or the difference is smaller than the tolerance";
+
 /// Options besides the sides.
 pub(super) struct Request<'a> {
     field: Field,
@@ -265,6 +268,10 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
         judgement.witness = executed.find();
         if judgement.witness.is_some() {
             judgement.verdict = Verdict::Different;
+        } else if let (Some(reason), false) =
+            (&mut judgement.reason, judgement.differences.is_empty())
+        {
+            reason.push_str(UNSEEN);
         }
     }
     Ok(judgement)
@@ -322,8 +329,10 @@ impl Judgement {
         });
         if let Some(earlier) = fault.earlier.as_ref() {
             let line = side.source.line(earlier.span.start);
+            let origin = origins.at(earlier.span).map(|origin| origin.shown() + ", ");
             let reason = self.reason.get_or_insert_default();
-            let _ = write!(reason, " ({}: line {line})", earlier.what);
+            let _ =
+                write!(reason, " ({}: {}line {line})", earlier.what, origin.unwrap_or_default());
         }
         Ok(())
     }

@@ -3,11 +3,10 @@
 import json
 import pathlib
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._memory import Memory, arguments
-from ._program import Error, Fault, Option, call
+from ._program import Error, Fault, Option, call, folder, shown
 from ._report import Run
 from ._source import Source, written
 
@@ -84,27 +83,29 @@ def execute(
     the arguments, ``more`` goes into the launch file."""
     __tracebackhide__ = True
     grid, block, shared = (*given, 0)[:3]
-    with written(ptx, to_file=True) as (name, _), tempfile.TemporaryDirectory() as folder:
+    with written(ptx, to_file=True) as (name, _), folder() as its_folder:
         found = kernel_of(name, kernel)
         memory = Memory()
         launch = {
             "kernel": found["name"], "grid": shape(grid), "block": shape(block), "dynamic_shared": shared or 0,
             "args": arguments(memory, args, named(found, names)), "buffers": memory.buffers(), **more}
         if variables is not None:
-            launch["variables"] = {name: {"type": "u8", "data": content.tolist()} for name, content in variables.items()}
-        path = pathlib.Path(folder, "launch.json")
+            launch["variables"] = {name: {"type": "u8", "bytes": content.data.hex()} for name, content in variables.items()}
+        path = pathlib.Path(its_folder, "launch.json")
         path.write_text(json.dumps(launch))
         SETTINGS.launches += 1
-        done = call(["run", name, "--launch", str(path), "--format", "json"], {**SETTINGS.options, **options}, good=(0, FAULTED))
-        outcome = json.loads(done.stdout)
+        command = ["run", name, "--kernel", found["name"], "--launch", str(path), "--format", "json", "--bytes"]
+        done = call(command, {**SETTINGS.options, **options}, good=(0, FAULTED))
         if done.returncode == FAULTED:
             SETTINGS.faults += 1
-            raise Fault(done.stderr.decode(errors="replace").strip(), FAULTED, outcome)
+            raise Fault(shown(done.stderr).strip(), FAULTED, json.loads(shown(done.stdout)))
+        outcome = json.loads(done.stdout)
         SETTINGS.lane_instructions += outcome["counters"]["lane_instructions"]
         memory.changed(outcome.pop("buffers"))
         for name, content in outcome.pop("variables", {}).items():
             if variables is not None:
-                variables.setdefault(name, new_bytes(len(content["data"])))[...] = content["data"]
+                after = bytearray.fromhex(content["bytes"])
+                variables.setdefault(name, new_bytes(len(after))).data[:] = after
         print(outcome.get("printed", ""), end="")
     return Run(outcome)
 
