@@ -139,8 +139,11 @@ struct DifferenceReport {
     what: &'static str,
 }
 
-/// What is said of a difference of the algebra that has no witness.
-const UNSEEN: &str = "; no execution in numbers shows a difference, so that a law is not known, or the difference is smaller than the tolerance";
+/// The kind of a difference between elements that both kernels write.
+const OTHER_ELEMENT: &str = "not the same element of the algebra";
+
+/// The rest of the reason where such a difference has no witness.
+const UNSEEN: &str = "; no execution in numbers shows it: a law is not known, or the difference is smaller than the tolerance";
 
 /// Options besides the sides.
 pub(super) struct Request<'a> {
@@ -268,8 +271,9 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
         judgement.witness = executed.find();
         if judgement.witness.is_some() {
             judgement.verdict = Verdict::Different;
-        } else if let (Some(reason), false) =
-            (&mut judgement.reason, judgement.differences.is_empty())
+        } else if let (Some(reason), Some(first)) =
+            (&mut judgement.reason, judgement.differences.first())
+            && first.what == OTHER_ELEMENT
         {
             reason.push_str(UNSEEN);
         }
@@ -354,7 +358,7 @@ impl Judgement {
                     what: match difference.kind {
                         DifferenceKind::OnlyFirst => "written by the original alone",
                         DifferenceKind::OnlySecond => "written by the rewritten kernel alone",
-                        DifferenceKind::Values => "not the same element of the algebra",
+                        DifferenceKind::Values => OTHER_ELEMENT,
                         DifferenceKind::Buffer => "not a buffer of both launches",
                     },
                 })

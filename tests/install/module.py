@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import sys
+import types
 
 import ptxasw
 from ptxasw._module import declared
@@ -233,3 +234,29 @@ kernel = {"names": ["_Z5scale", "void scale<float>(...)", "scale<float>"], "para
 assert declared(SOURCE, kernel) == ["x", "n", "by"] and not declared(SOURCE, {**kernel, "parameters": [{}]})
 assert not declared("__global__ void k(int) { }", {"names": ["k"], "parameters": [{}]})
 print("with numpy")
+
+try:
+    from ptxasw import _launch, _pytest
+except ImportError:
+    print("without pytest")
+else:
+    # A worker of pytest-xdist hands over what it has executed.
+    worker = types.SimpleNamespace(workeroutput={})
+    _pytest.pytest_sessionfinish(types.SimpleNamespace(config=worker))
+    before, lines = _launch.SETTINGS.launches, []
+    _pytest.pytest_testnodedown(worker)
+    _pytest.pytest_testnodedown(object())
+    _pytest.pytest_terminal_summary(types.SimpleNamespace(write_line=lines.append))
+    assert before and lines[0].startswith(f"ptxasw: {2 * before} launches, ") and lines[0].endswith(" faults"), lines
+
+try:
+    from ptxasw.triton import here
+except ImportError:
+    print("without Triton")
+else:
+    # The cache has the path that a kernel's file had when it was compiled.
+    code = types.SimpleNamespace(co_filename="/new/kernels.py")
+    source = types.SimpleNamespace(fn=types.SimpleNamespace(fn=types.SimpleNamespace(__code__=code)))
+    old = '.file 1 "/old/kernels.py" .file 2 "/a/b.py"'
+    assert here(old, source) == old.replace("/old/", "/new/") and here(old, object()) == old
+    assert here(old.replace("a/b", "b/kernels"), source) == old.replace("a/b", "b/kernels")

@@ -55,6 +55,10 @@ def concrete(array: Any) -> Tensor:
     return array if isinstance(array, Tensor) and array.concrete else Tensor(array, concrete=True)
 
 
+#: Names of floating-point types in Triton, by which ``triton.reinterpret`` looks at integers.
+OF_TRITON = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+
+
 class Symbol(float):
     """A floating-point argument that stands for all numbers."""
 
@@ -80,6 +84,9 @@ def storage(value: Any) -> Storage:
 
     if isinstance(value, Tensor):
         return storage(value.array)
+    if hasattr(getattr(value, "base", None), "data_ptr"):  # what `triton.reinterpret` returns
+        found = storage(value.base)
+        return found._replace(dtype=OF_TRITON.get(str(value.dtype), found.dtype))
     if isinstance(value, numpy.ndarray):
         owner = value
         while isinstance(owner.base, numpy.ndarray):

@@ -94,8 +94,24 @@ def cuda(request: pytest.FixtureRequest) -> Cuda:
     return Cuda(request.path.parent, (marked(request.node) or {}).get("arch", 80))
 
 
+def pytest_sessionfinish(session: Any) -> None:
+    """A worker of pytest-xdist tells the main process what it has executed."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["ptxasw"] = [SETTINGS.launches, SETTINGS.lane_instructions, SETTINGS.faults]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds what a worker has executed."""
+    launches, lane_instructions, faults = getattr(node, "workeroutput", {}).get("ptxasw", (0, 0, 0))
+    SETTINGS.launches += launches
+    SETTINGS.lane_instructions += lane_instructions
+    SETTINGS.faults += faults
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """One line about what was executed."""
     if SETTINGS.launches:
         count, faults = SETTINGS.lane_instructions, SETTINGS.faults
-        terminalreporter.write_line(f"ptxasw: {SETTINGS.launches} launches, {count:,} lane-instructions, {faults} faults")
+        found = f"{faults} fault{'s' if faults != 1 else ''}"
+        terminalreporter.write_line(f"ptxasw: {SETTINGS.launches} launches, {count:,} lane-instructions, {found}")

@@ -3,7 +3,9 @@
 import contextlib
 import importlib
 import importlib.util
+import os
 import pathlib
+import re
 import runpy
 import sys
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
@@ -97,7 +99,7 @@ class Launcher:
         name = src.name[:150]
         group = get_cache_manager(metadata.hash).get_group(f"{name}.json")
         with open(group[f"{name}.ptx"]) as file:
-            self.ptx = file.read()
+            self.ptx = here(file.read(), src)
 
     def __call__(self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, about: Any, enter: Any, leave: Any,
                  *args: Any) -> None:
@@ -130,6 +132,13 @@ class Launcher:
         triton.runtime.driver.active.launched(self.ptx, self.metadata.name, shape, values, names)
         if leave is not None:
             leave(about)
+
+
+def here(ptx: str, src: Any) -> str:
+    """The text with the path of a kernel's file; Triton's cache has the one that the file had when the kernel was compiled."""
+    path = getattr(getattr(getattr(getattr(src, "fn", None), "fn", None), "__code__", None), "co_filename", "")
+    known = {old for old in re.findall(r'\.file\s+\d+\s+"([^"]*)"', ptx) if os.path.basename(old) == os.path.basename(path)}
+    return ptx.replace(f'"{known.pop()}"', f'"{path}"') if len(known) == 1 else ptx
 
 
 def bound(value: Any) -> Any:

@@ -330,7 +330,7 @@ fn of_bytes(ty: Type, digits: &str, spec: &BufferSpec) -> Result<Buffer, String>
         ));
     }
     if spec.data.is_some() || spec.fill.is_some() {
-        return Err("`bytes` stands without `data` and `fill`".to_owned());
+        return Err("`data` or `fill` beside `bytes`: keep one".to_owned());
     }
     Ok(Buffer { ty, bytes })
 }
