@@ -48,7 +48,7 @@ def run(
 
     ``kernel`` may be ``None`` where there is one; ``block`` may be ``None`` for a compiled kernel of Triton. ``args`` are
     arrays of numpy, CPU tensors of torch, numpy scalars, and Python numbers, which get the type of their parameter; ``bytes``
-    are passed as they are. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
+    are passed as they are, a tuple is a struct, a list of arrays an array of pointers. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
     do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``.
     """
     given, args = with_metadata(ptx, grid, args)

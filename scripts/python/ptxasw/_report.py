@@ -81,7 +81,9 @@ class Equivalence(Report):
             lines.append(f"{element(found)} is {found['original']} by the first and {found['rewritten']} by the second kernel, "
                          f"with {', '.join(inputs)}")
         else:
-            lines += [self["reason"]] if self.get("reason") else []
+            # Differences are listed below.
+            reason = self.get("reason") or ""
+            lines += list(filter(None, [reason.partition("; ")[2] if self.get("differences") else reason]))
             lines += [f"at {at(self['place'])}"] if self.get("place") else []
         groups: Dict[str, List[str]] = {}
         for one in self.get("differences", []):
