@@ -139,6 +139,7 @@ raises(TypeError, "integer", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 4.
 raises(ptxasw.Error, "does not fit", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 2**32, bits]))
 raises(ptxasw.Error, "4 parameters", lambda: ptxasw.run(KERNEL, None, 1, 32, [x]))
 raises(ptxasw.Error, "no kernel other", lambda: ptxasw.run(KERNEL, "other", 1, 32, [x]))
+assert str(raises(ptxasw.Error, "", lambda: ptxasw.run(KERNEL, None, 1, 2048, [x, 2, 4, bits]))).startswith("a block of 2048")
 
 # Launches as values: one array is one buffer in both; otherwise names count, and then places.
 x, y = numpy.empty((2, 128), numpy.float32), numpy.empty((2, 128), numpy.float32)

@@ -95,5 +95,6 @@ def call(
     command = [program(), *arguments, *words(options)]
     done = subprocess.run(command, input=stdin if stdin is not None else b"", capture_output=True)
     if done.returncode not in good:
-        raise Error(shown(done.stderr).strip(), done.returncode)
+        # A launch file of ours is not the user's.
+        raise Error(re.sub(r"^launch\.json: error: ", "", shown(done.stderr).strip()), done.returncode)
     return done
