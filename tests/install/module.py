@@ -207,6 +207,9 @@ module.count[numpy.int64(1), (1,)](left, numpy.int64(3))
 fault = raises(ptxasw.Fault, "which has 0 bytes", lambda: module.count[1, 1](left[:0].copy(), 3))
 assert fault.kind == "out-of-bounds" and module.symbol("calls").tolist() == [9], fault
 
+SPIN = ".version 8.0\n.target sm_80\n.visible .entry spin() { LOOP: bra.uni LOOP; }\n"
+raises(ptxasw.Fault, "more than 1000 instructions, its limit", lambda: ptxasw.run(SPIN, None, 1, 32, [], limit=1000))
+
 # Structs are tuples, and a list of arrays is an array of pointers.
 PACKED = """.version 8.0
 .target sm_80

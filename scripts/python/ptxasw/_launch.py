@@ -49,7 +49,8 @@ def run(
     ``kernel`` may be ``None`` where there is one; ``block`` may be ``None`` for a compiled kernel of Triton. ``args`` are
     arrays of numpy, CPU tensors of torch, numpy scalars, and Python numbers, which get the type of their parameter; ``bytes``
     are passed as they are, a tuple is a struct, a list of arrays an array of pointers. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
-    do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``.
+    do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``; ``limit`` is the number of warp instructions after which
+    a launch is given up.
     """
     given, args = with_metadata(ptx, grid, args)
     if block is not None or dynamic_shared is not None:
@@ -83,19 +84,23 @@ def execute(
     the arguments, ``more`` goes into the launch file."""
     __tracebackhide__ = True
     grid, block, shared = (*given, 0)[:3]
+    options = {**SETTINGS.options, **options}
+    limit = options.pop("limit", None)
     with written(ptx, to_file=True) as (name, _), folder() as its_folder:
         found = kernel_of(name, kernel)
         memory = Memory()
         launch = {
             "kernel": found["name"], "grid": shape(grid), "block": shape(block), "dynamic_shared": shared or 0,
             "args": arguments(memory, args, named(found, names)), "buffers": memory.buffers(), **more}
+        if limit is not None:
+            launch["limit"] = limit
         if variables is not None:
             launch["variables"] = {name: {"type": "u8", "bytes": content.data.hex()} for name, content in variables.items()}
         path = pathlib.Path(its_folder, "launch.json")
         path.write_text(json.dumps(launch))
         SETTINGS.launches += 1
         command = ["run", name, "--kernel", found["name"], "--launch", str(path), "--format", "json", "--bytes"]
-        done = call(command, {**SETTINGS.options, **options}, good=(0, FAULTED))
+        done = call(command, options, good=(0, FAULTED))
         if done.returncode == FAULTED:
             SETTINGS.faults += 1
             raise Fault(shown(done.stderr).strip(), FAULTED, json.loads(shown(done.stdout)))

@@ -2,7 +2,7 @@
 
 The fixture ``cuda`` makes modules: ``cuda("kernels.cu").add[1, 32](x, y, 5)``, with paths relative to the test's file. It and
 the marker let Triton's kernels run in the interpreter, too. ``@pytest.mark.cuda(checks="race,init,bounds", meet=8, arch=80)``
-chooses what all launches of a test look for; with ``meet=8`` the test runs under eight schedules: where ptxas makes lanes meet
+chooses what all launches of a test look for, and ``limit`` after how many warp instructions they are given up; with ``meet=8`` the test runs under eight schedules: where ptxas makes lanes meet
 again that have parted, and seven choices by seed."""
 
 import contextlib
@@ -34,7 +34,10 @@ class Cuda:
 
 
 #: What the marker takes.
-KNOWN = {"checks", "meet", "arch"}
+KNOWN = {"checks", "meet", "arch", "limit"}
+
+#: Warp instructions after which a launch of a test is given up: minutes.
+LIMIT = 1 << 28
 
 
 def marked(node: Any) -> Optional[Dict[str, Any]]:
@@ -50,7 +53,7 @@ def marked(node: Any) -> Optional[Dict[str, Any]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker."""
-    config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80): how ptxasw executes the kernels of a test")
+    config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80, limit=2**28): how ptxasw executes the kernels of a test")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,6 +81,7 @@ def ptxasw_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     asked, given = uses or bool(given), given or {}
     meet = request.getfixturevalue("ptxasw_meet") if given.get("meet", 1) > 1 else None
     before, SETTINGS.options = SETTINGS.options, checks_of(given.get("checks"), meet)
+    SETTINGS.options["limit"] = given.get("limit", LIMIT)
     with contextlib.ExitStack() as stack:
         stack.callback(setattr, SETTINGS, "options", before)
         if "triton" in sys.modules:
