@@ -85,14 +85,13 @@ fn take(from: &mut dyn Read, bytes: &mut Vec<u8>, limit: u64) -> io::Result<()> 
 /// Reads a file, and says how it is called in messages; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read, or is too large: objects may be larger than texts.
+/// The file cannot be read, or is too large: objects, and launch files with the contents of buffers, may be larger
+/// than other texts.
 pub(super) fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let mut read = |from: &mut dyn Read| match take(from, &mut bytes, LARGEST_INPUT) {
-        Err(error)
-            if error.kind() == io::ErrorKind::FileTooLarge && embedded::may_hold_code(&bytes) =>
-        {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge && may_be_large(&bytes) => {
             take(from, &mut bytes, LARGEST_OBJECT)
         }
         done => done,
@@ -103,6 +102,11 @@ pub(super) fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     };
     read.map_err(|error| Failure::about(&name, format!("cannot read the file: {error}")))?;
     Ok((name, bytes))
+}
+
+/// Whether the first bytes are those of an object or of a launch file.
+fn may_be_large(bytes: &[u8]) -> bool {
+    embedded::may_hold_code(bytes) || bytes.trim_ascii_start().starts_with(b"{")
 }
 
 /// Prints to standard output; a reader that went away is not an error of ours.

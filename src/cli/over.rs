@@ -146,8 +146,11 @@ struct DifferenceReport {
     what: &'static str,
 }
 
-/// How elements differ that both kernels write.
-const VALUES: &str = "not the same element of the algebra";
+/// The kind of a difference between elements that both kernels write.
+const OTHER_ELEMENT: &str = "not the same element of the algebra";
+
+/// The rest of the reason where such a difference has no witness.
+const UNSEEN: &str = "; no execution in numbers shows it: a law is not known, or the difference is smaller than the tolerance";
 
 /// Options besides the sides.
 pub(super) struct Request<'a> {
@@ -300,6 +303,10 @@ impl Judgement {
             self.witness = executed.find();
             if self.witness.is_some() {
                 self.verdict = Verdict::Different;
+            } else if let (Some(reason), Some(first)) = (&mut self.reason, self.differences.first())
+                && first.what == OTHER_ELEMENT
+            {
+                reason.push_str(UNSEEN);
             }
         }
         Ok(())
@@ -307,7 +314,7 @@ impl Judgement {
 
     /// Whether one kernel writes what the other one does not.
     fn differs_in_footprint(&self) -> bool {
-        self.differences.iter().any(|difference| difference.what != VALUES)
+        self.differences.iter().any(|difference| difference.what != OTHER_ELEMENT)
     }
 }
 
@@ -368,8 +375,10 @@ impl Judgement {
         });
         if let Some(earlier) = fault.earlier.as_ref() {
             let line = side.source.line(earlier.span.start);
+            let origin = origins.at(earlier.span).map(|origin| origin.shown() + ", ");
             let reason = self.reason.get_or_insert_default();
-            let _ = write!(reason, " ({}: line {line})", earlier.what);
+            let _ =
+                write!(reason, " ({}: {}line {line})", earlier.what, origin.unwrap_or_default());
         }
         Ok(())
     }
@@ -391,7 +400,7 @@ impl Judgement {
                     what: match difference.kind {
                         DifferenceKind::OnlyFirst => "written by the original alone",
                         DifferenceKind::OnlySecond => "written by the rewritten kernel alone",
-                        DifferenceKind::Values => VALUES,
+                        DifferenceKind::Values => OTHER_ELEMENT,
                         DifferenceKind::Buffer => "not a buffer of both launches",
                     },
                 })

@@ -62,6 +62,10 @@ pub struct Run {
     /// What executes the kernel
     #[arg(long, value_enum, default_value_t)]
     on: Processor,
+    /// With `--format json`, show each buffer's bytes in hexadecimal (`"bytes"`, as launch files may have it) instead
+    /// of its elements (`"data"`)
+    #[arg(long)]
+    bytes: bool,
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
@@ -104,8 +108,9 @@ impl Run {
     pub fn run(&self) -> Result<(), Failure> {
         let launch = io::read(&self.launched.launch)?;
         let (kernel, format) = (self.launched.kernel.as_deref(), self.shown.format);
-        let named = Launch::from_json(launch.text()).ok().and_then(|launch| launch.kernel);
-        let source = objects::text_with(&self.input.input, kernel.or(named.as_deref()))?;
+        let named = || Launch::from_json(launch.text()).ok()?.kernel;
+        let name = kernel.map(str::to_owned).or_else(named);
+        let source = objects::text_with(&self.input.input, name.as_deref())?;
         if self.on == Processor::Gpu {
             let request = gpu::Request {
                 original: &source,
@@ -129,6 +134,7 @@ impl Run {
             races,
             uninitialized: self.uninitialized,
             meet: self.meet,
+            bytes: self.bytes,
             format,
         };
         match run(&source, launch.name(), launch.text(), &request) {
@@ -156,6 +162,8 @@ pub struct Request<'a> {
     pub uninitialized: Option<Uninitialized>,
     /// Where lanes meet again, instead of what the launch file says.
     pub meet: Option<Meet>,
+    /// Whether JSON has the bytes of buffers in hexadecimal, and not their elements.
+    pub bytes: bool,
     /// How to show the outcome.
     pub format: Format,
 }
@@ -201,7 +209,9 @@ pub fn run(
         _ => None,
     };
     let shown = match (request.format, &by_source, &lines) {
-        (Format::Json, ..) => json(source.name(), &outcome, (lines, by_source), &differences),
+        (Format::Json, ..) => {
+            json(source.name(), &outcome, (lines, by_source), &differences, request.bytes)
+        }
         (Format::Text, Some(rows), _) => text(&outcome) + &by_source::table(source, rows),
         (Format::Text, None, Some(lines)) => text(&outcome) + &profile::table(source, lines),
         (Format::Text, None, None) => text(&outcome),
@@ -323,8 +333,18 @@ struct DeviceReport<'o> {
 struct BufferReport<'o> {
     #[serde(rename = "type")]
     ty: &'static str,
+    #[serde(flatten)]
+    content: Content<'o>,
+}
+
+/// A buffer's content in the form of launch files.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Content<'o> {
     #[serde(serialize_with = "elements")]
-    data: &'o Buffer,
+    Data(&'o Buffer),
+    #[serde(serialize_with = "in_hexadecimal")]
+    Bytes(&'o [u8]),
 }
 
 /// Shows a buffer's elements by [`show`], which knows the width of each number.
@@ -334,11 +354,19 @@ fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::E
     )
 }
 
+fn in_hexadecimal<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    let digits: String =
+        bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    serializer.serialize_str(&digits)
+}
+
 fn json(
     file: &str,
     outcome: &Outcome,
     (profile, by_source): (Option<Vec<LineProfile>>, Option<Vec<SourceProfile>>),
     differences: &[Difference],
+    bytes: bool,
 ) -> String {
     let raw = |ty, bits| RawValue::from_string(show(ty, bits)).ok();
     let first = differences.iter().take(SHOWN_DIFFERENCES);
@@ -346,8 +374,8 @@ fn json(
         file: Some(file),
         kernel: &outcome.kernel,
         device: None,
-        buffers: reports(&outcome.buffers),
-        variables: reports(&outcome.variables),
+        buffers: reports(&outcome.buffers, bytes),
+        variables: reports(&outcome.variables, bytes),
         counters: Some(outcome.counters),
         printed: &outcome.printed,
         profile,
@@ -364,11 +392,13 @@ fn json(
     })
 }
 
-fn reports(buffers: &BTreeMap<String, Buffer>) -> BTreeMap<&str, BufferReport<'_>> {
-    buffers
-        .iter()
-        .map(|(name, buffer)| (name.as_str(), BufferReport { ty: buffer.ty.name(), data: buffer }))
-        .collect()
+fn reports(buffers: &BTreeMap<String, Buffer>, bytes: bool) -> BTreeMap<&str, BufferReport<'_>> {
+    let mut reports = BTreeMap::new();
+    for (name, buffer) in buffers {
+        let content = if bytes { Content::Bytes(&buffer.bytes) } else { Content::Data(buffer) };
+        reports.insert(name.as_str(), BufferReport { ty: buffer.ty.name(), content });
+    }
+    reports
 }
 
 fn line(report: &Report<'_>) -> String {
@@ -432,7 +462,7 @@ fn show_device(
                 architecture,
                 multiprocessors: device.multiprocessors,
             }),
-            buffers: reports(buffers),
+            buffers: reports(buffers, false),
             variables: BTreeMap::new(),
             counters: None,
             printed: "",

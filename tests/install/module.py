@@ -7,8 +7,10 @@ import json
 import os
 import pathlib
 import sys
+import types
 
 import ptxasw
+from ptxasw._module import declared
 
 root = pathlib.Path(sys.argv[1])
 sample = root / "ptx-samples/jacobi/jacobi.sm_80.ptx"
@@ -137,6 +139,7 @@ raises(TypeError, "integer", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 4.
 raises(ptxasw.Error, "does not fit", lambda: ptxasw.run(KERNEL, None, 1, 32, [x, 2.0, 2**32, bits]))
 raises(ptxasw.Error, "4 parameters", lambda: ptxasw.run(KERNEL, None, 1, 32, [x]))
 raises(ptxasw.Error, "no kernel other", lambda: ptxasw.run(KERNEL, "other", 1, 32, [x]))
+assert str(raises(ptxasw.Error, "", lambda: ptxasw.run(KERNEL, None, 1, 2048, [x, 2, 4, bits]))).startswith("a block of 2048")
 
 # Launches as values: one array is one buffer in both; otherwise names count, and then places.
 x, y = numpy.empty((2, 128), numpy.float32), numpy.empty((2, 128), numpy.float32)
@@ -166,7 +169,7 @@ assert ptxasw.equivalent(by(ptxasw.SYMBOL), by(ptxasw.SYMBOL))["verdict"] == "eq
 assert ptxasw.equivalent(by(ptxasw.SYMBOL), by(2.0))["verdict"] != "equal"
 ones, twos = (ptxasw.concrete(numpy.full(4, number, numpy.float32)) for number in (1, 2))
 double = scale[1, 32](x=ones, by=2.0, n=4, bits=bits)
-assert double.file["buffers"]["x"]["data"] == ["0x3f800000"] * 4, double.file
+assert double.file["buffers"]["x"]["bytes"] == "0000803f" * 4, double.file
 assert ptxasw.equivalent(double, scale[1, 32](x=twos, by=1.0, n=4, bits=bits))["verdict"] == "equal"
 assert ptxasw.lint(first)["kernels"]
 
@@ -203,4 +206,61 @@ raises(ptxasw.Error, "2 parameters, not 1: float*, int", lambda: module.count[1,
 module.count[numpy.int64(1), (1,)](left, numpy.int64(3))
 fault = raises(ptxasw.Fault, "which has 0 bytes", lambda: module.count[1, 1](left[:0].copy(), 3))
 assert fault.kind == "out-of-bounds" and module.symbol("calls").tolist() == [9], fault
+
+SPIN = ".version 8.0\n.target sm_80\n.visible .entry spin() { LOOP: bra.uni LOOP; }\n"
+raises(ptxasw.Fault, "more than 1000 instructions, its limit", lambda: ptxasw.run(SPIN, None, 1, 32, [], limit=1000))
+
+# Structs are tuples, and a list of arrays is an array of pointers.
+PACKED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry packed(.param .align 8 .b8 p[24], .param .u64 rows)
+{
+    .reg .b32 %r<3>; .reg .f32 %f<4>; .reg .b64 %d<4>;
+    ld.param.u32 %r1, [p]; ld.param.f32 %f1, [p+4]; ld.param.u64 %d1, [p+8]; ld.param.f32 %f2, [p+16];
+    cvt.rn.f32.s32 %f3, %r1; fma.rn.f32 %f1, %f1, %f3, %f2; st.global.f32 [%d1], %f1;
+    ld.param.u64 %d2, [rows]; ld.global.u64 %d3, [%d2+16]; st.global.f32 [%d3+4], %f1;
+    ret;
+}
+"""
+left, rows = numpy.zeros(1, numpy.float32), [numpy.zeros(2, numpy.float32), None, numpy.zeros(3, numpy.float32)]
+ptxasw.Module(PACKED).packed[1, 1]((-3, 2.0, left, numpy.float32(0.5)), rows)
+assert left == -5.5 and rows[2].tolist() == [0, -5.5, 0], (left, rows)
+fault = raises(ptxasw.Fault, "packed.ptx:", lambda: ptxasw.Module(PACKED).packed[1, 1]((-3, 2.0, left, 0.5), [left, None, left]))
+assert str(fault).startswith("packed.ptx:9:") and fault.report["file"] == "packed.ptx" and "of `p`" in str(fault), fault
+raises(TypeError, "bytes or a tuple (a struct) are expected, not str", lambda: ptxasw.run(PACKED, None, 1, 1, ["x", rows]))
+
+# The names of parameters in a CUDA source.
+SOURCE = """// scale(float *a, int b) {
+template <typename T, int N = 3> __global__ void scale(const T *__restrict__ x, /* n, */ int n, float by[]);
+__global__ void scale(pair<int, float> *x, unsigned n, const float by[4]) { helper(x, n, by); }"""
+kernel = {"names": ["_Z5scale", "void scale<float>(...)", "scale<float>"], "parameters": [{}] * 3}
+assert declared(SOURCE, kernel) == ["x", "n", "by"] and not declared(SOURCE, {**kernel, "parameters": [{}]})
+assert not declared("__global__ void k(int) { }", {"names": ["k"], "parameters": [{}]})
 print("with numpy")
+
+try:
+    from ptxasw import _launch, _pytest
+except ImportError:
+    print("without pytest")
+else:
+    # A worker of pytest-xdist hands over what it has executed.
+    worker = types.SimpleNamespace(workeroutput={})
+    _pytest.pytest_sessionfinish(types.SimpleNamespace(config=worker))
+    before, lines = _launch.SETTINGS.launches, []
+    _pytest.pytest_testnodedown(worker)
+    _pytest.pytest_testnodedown(object())
+    _pytest.pytest_terminal_summary(types.SimpleNamespace(write_line=lines.append))
+    assert before and lines[0].startswith(f"ptxasw: {2 * before} launches, ") and lines[0].endswith(" faults"), lines
+
+try:
+    from ptxasw.triton import here
+except ImportError:
+    print("without Triton")
+else:
+    # The cache has the path that a kernel's file had when it was compiled.
+    code = types.SimpleNamespace(co_filename="/new/kernels.py")
+    source = types.SimpleNamespace(fn=types.SimpleNamespace(fn=types.SimpleNamespace(__code__=code)))
+    old = '.file 1 "/old/kernels.py" .file 2 "/a/b.py"'
+    assert here(old, source) == old.replace("/old/", "/new/") and here(old, object()) == old
+    assert here(old.replace("a/b", "b/kernels"), source) == old.replace("a/b", "b/kernels")

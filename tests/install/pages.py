@@ -1,5 +1,5 @@
 """The test files that the pages show: each indented block that begins with `# test_NAME.py`, run by pytest. Tests that need
-Triton or nvcc are left out where there is none.
+Triton, torch or nvcc are left out where there is none.
 
     pages.py FOLDER_OF_THE_REPOSITORY
 """
@@ -24,7 +24,7 @@ from ptxasw._module import nvcc
 BLOCK = re.compile(r"^    # (test_\w+\.py)\n(?:(?:    .*)?\n)+", re.MULTILINE)
 docs = pathlib.Path(sys.argv[1], "docs")
 found = [match for page in ("python.md", "prove.md") for match in BLOCK.finditer((docs / page).read_text())]
-assert len(found) == 3, found
+assert len(found) == 4, found
 
 
 def can(text: str) -> bool:
@@ -32,6 +32,9 @@ def can(text: str) -> bool:
     try:
         if "import triton" in text:
             import triton  # noqa: F401
+
+            if "import torch" in text:
+                import torch  # noqa: F401
         else:
             nvcc()
     except (ImportError, ptxasw.Error) as error:

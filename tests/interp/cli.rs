@@ -33,7 +33,15 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request { kernel: None, profile: None, races: None, uninitialized: None, meet: None, format }
+    Request {
+        kernel: None,
+        profile: None,
+        races: None,
+        uninitialized: None,
+        meet: None,
+        bytes: false,
+        format,
+    }
 }
 
 fn execute(launch: &str) -> Result<Value, Failure> {
@@ -55,6 +63,26 @@ fn buffers_and_counters_are_reported() {
     assert_eq!(counters["shuffles"], 0);
     // 8 instructions up to `setp`, the branch, 6 behind it, `ret`.
     assert_eq!(counters["instructions"], 5 + 1 + 5 + 1);
+}
+
+#[test]
+fn buffers_are_read_and_shown_as_bytes() {
+    let launch = json!({
+        "grid": [1], "block": [32],
+        "buffers": {"x": {"type": "f32", "bytes": "0000803f0000c07f"}, "y": {"type": "u16", "bytes": "01020A0b"}},
+        "args": [{"buffer": "x"}, {"buffer": "y"}, {"type": "u32", "value": 1}],
+    })
+    .to_string();
+    let source = SourceFile::new("copy.ptx", COPY);
+    let buffers = |bytes: bool| {
+        let request = Request { bytes, ..request(Format::Json) };
+        let text = run(&source, "copy.json", &launch, &request).expect("runs");
+        serde_json::from_str::<Value>(&text).expect("JSON")["buffers"].take()
+    };
+    let elements = json!({"x": {"type": "f32", "data": [1.0, "nan"]}, "y": {"type": "u16", "data": [0, 16256]}});
+    assert_eq!(buffers(false), elements);
+    let bytes = json!({"x": {"type": "f32", "bytes": "0000803f0000c07f"}, "y": {"type": "u16", "bytes": "0000803f"}});
+    assert_eq!(buffers(true), bytes);
 }
 
 #[test]

@@ -5,12 +5,11 @@ import json
 import os
 import pathlib
 import re
-import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from ._launch import OF_TRITON, is_of_triton, kernel_of, named, shape, with_metadata
 from ._memory import Memory, address, arguments
-from ._program import Option
+from ._program import Option, folder
 from ._report import Equivalence
 from ._source import Source, report, text, written
 
@@ -50,7 +49,8 @@ class Launcher:
             raise TypeError("`launch(ptx)[grid, block]` or `[grid, block, shared]` is expected")
         with written(self.kernel, to_file=True) as (path, _):
             found = kernel_of(path, self.name)
-        names = [one["name"] for one in found["parameters"]][: len(args)]
+        own = getattr(self.kernel, "parameters", None) or [one["name"] for one in found["parameters"]]
+        names = own[: len(args)]
         parameters = named(found, [*names, *keywords])
         more = OF_TRITON if is_of_triton(self.kernel) else {}
         return described(text(self.kernel), found["name"], given, values, parameters, **more)
@@ -110,10 +110,11 @@ def equivalent(
             options = {**names, "over": over, "launch": its_launch, "launch_against": against, **options}
             found = report("verify", one, options, other)
     found["unpaired"] = sorted({*renamed[0].values()} ^ {*renamed[1].values()})
-    if found["witness"] and isinstance(first, Launch):
+    if isinstance(first, Launch):
         own = {renamed[0].get(name, name): name for name in first.memory.arrays}
-        smallest = found["witness"].get("smallest", {"inputs": []})
-        for one in [found["witness"], smallest, *smallest["inputs"]]:
+        witness = found["witness"] or {}
+        smallest = witness.get("smallest", {"inputs": []})
+        for one in [witness, smallest, *smallest["inputs"], *found.get("differences", [])]:
             if one.get("buffer") in own:
                 one["at"] = first.memory.at(own[one["buffer"]], one["index"])
     return Equivalence(found)
@@ -171,7 +172,7 @@ def file_of(launch: Optional[AnyLaunch], renamed: Mapping[str, str] = {}) -> Ite
     if renamed:
         args = [{**one, "buffer": renamed[one["buffer"]]} if "buffer" in one else one for one in file["args"]]
         file = {**file, "args": args, "buffers": {renamed[name]: one for name, one in file["buffers"].items()}}
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "launch.json")
+    with folder() as its_folder:
+        path = pathlib.Path(its_folder, "launch.json")
         path.write_text(json.dumps(file))
         yield str(path)

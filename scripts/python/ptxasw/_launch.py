@@ -3,11 +3,10 @@
 import json
 import pathlib
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._memory import Memory, arguments
-from ._program import Error, Fault, Option, call
+from ._program import Error, Fault, Option, call, folder, shown
 from ._report import Run
 from ._source import Source, written
 
@@ -49,8 +48,9 @@ def run(
 
     ``kernel`` may be ``None`` where there is one; ``block`` may be ``None`` for a compiled kernel of Triton. ``args`` are
     arrays of numpy, CPU tensors of torch, numpy scalars, and Python numbers, which get the type of their parameter; ``bytes``
-    are passed as they are. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
-    do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``.
+    are passed as they are, a tuple is a struct, a list of arrays an array of pointers. An array that is a view stands for a pointer into the array that it views, so arrays that overlap
+    do in the kernel. Options are those of ``ptxasw run``: ``profile=True``, ``no_races=True``, ``uninitialized="ignore"``; ``limit`` is the number of warp instructions after which
+    a launch is given up.
     """
     given, args = with_metadata(ptx, grid, args)
     if block is not None or dynamic_shared is not None:
@@ -84,27 +84,33 @@ def execute(
     the arguments, ``more`` goes into the launch file."""
     __tracebackhide__ = True
     grid, block, shared = (*given, 0)[:3]
-    with written(ptx, to_file=True) as (name, _), tempfile.TemporaryDirectory() as folder:
+    options = {**SETTINGS.options, **options}
+    limit = options.pop("limit", None)
+    with written(ptx, to_file=True) as (name, _), folder() as its_folder:
         found = kernel_of(name, kernel)
         memory = Memory()
         launch = {
             "kernel": found["name"], "grid": shape(grid), "block": shape(block), "dynamic_shared": shared or 0,
             "args": arguments(memory, args, named(found, names)), "buffers": memory.buffers(), **more}
+        if limit is not None:
+            launch["limit"] = limit
         if variables is not None:
-            launch["variables"] = {name: {"type": "u8", "data": content.tolist()} for name, content in variables.items()}
-        path = pathlib.Path(folder, "launch.json")
+            launch["variables"] = {name: {"type": "u8", "bytes": content.data.hex()} for name, content in variables.items()}
+        path = pathlib.Path(its_folder, "launch.json")
         path.write_text(json.dumps(launch))
         SETTINGS.launches += 1
-        done = call(["run", name, "--launch", str(path), "--format", "json"], {**SETTINGS.options, **options}, good=(0, FAULTED))
-        outcome = json.loads(done.stdout)
+        command = ["run", name, "--kernel", found["name"], "--launch", str(path), "--format", "json", "--bytes"]
+        done = call(command, options, good=(0, FAULTED))
         if done.returncode == FAULTED:
             SETTINGS.faults += 1
-            raise Fault(done.stderr.decode(errors="replace").strip(), FAULTED, outcome)
+            raise Fault(shown(done.stderr).strip(), FAULTED, json.loads(shown(done.stdout)))
+        outcome = json.loads(done.stdout)
         SETTINGS.lane_instructions += outcome["counters"]["lane_instructions"]
         memory.changed(outcome.pop("buffers"))
         for name, content in outcome.pop("variables", {}).items():
             if variables is not None:
-                variables.setdefault(name, new_bytes(len(content["data"])))[...] = content["data"]
+                after = bytearray.fromhex(content["bytes"])
+                variables.setdefault(name, new_bytes(len(after))).data[:] = after
         print(outcome.get("printed", ""), end="")
     return Run(outcome)
 

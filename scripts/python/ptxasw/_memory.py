@@ -20,6 +20,10 @@ C_TYPES = {"float": "f4", "double": "f8", "half": "f2", "__half": "f2", "int": "
            "long long": "i8", "unsigned long long": "u8", "size_t": "u8", "bool": "?"}
 
 
+#: The longest array of integers that may hold addresses of tensors.
+MAX_POINTERS = 4096
+
+
 class Tensor:
     """An array or a tensor as Triton's binder takes it: with ``dtype`` and ``data_ptr``."""
 
@@ -51,6 +55,10 @@ def concrete(array: Any) -> Tensor:
     return array if isinstance(array, Tensor) and array.concrete else Tensor(array, concrete=True)
 
 
+#: Names of floating-point types in Triton, by which ``triton.reinterpret`` looks at integers.
+OF_TRITON = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+
+
 class Symbol(float):
     """A floating-point argument that stands for all numbers."""
 
@@ -76,6 +84,9 @@ def storage(value: Any) -> Storage:
 
     if isinstance(value, Tensor):
         return storage(value.array)
+    if hasattr(getattr(value, "base", None), "data_ptr"):  # what `triton.reinterpret` returns
+        found = storage(value.base)
+        return found._replace(dtype=OF_TRITON.get(str(value.dtype), found.dtype))
     if isinstance(value, numpy.ndarray):
         owner = value
         while isinstance(owner.base, numpy.ndarray):
@@ -94,6 +105,15 @@ def storage(value: Any) -> Storage:
 
         owner = whole.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[value.element_size()]).numpy()
     return Storage(owner, dtype, value.storage_offset() * value.element_size())
+
+
+def tensors_at(numbers: "numpy.ndarray") -> List[Any]:
+    """The tensors of torch whose addresses these numbers are, if all are addresses or 0."""
+    known = sys.modules.get("ptxasw._torch")
+    if known is None or numbers.itemsize != 8 or not numbers.any():
+        return []
+    found = [known.POINTED.get(number) for number in numbers.tolist()] if numbers.size <= MAX_POINTERS else []
+    return found if all((one is None) == (number == 0) for one, number in zip(found, numbers.tolist())) else []
 
 
 def is_array(value: Any) -> bool:
@@ -119,6 +139,8 @@ class Memory:
     def __init__(self) -> None:
         self.arrays: Dict[str, Tuple[Storage, "numpy.ndarray"]] = {}
         self.concrete: Dict[str, bool] = {}
+        #: Buffers of pointers, in the form of launch files.
+        self.pointers: Dict[str, List[Any]] = {}
 
     def argument(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
         """An argument in the form of a launch file."""
@@ -128,6 +150,10 @@ class Memory:
             return self.pointer(value, parameter["name"])
         if isinstance(value, Symbol):
             return {"type": f"f{8 * parameter['bytes']}", "values": "symbolic"}
+        if isinstance(value, list):
+            return self.pointers_to(value, parameter["name"])
+        if isinstance(value, tuple):
+            return {"struct": [self.member(one, parameter) for one in value]}
         if isinstance(value, (bytes, bytearray)):
             return {"bytes": bytes(value).hex()}
         if is_scalar(value):
@@ -135,6 +161,18 @@ class Memory:
                 return {"bytes": value.tobytes().hex()}
             value = value.item()
         return {"bytes": number(value, parameter).hex()}
+
+    def member(self, value: Any, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A member of a struct; integers of Python are ``int``, other numbers ``float``."""
+        __tracebackhide__ = True
+        if is_array(value):
+            return self.pointer(value, parameter["name"] if not self.arrays else f"{parameter['name']}.{len(self.arrays)}")
+        if isinstance(value, tuple):
+            return {"struct": [self.member(one, parameter) for one in value]}
+        if is_scalar(value) and value.dtype.kind in "biuf":
+            return {"type": f"b{8 * value.nbytes}", "value": "0x" + value.tobytes()[::-1].hex()}
+        kind = {"type": "f32" if isinstance(value, float) else "s32", "bytes": 4, "name": parameter["name"]}
+        return {"type": "b32", "value": "0x" + number(value, kind)[::-1].hex()}
 
     def pointer(self, array: Any, name: str) -> Mapping[str, Any]:
         """A pointer to an array's first element, in the array that owns the memory."""
@@ -145,8 +183,16 @@ class Memory:
                 break
         else:
             self.arrays[name] = (found, bits(found.owner))
+            pointed = tensors_at(self.arrays[name][1])
+            if pointed:
+                self.pointers_to(pointed, name)
         self.concrete[name] = self.concrete.get(name, False) or getattr(array, "concrete", False)
         return {"buffer": name, "offset": found.offset}
+
+    def pointers_to(self, arrays: List[Any], name: str) -> Mapping[str, Any]:
+        """A pointer to a buffer of pointers; ``None`` is the null pointer."""
+        self.pointers[name] = [one if one is None else self.pointer(one, f"{name}[{at}]") for at, one in enumerate(arrays)]
+        return {"buffer": name}
 
     def at(self, name: str, index: int) -> List[int]:
         """The indices of an element of a buffer in its array."""
@@ -157,28 +203,32 @@ class Memory:
 
     def buffers(self) -> Mapping[str, Any]:
         """The buffers of the launch file: the bits, as unsigned integers."""
-        return {name: {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()} for name, (_, flat) in self.arrays.items()}
+        buffers = {name: {"type": f"u{8 * flat.itemsize}", "bytes": flat.data.hex()} for name, (_, flat) in self.arrays.items()}
+        return {**buffers, **self.tables()}
+
+    def tables(self) -> Dict[str, Any]:
+        """The buffers of pointers."""
+        return {name: {"pointers": each} for name, each in self.pointers.items()}
 
     def symbols(self) -> Mapping[str, Any]:
         """The buffers of a launch file whose floating-point numbers stand for all numbers, but for concrete ones."""
         def buffer(name: str, found: Storage, flat: "numpy.ndarray") -> Mapping[str, Any]:
             kind = FLOATS.get(found.dtype)
             if kind is None:
-                return {"type": f"u{8 * flat.itemsize}", "data": flat.tolist()}
+                return {"type": f"u{8 * flat.itemsize}", "bytes": flat.data.hex()}
             if self.concrete[name]:
-                data = [f"{value:#0{2 + 2 * flat.itemsize}x}" for value in flat.tolist()]
-                return {"type": kind, "values": "concrete", "data": data}
+                return {"type": kind, "values": "concrete", "bytes": flat.data.hex()}
             return {"type": kind, "values": "symbolic", "len": flat.size}
 
-        return {name: buffer(name, found, flat) for name, (found, flat) in self.arrays.items()}
+        return {**{name: buffer(name, found, flat) for name, (found, flat) in self.arrays.items()}, **self.tables()}
 
     def changed(self, buffers: Mapping[str, Any]) -> None:
         """Gives the arrays the bits that the kernel has left behind."""
         import numpy
 
         for name, (_, flat) in self.arrays.items():
-            after = numpy.array(buffers[name]["data"], flat.dtype)
-            if numpy.array_equal(after, flat):
+            after = numpy.frombuffer(bytes.fromhex(buffers[name]["bytes"]), flat.dtype)
+            if name in self.pointers or numpy.array_equal(after, flat):
                 continue
             if not flat.flags.writeable:
                 raise Error(f"the kernel writes to `{name}`, whose array is read-only")
@@ -215,7 +265,7 @@ def number(value: Union[int, float], parameter: Mapping[str, Any]) -> bytes:
     __tracebackhide__ = True
     name, kind, size = parameter["name"], parameter["type"] or "", parameter["bytes"]
     if not isinstance(value, (int, float)):
-        raise TypeError(f"parameter `{name}`: an array, a number or bytes are expected, not {type(value).__name__}")
+        raise TypeError(f"parameter `{name}`: an array, a number, bytes or a tuple (a struct) are expected, not {type(value).__name__}")
     is_float = kind.startswith("f") or kind.startswith("b") and isinstance(value, float)
     if isinstance(value, float) and not is_float:
         raise TypeError(f"parameter `{name}` is an integer, not {value}")

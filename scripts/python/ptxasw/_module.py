@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import pathlib
 import re
@@ -35,6 +36,7 @@ class Module:
     whatever else has PTX. All launches share the module's variables."""
 
     def __init__(self, source: Source, arch: Union[int, str] = 80, options: Sequence[str] = ()) -> None:
+        __tracebackhide__ = True
         self._source = cuda(source)
         if self._source:
             file = None if is_cuda_text(source) else os.fspath(source)
@@ -55,7 +57,7 @@ class Module:
             raise AttributeError(str(error)) from None
 
     def __getitem__(self, name: str) -> "Kernel":
-        return Kernel(self, chosen(self._kernels, name)["name"])
+        return Kernel(self, chosen(self._kernels, name))
 
     def __dir__(self) -> List[str]:
         return [*super().__dir__(), *(one["names"][-1] for one in self._kernels)]
@@ -67,9 +69,12 @@ class Module:
         if len(found) != 1:
             names = ", ".join(one["names"][-1] for one in self._declared) or "none"
             raise Error(f"there is no variable `{name}`; there are: {names}" if not found else f"several are called `{name}`")
-        declared = re.search(rf"__(?:device|constant)__[\s\w]*?\b((?:(?:{'|'.join(C_TYPES)})\s+)+){re.escape(name)}\b", self._source)
-        in_source = C_TYPES.get(" ".join(declared[1].split())) if declared else None
-        return self._contents()[found[0]["name"]].view(dtype or in_source or DTYPES.get(found[0]["type"], "u1"))
+        written_as = re.search(rf"__(?:device|constant)__[\s\w]*?\b((?:(?:{'|'.join(C_TYPES)})\s+)+){re.escape(name)}\b", self._source)
+        in_source = C_TYPES.get(" ".join(written_as[1].split())) if written_as else None
+        content = self._contents()[found[0]["name"]].view(dtype or in_source or DTYPES.get(found[0]["type"], "u1"))
+        extents = re.search(rf"\b{re.escape(name)}\s*((?:\[\s*\d+\s*\])+)", self._source)
+        shape = [int(extent) for extent in re.findall(r"\d+", extents[1])] if extents and not dtype else []
+        return content.reshape(shape) if shape and math.prod(shape) == content.size else content
 
     def _contents(self) -> Dict[str, "numpy.ndarray"]:
         """The bytes of all variables."""
@@ -83,8 +88,10 @@ class Module:
 class Kernel:
     """A kernel of a module."""
 
-    def __init__(self, module: Module, name: str) -> None:
-        self.module, self.kernel_name, self.asm = module, name, module.asm
+    def __init__(self, module: Module, found: Mapping[str, Any]) -> None:
+        self.module, self.kernel_name, self.asm = module, str(found["name"]), module.asm
+        #: The names of its parameters in the source.
+        self.parameters = declared(module._source, found)
 
     def __getitem__(self, given: Any) -> Callable[..., Run]:
         if not isinstance(given, tuple) or len(given) not in (2, 3):
@@ -103,7 +110,18 @@ class Kernel:
         """Executes the kernel; ``options`` are those of ``ptxasw run``."""
         __tracebackhide__ = True
         variables = self.module._contents() if self.module._declared else None
-        return execute(self, self.kernel_name, given, args, options, variables)
+        return execute(self, self.kernel_name, given, args, options, variables, self.parameters)
+
+
+def declared(source: str, kernel: Mapping[str, Any]) -> List[str]:
+    """The names of a kernel's parameters in its source, as far as they are found there."""
+    name = re.match(r"\w+", str(kernel["names"][-1]).rsplit("::", 1)[-1])
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
+    for found in re.finditer(rf"\b{name[0]}\s*\(([^()]*)\)\s*\{{", text) if name else ():
+        names = [re.findall(r"\w+", re.sub(r"\[[^]]*\]", "", one)) for one in re.split(r",(?![^<]*>)", found[1])]
+        if len(names) == len(kernel["parameters"]) and all(len(words) > 1 for words in names):
+            return [words[-1] for words in names]
+    return []
 
 
 def cuda(source: Any) -> str:
@@ -134,6 +152,7 @@ def nvcc() -> str:
 @functools.lru_cache(maxsize=None)
 def compiled(source: str, path: Optional[str], arch: Union[int, str], options: Sequence[str]) -> str:
     """The PTX that nvcc makes of a file, or of a text without one."""
+    __tracebackhide__ = True
     with tempfile.TemporaryDirectory() as folder:
         made = pathlib.Path(folder, "kernel.ptx")
         if path is None:
@@ -143,5 +162,6 @@ def compiled(source: str, path: Optional[str], arch: Union[int, str], options: S
         command = [nvcc(), "-ptx", "-lineinfo", f"-arch={target}", *options, path, "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise Error((done.stderr + done.stdout).strip())
-        return made.read_text()
+            raise Error((done.stderr + done.stdout).strip().replace(f"{folder}/", ""))
+        # A text is no file of this folder.
+        return made.read_text().replace(f'"{os.path.join(os.getcwd(), "kernel.cu")}"', '"kernel.cu"')

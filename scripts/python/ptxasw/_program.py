@@ -2,9 +2,11 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 #: The value of an option of the program: a list repeats it, ``True`` is a flag, ``None`` and ``False`` leave it out.
@@ -75,6 +77,16 @@ def checks_of(checks: Union[str, Iterable[str], None], meet: Union[str, int, Non
     return out
 
 
+def folder() -> "tempfile.TemporaryDirectory[str]":
+    """A folder for texts that have no file; messages do not name it."""
+    return tempfile.TemporaryDirectory(prefix="ptxasw-")
+
+
+def shown(output: bytes) -> str:
+    """What the program has printed, without the names of such folders."""
+    return re.sub(rf"{re.escape(tempfile.gettempdir())}/ptxasw-[^/\s]+/", "", output.decode(errors="replace"))
+
+
 def call(
     arguments: Sequence[str], options: Mapping[str, Option], stdin: Optional[bytes] = None, good: Sequence[int] = (0,)
 ) -> "subprocess.CompletedProcess[bytes]":
@@ -83,5 +95,6 @@ def call(
     command = [program(), *arguments, *words(options)]
     done = subprocess.run(command, input=stdin if stdin is not None else b"", capture_output=True)
     if done.returncode not in good:
-        raise Error(done.stderr.decode(errors="replace").strip(), done.returncode)
+        # A launch file of ours is not the user's.
+        raise Error(re.sub(r"^launch\.json: error: ", "", shown(done.stderr).strip()), done.returncode)
     return done

@@ -2,7 +2,7 @@
 
 The fixture ``cuda`` makes modules: ``cuda("kernels.cu").add[1, 32](x, y, 5)``, with paths relative to the test's file. It and
 the marker let Triton's kernels run in the interpreter, too. ``@pytest.mark.cuda(checks="race,init,bounds", meet=8, arch=80)``
-chooses what all launches of a test look for; with ``meet=8`` the test runs under eight schedules: where ptxas makes lanes meet
+chooses what all launches of a test look for, and ``limit`` after how many warp instructions they are given up; with ``meet=8`` the test runs under eight schedules: where ptxas makes lanes meet
 again that have parted, and seven choices by seed."""
 
 import contextlib
@@ -34,7 +34,10 @@ class Cuda:
 
 
 #: What the marker takes.
-KNOWN = {"checks", "meet", "arch"}
+KNOWN = {"checks", "meet", "arch", "limit"}
+
+#: Warp instructions after which a launch of a test is given up: minutes.
+LIMIT = 1 << 28
 
 
 def marked(node: Any) -> Optional[Dict[str, Any]]:
@@ -50,7 +53,7 @@ def marked(node: Any) -> Optional[Dict[str, Any]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker."""
-    config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80): how ptxasw executes the kernels of a test")
+    config.addinivalue_line("markers", "cuda(checks='race,init,bounds', meet=1, arch=80, limit=2**28): how ptxasw executes the kernels of a test")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,6 +81,7 @@ def ptxasw_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     asked, given = uses or bool(given), given or {}
     meet = request.getfixturevalue("ptxasw_meet") if given.get("meet", 1) > 1 else None
     before, SETTINGS.options = SETTINGS.options, checks_of(given.get("checks"), meet)
+    SETTINGS.options["limit"] = given.get("limit", LIMIT)
     with contextlib.ExitStack() as stack:
         stack.callback(setattr, SETTINGS, "options", before)
         if "triton" in sys.modules:
@@ -94,8 +98,24 @@ def cuda(request: pytest.FixtureRequest) -> Cuda:
     return Cuda(request.path.parent, (marked(request.node) or {}).get("arch", 80))
 
 
+def pytest_sessionfinish(session: Any) -> None:
+    """A worker of pytest-xdist tells the main process what it has executed."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["ptxasw"] = [SETTINGS.launches, SETTINGS.lane_instructions, SETTINGS.faults]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds what a worker has executed."""
+    launches, lane_instructions, faults = getattr(node, "workeroutput", {}).get("ptxasw", (0, 0, 0))
+    SETTINGS.launches += launches
+    SETTINGS.lane_instructions += lane_instructions
+    SETTINGS.faults += faults
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """One line about what was executed."""
     if SETTINGS.launches:
         count, faults = SETTINGS.lane_instructions, SETTINGS.faults
-        terminalreporter.write_line(f"ptxasw: {SETTINGS.launches} launches, {count:,} lane-instructions, {faults} faults")
+        found = f"{faults} fault{'s' if faults != 1 else ''}"
+        terminalreporter.write_line(f"ptxasw: {SETTINGS.launches} launches, {count:,} lane-instructions, {found}")

@@ -4,6 +4,10 @@ import html
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 
 
+#: What the program says of an element that both kernels write.
+DIFFERENT = "not the same element of the algebra"
+
+
 class Report(Dict[str, Any]):
     """A dict with the JSON of a subcommand."""
 
@@ -77,11 +81,14 @@ class Equivalence(Report):
             lines.append(f"{element(found)} is {found['original']} by the first and {found['rewritten']} by the second kernel, "
                          f"with {', '.join(inputs)}")
         else:
-            lines += [self["reason"]] if self.get("reason") and not self.get("differences") else []
+            # Differences are listed below.
+            reason = self.get("reason") or ""
+            lines += list(filter(None, [reason.partition("; ")[2] if self.get("differences") else reason]))
             lines += [f"at {at(self['place'])}"] if self.get("place") else []
         groups: Dict[str, List[str]] = {}
         for one in self.get("differences", []):
-            groups.setdefault(one["what"], []).append(f"{one['buffer']}[{one['index']}]")
+            what = "elements that differ" if witness and one["what"] == DIFFERENT else one["what"]
+            groups.setdefault(what, []).append(element(one))
         lines += [f"{what}: {', '.join(places[:4])}{', ...' if places[4:] else ''}" for what, places in groups.items()]
         if self["unpaired"]:
             lines.append(f"a buffer of one launch alone: {', '.join(self['unpaired'])}")

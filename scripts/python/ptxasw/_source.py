@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import pathlib
-import tempfile
+import re
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
 
-from ._program import Error, Option, call
+from ._program import Error, Option, call, folder, shown
 
 #: PTX text, a path (of PTX, or of an object with PTX inside), or a compiled kernel of Triton, Numba or CuPy.
 Source = Union[str, bytes, "os.PathLike[str]", Any]
@@ -85,8 +85,10 @@ def written(kernel: Source, to_file: bool = False, machine_code: bool = False) -
     if not to_file:
         yield "-", content
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "kernel.ptx")
+    kernels = set(re.findall(rb"\.entry\s+([\w$]+)", content))
+    name = kernels.pop().decode()[:200] if len(kernels) == 1 else "kernel"
+    with folder() as its_folder:
+        path = pathlib.Path(its_folder, f"{name}.ptx")
         path.write_bytes(content)
         yield str(path), None
 
@@ -99,6 +101,6 @@ def report(subcommand: str, kernel: Source, options: Mapping[str, Option], *more
     """What a subcommand says of a kernel."""
     with written(kernel, machine_code=subcommand == "asm") as (name, stdin):
         done = call([subcommand, name, *more, "--format", "json"], options, stdin, REPORTED.get(subcommand, (0,)))
-    found = json.loads(done.stdout)
+    found = json.loads(shown(done.stdout))
     # An object with several texts inside.
     return found if isinstance(found, dict) else {"files": found}

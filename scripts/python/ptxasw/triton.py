@@ -1,6 +1,13 @@
 """Triton's kernels without a GPU: a driver for Triton's runtime."""
 
 import contextlib
+import importlib
+import importlib.util
+import os
+import pathlib
+import re
+import runpy
+import sys
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy
@@ -92,7 +99,7 @@ class Launcher:
         name = src.name[:150]
         group = get_cache_manager(metadata.hash).get_group(f"{name}.json")
         with open(group[f"{name}.ptx"]) as file:
-            self.ptx = file.read()
+            self.ptx = here(file.read(), src)
 
     def __call__(self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, about: Any, enter: Any, leave: Any,
                  *args: Any) -> None:
@@ -127,6 +134,13 @@ class Launcher:
             leave(about)
 
 
+def here(ptx: str, src: Any) -> str:
+    """The text with the path of a kernel's file; Triton's cache has the one that the file had when the kernel was compiled."""
+    path = getattr(getattr(getattr(getattr(src, "fn", None), "fn", None), "__code__", None), "co_filename", "")
+    known = {old for old in re.findall(r'\.file\s+\d+\s+"([^"]*)"', ptx) if os.path.basename(old) == os.path.basename(path)}
+    return ptx.replace(f'"{known.pop()}"', f'"{path}"') if len(known) == 1 else ptx
+
+
 def bound(value: Any) -> Any:
     """An argument as Triton's binder takes it."""
     if isinstance(value, tuple):
@@ -157,9 +171,14 @@ def recorded(kernel: Any, grid: Any, args: Tuple[Any, ...], keywords: Mapping[st
     return launches[-1]
 
 
+#: What ``activate`` has done to torch; of nested ones, the last one is in force.
+TORCH = [contextlib.ExitStack()]
+
+
 def activate(arch: int = 80, checks: Union[str, Iterable[str], None] = None, meet: Union[str, int, None] = None) -> None:
     """From now on ``kernel[grid](x, y, n, BLOCK=128)`` executes in the interpreter, on arrays of numpy and CPU tensors of
-    torch. A fault raises ``ptxasw.Fault`` with the line of the kernel.
+    torch. A fault raises ``ptxasw.Fault`` with the line of the kernel. Where torch has no GPU, ``device="cuda"`` is the CPU,
+    and ``torch.cuda`` describes a GPU of ``arch``.
 
     ``arch`` is the architecture that Triton compiles for, ``checks`` some of ``"race,init,bounds"`` (all by default; bounds
     are always checked), ``meet`` where lanes that parted meet again (``"assembler"``, ``"never"`` or a seed)."""
@@ -177,12 +196,22 @@ def activate(arch: int = 80, checks: Union[str, Iterable[str], None] = None, mee
         call()
         return last["instructions"]
 
-    triton.runtime.driver.set_active(Driver(arch, launched, bench))
+    driver = Driver(arch, launched, bench)
+    triton.runtime.driver.set_active(driver)
     KernelInterface.__getitem__ = subscript
+    TORCH[-1].close()
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        if not torch.cuda.is_available():
+            from ._torch import without_gpu
+
+            without_gpu(TORCH[-1], arch, driver.get_device_properties(None))
 
 
 def deactivate() -> None:
     """Kernels are launched as without ``activate``."""
+    TORCH[-1].close()
     triton.runtime.driver.set_active(None)
     KernelInterface.__getitem__ = SUBSCRIPT
 
@@ -197,11 +226,13 @@ def activated(arch: int = 80) -> Iterator[None]:
     """``activate`` for a while, unless it is active for that architecture."""
     before = getattr(triton.runtime.driver, "_active", None), KernelInterface.__getitem__
     is_active = isinstance(before[0], Driver) and before[0].arch == arch
-    if not is_active and not triton.knobs.runtime.interpret:
-        activate(arch)
+    TORCH.append(contextlib.ExitStack())
     try:
+        if not is_active and not triton.knobs.runtime.interpret:
+            activate(arch)
         yield
     finally:
+        TORCH.pop().close()
         triton.runtime.driver.set_active(before[0])
         KernelInterface.__getitem__ = before[1]
 
@@ -221,3 +252,21 @@ def subscript(kernel: Any, grid: Any) -> Callable[..., Any]:
             raise error.with_traceback(None) from None
 
     return call
+
+
+def main() -> None:
+    """Runs a script with ``activate``: ``python -m ptxasw.triton [--arch 90] script.py ...``."""
+    words = sys.argv[1:]
+    arch = 80
+    if words[:1] == ["--arch"] and len(words) > 2:
+        arch, words = int(words[1].replace("sm_", "")), words[2:]
+    if not words or words[0].startswith("-"):
+        sys.exit("usage: python -m ptxasw.triton [--arch 90] script.py ...")
+    activate(arch)
+    sys.argv, sys.path[0] = words, str(pathlib.Path(words[0]).resolve().parent)
+    runpy.run_path(words[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    # Not this module, which has another name.
+    importlib.import_module("ptxasw.triton").main()

@@ -28,7 +28,7 @@ impl Launch {
     /// one place by one instruction. `kernel`, `dynamic_shared` and
     /// trailing dimensions may be left out. A buffer `{"pointers": ["x", {"buffer": "y", "offset": 8}, null]}` holds the
     /// addresses of others. `"variables"` has contents of module variables in the form of buffers; the outcome then has those of
-    /// all variables. An argument can also be `{"bytes": "0a0b..."}`, or
+    /// all variables. `"bytes": "0a0b..."` in a buffer, or as an argument, has the bytes in hexadecimal. An argument can also be
     /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
     /// `"values": "symbolic"` in a buffer of floating-point numbers, or in an argument with a `type`, makes symbols of them
@@ -110,6 +110,8 @@ struct BufferSpec {
     /// Elements after which `index` begins again.
     period: Option<u64>,
     data: Option<Vec<Value>>,
+    /// The bytes of all elements in hexadecimal, instead of `data`.
+    bytes: Option<String>,
     values: Option<Values>,
 }
 
@@ -277,7 +279,7 @@ fn pointers_of(specs: Vec<Option<OneOf<PlaceSpec>>>) -> Vec<Pointer> {
 fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
     if let Some(pointers) = &spec.pointers {
         let ty = spec.ty.unwrap_or(Type::B64);
-        let other = spec.data.is_some() || spec.fill.is_some();
+        let other = spec.data.is_some() || spec.bytes.is_some() || spec.fill.is_some();
         if ty.bytes() != 8 || other || spec.len.is_some_and(|len| len != pointers.len()) {
             let why =
                 "`pointers` are 64 bits wide, as many as `len` says, without `data` and `fill`";
@@ -286,6 +288,9 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
         return Ok(Buffer { ty, bytes: vec![0; 8 * pointers.len()] });
     }
     let ty = spec.ty.ok_or("`type` is missing")?;
+    if let Some(digits) = &spec.bytes {
+        return of_bytes(ty, digits, spec);
+    }
     let elements = match (&spec.data, spec.len) {
         (Some(data), len) => {
             if len.is_some_and(|len| len != data.len()) {
@@ -310,6 +315,24 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
         }
     };
     Ok(Buffer { ty, bytes: fill::bytes(ty, &elements) })
+}
+
+/// A buffer whose bytes are given.
+fn of_bytes(ty: Type, digits: &str, spec: &BufferSpec) -> Result<Buffer, String> {
+    let bytes = hex(digits)?;
+    let (count, rest) = (bytes.len() / ty.bytes(), bytes.len() % ty.bytes());
+    if rest != 0 || spec.len.is_some_and(|len| len != count) {
+        let wanted = spec.len.map_or_else(String::new, |len| format!("{len} "));
+        return Err(format!(
+            "`bytes` has {} bytes, not {wanted}elements of {}",
+            bytes.len(),
+            ty.name()
+        ));
+    }
+    if spec.data.is_some() || spec.fill.is_some() {
+        return Err("`data` or `fill` beside `bytes`: keep one".to_owned());
+    }
+    Ok(Buffer { ty, bytes })
 }
 
 /// The bits of one element.
@@ -371,13 +394,18 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
-    let bad = || format!("`{digits}` is not a list of bytes in hexadecimal");
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return Err(bad());
-    }
-    (0..digits.len() / 2)
-        .map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).map_err(|_| bad()))
-        .collect()
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match *pair {
+        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+        _ => None,
+    };
+    let pairs = digits.as_bytes().chunks(2);
+    let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
+    bytes.ok_or_else(|| {
+        let start: String = digits.chars().take(16).collect();
+        let more = if start.len() < digits.len() { "..." } else { "" };
+        format!("`{start}{more}` is not a list of bytes in hexadecimal")
+    })
 }
 
 /// Members one after the other, each at a multiple of its size, and the whole padded to a multiple of

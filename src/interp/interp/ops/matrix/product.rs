@@ -45,15 +45,16 @@ impl Product {
         let shape = self.a.shape;
         let (a, b) = (self.a.gather(registers), self.b.gather(registers));
         let mut result = self.c.gather(registers);
-        for row in 0..shape.m {
-            for column in 0..shape.n {
-                let pairs = (0..shape.k).map(|k| (a[row * shape.k + k], b[k * shape.n + column]));
-                let element = &mut result[row * shape.n + column];
-                *element = if self.c.element.is_integer() {
-                    self.integers(*element, pairs)
-                } else {
-                    self.numbers(*element, pairs)
-                };
+        if !self.c.element.is_integer() {
+            self.numbers(&a, &b, &mut result);
+        } else {
+            for row in 0..shape.m {
+                for column in 0..shape.n {
+                    let pairs =
+                        (0..shape.k).map(|k| (a[row * shape.k + k], b[k * shape.n + column]));
+                    let element = &mut result[row * shape.n + column];
+                    *element = self.integers(*element, pairs);
+                }
             }
         }
         self.d.scatter(registers, &result);
@@ -84,20 +85,34 @@ impl Product {
         u64::from(sum as u32)
     }
 
-    fn numbers(&self, c: u64, pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
-        let c = self.c.element.number(c);
-        let pairs = pairs.map(|(a, b)| (self.a.element.number(a), self.b.element.number(b)));
-        if self.d.element == Element::F64 {
-            let fused = |sum: f64, (a, b): (f64, f64)| match self.round {
-                Round::Even => a.mul_add(b, sum),
-                round => directed::fma(a, b, sum, round),
-            };
-            return canonical64(pairs.fold(c, fused)).to_bits();
-        }
-        let sum = pairs.fold(c, |sum, (a, b)| sum + a * b);
-        match self.d.element {
-            Element::F16 => u64::from(F16.round(sum, Round::Even)),
-            _ => u64::from(canonical32(sum as f32).to_bits()),
+    /// Elements of floating-point numbers, which are widened once, row by row.
+    fn numbers(&self, a: &[u64], b: &[u64], result: &mut [u64]) {
+        let shape = self.a.shape;
+        let widened = |bits: &[u64], element: Element| -> Vec<f64> {
+            bits.iter().map(|&bits| element.number(bits)).collect()
+        };
+        let (a, b) = (widened(a, self.a.element), widened(b, self.b.element));
+        for (factors, row) in a.chunks(shape.k).zip(result.chunks_mut(shape.n)) {
+            let mut sums = widened(row, self.c.element);
+            for (&a, others) in factors.iter().zip(b.chunks(shape.n)) {
+                let each = sums.iter_mut().zip(others);
+                match (self.d.element, self.round) {
+                    (Element::F64, Round::Even) => {
+                        each.for_each(|(sum, &b)| *sum = a.mul_add(b, *sum))
+                    }
+                    (Element::F64, round) => {
+                        each.for_each(|(sum, &b)| *sum = directed::fma(a, b, *sum, round));
+                    }
+                    _ => each.for_each(|(sum, &b)| *sum += a * b),
+                }
+            }
+            for (element, &sum) in row.iter_mut().zip(&sums) {
+                *element = match self.d.element {
+                    Element::F64 => canonical64(sum).to_bits(),
+                    Element::F16 => u64::from(F16.round(sum, Round::Even)),
+                    _ => u64::from(canonical32(sum as f32).to_bits()),
+                };
+            }
         }
     }
 }
