@@ -56,6 +56,8 @@ const SHORT: u32 = 11;
 pub(super) const LOG2_OF_E: u32 = 0x3fb8_aa3b;
 /// log2(e) less its nearest number, as `expf` adds it.
 pub(super) const TAIL_OF_LOG2_E: u32 = 0x32a5_7060;
+/// log2(e) / 252.
+pub(super) const SHARE_OF_LOG2_E: u32 = 0x3bbb_989d;
 
 /// The bound of numerator times denominator.
 const MOST: f64 = 262_144.0;

@@ -566,6 +566,10 @@ mistakes! {
     SymbolsUnchanged: Algebra,
     /// A difference of positive numbers is positive.
     DifferencePositive: Algebra,
+    /// All choices are continuous: whether a relation is strict does not count.
+    StrictnessIgnored: Algebra,
+    /// Conditions on multiples of a number are the same whatever the sign of the factor.
+    NegativeFactor: Algebra,
 }
 
 #[cfg(feature = "internals")]
