@@ -145,16 +145,17 @@ impl Reals {
                 Junction::Differ => self.without_law(one, [fails, holds]),
             };
         }
+        // The parts of a function of the library are only compared.
+        if self.library.compared(name).is_some() {
+            return self.point.hash(&[name::CHOICE, name, a.p, b.p]);
+        }
         match self.positive.get(&name) {
-            // The parts of a function of the library are chosen by conditions of their own.
-            Some(&difference) if self.library.compared(name).is_none() => {
-                match self.small_ratio(a, b, difference) {
-                    Some(true) => self.larger(a, b),
-                    Some(false) => self.smaller(a, b),
-                    None => self.point.by_sign(difference, a, b),
-                }
-            }
-            _ => self.point.by_name(name, a, b),
+            Some(&difference) => match self.small_ratio(a, b, difference) {
+                Some(true) => self.larger(a, b),
+                Some(false) => self.smaller(a, b),
+                None => self.point.by_sign(difference, a, b),
+            },
+            None => self.point.by_name(name, a, b),
         }
     }
 

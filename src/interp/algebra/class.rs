@@ -26,7 +26,7 @@ const HIGH: u64 = 0x4924_9249_2492_4924;
 
 /// The sums of numbers modulo 8.
 fn sum(a: u64, b: u64) -> u64 {
-    (a & LOW) + (b & LOW) ^ (a ^ b) & HIGH
+    ((a & LOW) + (b & LOW)) ^ ((a ^ b) & HIGH)
 }
 
 /// Numbers times a class.

@@ -63,6 +63,12 @@ impl Reals {
         let one = self.point.integer(1);
         let is_one = [(x, true), (other, false)].into_iter().any(|(factor, copies)| {
             let part = self.function(Real::Fma, [sum, factor, factor]);
+            if planted!(Bug::ExpansionBelieved) {
+                return true;
+            }
+            if part.p != small.p {
+                return false;
+            }
             let exponent = if copies {
                 let magnitude = self.magnitude(part);
                 self.point.neg(magnitude)
@@ -75,7 +81,7 @@ impl Reals {
                 true => self.function(Real::Copysign, [x, magnitude, one]),
                 false => self.with_sign(x, magnitude),
             };
-            (signed.p, part.p) == (large.p, small.p) || planted!(Bug::ExpansionBelieved)
+            signed.p == large.p
         });
         is_one.then(|| self.odd(name::ERROR_FUNCTION, x))
     }

@@ -27,8 +27,8 @@ const MAX_CONDITIONS: usize = 8;
 const MAX_CELLS: usize = 32;
 /// The most elements whose cells are known, in each of two generations.
 const MAX_KNOWN: usize = 1 << 16;
-/// The most constants that are tried as factors of a difference.
-const MAX_FACTORS: usize = 200;
+/// The most factors of a difference that are tried.
+const MAX_FACTORS: usize = 128;
 /// The most powers of 2 whose exponents are known.
 const MAX_POWERS: usize = 1 << 20;
 
@@ -346,7 +346,9 @@ impl Point {
             return known;
         }
         let difference = |at: u32| self.conditions.all[at as usize].difference;
-        let line = affine(difference(one)?, difference(other)?).filter(Line::is_not_constant);
+        let (a, b) = (difference(one)?, difference(other)?);
+        let line = if a.degree == b.degree { affine(a, b) } else { None };
+        let line = line.filter(Line::is_not_constant);
         if self.conditions.lines.len() >= MAX_POWERS {
             self.conditions.lines.clear();
         }

@@ -29,6 +29,7 @@ pub(super) mod name {
     pub(in crate::algebra) const ANGLE: u64 = 8;
     pub(in crate::algebra) const POSITIVE: u64 = 9;
     pub(in crate::algebra) const ZERO: u64 = 10;
+    pub(in crate::algebra) const CHOICE: u64 = 11;
     pub(in crate::algebra) const MAGIC: u64 = 12;
     pub(in crate::algebra) const SQUARE_ROOT: u64 = 13;
     pub(in crate::algebra) const ROUND: u64 = 14;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::constants::{Constant, LOG2_OF_E, SHARE_OF_LOG2_E, TAIL_OF_LOG2_E, read};
+use super::constants::{Constant, LOG2_OF_E, SHARE_OF_LOG2_E, TAIL_OF_LOG2_E, is_short, read};
 use super::element::{Degree, Element, Predicate, Term};
 use super::exact::{number, rounded};
 use super::library::{Exponents, Library};
@@ -121,8 +121,11 @@ impl Reals {
             let reading = Reading { bits: bits as u32, number };
             self.readings.insert(bits as u32, reading);
         }
-        let magnitude = if value < 0.0 { self.point.neg(element) } else { element };
-        self.point.conditions.factor(magnitude);
+        // Not the coefficients of polynomials.
+        if constant != Constant::Exact || is_short(value) {
+            let magnitude = if value < 0.0 { self.point.neg(element) } else { element };
+            self.point.conditions.factor(magnitude);
+        }
         self.constants.insert((format, bits), element);
         Some(element)
     }
