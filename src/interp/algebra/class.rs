@@ -1,7 +1,7 @@
 //! Classes of logarithms.
 //!
 //! A logarithm is a residue modulo `Q` and a class modulo 8, since the powers of 2 are only an eighth of the residues modulo
-//! `P`. A sum of logarithms times factors has the sum of their classes, each of which belongs to its factor: a class modulo 8
+//! `P`. A sum of logarithms times factors has the sum of their classes, which belong to their factors: a class modulo 8
 //! for each factor. Of more than one factor a hash is kept that is additive: 21 numbers modulo 8 that are random by the factor,
 //! times the class. A common factor of the sum is kept apart.
 

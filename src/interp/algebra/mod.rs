@@ -5,7 +5,7 @@
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
 //! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `class`: logarithms
-//!   there; `reals`: operations on them; `choices`: choices and comparisons; `piecewise`: functions by cases, `lattice`: which
+//!   there; `reals`: operations on them; `choices`: choices and comparisons; `piecewise`, `conditions`: functions by cases, `lattice`: which
 //!   cases exclude each other; `maxima`: sets whose maximum is taken; `constants`: which real number a constant stands for;
 //!   `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand
 //!   them; `bits`: the same operations on the same operands.
@@ -15,6 +15,7 @@
 mod bits;
 mod choices;
 mod class;
+mod conditions;
 mod constants;
 mod element;
 mod exact;

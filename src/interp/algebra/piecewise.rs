@@ -14,8 +14,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
+use super::conditions::{Cells, Condition, MAX_POWERS};
 use super::element::{Element, mix};
 use super::field::{P, inverse_p, mul_p, small_fraction, sub};
 use super::lattice::{Line, affine};
@@ -25,90 +24,9 @@ use super::point::{Point, name};
 const MAX_CONDITIONS: usize = 8;
 /// The most cells.
 const MAX_CELLS: usize = 32;
-/// The most elements whose cells are known, in each of two generations.
-const MAX_KNOWN: usize = 1 << 16;
-/// The most factors of a difference that are tried.
-const MAX_FACTORS: usize = 128;
-/// The most powers of 2 whose exponents are known.
-const MAX_POWERS: usize = 1 << 20;
-
-/// A condition.
-#[derive(Clone, Copy, Debug)]
-struct Condition {
-    /// It holds where this is positive; none: a predicate of another kind.
-    difference: Option<Element>,
-    /// Whether it also holds where the difference is 0; none while only choices use it that are continuous there.
-    closed: Option<bool>,
-    /// The value of its variable at the random point.
-    value: Element,
-}
-
-/// An element by cells.
-#[derive(Debug)]
-struct Cells {
-    /// The numbers of its conditions, in ascending order.
-    conditions: Vec<u32>,
-    /// A bit for each condition that holds, and the element where exactly these hold.
-    cells: Vec<(u32, Element)>,
-}
-
 /// Conditions with a common line, in the order of the values from which on they hold: the place in a list of conditions, and
 /// whether it holds up to that value instead.
 type Chain = Vec<(usize, bool)>;
-
-/// The conditions that were met, and the elements that depend on them.
-#[derive(Debug, Default)]
-pub(super) struct Conditions {
-    all: Vec<Condition>,
-    /// Their numbers, by a name of the difference or of the predicate.
-    names: FxHashMap<u64, u32>,
-    lines: FxHashMap<(u32, u32), Option<Line>>,
-    recent: FxHashMap<u64, Arc<Cells>>,
-    older: FxHashMap<u64, Arc<Cells>>,
-    /// Positive constants, by which differences are divided to find them again.
-    factors: Vec<u64>,
-    /// The exponents of powers of 2.
-    exponents: FxHashMap<u64, Element>,
-    /// Elements with the sign of another one, or, if `false`, of its negative.
-    signs: FxHashMap<u64, (Element, bool)>,
-}
-
-impl Conditions {
-    /// None.
-    pub(super) fn new() -> Conditions {
-        Conditions { factors: small_factors(), ..Conditions::default() }
-    }
-
-    fn cells(&self, a: Element) -> Option<Arc<Cells>> {
-        if self.recent.is_empty() {
-            return None;
-        }
-        self.recent.get(&a.p).or_else(|| self.older.get(&a.p)).cloned()
-    }
-
-    fn insert(&mut self, a: Element, cells: Cells) {
-        if self.recent.len() >= MAX_KNOWN {
-            self.older = std::mem::take(&mut self.recent);
-        }
-        self.recent.insert(a.p, Arc::new(cells));
-    }
-
-    /// Notes a positive constant.
-    pub(super) fn factor(&mut self, constant: Element) {
-        if let Some(inverse) = inverse_p(constant.p)
-            && self.factors.len() < MAX_FACTORS
-        {
-            self.factors.extend([constant.p, inverse]);
-        }
-    }
-
-    /// Notes that an element is 2 to the power of another one.
-    pub(super) fn exponent(&mut self, power: Element, exponent: Element) {
-        if self.exponents.len() < MAX_POWERS {
-            self.exponents.insert(power.p, exponent);
-        }
-    }
-}
 
 /// The bits of a mask over `from` that stand for the conditions of a part of it.
 fn projected(mask: u32, from: &[u32], part: &[u32]) -> u32 {
@@ -136,7 +54,7 @@ type Function<'a, const N: usize> = &'a mut dyn FnMut(&mut Point, [Element; N]) 
 
 impl Point {
     /// A function applied in each cell of its operands; none if these have no conditions, or too many. `direct` is the result if
-    /// the function is linear, and at most so many operands have conditions.
+    /// the function is linear, and the largest number of operands with conditions.
     #[inline]
     pub(super) fn by_cells<const N: usize>(
         &mut self,
@@ -566,17 +484,4 @@ impl Point {
             && a.cells.len() == b.cells.len()
             && cells.all(|(one, other)| one.0 == other.0 && self.same(one.1, other.1))
     }
-}
-
-/// Small fractions modulo `P`.
-fn small_factors() -> Vec<u64> {
-    let integer = |value: u64| super::field::enter(value.into(), P);
-    let small = [1, 2, 3, 4, 5, 6, 8, 10];
-    let pairs = small.into_iter().flat_map(|n| small.into_iter().map(move |d| (n, d)));
-    let pairs = pairs.filter(|&(n, d)| n != d);
-    let factors = pairs.filter_map(|(n, d)| Some(mul_p(integer(n), inverse_p(integer(d))?)));
-    let mut factors: Vec<u64> = factors.collect();
-    factors.sort_unstable();
-    factors.dedup();
-    factors
 }

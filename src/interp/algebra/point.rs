@@ -10,12 +10,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::class::Class;
+use super::conditions::Conditions;
 use super::element::{Degree, Element, mix};
 use super::field::{
     P, Powers, Q, add, enter, fraction, imaginary_unit, inverse_p, inverse_q, leave_q, mul_p,
     mul_q, power, small_fraction, sub,
 };
-use super::piecewise::Conditions;
 
 /// Names of functions that yield hashes.
 pub(super) mod name {
