@@ -224,7 +224,7 @@ fn is_found_equal(file: &Path, domain: Domain) -> bool {
 }
 
 /// The file whose verdict each mistake changes, and whether it is equal.
-const NOTICED: [(Bug, &str, Domain, bool); 11] = [
+const NOTICED: [(Bug, &str, Domain, bool); 13] = [
     (Bug::ClassOfLogarithm, "laws/power.ptx", Domain::Reals, true),
     (Bug::ChoiceIsMaximum, "nonlaws/choice.ptx", Domain::Reals, false),
     (Bug::RoundingKept, "laws/rounded-constant.ptx", Domain::Reals, true),
@@ -236,6 +236,8 @@ const NOTICED: [(Bug, &str, Domain, bool); 11] = [
     (Bug::ExpansionBelieved, "nonlaws/erff.ptx", Domain::Reals, false),
     (Bug::SymbolsUnchanged, "mistakes/reuse-barrier.ptx", Domain::Reals, false),
     (Bug::DifferencePositive, "nonlaws/positive.ptx", Domain::Reals, false),
+    (Bug::StrictnessIgnored, "nonlaws/choice-strict.ptx", Domain::Reals, false),
+    (Bug::NegativeFactor, "laws/abs-by-choice.ptx", Domain::Reals, true),
 ];
 
 #[test]

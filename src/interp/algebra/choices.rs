@@ -5,7 +5,7 @@ use super::exact::number;
 use super::field::{inverse_p, mul_p, mul_q, small_fraction};
 use super::meaning::{Comparison, Format, Mode};
 use super::point::name;
-use super::reals::Reals;
+use super::reals::{Junction, Reals};
 
 impl Reals {
     /// As [`super::Algebra::compare`].
@@ -62,7 +62,7 @@ impl Reals {
             let holds = matches!(comparison, Comparison::Le | Comparison::Ge | Comparison::Eq);
             return Truth::Known(holds);
         }
-        let is_positive = |element: Element| self.positives.contains(&element.p);
+        let is_positive = |element: Element| self.point.positives.contains(&element.p);
         let larger = (is_positive(a) && b.p == 0) || (is_positive(b) && a.p == 0);
         if larger {
             let holds = match comparison {
@@ -114,12 +114,6 @@ impl Reals {
     fn choice(&mut self, predicate: Predicate, a: Element, b: Element) -> Element {
         let name = predicate.name;
         let [a, b] = if predicate.negated { [b, a] } else { [a, b] };
-        // What a choice by the same predicate has chosen there is known.
-        let inside = |reals: &Reals, value: Element, at: usize| match reals.choices.get(&value.p) {
-            Some((other, operands)) if other.name == name => operands[at],
-            _ => value,
-        };
-        let (a, b) = (inside(self, a, 0), inside(self, b, 1));
         if a.p == b.p {
             return a;
         }
@@ -127,22 +121,42 @@ impl Reals {
         if let Some(function) = self.library_choice(name, b, a) {
             return function;
         }
-        if let Some(&difference) = self.positive.get(&name)
-            && let Some(grows) = self.small_ratio(a, b, difference)
-        {
-            return if grows { self.larger(a, b) } else { self.smaller(a, b) };
-        }
-        self.without_law(name, [a, b])
-    }
-
-    /// The choice between two elements about which nothing else is known: the first one where the predicate holds.
-    pub(super) fn without_law(&mut self, name: u64, [a, b]: [Element; 2]) -> Element {
-        let result = self.point.hash(&[name::CHOICE, name, a.p, b.p]);
-        if self.positives.contains(&a.p) && self.positives.contains(&b.p) {
-            self.positives.insert(result.p);
+        let result = self.without_law(Predicate { name, negated: false }, [a, b]);
+        let is_positive = |element: Element| self.point.positives.contains(&element.p);
+        if is_positive(a) && is_positive(b) {
+            self.point.positives.insert(result.p);
         }
         self.choices.insert(result.p, (Predicate { name, negated: false }, [a, b]));
         result
+    }
+
+    /// A choice that is not a function of the library.
+    pub(super) fn without_law(&mut self, predicate: Predicate, [a, b]: [Element; 2]) -> Element {
+        let name = predicate.name;
+        let [a, b] = if predicate.negated { [b, a] } else { [a, b] };
+        if let Some(&(junction, [one, other])) = self.junctions.get(&name) {
+            let holds = self.without_law(other, [a, b]);
+            let fails = match junction {
+                Junction::Both => b,
+                Junction::Differ => self.without_law(other, [b, a]),
+            };
+            return match junction {
+                Junction::Both => self.without_law(one, [holds, fails]),
+                Junction::Differ => self.without_law(one, [fails, holds]),
+            };
+        }
+        // The parts of a function of the library are only compared.
+        if self.library.compared(name).is_some() {
+            return self.point.hash(&[name::CHOICE, name, a.p, b.p]);
+        }
+        match self.positive.get(&name) {
+            Some(&difference) => match self.small_ratio(a, b, difference) {
+                Some(true) => self.larger(a, b),
+                Some(false) => self.smaller(a, b),
+                None => self.point.by_sign(difference, a, b),
+            },
+            None => self.point.by_name(name, a, b),
+        }
     }
 
     /// Whether `a - b` is a small positive fraction of `difference`, or a negative one; none if it is neither in both rings.
@@ -150,7 +164,7 @@ impl Reals {
         if self.point.class(a).or(self.point.class(b)).or(self.point.class(difference)).is_some() {
             return None;
         }
-        let gap = self.point.sub(a, b);
+        let gap = self.point.plain_sub(a, b);
         let p = mul_p(gap.p, inverse_p(difference.p)?);
         let (numerator, denominator) = small_fraction(p, 1 << 12)?;
         let ratio = self.point.fraction(numerator, denominator);

@@ -56,16 +56,23 @@ const SHORT: u32 = 11;
 pub(super) const LOG2_OF_E: u32 = 0x3fb8_aa3b;
 /// log2(e) less its nearest number, as `expf` adds it.
 pub(super) const TAIL_OF_LOG2_E: u32 = 0x32a5_7060;
+/// log2(e) / 252.
+pub(super) const SHARE_OF_LOG2_E: u32 = 0x3bbb_989d;
 
 /// The bound of numerator times denominator.
 const MOST: f64 = 262_144.0;
+
+/// Whether a constant has few significant bits.
+pub(super) fn is_short(value: f64) -> bool {
+    let bits = value.to_bits() & ((1 << 52) - 1) | 1 << 52;
+    53 - bits.trailing_zeros() <= SHORT
+}
 
 /// Reads a finite constant that is not 0.
 pub(super) fn read(value: f32) -> Constant {
     let magnitude = value.abs();
     let bits = magnitude.to_bits();
-    let significant = 24 - (bits & 0x7f_ffff | 0x80_0000).trailing_zeros();
-    if significant <= SHORT || !magnitude.is_normal() {
+    if is_short(value.into()) || !magnitude.is_normal() {
         return Constant::Exact;
     }
     let rounds = |number: f64| (number as f32).to_bits() == bits;

@@ -5,7 +5,7 @@
 //! replace. They are taken for these only where the constants are those of the library, and where all parts of the same argument
 //! are the very elements that are chosen.
 
-use super::element::Element;
+use super::element::{Element, Predicate};
 use super::library::{COEFFICIENTS, ERROR_FUNCTIONS, SLOW};
 use super::meaning::{Comparison, Format, Real};
 use super::point::name;
@@ -46,7 +46,7 @@ impl Reals {
         let function = ERROR_FUNCTIONS.iter().find(|function| function.bound == bound)?;
         // The predicate's name says that the magnitude is smaller.
         let chosen = |reals: &mut Reals, large: Element, small: Element| {
-            reals.without_law(name, [small, large])
+            reals.without_law(Predicate { name, negated: false }, [small, large])
         };
         let square = self.point.mul(x, x);
         let t = chosen(self, magnitude, square);
@@ -63,6 +63,12 @@ impl Reals {
         let one = self.point.integer(1);
         let is_one = [(x, true), (other, false)].into_iter().any(|(factor, copies)| {
             let part = self.function(Real::Fma, [sum, factor, factor]);
+            if planted!(Bug::ExpansionBelieved) {
+                return true;
+            }
+            if part.p != small.p {
+                return false;
+            }
             let exponent = if copies {
                 let magnitude = self.magnitude(part);
                 self.point.neg(magnitude)
@@ -75,7 +81,7 @@ impl Reals {
                 true => self.function(Real::Copysign, [x, magnitude, one]),
                 false => self.with_sign(x, magnitude),
             };
-            (signed.p, part.p) == (large.p, small.p) || planted!(Bug::ExpansionBelieved)
+            signed.p == large.p
         });
         is_one.then(|| self.odd(name::ERROR_FUNCTION, x))
     }
@@ -93,7 +99,10 @@ impl Reals {
         if self.library.is_tangent(magnitude, of) {
             return self.tangent(sign);
         }
-        self.point.hash(&[name::WITH_SIGN, sign.p, magnitude.p])
+        // The sign of a number that is negative stays.
+        let (of, below) = (self.magnitude(magnitude), self.point.neg(sign));
+        let negative = self.point.neg(of);
+        self.point.by_sign(below, negative, magnitude)
     }
 
     /// Whether a magnitude is compared with the bound of `sinf` and `cosf`: arguments beyond it are left out, and a reading

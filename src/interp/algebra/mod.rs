@@ -4,24 +4,29 @@
 //! that the operation yields; or nothing, where the algebra does not know. Nobody claims more than [`Algebra::same`] says:
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
-//! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `reals`: operations
-//!   on them; `choices`: choices and comparisons; `maxima`: sets whose maximum is taken; `constants`:
-//!   which real number a constant stands for; `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand them; `bits`: the same operations
-//!   on the same operands.
+//! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `class`: logarithms
+//!   there; `reals`: operations on them; `choices`: choices and comparisons; `piecewise`, `conditions`: functions by cases, `lattice`: which
+//!   cases exclude each other; `maxima`: sets whose maximum is taken; `constants`: which real number a constant stands for;
+//!   `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand
+//!   them; `bits`: the same operations on the same operands.
 //!
 //! Which law holds, and why two kernels that are the same function are found equal: `docs/prove.md`.
 
 mod bits;
 mod choices;
+mod class;
+mod conditions;
 mod constants;
 mod element;
 mod exact;
 mod expansions;
 mod exponents;
 mod field;
+mod lattice;
 mod library;
 mod maxima;
 mod meaning;
+mod piecewise;
 mod point;
 mod reals;
 
@@ -31,7 +36,7 @@ pub(crate) use meaning::{Comparison, Format, Meaning, Mode, Real};
 pub use reals::Reading;
 
 use bits::Bits;
-use reals::Reals;
+use reals::{Junction, Reals};
 
 /// Over which domain elements are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,7 +164,11 @@ impl Algebra {
         }
         let key = |it: Predicate| it.name << 1 ^ u64::from(it.negated);
         let (a, b) = (key(one).min(key(other)), key(one).max(key(other)));
-        Truth::Open(Predicate { name: mix(mix(a, BOTH), b), negated: false })
+        let name = mix(mix(a, BOTH), b);
+        if let Algebra::Reals(reals) = self {
+            reals.junctions.insert(name, (Junction::Both, [one, other]));
+        }
+        Truth::Open(Predicate { name, negated: false })
     }
 
     /// Whether exactly one of two predicates holds.
@@ -169,7 +178,12 @@ impl Algebra {
             return Truth::Known(negated);
         }
         let (a, b) = (one.name.min(other.name), one.name.max(other.name));
-        Truth::Open(Predicate { name: mix(mix(a, DIFFER), b), negated })
+        let name = mix(mix(a, DIFFER), b);
+        if let Algebra::Reals(reals) = self {
+            let operands = [a, b].map(|name| Predicate { name, negated: false });
+            reals.junctions.insert(name, (Junction::Differ, operands));
+        }
+        Truth::Open(Predicate { name, negated })
     }
 
     /// 2 to the power of the integer that a sum with 1.5 * 2^23 holds in its low bits, less the bias and the constant: the

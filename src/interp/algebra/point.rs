@@ -4,23 +4,18 @@
 //! exponent: 2 has the order `Q` modulo `P`, so `2^(x + y) = 2^x 2^y` holds for residues. A function without known laws yields a
 //! hash of its operands. Nothing is claimed of functions where one of them divides by zero.
 //!
-//! A logarithm is a residue modulo `Q` and a class modulo 8, since the powers of 2 are only an eighth of the residues modulo
-//! `P`. Elements with a class other than 0 are listed with a factor, by which the logarithm was multiplied. A power of 2 of
-//! such an element, and the comparison of its residue modulo `Q`, need both.
+//! Elements that contain logarithms are listed with their [`Class`]. A power of 2 of such an element, and the comparison of its
+//! residue modulo `Q`, need both.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::class::Class;
+use super::conditions::Conditions;
 use super::element::{Degree, Element, mix};
 use super::field::{
     P, Powers, Q, add, enter, fraction, imaginary_unit, inverse_p, inverse_q, leave_q, mul_p,
-    mul_q, small_fraction, sub,
+    mul_q, power, small_fraction, sub,
 };
-
-/// The class of a logarithm, and the factor by which it was multiplied, a residue modulo `Q`. Class 8: not known.
-type Class = (u8, u64);
-
-/// The class of an element that a function of logarithms without known laws has yielded.
-const UNKNOWN: u8 = 8;
 
 /// Names of functions that yield hashes.
 pub(super) mod name {
@@ -38,12 +33,12 @@ pub(super) mod name {
     pub(in crate::algebra) const MAGIC: u64 = 12;
     pub(in crate::algebra) const SQUARE_ROOT: u64 = 13;
     pub(in crate::algebra) const ROUND: u64 = 14;
-    pub(in crate::algebra) const SIGN: u64 = 15;
     pub(in crate::algebra) const INTEGER: u64 = 16;
     pub(in crate::algebra) const EXPONENT: u64 = 17;
     pub(in crate::algebra) const OUTSIDE: u64 = 18;
-    pub(in crate::algebra) const WITH_SIGN: u64 = 19;
     pub(in crate::algebra) const ERROR_FUNCTION: u64 = 20;
+    pub(in crate::algebra) const CONDITION: u64 = 21;
+    pub(in crate::algebra) const SATURATED: u64 = 22;
 }
 
 /// The random point, and the functions that were met there.
@@ -51,8 +46,16 @@ pub(super) mod name {
 pub(super) struct Point {
     seed: u64,
     powers: Powers,
+    /// 1 modulo `Q`.
+    one: u64,
+    /// The exponent that stands for 1/2: no laws of it are known but those of all exponents.
+    root: u64,
     /// Classes of elements that contain logarithms, by the residue modulo `P`.
     classes: FxHashMap<u64, Class>,
+    /// The conditions that were met, and the elements that depend on them.
+    pub conditions: Conditions,
+    /// Elements that are positive: powers of 2, and sums, products and quotients of these.
+    pub positives: FxHashSet<u64>,
     /// Something without a value that was met.
     pub trouble: Option<&'static str>,
     /// The logarithm of e to the base 2.
@@ -72,7 +75,11 @@ impl Point {
         let mut point = Point {
             seed: mix(seed, 0x7265_616c),
             powers: Powers::new(),
+            one: enter(1, Q),
+            root: mix(seed, 0x726f_6f74) | 1,
             classes: FxHashMap::default(),
+            conditions: Conditions::new(),
+            positives: FxHashSet::default(),
             trouble: None,
             log2_of_e: Element::default(),
             met: FxHashMap::default(),
@@ -125,60 +132,59 @@ impl Point {
     }
 
     fn classed(&mut self, a: Element, class: Option<Class>) -> Element {
-        if let Some((class, factor)) = class
-            && class != 0
+        if let Some(class) = class
             && a.p != 0
         {
-            // The class c of a factor f is the class -c of -f.
-            let opposite = sub(0, factor, Q);
-            let turned = class != UNKNOWN && opposite < factor;
-            let class = if turned { (8 - class, opposite) } else { (class, factor) };
             self.classes.insert(a.p, class);
         }
         a
     }
 
-    fn class_of_sum(&self, a: Element, b: Element) -> Option<Class> {
-        match (self.class(a), self.class(b)) {
-            (None, other) | (other, None) => other,
-            (Some((UNKNOWN, _)), _) | (_, Some((UNKNOWN, _))) => Some((UNKNOWN, 0)),
-            (Some((one, factor)), Some((other, same))) if factor == same => {
-                Some(((one + other) % 8, factor))
-            }
-            _ => Some((UNKNOWN, 0)),
-        }
-    }
-
     fn class_of_product(&self, a: Element, b: Element) -> Option<Class> {
         match (self.class(a), self.class(b)) {
             (None, None) => None,
-            (Some((class, factor)), None) if class != UNKNOWN => Some((class, mul_q(factor, b.q))),
-            (None, Some((class, factor))) if class != UNKNOWN => Some((class, mul_q(factor, a.q))),
-            _ => Some((UNKNOWN, 0)),
+            (Some(class), None) => class.product(b.q),
+            (None, Some(class)) => class.product(a.q),
+            _ => Some(Class::Unknown),
         }
     }
 
-    // The operations of a field
+    // The operations of a field, plain ones and those that are applied cell by cell
 
     /// A sum.
     #[inline]
     pub(super) fn add(&mut self, a: Element, b: Element) -> Element {
+        let sum = self.plain_add(a, b);
+        let mut each = |point: &mut Point, [a, b]: [Element; 2]| Some(point.add(a, b));
+        self.by_cells([a, b], Some((sum, 2)), &mut each).unwrap_or(sum)
+    }
+
+    /// A sum, not cell by cell.
+    #[inline]
+    pub(super) fn plain_add(&mut self, a: Element, b: Element) -> Element {
         let sum =
             Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) };
         if self.classes.is_empty() {
             return sum;
         }
-        let class = self.class_of_sum(a, b);
+        let class = Class::sum(self.class(a), self.class(b), self.one);
         self.classed(sum, class)
     }
 
     /// The negative.
     #[inline]
     pub(super) fn neg(&mut self, a: Element) -> Element {
+        let negative = self.plain_neg(a);
+        let mut each = |point: &mut Point, [a]: [Element; 1]| Some(point.neg(a));
+        self.by_cells([a], Some((negative, 1)), &mut each).unwrap_or(negative)
+    }
+
+    #[inline]
+    fn plain_neg(&mut self, a: Element) -> Element {
         let negative = Element { p: sub(0, a.p, P), q: sub(0, a.q, Q), degree: a.degree };
         match self.class(a) {
             None => negative,
-            Some((class, factor)) => self.classed(negative, Some((class, sub(0, factor, Q)))),
+            Some(class) => self.classed(negative, class.product(sub(0, self.one, Q))),
         }
     }
 
@@ -189,9 +195,24 @@ impl Point {
         self.add(a, negative)
     }
 
+    /// A difference, not cell by cell.
+    #[inline]
+    pub(super) fn plain_sub(&mut self, a: Element, b: Element) -> Element {
+        let negative = self.plain_neg(b);
+        self.plain_add(a, negative)
+    }
+
     /// A product.
     #[inline]
     pub(super) fn mul(&mut self, a: Element, b: Element) -> Element {
+        let product = self.plain_mul(a, b);
+        let mut each = |point: &mut Point, [a, b]: [Element; 2]| Some(point.mul(a, b));
+        self.by_cells([a, b], Some((product, 1)), &mut each).unwrap_or(product)
+    }
+
+    /// A product, not cell by cell.
+    #[inline]
+    pub(super) fn plain_mul(&mut self, a: Element, b: Element) -> Element {
         let product =
             Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) };
         self.degree = self.degree.max(product.degree.value());
@@ -204,13 +225,16 @@ impl Point {
 
     /// The inverse.
     pub(super) fn inverse(&mut self, a: Element) -> Element {
+        if let Some(inverse) = self.of_cells(a, |point, a| point.inverse(a)) {
+            return inverse;
+        }
         let Some(p) = inverse_p(a.p) else {
             self.trouble = Some("a division by zero");
             return Element::default();
         };
         let q = inverse_q(a.q).unwrap_or_else(|| self.random(&[name::ATOM_OF_INVERSE, a.p]).q);
         let inverse = Element { p, q, degree: a.degree.inverse() };
-        let class = self.class(a).map(|_| (UNKNOWN, 0));
+        let class = self.class(a).map(|_| Class::Unknown);
         self.classed(inverse, class)
     }
 
@@ -218,12 +242,18 @@ impl Point {
 
     /// 2^a. The result is an atom as an exponent.
     pub(super) fn power(&mut self, a: Element) -> Element {
+        if let Some(power) = self.of_cells_or_zero(a, |point, a| point.power(a)) {
+            return power;
+        }
         self.exponents += 1;
         self.exponent_degree = self.exponent_degree.max(a.degree.value());
         let q = if self.class(a).is_some() { a.q } else { self.exponent(a) };
         let mut p = self.powers.of(leave_q(q));
-        if let Some((class, factor)) = self.class(a) {
-            let Some(times) = small_integer(factor).filter(|_| class != UNKNOWN) else {
+        if let Some(class) = self.class(a) {
+            let Class::One(class, factor) = class else {
+                return self.hash(&[name::UNKNOWN_POWER, a.p]);
+            };
+            let Some(times) = small_integer(factor) else {
                 return self.hash(&[name::UNKNOWN_POWER, a.p]);
             };
             let turns = (i64::from(class) * times).rem_euclid(8);
@@ -232,7 +262,9 @@ impl Point {
             }
         }
         let q = self.random(&[name::ATOM_OF_POWER, p]).q;
-        Element { p, q, degree: Degree::ONE }
+        let power = Element { p, q, degree: Degree::ONE };
+        self.conditions.exponent(power, a);
+        power
     }
 
     /// The residue modulo `Q` of an exponent: the one that was met first of all that are the same function, or its negative.
@@ -246,6 +278,9 @@ impl Point {
 
     /// The logarithm to the base 2.
     pub(super) fn logarithm(&mut self, a: Element) -> Element {
+        if let Some(logarithm) = self.of_cells(a, |point, a| point.logarithm(a)) {
+            return logarithm;
+        }
         if a.p == 0 {
             self.trouble = Some("a logarithm of zero");
             return Element::default();
@@ -256,7 +291,7 @@ impl Point {
         let q = enter(exponent.into(), Q);
         let p = self.random(&[name::ATOM_OF_LOGARITHM, q, class.into()]).p;
         let result = Element { p, q, degree: Degree::ONE };
-        self.classed(result, Some((class, enter(1, Q))))
+        self.classed(result, Class::of(class, self.one))
     }
 
     /// e^a.
@@ -267,6 +302,9 @@ impl Point {
 
     /// Sine or cosine: the parts of 2^(k a), where k is random.
     pub(super) fn angle(&mut self, a: Element, cosine: bool) -> Element {
+        if let Some(angle) = self.of_cells_or_zero(a, |point, a| point.angle(a, cosine)) {
+            return angle;
+        }
         if self.class(a).is_some() {
             return self.hash(&[name::ANGLE, u64::from(cosine), a.p]);
         }
@@ -288,12 +326,23 @@ impl Point {
 
     /// The square root: that of a fraction without its square factors.
     pub(super) fn square_root(&mut self, a: Element) -> Element {
+        if let Some(root) = self.of_cells_or_zero(a, |point, a| point.square_root(a)) {
+            return root;
+        }
         match self.as_fraction(a) {
             Some((numerator, denominator)) if numerator >= 0 => {
                 self.root_of_fraction(numerator, denominator)
             }
-            _ => self.hash(&[name::SQUARE_ROOT, a.p]),
+            _ => self.multiplicative_root(a),
         }
+    }
+
+    /// A power modulo `P` with a fixed odd exponent, so that the root of a product is the product of roots.
+    fn multiplicative_root(&mut self, a: Element) -> Element {
+        self.hashes += 1;
+        let p = power(a.p, self.root);
+        let q = self.random(&[name::SQUARE_ROOT, p]).q;
+        Element { p, q, degree: Degree::ONE }
     }
 
     /// The small fraction that an element is in both rings.
@@ -319,15 +368,15 @@ impl Point {
         if rest == 1 {
             return rational;
         }
-        let root = self.hash(&[name::SQUARE_ROOT, self.integer(rest).p]);
+        let root = self.multiplicative_root(self.integer(rest));
         self.mul(rational, root)
     }
 
     /// Whether an element is the same as another, in one of the rings.
     pub(super) fn same(&self, a: Element, b: Element) -> bool {
         let (one, other) = (self.class(a), self.class(b));
-        let known = |class: Option<Class>| class.is_none_or(|class| class.0 != UNKNOWN);
-        a.p == b.p || a.q == b.q && one == other && known(one)
+        let known = |class: Option<Class>| class != Some(Class::Unknown);
+        a.p == b.p || a.q == b.q && one == other && known(one) || self.same_by_cells(a, b)
     }
 
     /// The largest probability that a run takes different elements for the same one.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::constants::{Constant, LOG2_OF_E, TAIL_OF_LOG2_E, read};
+use super::constants::{Constant, LOG2_OF_E, SHARE_OF_LOG2_E, TAIL_OF_LOG2_E, is_short, read};
 use super::element::{Degree, Element, Predicate, Term};
 use super::exact::{number, rounded};
 use super::library::{Exponents, Library};
@@ -21,6 +21,15 @@ pub struct Reading {
     pub number: String,
 }
 
+/// A function of two predicates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Junction {
+    /// Both hold.
+    Both,
+    /// Exactly one holds.
+    Differ,
+}
+
 /// The algebra of real functions.
 #[derive(Debug)]
 pub(crate) struct Reals {
@@ -32,18 +41,20 @@ pub(crate) struct Reals {
     sets: Sets,
     /// The difference that a predicate says is positive, by the predicate's name.
     pub(super) positive: FxHashMap<u64, Element>,
+    /// The predicates that a predicate is a function of, by its name.
+    pub(super) junctions: FxHashMap<u64, (Junction, [Predicate; 2])>,
     /// The predicate and the operands of a choice, by its value.
     pub(super) choices: FxHashMap<u64, (Predicate, [Element; 2])>,
     /// The numbers whose products with log2(e) were the first part of a sum, by the sum.
     scaled: FxHashMap<u64, u64>,
+    /// The sums of x log2(e)/252 and a constant.
+    shares: FxHashSet<u64>,
     /// Elements of functions of the library.
     pub(super) library: Library,
     /// Sums that hold an integer in their low bits.
     magic: FxHashMap<u64, ()>,
     /// Elements between 0 and 1.
     saturated: FxHashSet<u64>,
-    /// Elements that are positive: powers of 2, and sums, products and quotients of these.
-    pub(super) positives: FxHashSet<u64>,
     /// Elements that are integers.
     integers: FxHashSet<u64>,
     /// The exponents of numbers, and logarithms made of them.
@@ -68,10 +79,11 @@ impl Reals {
             positive: FxHashMap::default(),
             choices: FxHashMap::default(),
             scaled: FxHashMap::default(),
+            shares: FxHashSet::default(),
             library: Library::default(),
             magic: FxHashMap::default(),
             saturated: FxHashSet::default(),
-            positives: FxHashSet::default(),
+            junctions: FxHashMap::default(),
             integers: FxHashSet::default(),
             exponents: Exponents::default(),
         }
@@ -108,6 +120,11 @@ impl Reals {
             let number = if value < 0.0 { format!("-{number}") } else { number };
             let reading = Reading { bits: bits as u32, number };
             self.readings.insert(bits as u32, reading);
+        }
+        // Not the coefficients of polynomials.
+        if constant != Constant::Exact || is_short(value) {
+            let magnitude = if value < 0.0 { self.point.neg(element) } else { element };
+            self.point.conditions.factor(magnitude);
         }
         self.constants.insert((format, bits), element);
         Some(element)
@@ -223,9 +240,50 @@ impl Reals {
             _ => false,
         };
         if keeps {
-            self.positives.insert(result.p);
+            self.point.positives.insert(result.p);
+            if op == Real::Mul {
+                self.point.note_product(result, [a, b]);
+            }
         }
+        self.note_signs(op, format, operands, (result, [a, b, c]));
         Some(Term::Element(result))
+    }
+
+    /// Notes sums and products of a number and an element whose sign may be that of something simpler.
+    fn note_signs(
+        &mut self,
+        op: Real,
+        format: Format,
+        operands: &[Term],
+        (result, elements): (Element, [Element; 3]),
+    ) {
+        let known = |at: usize| match operands.get(at) {
+            Some(&Term::Number(bits)) => Some(number(format, bits)).filter(|&value| value != 0.0),
+            _ => None,
+        };
+        let addend = |at: usize, sign: f64| known(at).map(|value| (at, value * sign));
+        let constant = match op {
+            Real::Add => addend(0, 1.0).or(addend(1, 1.0)),
+            Real::Sub => addend(0, 1.0).or(addend(1, -1.0)),
+            Real::Fma => {
+                let product = self.point.plain_mul(elements[0], elements[1]);
+                self.point.note_product(product, [elements[0], elements[1]]);
+                addend(2, 1.0)
+            }
+            Real::Mul => {
+                if let Some((at, value)) = addend(0, 1.0).or(addend(1, 1.0)) {
+                    self.point.note_multiple(result, elements[1 - at], value > 0.0);
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some((at, value)) = constant {
+            let is_taken = op == Real::Sub && at == 1;
+            let constant = elements[at];
+            let constant = if is_taken { self.point.neg(constant) } else { constant };
+            self.point.note_sign(result, constant, value > 0.0);
+        }
     }
 
     /// Whether a number is known to be positive.
@@ -233,7 +291,7 @@ impl Reals {
         match term {
             Term::Number(bits) => number(format, bits) > 0.0,
             Term::Element(element) => {
-                !self.positives.is_empty() && self.positives.contains(&element.p)
+                !self.point.positives.is_empty() && self.point.positives.contains(&element.p)
             }
         }
     }
@@ -267,6 +325,12 @@ impl Reals {
             Real::Cos => self.point.angle(a, true),
             Real::Tanh => self.tangent(a),
             Real::Same => a,
+            // A part of `expf`, where it cancels.
+            Real::Sat if self.shares.contains(&a.p) => {
+                let result = self.point.hash(&[name::SATURATED, a.p]);
+                self.saturated.insert(result.p);
+                result
+            }
             Real::Sat => {
                 let positive = self.larger(a, Element::default());
                 let one = self.point.integer(1);
@@ -280,15 +344,16 @@ impl Reals {
                 if self.library.is_tangent(b, magnitude) {
                     return self.tangent(a);
                 }
-                let sign = self.point.hash(&[name::SIGN, a.p]);
-                let magnitude = self.magnitude(b);
-                self.point.mul(sign, magnitude)
+                self.with_sign_of(a, b)
             }
             Real::Floor | Real::Ceil | Real::Trunc | Real::Nearest => {
                 if self.integers.contains(&a.p) {
                     return a;
                 }
-                let integer = self.point.hash(&[name::ROUND, op as u64, a.p]);
+                let round =
+                    |point: &mut Point, a: Element| point.hash(&[name::ROUND, op as u64, a.p]);
+                let integer = self.point.of_cells_or_zero(a, round);
+                let integer = integer.unwrap_or_else(|| round(&mut self.point, a));
                 self.integers.insert(integer.p);
                 integer
             }
@@ -311,10 +376,15 @@ impl Reals {
             Term::Element(_) => 0,
         };
         let (x, factor) = match (bits(operands[0]), bits(operands[1])) {
-            (factor @ (LOG2_OF_E | TAIL_OF_LOG2_E), 0) => (b, factor),
-            (0, factor @ (LOG2_OF_E | TAIL_OF_LOG2_E)) => (a, factor),
+            (factor @ (LOG2_OF_E | TAIL_OF_LOG2_E | SHARE_OF_LOG2_E), 0) => (b, factor),
+            (0, factor @ (LOG2_OF_E | TAIL_OF_LOG2_E | SHARE_OF_LOG2_E)) => (a, factor),
             _ => return None,
         };
+        if factor == SHARE_OF_LOG2_E {
+            let sum = self.function(Real::Fma, [a, b, c]);
+            self.shares.insert(sum.p);
+            return Some(sum);
+        }
         if factor == LOG2_OF_E {
             let sum = self.function(Real::Fma, [a, b, c]);
             self.scaled.insert(sum.p, x.p);
@@ -326,6 +396,13 @@ impl Reals {
             self.readings.insert(factor, Reading { bits: factor, number });
             c
         })
+    }
+
+    /// The magnitude of a number with the sign of another one, which 0 has not.
+    pub(super) fn with_sign_of(&mut self, sign: Element, a: Element) -> Element {
+        let magnitude = self.magnitude(a);
+        let (opposite, below) = (self.point.neg(magnitude), self.point.neg(sign));
+        self.point.by_sign(below, opposite, magnitude)
     }
 
     pub(super) fn magnitude(&mut self, a: Element) -> Element {
@@ -451,7 +528,7 @@ impl Reals {
         let bias = self.point.integer(MAGIC as i128 + 127);
         let exponent = self.point.sub(sum, bias);
         let power = self.point.power(exponent);
-        self.positives.insert(power.p);
+        self.point.positives.insert(power.p);
         Some(power)
     }
 

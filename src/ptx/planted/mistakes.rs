@@ -568,6 +568,10 @@ mistakes! {
     SymbolsUnchanged: Algebra,
     /// A difference of positive numbers is positive.
     DifferencePositive: Algebra,
+    /// All choices are continuous: whether a relation is strict does not count.
+    StrictnessIgnored: Algebra,
+    /// Conditions on multiples of a number are the same whatever the sign of the factor.
+    NegativeFactor: Algebra,
     /// Blocks are alike in which a relation has another outcome.
     IntervalsIgnored: Blocks,
     /// What depends on the block by more than a sum is no obstacle.
