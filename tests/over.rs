@@ -1,7 +1,7 @@
 //! `verify --over`: laws that the algebra keeps (`laws`) and, under the same name, what looks like them and is wrong
 //! (`nonlaws`); kernels by different algorithms (`pairs`), and typical mistakes in them (`mistakes`).
 //!
-//! `same-bits` and `other-bits`: the same over the bits. `alike`: launches of which a few blocks stand for all; `apart`: the first
+//! `same-bits` and `other-bits`: the same over the bits. `alike`: a few blocks of these launches stand for all; `apart`: the first
 //! block is right, another one is not.
 //!
 //! A file has two kernels, `a` and `b`. `NAME.json` is the launch of `a`, `NAME.against.json` that of `b`; without them both run

@@ -5,7 +5,7 @@ use super::witness::Side;
 use crate::interp::{Apart, Blocks, Cover, Symbolic};
 use crate::parallel;
 
-/// The fewest blocks of which some are left out.
+/// Fewer blocks than these are all executed.
 const MANY: u64 = 16;
 
 /// The blocks that are executed.

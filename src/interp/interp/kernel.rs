@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::alike::{Divisors, Observer, Trace};
+use super::alike::{Divisors, Launched, Observer, Trace};
 use super::counters::{Counters, Total};
 use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
@@ -159,8 +159,10 @@ impl<'m, 's> Kernel<'m, 's> {
             ..self.machine(launch, &global, &params)
         };
         let observer = divisors.map(|divisors| {
-            let mut symbolic = vec![false; global.regions().len()];
-            inputs.iter().for_each(|&(region, is_symbolic)| symbolic[region] = is_symbolic);
+            let mut regions: Vec<(String, bool)> =
+                global.regions().iter().map(|region| (region.name.clone(), false)).collect();
+            inputs.iter().for_each(|&(region, is_symbolic)| regions[region].1 = is_symbolic);
+            let special = |special| machine.constant(special).map(u64::from);
             let parameter = |offset: u64, size: u32| {
                 let marked = |at: u64| params_marks[(at / 4) as usize].load(Relaxed) != 0;
                 let own = offset..offset + u64::from(size);
@@ -169,7 +171,9 @@ impl<'m, 's> Kernel<'m, 's> {
                 value.get_mut(..known.len())?.copy_from_slice(known);
                 (!own.into_iter().any(marked)).then_some(u64::from_le_bytes(value))
             };
-            Observer::new(&machine, symbolic, &parameter, divisors)
+            let grid = launch.grid;
+            let launched = Launched { special: &special, parameter: &parameter, grid, divisors };
+            Observer::new(&self.program, regions, &launched)
         });
         let machine = Machine { observer: observer.as_ref(), ..machine };
         let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)

@@ -574,7 +574,7 @@ mistakes! {
     NegativeFactor: Algebra,
     /// Blocks are alike in which a relation has another outcome.
     IntervalsIgnored: Blocks,
-    /// What depends on the block by more than a sum is no obstacle.
+    /// Obstacles are passed over: everything depends on the block by a sum.
     OtherIsAffine: Blocks,
     /// Elements may move by different distances in both kernels.
     DistancesIgnored: Blocks,

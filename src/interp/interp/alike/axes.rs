@@ -1,6 +1,6 @@
 //! The axes of a grid.
 //!
-//! In: the checks of a kernel. Out: the axes by whose indices its blocks are counted: y, z, and x or what x is split into. A kernel
+//! In: the checks of a kernel. Out: the axes by whose indices its blocks are counted: y, z, and x or the parts that x is split into. A kernel
 //! that takes `x / 8` and `x % 8` counts by both.
 
 use typed_index_collections::TiVec;
@@ -17,7 +17,7 @@ pub(super) type Checks = TiVec<FunctionId, TiVec<Pc, Box<[Check]>>>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Axes {
     grid: [u64; 3],
-    /// x is the sum of three indices times 1 and these numbers, each of which divides the next; 0: there is no such index.
+    /// x is the sum of three indices times 1 and these numbers; each divides the next one. 0: the index is missing.
     splits: [u64; 2],
 }
 
@@ -27,13 +27,17 @@ impl Axes {
         Axes { grid: grid.map(u64::from), splits: [0; 2] }
     }
 
-    /// The axes that x is split into by what a kernel divides it by; none if these are they.
+    /// The axes that x is split into by a kernel's divisors; none if these have them already.
     pub(super) fn split(self, checks: &Checks) -> Option<Axes> {
-        let divisor = |check: &Check| match *check {
-            Check::Quotient(operand, _, Divisor::Number(number), _) if operand.slope[0] == 1 => {
-                (1 < number && number < self.grid[0]).then_some(number)
-            }
-            _ => None,
+        let x = self.slope(Axis::X);
+        let divisor = |check: &Check| {
+            let Check::Quotient(operand, _, Divisor::Number(number), _) = *check else {
+                return None;
+            };
+            let lowest = (0..3).find(|&axis| operand.slope[axis] != 0)?;
+            let by = u64::try_from(operand.slope[lowest]).ok()?;
+            let steps = number.is_multiple_of(by).then_some(number / by * x[lowest] as u64)?;
+            (1 < steps && steps < self.grid[0]).then_some(steps)
         };
         let all = checks.iter().flatten().flat_map(|checks| checks.iter());
         let mut divisors: Vec<u64> = all.filter_map(divisor).collect();

@@ -6,7 +6,7 @@
 //!
 //! The argument. A register is *affine* in the block index if its value in block b is v + slope (b - r), where v is its value in
 //! the block r that is executed; `slopes` computes slopes for all registers of a function, without regard to the order of
-//! instructions. The index is one of several axes (`axes`): what a kernel divides the index by makes an axis of its own. What a kernel makes of an affine value is either affine again, or a relation, a quotient, or an extension
+//! instructions. The index is one of several axes (`axes`): a number that the kernel divides the index by makes an axis of its own. What a kernel makes of an affine value is either affine again, or a relation, a quotient, or an extension
 //! whose result stays the same as long as a linear function of b - r stays in an interval; `observer` notes these intervals while
 //! r is executed. In all blocks in which they hold, each instruction does the same as in r, by induction over the executed
 //! instructions, and an access moves by its slope. Whatever else depends on the block is an obstacle.
@@ -24,6 +24,7 @@ mod slopes;
 pub use classes::{Apart, Classes};
 pub use cover::Cover;
 pub(super) use observer::{Observer, Trace};
+pub(super) use slopes::Launched;
 
 use rustc_hash::FxHashMap;
 
@@ -37,7 +38,7 @@ const AXES: usize = 5;
 /// How much an integer grows along each axis of the grid.
 pub(super) type Slope = [i64; AXES];
 
-/// The slope of what is the same in all blocks.
+/// The slope of a number that all blocks have.
 const LEVEL: Slope = [0; AXES];
 
 /// Registers that something is divided by, and the numbers that were seen there; none if there were several.
@@ -59,7 +60,7 @@ enum Check {
     Relation([Affine; 2], Comparison, bool),
     /// A relation of signed numbers or not holds: it is why the second operand is the minimum or maximum.
     Holds([Affine; 2], Comparison, bool),
-    /// The operand divided by another one, both signed or not, has the same integer part but for what the part of its slope adds
+    /// The operand divided by another one, both signed or not, has the same integer part, but for the part of its slope
     /// that the divisor divides: the rest of the slope is given.
     Quotient(Affine, Slope, Divisor, bool),
     /// A register holds a number that was seen there.

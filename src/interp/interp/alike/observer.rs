@@ -9,10 +9,10 @@ use super::axes::{Axes, Checks};
 use super::slopes::{Launched, bits, checks, integer};
 use super::{Affine, Check, Divisor, Divisors, Slope};
 use crate::algebra::Comparison;
-use crate::interp::exec::{Machine, Spaces};
+use crate::interp::exec::Spaces;
 use crate::interp::memory::FunctionId;
 use crate::interp::program::rare::{Cell, FragmentBase};
-use crate::interp::program::{CopyLimit, Op, Pc, Place};
+use crate::interp::program::{CopyLimit, Op, Pc, Place, Program};
 use crate::interp::registers::{FULL, LANES, Mask, Registers, lanes};
 
 /// How often axes are split: a divisor may be known only once others are.
@@ -38,7 +38,7 @@ pub(crate) struct Trace {
     pub(super) regions: Vec<String>,
     /// The axes of the grid.
     pub(super) axes: Axes,
-    /// What is divided by a register whose number only the execution shows.
+    /// The registers by which something is divided and whose numbers only the execution shows.
     pub(in crate::interp) divisors: Divisors,
     /// Why nothing is known of other blocks.
     pub obstacle: Option<String>,
@@ -78,30 +78,25 @@ impl Trace {
 }
 
 impl Observer {
-    /// An observer of a launch, some of whose regions hold symbols at first; `parameter` tells bytes of parameters, and `divisors`
-    /// what an earlier one has seen.
+    /// An observer of a launch; the regions have these names, and some hold symbols at first.
     pub(crate) fn new(
-        machine: &Machine<'_>,
-        symbolic: Vec<bool>,
-        parameter: &dyn Fn(u64, u32) -> Option<u64>,
-        divisors: &Divisors,
+        program: &Program,
+        regions: Vec<(String, bool)>,
+        launched: &Launched<'_>,
     ) -> Observer {
-        let special = |special| machine.constant(special).map(u64::from);
-        let mut launched =
-            Launched { special: &special, parameter, axes: Axes::new(machine.grid), divisors };
-        let functions = &machine.program.functions;
-        let of_all = |launched: &Launched<'_>| -> Checks {
-            functions.iter_enumerated().map(|function| checks(function, launched)).collect()
+        let functions = &program.functions;
+        let of_all = |axes: Axes| -> Checks {
+            functions.iter_enumerated().map(|function| checks(function, launched, axes)).collect()
         };
-        let mut all = of_all(&launched);
+        let mut axes = Axes::new(launched.grid);
+        let mut all = of_all(axes);
         for _ in 0..MOST_SPLITS {
-            let Some(axes) = launched.axes.split(&all) else { break };
-            launched.axes = axes;
-            all = of_all(&launched);
+            let Some(split) = axes.split(&all) else { break };
+            axes = split;
+            all = of_all(axes);
         }
-        let regions = machine.global.regions().iter().map(|region| region.name.clone());
-        let axes = launched.axes;
-        let trace = Trace { regions: regions.collect(), axes, ..Trace::default() };
+        let (regions, symbolic) = regions.into_iter().unzip();
+        let trace = Trace { regions, axes, ..Trace::default() };
         Observer { checks: all, symbolic, seen: Mutex::new(trace) }
     }
 

@@ -61,13 +61,13 @@ impl Dependence {
 }
 
 /// What the analysis knows of a launch.
-pub(super) struct Launched<'a> {
+pub(crate) struct Launched<'a> {
     /// A special register's number, if all lanes and blocks have it.
     pub special: &'a dyn Fn(LaunchInvariant) -> Option<u64>,
     /// The bytes of a parameter of the kernel: its number, unless it is a symbol.
     pub parameter: &'a dyn Fn(u64, u32) -> Option<u64>,
-    /// The axes of the grid.
-    pub axes: Axes,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
     /// Numbers that were seen in registers by which something is divided.
     pub divisors: &'a Divisors,
 }
@@ -76,8 +76,9 @@ pub(super) struct Launched<'a> {
 pub(super) fn checks(
     (id, function): (FunctionId, &Function),
     launched: &Launched<'_>,
+    axes: Axes,
 ) -> TiVec<Pc, Box<[Check]>> {
-    let mut slopes = Slopes::new(function, launched);
+    let mut slopes = Slopes::new(function, launched, axes);
     let own = launched.divisors.iter().filter(|((of, _), _)| *of == id);
     slopes.seen = own.filter_map(|((_, cell), number)| Some((*cell, (*number)?))).collect();
     while slopes.propagate(function, launched) {}
@@ -99,7 +100,7 @@ fn index(file: File) -> usize {
 }
 
 impl Slopes {
-    fn new(function: &Function, launched: &Launched<'_>) -> Slopes {
+    fn new(function: &Function, launched: &Launched<'_>, axes: Axes) -> Slopes {
         let frame = &function.frame;
         let constants = |row: &[u64]| {
             let first = row.first().copied().unwrap_or(0);
@@ -131,7 +132,7 @@ impl Slopes {
         formals.chain(unwritten).for_each(|cell| slopes.set(cell, SAME));
         for &(special, slot) in &frame.specials {
             let value = match special {
-                LaunchInvariant::Ctaid(axis) => Dependence::Affine(launched.axes.slope(axis)),
+                LaunchInvariant::Ctaid(axis) => Dependence::Affine(axes.slope(axis)),
                 special => (launched.special)(special).map_or(SAME, Known),
             };
             slopes.set((File::W32, slot), value);
@@ -352,7 +353,7 @@ impl From<Dependence> for Found {
     }
 }
 
-/// Tries an operation, some of whose sources are affine and the others the same in all blocks.
+/// Tries an operation on affine sources and others that are the same in all blocks.
 fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Found {
     if pure.meaning == Meaning::Select {
         return Found::from(sources[0].1.join(sources[1].1));
@@ -485,7 +486,7 @@ pub(super) fn integer(value: u64, file: File, signed: bool) -> i128 {
     }
 }
 
-/// A quotient, or what is left of the first operand.
+/// A quotient or remainder.
 fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Option<Found> {
     let &[(dividend, dependence), (divisor, mut other)] = &sources[..] else { return None };
     let mut checks = SmallVec::new();
@@ -531,23 +532,7 @@ fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Option<
             && same_width
             && is(&|a, b| a & b, signed, &SAMPLES)
         {
-            // The lower bits are a remainder; without them the number is a multiple.
-            match (ones.wrapping_add(1), (!ones & mask(width)) + 1) {
-                (power, _) if power.is_power_of_two() => (false, Divisor::Number(power)),
-                (_, power) if power.is_power_of_two() => {
-                    let (whole, rest) = shares(operand.slope, power);
-                    let dependence = Dependence::Affine(scaled(whole, power));
-                    let mut found = Found { dependence, checks };
-                    found.checks.push(Check::Quotient(
-                        operand,
-                        rest,
-                        Divisor::Number(power),
-                        signed,
-                    ));
-                    return Some(found);
-                }
-                _ => return None,
-            }
+            return masked(operand, ones, (width, signed), checks);
         } else {
             continue;
         };
@@ -563,16 +548,40 @@ fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Option<
     None
 }
 
+/// The bits of an affine operand that a mask of neighbouring ones keeps: the remainder by the power of 2 above them, without
+/// the remainder by the lowest one.
+fn masked(
+    operand: Affine,
+    ones: u64,
+    (width, signed): (u32, bool),
+    mut checks: SmallVec<[Check; 2]>,
+) -> Option<Found> {
+    let (low, high) = (ones.trailing_zeros(), 64 - ones.leading_zeros());
+    if ones == 0 || high - low != ones.count_ones() || high > 62 {
+        return None;
+    }
+    let mut slope = operand.slope;
+    let mut by = |power: u32| {
+        let rest = shares(operand.slope, 1 << power).1;
+        checks.push(Check::Quotient(operand, rest, Divisor::Number(1 << power), signed));
+        rest
+    };
+    if high < width {
+        slope = by(high);
+    }
+    if low > 0 {
+        let lower = by(low);
+        slope = std::array::from_fn(|axis| if lower[axis] == 0 { slope[axis] } else { 0 });
+    }
+    Some(Found { dependence: Dependence::Affine(slope), checks })
+}
+
 /// The part of a slope that a number divides, divided by it, and the rest.
 fn shares(slope: Slope, number: u64) -> (Slope, Slope) {
     let number = i64::try_from(number).unwrap_or(i64::MAX).max(1);
     let divides = |by: i64| by % number == 0;
     let whole = slope.map(|by| if divides(by) { by / number } else { 0 });
     (whole, slope.map(|by| if divides(by) { 0 } else { by }))
-}
-
-fn scaled(slope: Slope, number: u64) -> Slope {
-    slope.map(|by| by.wrapping_mul(number as i64))
 }
 
 /// A minimum or maximum of an affine operand and one that is the same in all blocks, if it is always the latter.
