@@ -1,8 +1,7 @@
 //! Which blocks of two launches are executed for all of them.
 
-use super::over::Field;
 use super::witness::Side;
-use crate::interp::{Apart, Blocks, Cover, Symbolic};
+use crate::interp::{Apart, Blocks, Cover, Domain, Symbolic};
 use crate::parallel;
 
 /// Fewer blocks than these are all executed.
@@ -26,7 +25,7 @@ impl Plan {
     }
 
     /// The blocks that the user names, or so few of them that they stand for all others.
-    pub(super) fn new(sides: &[Side<'_>; 2], field: Field, blocks: &Blocks) -> Plan {
+    pub(super) fn new(sides: &[Side<'_>; 2], domain: Domain, blocks: &Blocks) -> Plan {
         if let Blocks::Some(_) = blocks {
             return Plan { blocks: [blocks.clone(), blocks.clone()], alike: false, apart: None };
         }
@@ -35,7 +34,7 @@ impl Plan {
             return Plan::whole(None);
         }
         let classes = parallel::map(sides, |side| {
-            Symbolic::new(field.into(), 0).classes(&side.module, &side.launch)
+            Symbolic::new(domain, 0).classes(&side.module, &side.launch)
         });
         let cover = match &classes[..] {
             [Ok(Ok(one)), Ok(Ok(other))] => Cover::new([one, other], grids[0] == grids[1]),

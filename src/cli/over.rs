@@ -231,7 +231,7 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
     {
         return Err(Failure::unusable(format!("error: no launch has a buffer `{missing}`")));
     }
-    let plan = Plan::new(sides, request.field, &request.blocks);
+    let plan = Plan::new(sides, request.field.into(), &request.blocks);
     judgement.seeds(sides, request, &plan)?;
     if plan.alike && judgement.differs_in_footprint() {
         // The same work may be shared among blocks in another way.

@@ -22,7 +22,7 @@ const MOST_RANGES: usize = 1 << 22;
 /// The blocks of a launch, by the executed one that does the same.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// The executed blocks, and what they have shown.
+    /// The executed blocks, each with its trace.
     executed: Vec<(u64, Trace)>,
     /// The number of the executed one for each block.
     of: Vec<Option<u32>>,

@@ -1,4 +1,4 @@
-//! Blocks of a launch that are alike: a few are executed, and what they show holds for others.
+//! Blocks of a launch that are alike: a few are executed, and their traces hold for others.
 //!
 //! In: a decoded kernel, and the execution of some of its blocks. Out: a [`Trace`], from which [`Classes`] learns which other
 //! blocks take the same way, lane by lane, with addresses that differ by a multiple of the difference of the block indices; and

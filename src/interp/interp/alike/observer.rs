@@ -27,7 +27,7 @@ pub(crate) struct Observer {
     seen: Mutex<Trace>,
 }
 
-/// What the execution of blocks has shown: in which other blocks each instruction does the same, and what they access.
+/// What the execution of blocks has shown: in which other blocks each instruction does the same, and their accesses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     /// The interval in which each linear function of the difference of block indices has to stay.

@@ -120,7 +120,7 @@ impl Slopes {
             ],
             seen: Vec::new(),
         };
-        // What no instruction writes is a constant, what the frame's maker fills, or what a caller does.
+        // A register that no instruction writes is a constant, or the frame's maker or a caller fills it.
         for cell in function.code.iter().flat_map(|micro| writes(&micro.op)) {
             slopes.set(cell, Unwritten);
         }
