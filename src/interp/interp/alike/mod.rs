@@ -18,8 +18,10 @@
 mod axes;
 mod classes;
 mod cover;
+mod dependence;
 mod observer;
 mod slopes;
+mod tried;
 
 pub use classes::{Apart, Classes};
 pub use cover::Cover;
@@ -65,6 +67,8 @@ enum Check {
     Quotient(Affine, Slope, Divisor, bool),
     /// A register holds a number that was seen there.
     Equals(Cell, u64),
+    /// A register holds numbers below this power of 2.
+    Below(Cell, u32),
     /// An access to global memory moves by a slope.
     Access(Slope),
     /// Nothing is known of other blocks.

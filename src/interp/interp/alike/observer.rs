@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use rangemap::RangeSet;
 
 use super::axes::{Axes, Checks};
-use super::slopes::{Launched, bits, checks, integer};
+use super::slopes::{Launched, checks};
+use super::tried::{bits, integer};
 use super::{Affine, Check, Divisor, Divisors, Slope};
 use crate::algebra::Comparison;
 use crate::interp::exec::Spaces;
@@ -146,6 +147,12 @@ impl Observer {
                 Check::Equals(cell, number) => {
                     if lanes(mask).any(|lane| registers.get(cell.0, cell.1, lane) != number) {
                         trace.fail("a divisor depends on the block");
+                    }
+                }
+                Check::Below(cell, power) => {
+                    let above = |lane| registers.get(cell.0, cell.1, lane).checked_shr(power);
+                    if lanes(mask).any(|lane| above(lane).is_some_and(|above| above != 0)) {
+                        trace.fail("bits that depend on the block are joined with others");
                     }
                 }
                 Check::Obstacle(what) => {
