@@ -94,6 +94,9 @@ pub struct Comparison {
     pub trouble: Option<&'static str>,
 }
 
+/// How often blocks are executed anew with the numbers that were seen in registers.
+const MOST_RESTARTS: usize = 4;
+
 /// The most differences that are told.
 const MOST: usize = 16;
 
@@ -126,13 +129,16 @@ impl Symbolic {
         launch: &Launch,
     ) -> Result<Result<Classes, Apart>, Fault> {
         let (mut classes, mut divisors) = (Classes::default(), Divisors::default());
+        let mut restarts = 0;
         while let Some(block) = classes.next() {
             let blocks = Blocks::Some(vec![block]);
             let (_, trace) = self.observe(module, launch, (&blocks, Some(&divisors)))?;
             let trace = trace.unwrap_or_default();
-            // With these numbers more can be said, and of the same block, too.
-            if divisors.is_empty() && !trace.divisors.is_empty() {
-                divisors = trace.divisors;
+            // With these numbers more can be said, and of all blocks: the axes are others.
+            let is_new = |register: &_| !divisors.contains_key(register);
+            if restarts < MOST_RESTARTS && trace.divisors.keys().any(is_new) {
+                divisors.extend(trace.divisors);
+                (classes, restarts) = (Classes::default(), restarts + 1);
                 continue;
             }
             if let Err(apart) = classes.add(block, trace) {

@@ -43,7 +43,7 @@ pub(super) type Slope = [i64; AXES];
 /// The slope of a number that all blocks have.
 const LEVEL: Slope = [0; AXES];
 
-/// Registers that something is divided by, and the numbers that were seen there; none if there were several.
+/// Registers that something is divided by or joined with, and the numbers that were seen there; none if there were several.
 pub(super) type Divisors = FxHashMap<(FunctionId, Cell), Option<u64>>;
 
 /// An operand with the slope of its register.

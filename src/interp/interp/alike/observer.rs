@@ -152,6 +152,7 @@ impl Observer {
                 Check::Below(cell, power) => {
                     let above = |lane| registers.get(cell.0, cell.1, lane).checked_shr(power);
                     if lanes(mask).any(|lane| above(lane).is_some_and(|above| above != 0)) {
+                        trace.divisors.insert((function, cell), None);
                         trace.fail("bits that depend on the block are joined with others");
                     }
                 }

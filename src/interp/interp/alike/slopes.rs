@@ -40,7 +40,7 @@ pub(super) fn checks(
 ) -> TiVec<Pc, Box<[Check]>> {
     let mut slopes = Slopes::new(function, launched, axes);
     let own = launched.divisors.iter().filter(|((of, _), _)| *of == id);
-    slopes.seen = own.filter_map(|((_, cell), number)| Some((*cell, (*number)?))).collect();
+    slopes.seen = own.map(|((_, cell), number)| (*cell, *number)).collect();
     while slopes.propagate(function, launched) {}
     let returned = |formal: &Formal| match *formal {
         Formal::Register(file, slot) => slopes.of((file, slot)),
@@ -60,8 +60,8 @@ pub(super) fn checks(
 
 struct Slopes {
     registers: [TiVec<Slot, Dependence>; 3],
-    /// The numbers that were seen in registers which something is divided by.
-    seen: Vec<(Cell, u64)>,
+    /// The numbers that were seen in registers which something is divided by or joined with.
+    seen: Vec<(Cell, Option<u64>)>,
 }
 
 fn index(file: File) -> usize {

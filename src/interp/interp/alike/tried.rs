@@ -76,7 +76,7 @@ impl From<Dependence> for Found {
 }
 
 /// Tries an operation on affine sources and others that are the same in all blocks.
-pub(super) fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Found {
+pub(super) fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, Option<u64>)]) -> Found {
     if pure.meaning == Meaning::Select {
         return Found::from(sources[0].1.join(sources[1].1));
     }
@@ -87,7 +87,7 @@ pub(super) fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) ->
         File::Pred => relation_of(pure, sources),
         _ => linear(pure, sources)
             .or_else(|| quotient(pure, sources, seen))
-            .or_else(|| joined(pure, sources))
+            .or_else(|| joined(pure, sources, seen))
             .or_else(|| bounded(pure, sources)),
     };
     found.unwrap_or_else(|| Found::from(Other))
@@ -210,10 +210,10 @@ pub(super) fn integer(value: u64, file: File, signed: bool) -> i128 {
 }
 
 /// A quotient or remainder.
-fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, u64)]) -> Option<Found> {
+fn quotient(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, Option<u64>)]) -> Option<Found> {
     let &[(dividend, dependence), (divisor, mut other)] = &sources[..] else { return None };
     let mut checks = SmallVec::new();
-    if let Some(&(cell, number)) = seen.iter().find(|(cell, _)| *cell == divisor)
+    if let Some(&(cell, Some(number))) = seen.iter().find(|(cell, _)| *cell == divisor)
         && other == SAME
     {
         checks.push(Check::Equals(cell, number));
@@ -308,7 +308,7 @@ fn shares(slope: Slope, number: u64) -> (Slope, Slope) {
 }
 
 /// An affine operand, with bits of another one or inverted by them that are below all that its slope changes.
-fn joined(pure: &Pure<'_>, sources: &Sources) -> Option<Found> {
+fn joined(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, Option<u64>)]) -> Option<Found> {
     let &[one, other] = &sources[..] else { return None };
     let (affine, level) = if other.1.is_same() { (one, other) } else { (other, one) };
     let file = affine.0.0;
@@ -322,7 +322,9 @@ fn joined(pure: &Pure<'_>, sources: &Sources) -> Option<Found> {
             (pure.run)(&[a, b]) == Some(function(a, b))
         })
     };
-    if !is(|a, b| a | b) && !is(|a, b| a ^ b) {
+    // It was seen to have other bits, too.
+    let is_refused = seen.contains(&(level.0, None));
+    if is_refused || !is(|a, b| a | b) && !is(|a, b| a ^ b) {
         return None;
     }
     let slope = affine.1.slope();
