@@ -4,8 +4,10 @@ use super::witness::Side;
 use crate::interp::{Apart, Blocks, Cover, Domain, Symbolic};
 use crate::parallel;
 
-/// Fewer blocks than these are all executed.
+/// Fewer blocks than these are all executed, and so are more than [`MOST`], which nobody would list.
 const MANY: u64 = 16;
+/// The most blocks of both launches.
+const MOST: u64 = 1 << 24;
 
 /// The blocks that are executed.
 #[derive(Debug)]
@@ -30,7 +32,8 @@ impl Plan {
             return Plan { blocks: [blocks.clone(), blocks.clone()], alike: false, apart: None };
         }
         let grids = [0, 1].map(|side| sides[side].launch.grid.map(u64::from));
-        if grids.iter().map(|grid| grid.iter().product::<u64>()).sum::<u64>() < MANY {
+        let blocks = grids.iter().map(|grid| grid.iter().product::<u64>()).sum::<u64>();
+        if !(MANY..=MOST).contains(&blocks) {
             return Plan::whole(None);
         }
         let classes = parallel::map(sides, |side| {
