@@ -6,21 +6,27 @@ use super::eligible::Load;
 use super::legality::Legality;
 use super::pieces::displacements;
 use super::sampling::distances;
-use super::sources::{Candidate, Source};
+use super::sources::{Candidate, Offers, Source};
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 
 /// Bytes of the longest load; no element is further from the load's address.
 const MAX_BYTES: i64 = 64;
 
-impl Legality<'_, '_, '_> {
+impl Offers {
     /// Offers a load as a source for those that come behind it.
-    pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
-        self.narrowest = self.narrowest.min(load.elements[0].ty.bits());
+    pub fn offer(
+        &mut self,
+        legality: &mut Legality<'_, '_, '_>,
+        trace: &mut KernelTrace,
+        load: Load,
+    ) {
+        let bits = load.elements[0].ty.bits();
+        self.narrowest = Some(self.narrowest.map_or(bits, |narrowest| narrowest.min(bits)));
         let at = base_address(&mut trace.arena, load.address);
-        let place = self.place(trace, &load);
-        let loops = &self.prover.flow.loops;
-        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
+        let place = legality.place(trace, &load);
+        let loops = &legality.prover.flow.loops;
+        let next = legality.prover.shifter.shift(trace, loops, load.address, 1, place);
         let next = base_address(&mut trace.arena, next);
         let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
         let group = self.groups.entry(at.key).or_default();
@@ -32,20 +38,17 @@ impl Legality<'_, '_, '_> {
         self.sources.push(Source { load, base_address: at, stride, rows: None, fingerprint: None });
     }
 
-    /// Takes back all offers, for another choice among the same loads.
-    pub fn take_back_offers(&mut self) {
-        self.sources.clear();
-        self.groups.clear();
-        self.known.clear();
-        self.narrowest = u32::MAX;
-    }
-
     /// The sources that may hold a load's value, nearest lane first. Nothing is proved yet.
-    pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
+    pub fn candidates(
+        &mut self,
+        legality: &mut Legality<'_, '_, '_>,
+        trace: &mut KernelTrace,
+        load: &Load,
+    ) -> Vec<Candidate> {
         let at = base_address(&mut trace.arena, load.address);
-        let mut candidates = self.by_base_address(trace, at, load);
+        let mut candidates = self.by_base_address(legality, trace, at, load);
         if candidates.is_empty() {
-            candidates = self.by_sampling(trace, load);
+            candidates = self.by_sampling(legality, trace, load);
         }
         candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
         candidates
@@ -56,21 +59,22 @@ impl Legality<'_, '_, '_> {
         self.sources[candidate.index].load.inst
     }
 
-    /// Bits of the narrowest element of a source.
-    pub(super) fn narrowest(&self) -> u32 {
-        self.narrowest
+    /// Whether a source has an element of fewer bits.
+    pub(super) fn has_narrower(&self, bits: u32) -> bool {
+        self.narrowest.is_some_and(|narrowest| narrowest < bits)
     }
 
     /// Sources of the same base address at a whole number of lanes, element by element.
     fn by_base_address(
         &mut self,
+        legality: &mut Legality<'_, '_, '_>,
         trace: &mut KernelTrace,
         at: BaseAddress,
         load: &Load,
     ) -> Vec<Candidate> {
         let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
         let mut found = Vec::new();
-        let place = self.place(trace, load);
+        let place = legality.place(trace, load);
         let (low, high) =
             (at.constant.saturating_sub(group.reach), at.constant.saturating_add(group.reach));
         for &index in group.by_constant.range(low..=high).flat_map(|(_, sources)| sources) {
@@ -84,7 +88,7 @@ impl Legality<'_, '_, '_> {
                 let in_rows = bytes != 0 && source.stride.is_none();
                 let stride = match source.stride {
                     None if in_rows => {
-                        let prover = &mut self.prover;
+                        let prover = &mut legality.prover;
                         let rows = source
                             .rows
                             .get_or_insert_with(|| prover.rows(trace, source.load.address, place));
@@ -108,14 +112,19 @@ impl Legality<'_, '_, '_> {
 
     /// Sources whose addresses agree at some distance when they are evaluated. Tried only while it is
     /// cheap.
-    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
+    fn by_sampling(
+        &mut self,
+        legality: &mut Legality<'_, '_, '_>,
+        trace: &mut KernelTrace,
+        load: &Load,
+    ) -> Vec<Candidate> {
         const MAX_SOURCES: usize = 64;
         if self.sources.len() > MAX_SOURCES || trace.arena.is_nearly_spent() {
             return Vec::new();
         }
-        let place = self.place(trace, load);
-        let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
-        let fingerprints = &mut self.fingerprints;
+        let place = legality.place(trace, load);
+        let (loops, shifter) = (&legality.prover.flow.loops, &legality.prover.shifter);
+        let fingerprints = &mut legality.fingerprints;
         let own = fingerprints.number(trace, load.address, place);
         let mut found = Vec::new();
         for (index, source) in self.sources.iter_mut().enumerate() {

@@ -11,20 +11,21 @@ use super::legal_reuse::{Guards, LegalReuse};
 use super::legality::Legality;
 use super::pieces::{Part, Piece};
 use super::refusal::Refusal;
-use super::sources::Candidate;
+use super::sources::{Candidate, Offers};
 use crate::emulate::KernelTrace;
 use crate::ptx::ScalarType;
 
 /// The most parts that are looked for, each by itself.
 const MAX_PARTS: usize = 8;
 
-impl Legality<'_, '_, '_> {
+impl Offers {
     /// The legal reuse to put a load together from others that are at most `most` lanes away.
     ///
     /// # Errors
     /// Why the nearest loads that together have read its bytes may not stand for it.
     pub fn gathered(
         &mut self,
+        legality: &mut Legality<'_, '_, '_>,
         trace: &mut KernelTrace,
         load: &Load,
         most: u32,
@@ -35,12 +36,12 @@ impl Legality<'_, '_, '_> {
         }
         let mut lowest = first;
         while let Some([low, _]) = halves(&lowest.elements[0])
-            && self.narrowest() < lowest.elements[0].ty.bits()
+            && self.has_narrower(lowest.elements[0].ty.bits())
         {
             lowest = part_of(load, low);
         }
         let distances: BTreeSet<(u32, i32)> = self
-            .candidates(trace, &lowest)
+            .candidates(legality, trace, &lowest)
             .iter()
             .map(|candidate| (candidate.delta.unsigned_abs(), candidate.delta))
             .filter(|&(distance, _)| distance <= most)
@@ -48,12 +49,11 @@ impl Legality<'_, '_, '_> {
         let mut refusal = None;
         for (_, delta) in distances {
             let mut parts = Vec::new();
-            let complete = load
-                .elements
-                .iter()
-                .all(|element| self.split(trace, part_of(load, *element), delta, &mut parts));
+            let complete = load.elements.iter().all(|element| {
+                self.split(legality, trace, part_of(load, *element), delta, &mut parts)
+            });
             if complete && parts.len() > 1 && !trace.arena.is_nearly_spent() {
-                match self.merged(trace, load, &parts) {
+                match self.merged(legality, trace, load, &parts) {
                     Ok(merged) => return Ok(merged),
                     Err(reason) => refusal = refusal.or(Some(reason)),
                 }
@@ -66,12 +66,13 @@ impl Legality<'_, '_, '_> {
     /// there is one for each.
     fn split(
         &mut self,
+        legality: &mut Legality<'_, '_, '_>,
         trace: &mut KernelTrace,
         part: Load,
         delta: i32,
         parts: &mut Vec<(Load, Vec<Candidate>)>,
     ) -> bool {
-        let mut candidates = self.candidates(trace, &part);
+        let mut candidates = self.candidates(legality, trace, &part);
         candidates.retain(|candidate| candidate.delta == delta);
         if !candidates.is_empty() {
             parts.push((part, candidates));
@@ -79,9 +80,9 @@ impl Legality<'_, '_, '_> {
         }
         let element = part.elements[0];
         match halves(&element) {
-            Some(halves) if self.narrowest() < element.ty.bits() => {
-                halves.into_iter().all(|half| self.split(trace, part_of(&part, half), delta, parts))
-            }
+            Some(halves) if self.has_narrower(element.ty.bits()) => halves
+                .into_iter()
+                .all(|half| self.split(legality, trace, part_of(&part, half), delta, parts)),
             _ => false,
         }
     }
@@ -89,6 +90,7 @@ impl Legality<'_, '_, '_> {
     /// All parts from the first candidates that may stand for them.
     fn merged(
         &mut self,
+        legality: &mut Legality<'_, '_, '_>,
         trace: &mut KernelTrace,
         load: &Load,
         parts: &[(Load, Vec<Candidate>)],
@@ -98,7 +100,7 @@ impl Legality<'_, '_, '_> {
         for (part, candidates) in parts {
             let mut refusal = Refusal::NoPartner;
             let legal = candidates.iter().find_map(|&candidate| {
-                let looked = self.look(trace, candidate, part, false);
+                let looked = self.look(legality, trace, candidate, part, false);
                 looked.map_err(|reason| refusal = reason).ok().filter(|one| is_plain(&one.guards))
             });
             let legal = legal.ok_or(refusal)?;

@@ -7,44 +7,31 @@ use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::alike::LaneClaim;
 use super::availability::{Availability, RuntimeChecks};
 use super::eligible::{Load, addressed_by_register, eligible};
 use super::function::{
     is_narrow, linear_lanes, observes_lanes, overwrites_address, sent, writes_global,
 };
 use super::legal_reuse::{Guards, LegalReuse, Options};
-use super::pieces::pieces;
-use super::prove::{Proof, Prover};
+use super::prove::Prover;
 use super::refusal::Refusal;
-use super::sampling::{Fingerprints, agree_mostly};
+use super::sampling::Fingerprints;
 use super::shift::Shifter;
 use super::side_effect_free::SideEffectFree;
-use super::sources::{Candidate, Group, Source};
 use super::whole;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
-use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::{Function, FunctionKind, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
-
-/// How a source's bytes were proved to be those of a load.
-struct Proved {
-    proof: Proof,
-    /// The bytes between the addresses that are compared at run time.
-    address_delta: Option<i64>,
-    /// The claims about registers that lanes have to satisfy.
-    same_index: Vec<LaneClaim>,
-}
 
 /// The legal reuses in one function: loads are visited in program order, each may be offered as a source, and each pair
 /// is proved once, on request.
 pub struct Legality<'a, 'm, 's> {
     pub(super) source: &'a SourceFile,
     side_effect_free: OnceCell<SideEffectFree>,
-    availability: Availability<'a, 'm, 's>,
+    pub(super) availability: Availability<'a, 'm, 's>,
     pub(super) prover: Prover<'a, 'm, 's>,
     pub(super) options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
@@ -58,25 +45,14 @@ pub struct Legality<'a, 'm, 's> {
     is_kernel: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
-    pub(super) sources: Vec<Source>,
     pub(super) fingerprints: Fingerprints,
-    /// Bits of the narrowest element of a source.
-    pub(super) narrowest: u32,
-    /// Sources by base address.
-    pub(super) groups: FxHashMap<TermId, Group>,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
     /// Cache: whether no full warp reaches this block.
     never_whole: FxHashMap<BlockId, bool>,
-    /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
-    /// many, and seldom asked about twice.)
-    pub(super) known: FxHashMap<(Candidate, InstId), LegalReuse>,
     /// Why loads, by instruction, that look like parts of a struct or of a vector are none.
     pub(super) not_joined: FxHashMap<InstId, Refusal>,
 }
-
-/// The most stores between a source and a load that are compared with it at run time.
-const MAX_ASKED: usize = 4;
 
 impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     /// The legal reuses of a function, with no source offered yet.
@@ -109,13 +85,9 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
                 .aligned_pointers()
                 .map(|(name, align)| (name.to_owned(), align))
                 .collect(),
-            sources: Vec::new(),
             fingerprints: Fingerprints::default(),
-            narrowest: u32::MAX,
-            groups: FxHashMap::default(),
             sent: sent(flow),
             never_whole: FxHashMap::default(),
-            known: FxHashMap::default(),
             not_joined: FxHashMap::default(),
         }
     }
@@ -255,110 +227,13 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.prover.flow.loops.innermost(trace.accesses[load.access].block)
     }
 
-    /// Whether a load may take its value from a candidate, and under which guards.
-    ///
-    /// # Errors
-    /// Why it may not.
-    pub fn prove(
-        &mut self,
-        trace: &mut KernelTrace,
-        candidate: Candidate,
-        load: &Load,
-    ) -> Result<LegalReuse, Refusal> {
-        let key = (candidate, load.inst);
-        if let Some(known) = self.known.get(&key) {
-            return Ok(known.clone());
-        }
-        let found = self.look(trace, candidate, load, false)?;
-        self.known.insert(key, found.clone());
-        Ok(found)
-    }
-
-    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind which the lane
-    /// may have stored to the same bytes: the legal reuse has the necessary checks at run time.
-    ///
-    /// # Errors
-    /// Why the load may not take its value from there.
-    pub fn prove_asking(
-        &mut self,
-        trace: &mut KernelTrace,
-        candidate: Candidate,
-        load: &Load,
-    ) -> Result<LegalReuse, Refusal> {
-        self.look(trace, candidate, load, true)
-    }
-
-    pub(super) fn look(
-        &mut self,
-        trace: &mut KernelTrace,
-        candidate: Candidate,
-        load: &Load,
-        asking: bool,
-    ) -> Result<LegalReuse, Refusal> {
-        let Candidate { index, delta, displacement, .. } = candidate;
-        let source = self.sources[index].load.clone();
-        if delta != 0 {
-            self.may_send(trace, &source, load)?;
-        }
-        // (Both questions at once would be long chains of comparisons in large kernels.)
-        let in_branch = asking && !self.availability.is_before(trace, &source, load);
-        let may_ask = asking
-            && !in_branch
-            && delta == 0
-            && self.linear != Some(false)
-            && self.is_copied(trace, &source);
-        let mut runtime_checked = RuntimeChecks::up_to(if may_ask { MAX_ASKED } else { 0 });
-        let mut source_executed = None;
-        let (availability, prover) = (&mut self.availability, &mut self.prover);
-        if in_branch {
-            let since = availability.check_since(trace, prover, &source, load)?;
-            source_executed = Some(since);
-        } else {
-            availability.check(trace, prover, &source, load, &mut runtime_checked)?;
-        }
-        if in_branch && delta != 0 && self.never_whole(trace, &source) {
-            return Err(Refusal::NeverRuns);
-        }
-        let no_alias_checks = runtime_checked.stores;
-        let is_remembered = in_branch || !no_alias_checks.is_empty();
-        let pieces = pieces(&source, load, displacement)
-            .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
-        // (The predicate that remembers a source's execution includes its guard predicate.)
-        let source_active =
-            source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
-        if let Some((register, _)) = source_active
-            && !self.prover.flow.visible(register, load.inst)
-            && !planted!(Bug::GuardNotAsked)
-        {
-            return Err(Refusal::Guarded);
-        }
-        let Proved { proof, address_delta, same_index } =
-            self.proved(trace, candidate, &source, load)?;
-        let mut no_wrap = proof.checks.to_vec();
-        if planted!(Bug::WrapAround) {
-            no_wrap.clear();
-        }
-        no_wrap.sort_unstable();
-        no_wrap.dedup();
-        let moves = delta != 0;
-        let guards = Guards {
-            // (The bytes that other lanes of the warp may have stored depend on the lane's place.)
-            linear_lanes: (moves || !no_alias_checks.is_empty()) && self.linear.is_none(),
-            whole_warp: moves,
-            no_wrap,
-            source_active,
-            source_executed,
-            no_alias_checks,
-            // If only one of the two is generic, the other one's address shows that it is global.
-            global_address: source.generic && load.generic && !planted!(Bug::GenericAddress),
-            address_delta,
-            same_index,
-        };
-        Ok(LegalReuse { source: source.inst, pieces, delta, guards })
-    }
-
     /// Whether a lane may get the value of another lane at all.
-    fn may_send(&mut self, trace: &KernelTrace, source: &Load, load: &Load) -> Result<(), Refusal> {
+    pub(super) fn may_send(
+        &mut self,
+        trace: &KernelTrace,
+        source: &Load,
+        load: &Load,
+    ) -> Result<(), Refusal> {
         if self.narrow {
             return Err(Refusal::NarrowBlock);
         }
@@ -369,36 +244,6 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
             true => Err(Refusal::NeverRuns),
             false => Ok(()),
         }
-    }
-
-    /// Proves that a source's bytes are those of a load, if need be under checks at run time.
-    fn proved(
-        &mut self,
-        trace: &mut KernelTrace,
-        Candidate { index, delta, displacement, in_rows }: Candidate,
-        source: &Load,
-        load: &Load,
-    ) -> Result<Proved, Refusal> {
-        if in_rows {
-            let rows = self.sources[index].rows.as_ref().and_then(Option::as_ref);
-            let (alike, _) = rows.ok_or(Refusal::NoPartner)?;
-            let proof =
-                self.prover.prove_alike(trace, alike, (source, load), delta, displacement)?;
-            return Ok(Proved {
-                proof,
-                address_delta: None,
-                same_index: alike.runtime_checked.clone(),
-            });
-        }
-        let (proof, address_delta) =
-            match self.prover.prove(trace, source, load, delta, displacement) {
-                Ok(proof) => (proof, None),
-                Err(refusal) => self
-                    .tested(trace, (index, source), load, delta, displacement)
-                    .map(|(proof, bytes)| (proof, Some(bytes)))
-                    .ok_or(refusal)?,
-            };
-        Ok(Proved { proof, address_delta, same_index: Vec::new() })
     }
 
     /// Whether no warp that comes to a load is whole.
@@ -428,51 +273,13 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// Whether a load's address is in a 64-bit register.
-    fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub(super) fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
         trace.arena.width(load.address) == 64
             && addressed_by_register(&self.prover.flow.insts[load.inst])
     }
 
     /// Whether a copy of the register that a load is addressed by can be made behind it.
-    fn is_copied(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub(super) fn is_copied(&self, trace: &KernelTrace, load: &Load) -> bool {
         self.is_by_register(trace, load) && !overwrites_address(self.prover.flow, load.inst)
-    }
-
-    /// The distance in bytes, in one lane, that shows at run time that a load's address is the source's `delta` lanes
-    /// further on; with the checks under which the source's addresses have that distance from each other. `B(L) = A(L)
-    /// + bytes` and `A(L + delta) = A(L) + delta * stride`.
-    fn tested(
-        &mut self,
-        trace: &mut KernelTrace,
-        (index, source): (usize, &Load),
-        load: &Load,
-        delta: i32,
-        displacement: i64,
-    ) -> Option<(Proof, i64)> {
-        let flow = self.prover.flow;
-        if !self.is_copied(trace, source) || !self.is_by_register(trace, load) {
-            return None;
-        }
-        let place = self.place(trace, load);
-        let fingerprints = &mut self.fingerprints;
-        let own = fingerprints.number(trace, load.address, place);
-        let other = *self.sources[index]
-            .fingerprint
-            .get_or_insert_with(|| fingerprints.number(trace, source.address, place));
-        let (loops, shifter) = (&flow.loops, &self.prover.shifter);
-        let distance = (delta, displacement);
-        let agree = fingerprints.compare([other, own], |other, own| {
-            agree_mostly(trace, loops, shifter, (other, own), distance)
-        });
-        if !agree {
-            return None;
-        }
-        if delta == 0 {
-            return Some((Proof::default(), displacement));
-        }
-        let further = self.sources[index].stride?.checked_mul(i64::from(delta))?;
-        let proof =
-            self.prover.prove_line(trace, source, load, delta, further.checked_neg()?).ok()?;
-        Some((proof, further.checked_add(displacement)?))
     }
 }

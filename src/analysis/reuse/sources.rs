@@ -3,9 +3,27 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::alike::Alike;
 use super::distance::BaseAddress;
 use super::eligible::Load;
+use super::legal_reuse::LegalReuse;
+use crate::cfg::InstId;
+use crate::expr::TermId;
+
+/// The loads that one search offers as sources, in program order, and what was proved of them.
+#[derive(Default)]
+pub struct Offers {
+    pub(super) sources: Vec<Source>,
+    /// Bits of the narrowest element of a source; none while there is no source.
+    pub(super) narrowest: Option<u32>,
+    /// Sources by base address.
+    pub(super) groups: FxHashMap<TermId, Group>,
+    /// The legal reuses that were found, by candidate and load. (Refused pairs are not kept: they are
+    /// many, and seldom asked about twice.)
+    pub(super) known: FxHashMap<(Candidate, InstId), LegalReuse>,
+}
 
 /// A load whose registers may be read.
 pub(super) struct Source {

@@ -1,8 +1,6 @@
 //! The search state of one function that patterns share: the loads, the claimed accesses, and whether a replacement
 //! pays.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap;
 
 use super::footprint::{Accesses, Footprint, Neighbours, Room};
@@ -65,7 +63,22 @@ impl Weighed {
     }
 }
 
-/// Where the patterns of one function find their groups.
+/// What the patterns of one function have found so far.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The groups, chosen or refused.
+    pub groups: Vec<Group>,
+    /// By instruction, the index of the group that a load is a member of.
+    pub claimed: FxHashMap<InstId, usize>,
+    /// By instruction, why a load is kept.
+    pub refusals: FxHashMap<InstId, Refusal>,
+    /// By instruction, why a replacement of a load does not pay, and the rank of the pattern that says so.
+    unprofitable: FxHashMap<InstId, (Rank, Unprofitable)>,
+    /// How many loads and stores are replaced.
+    replaced: usize,
+}
+
+/// One search: what a pattern finds beside what others have found. Those it reads and does not change.
 pub struct Finder<'o, 'a, 'm, 's> {
     /// The legal replacements.
     pub legality: &'o mut Legality<'a, 'm, 's>,
@@ -75,18 +88,12 @@ pub struct Finder<'o, 'a, 'm, 's> {
     pub arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
     /// The global loads, as indices of the trace's accesses, in program order.
     pub loads: &'o [usize],
-    /// The groups found so far.
-    groups: Vec<Group>,
-    /// By instruction, the index of the group that a load is a member of.
-    claimed: FxHashMap<InstId, usize>,
-    /// By instruction, why a replacement of a load does not pay, and the rank of the pattern that says so.
-    unprofitable: FxHashMap<InstId, (Rank, Unprofitable)>,
-    /// By instruction, why a load is kept.
-    refusals: FxHashMap<InstId, Refusal>,
-    /// How many loads and stores are replaced so far.
-    replaced: usize,
-    /// Groups that are left out although the user allows them.
-    vetoes: &'o Vetoes,
+    /// The strategy that is searched alone, if one is.
+    pub only: Option<StrategyName>,
+    /// What other patterns have found.
+    pub beside: &'o Found,
+    /// What this one has found.
+    pub own: Found,
 }
 
 /// Which of several reasons is told, if replacements of one load by several patterns do not pay.
@@ -102,57 +109,63 @@ pub enum Rank {
     Struct,
 }
 
-/// Groups that a search leaves out although the user allows them.
-#[derive(Debug, Default)]
-pub struct Vetoes {
-    /// All strategies but this one.
-    pub only: Option<StrategyName>,
-    /// Accesses, by instruction, that a strategy leaves to others.
-    pub vetoed: BTreeSet<(StrategyName, InstId)>,
-}
-
-/// The groups of one function.
-#[derive(Debug)]
-pub struct Found {
-    /// The groups, chosen or refused.
-    pub groups: Vec<Group>,
-    /// By instruction, the index of the group that a load is a member of.
-    pub claimed: FxHashMap<InstId, usize>,
-    /// By instruction, why a load is kept.
-    pub refusals: FxHashMap<InstId, Refusal>,
-}
-
-impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
-    /// Nothing is found yet; what `vetoes` forbids is left out.
-    pub fn new(
-        legality: &'o mut Legality<'a, 'm, 's>,
-        options: &'o Options,
-        arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
-        loads: &'o [usize],
-        vetoes: &'o Vetoes,
-    ) -> Self {
-        Finder {
-            legality,
-            options,
-            arrays,
-            loads,
-            groups: Vec::new(),
-            claimed: FxHashMap::default(),
-            unprofitable: FxHashMap::default(),
-            refusals: FxHashMap::default(),
-            replaced: 0,
-            vetoes,
+impl Found {
+    /// Adds what a pattern has found beside this. Of its groups those that have to leave an access to others are refused.
+    pub fn extend(
+        &mut self,
+        found: Found,
+        architecture: u32,
+        left: impl Fn(StrategyName, InstId) -> bool,
+    ) {
+        self.unprofitable.extend(found.unprofitable);
+        self.refusals.extend(found.refusals);
+        for group in found.groups {
+            let is_left = |&inst: &InstId| left(group.strategy, inst);
+            let is_displaced = group.is_chosen() && group.members().iter().any(is_left);
+            match group.displaced(architecture) {
+                Refusal::DoesNotPay(unprofitable) if is_displaced => {
+                    if group.footprint.accesses == Accesses::Loads {
+                        self.decline(group.members(), Rank::Struct, unprofitable);
+                    }
+                    self.add(group.refused(Refusal::DoesNotPay(unprofitable)), 0);
+                }
+                _ => self.add(group, 0),
+            }
         }
     }
 
-    /// The groups found.
-    pub fn found(self) -> Found {
-        Found { groups: self.groups, claimed: self.claimed, refusals: self.refusals }
+    /// Adds a group behind as many others.
+    fn add(&mut self, group: Group, others: usize) {
+        if !group.is_chosen() {
+            let footprint = group.footprint.clone().left();
+            self.groups.push(Group { footprint, ..group });
+            return;
+        }
+        if group.is_of_memory() {
+            self.replaced += group.members().len();
+        }
+        if group.serves_loads() {
+            let number = others + self.groups.len();
+            self.claimed.extend(group.members().iter().map(|&inst| (inst, number)));
+        }
+        self.groups.push(group);
     }
 
+    /// Says of loads that it does not pay to replace them together.
+    fn decline(&mut self, members: &[InstId], rank: Rank, unprofitable: Unprofitable) {
+        for &inst in members {
+            let known = self.unprofitable.entry(inst).or_insert((rank, unprofitable));
+            if rank <= known.0 {
+                *known = (rank, unprofitable);
+            }
+        }
+    }
+}
+
+impl Finder<'_, '_, '_, '_> {
     /// Whether a strategy may be used.
     pub fn allows(&self, name: StrategyName) -> bool {
-        self.options.strategies.allow(name) && self.vetoes.only.is_none_or(|only| only == name)
+        self.options.strategies.allow(name) && self.only.is_none_or(|only| only == name)
     }
 
     /// Whether strategies are used only where they pay.
@@ -160,48 +173,55 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         self.options.strategies.are_weighed()
     }
 
+    /// The groups found so far, by all patterns.
+    fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.beside.groups.iter().chain(&self.own.groups)
+    }
+
     /// Whether some more accesses may be replaced.
     pub fn has_room(&self, accesses: usize) -> bool {
-        self.replaced + accesses <= self.options.most
+        self.beside.replaced + self.own.replaced + accesses <= self.options.most
     }
 
     /// Whether a group cannot be chosen beside those that are.
     pub fn conflicts(&self, footprint: &Footprint) -> bool {
-        let mut chosen = self.groups.iter().filter(|group| group.is_chosen());
+        let mut chosen = self.groups().filter(|group| group.is_chosen());
         chosen.any(|group| footprint.conflicts(&group.footprint))
     }
 
     /// The chosen groups of one shape, which are those of one pattern.
     pub fn own<S: Shape>(&self) -> impl Iterator<Item = (&Group, &S)> {
-        let chosen = self.groups.iter().filter(|group| group.is_chosen());
+        let chosen = self.groups().filter(|group| group.is_chosen());
         chosen.filter_map(|group| Some((group, group.shape()?)))
     }
 
     /// Whether groups of other shapes replace loads.
     pub fn has_others<S: Shape>(&self) -> bool {
-        self.groups.iter().any(|group| group.serves_loads() && group.shape::<S>().is_none())
+        self.groups().any(|group| group.serves_loads() && group.shape::<S>().is_none())
     }
 
     /// Whether a load is a member of a chosen group.
     pub fn is_replaced(&self, inst: InstId) -> bool {
-        self.claimed.contains_key(&inst)
+        self.beside.claimed.contains_key(&inst) || self.own.claimed.contains_key(&inst)
     }
 
     /// The loads that are replaced together with one; that alone if it is not replaced.
     pub fn replaced_with(&self, inst: InstId) -> Vec<InstId> {
-        let mut serving = self.groups.iter().filter(|group| group.serves_loads());
+        let mut serving = self.groups().filter(|group| group.serves_loads());
         let group = serving.find(|group| group.members().contains(&inst));
         group.map_or_else(|| vec![inst], |group| group.members().to_vec())
     }
 
     /// Whether a load gets its value from an earlier iteration.
     pub fn is_loop_carried(&self, inst: InstId) -> bool {
-        self.claimed.get(&inst).is_some_and(|&at| !self.groups[at].loop_carried.is_empty())
+        let serving = self.groups().filter(|group| group.serves_loads());
+        let last = serving.filter(|group| group.members().contains(&inst)).last();
+        last.is_some_and(|group| !group.loop_carried.is_empty())
     }
 
     /// Whether the value of a load is passed on to later iterations.
     pub fn is_passed_on(&self, inst: InstId) -> bool {
-        self.groups.iter().any(|group| group.loop_carried.contains(&inst))
+        self.groups().any(|group| group.loop_carried.contains(&inst))
     }
 
     /// The loads that may be replaced and that no group has claimed, outside of blocks where groups have code beside which they
@@ -217,35 +237,12 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         legal.filter(is_free).collect()
     }
 
-    /// Adds a group, and gives its number if it is chosen: then its members are replaced. One with a vetoed member is
-    /// refused.
+    /// Adds a group, and gives its number if it is chosen: then its members are replaced.
     pub fn claim(&mut self, group: Group) -> Option<usize> {
-        let is_vetoed = |&inst: &InstId| self.vetoes.vetoed.contains(&(group.strategy, inst));
-        let group = match group.price {
-            Some(price) if group.is_chosen() && group.members().iter().any(is_vetoed) => {
-                let unprofitable = self.unprofitable_at(group.strategy, price);
-                let unprofitable = Unprofitable { limit: Limit::Displaced, ..unprofitable };
-                if group.footprint.accesses == Accesses::Loads {
-                    self.decline(group.members(), Rank::Struct, unprofitable);
-                }
-                group.refused(Refusal::DoesNotPay(unprofitable))
-            }
-            _ => group,
-        };
-        let number = self.groups.len();
-        if !group.is_chosen() {
-            let footprint = group.footprint.clone().left();
-            self.groups.push(Group { footprint, ..group });
-            return None;
-        }
-        if group.is_of_memory() {
-            self.replaced += group.members().len();
-        }
-        if group.serves_loads() {
-            self.claimed.extend(group.members().iter().map(|&inst| (inst, number)));
-        }
-        self.groups.push(group);
-        Some(number)
+        let others = self.beside.groups.len();
+        let number = group.is_chosen().then_some(others + self.own.groups.len());
+        self.own.add(group, others);
+        number
     }
 
     /// The price of a group of some accesses, or why it stays: a reason that is known already, too many accesses, or the
@@ -270,27 +267,28 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
 
     /// Says of loads that it does not pay to replace them together.
     pub fn decline(&mut self, members: &[InstId], rank: Rank, unprofitable: Unprofitable) {
-        for &inst in members {
-            let known = self.unprofitable.entry(inst).or_insert((rank, unprofitable));
-            if rank <= known.0 {
-                *known = (rank, unprofitable);
-            }
-        }
+        let known = |inst: &InstId| self.beside.unprofitable.get(inst);
+        let news =
+            members.iter().copied().filter(|inst| known(inst).is_none_or(|(of, _)| rank <= *of));
+        let news: Vec<InstId> = news.collect();
+        self.own.decline(&news, rank, unprofitable);
     }
 
     /// Why no replacement of a load pays that was found so far.
     pub fn unprofitable(&self, inst: InstId) -> Option<Unprofitable> {
-        self.unprofitable.get(&inst).map(|(_, unprofitable)| *unprofitable)
+        let known =
+            self.own.unprofitable.get(&inst).or_else(|| self.beside.unprofitable.get(&inst));
+        known.map(|(_, unprofitable)| *unprofitable)
     }
 
     /// Says why a load is kept.
     pub fn keep(&mut self, inst: InstId, refusal: Refusal) {
-        self.refusals.insert(inst, refusal);
+        self.own.refusals.insert(inst, refusal);
     }
 
     /// Why a load is kept, if that is decided.
     pub fn refusal_of(&self, inst: InstId) -> Option<&Refusal> {
-        self.refusals.get(&inst)
+        self.own.refusals.get(&inst).or_else(|| self.beside.refusals.get(&inst))
     }
 
     /// The price of a replacement, if it takes fewer cycles than the accesses and no limit forbids it.

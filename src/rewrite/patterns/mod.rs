@@ -34,7 +34,7 @@ use crate::ptx::Depth;
 use crate::reuse::WholeLoop;
 use crate::rewrite::Planner;
 
-pub use finder::{Finder, Found, Vetoes};
+pub use finder::{Finder, Found};
 pub use footprint::{Accesses, Footprint};
 pub use group::{Group, Places, Price, operand_text};
 pub use options::{Options, Redux};

@@ -20,7 +20,7 @@ pub trait Pattern: Sync + Debug {
         body.global_loads >= 2
     }
 
-    /// Claims the groups that are legal, allowed and pay; says of others why they do not.
+    /// Finds the groups that are legal, allowed and pay beside those of other patterns; says of others why they do not.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
 
     /// Plans the code for its groups among those that are chosen in one function, in the order in which they were

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::cfg::{Flow, InstId};
 use crate::cost::guessed_executions;
 use crate::emulate::{Effect, KernelTrace, effect};
-use crate::patterns::{self, Accesses, Finder, Pattern};
+use crate::patterns::{self, Accesses, Finder, Found, Pattern};
 use crate::ptx::{Function, StateSpace};
 use crate::reuse::shared::{self, Surroundings};
 use crate::reuse::{Legality, Refusal};
@@ -120,16 +120,20 @@ pub fn decide(
         })
         .collect();
     let executions = |inst: InstId| guessed_executions(depths.get(&inst).copied().unwrap_or(0));
-    let mut found = packing::best(options, executions, |vetoes| {
-        legality.take_back_offers();
-        let mut finder = Finder::new(&mut legality, options, &arrays, &loads, vetoes);
-        let is_searched = |pattern: &&&dyn Pattern| {
-            vetoes.only.is_none_or(|only| pattern.strategies().contains(&only))
-        };
+    let mut found = packing::best(options, executions, |only, left| {
+        let is_searched =
+            |pattern: &&&dyn Pattern| only.is_none_or(|only| pattern.strategies().contains(&only));
+        let mut found = Found::default();
         for pattern in patterns::SEARCHED.iter().filter(is_searched) {
+            let (legality, own) = (&mut legality, Found::default());
+            let (arrays, loads, beside) = (&arrays, &loads, &found);
+            let mut finder = Finder { legality, options, arrays, loads, only, beside, own };
             pattern.find(&mut finder, trace);
+            let own = finder.own;
+            let is_left = |strategy, inst| left.contains(&(strategy, inst));
+            found.extend(own, options.costs.architecture, is_left);
         }
-        finder.found()
+        found
     });
     let mut decisions: Vec<LoadDecision> = loads
         .iter()

@@ -1,9 +1,9 @@
 //! Weighted set packing: which groups save most together.
 //!
 //! The patterns claim accesses one after the other, so a search is greedy: a group of an early pattern keeps accesses and blocks
-//! from larger groups of later ones. In: a search that obeys [`Vetoes`]. Out: the groups of the search that is
+//! from larger groups of later ones. In: a search for all strategies or one, which leaves some accesses of strategies to others. Out: the groups of the search that is
 //! predicted to save most. Each strategy is searched alone for the groups that it would claim, the heaviest set of groups that do
-//! not conflict is determined for each component of the conflict graph, and a last search vetoes the other groups. Of equal results the
+//! not conflict is determined for each component of the conflict graph, and a last search leaves what the other groups would claim. Of equal results the
 //! greedy one is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,12 +12,15 @@ use petgraph::unionfind::UnionFind;
 use rustc_hash::FxHashMap;
 
 use crate::cfg::{BlockId, InstId};
-use crate::patterns::{Footprint, Found, Group, Options, Vetoes};
+use crate::patterns::{Footprint, Found, Group, Options};
 use crate::reuse::Refusal;
 use crate::strategies::StrategyName;
 
 /// The most groups of a component whose subsets are all weighed. In a larger one the heaviest group goes first.
 const MAX_EXACT: usize = 16;
+
+/// Accesses, each with a strategy that would replace it.
+type Claims = BTreeSet<(StrategyName, InstId)>;
 
 /// A resource that two groups may share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,7 +67,7 @@ impl Candidate {
 pub(super) fn best(
     options: &Options,
     executions: impl Fn(InstId) -> f64,
-    mut search: impl FnMut(&Vetoes) -> Found,
+    mut search: impl FnMut(Option<StrategyName>, &Claims) -> Found,
 ) -> Found {
     let found = best_of_accesses(options, &mut search);
     let is_hindered = |group: &Group| matches!(group.refusal, Some(Refusal::ArrayBesideOthers));
@@ -72,7 +75,7 @@ pub(super) fn best(
         return found;
     }
     // Layouts of arrays exclude all else, so that they are judged by themselves.
-    let mut layouts = search(&Vetoes { only: Some(StrategyName::Bank), ..Vetoes::default() });
+    let mut layouts = search(Some(StrategyName::Bank), &Claims::new());
     let saved = |found: &Found| -> f64 {
         found.groups.iter().map(|group| group.saved_in_loops(&executions)).sum()
     };
@@ -89,19 +92,21 @@ pub(super) fn best(
 }
 
 /// The groups of the search that is predicted to save most among accesses to global memory.
-fn best_of_accesses(options: &Options, mut search: impl FnMut(&Vetoes) -> Found) -> Found {
-    let greedy = search(&Vetoes::default());
+fn best_of_accesses(
+    options: &Options,
+    mut search: impl FnMut(Option<StrategyName>, &Claims) -> Found,
+) -> Found {
+    let greedy = search(None, &Claims::new());
     let mut candidates: Vec<Candidate> = greedy.groups.iter().filter_map(Candidate::new).collect();
     if !options.strategies.are_weighed() || candidates.is_empty() {
         return greedy;
     }
     let claimed = candidates.len();
-    let mut known: BTreeSet<BTreeSet<(StrategyName, InstId)>> =
-        candidates.iter().map(|one| one.claims().collect()).collect();
+    let mut known: BTreeSet<Claims> = candidates.iter().map(|one| one.claims().collect()).collect();
     let claimants: BTreeSet<StrategyName> = candidates.iter().map(|one| one.strategy).collect();
     let is_hindered = |name: &StrategyName| claimants.iter().any(|other| other != name);
     for name in options.strategies.names().filter(StrategyName::claims_memory).filter(is_hindered) {
-        let alone = search(&Vetoes { only: Some(name), ..Vetoes::default() });
+        let alone = search(Some(name), &Claims::new());
         for candidate in alone.groups.iter().filter_map(Candidate::new) {
             if known.insert(candidate.claims().collect()) {
                 candidates.push(candidate);
@@ -115,10 +120,10 @@ fn best_of_accesses(options: &Options, mut search: impl FnMut(&Vetoes) -> Found)
     let claims = |is_chosen: bool| {
         let those = candidates.iter().enumerate();
         let those = those.filter(|(at, _)| chosen.contains(at) == is_chosen);
-        those.flat_map(|(_, one)| one.claims()).collect::<BTreeSet<_>>()
+        those.flat_map(|(_, one)| one.claims()).collect::<Claims>()
     };
-    let vetoed = &claims(false) - &claims(true);
-    let packed = search(&Vetoes { vetoed, ..Vetoes::default() });
+    let left = &claims(false) - &claims(true);
+    let packed = search(None, &left);
     if saved(&packed, options) > saved(&greedy, options) { packed } else { greedy }
 }
 

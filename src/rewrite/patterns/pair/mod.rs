@@ -17,7 +17,7 @@ use super::group::{Group, Price};
 use super::pattern::Pattern;
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
-use crate::reuse::{Guards, LegalReuse, Load, Refusal};
+use crate::reuse::{Guards, LegalReuse, Load, Offers, Refusal};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::{Strategies, StrategyName};
 use group::group;
@@ -34,17 +34,18 @@ impl Pattern for Pair {
 
     /// Decides about every load that no other pattern has claimed.
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        let offers = &mut Offers::default();
         if finder.options.strategies == Strategies::PAPER {
-            paper::find(finder, trace);
+            paper::find(finder, offers, trace);
             return;
         }
         for &index in finder.loads {
-            decide(finder, trace, index);
+            decide(finder, offers, trace, index);
         }
         // The number of lanes that would use the value is unknown, so reuse with checks at run time is tried only if no
         // group of the function duplicates code or carries values around a loop.
         if !finder.has_others::<LegalReuse>() {
-            runtime_checked::find(finder, trace, strategy_of_runtime_checked);
+            runtime_checked::find(finder, offers, trace, strategy_of_runtime_checked);
         }
     }
 
@@ -62,18 +63,23 @@ impl Pattern for Pair {
     }
 }
 
-fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: usize) {
+fn decide(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    offers: &mut Offers,
+    trace: &mut KernelTrace,
+    index: usize,
+) {
     let load = match finder.legality.load(trace, index) {
         Ok(load) => load,
         Err(refusal) => return finder.keep(trace.accesses[index].inst, refusal),
     };
     if finder.is_replaced(load.inst) {
-        return finder.legality.offer(trace, load);
+        return offers.offer(finder.legality, trace, load);
     }
     if !finder.has_room(1) {
         return finder.keep(load.inst, Refusal::Crowded(finder.options.most));
     }
-    match cheapest(finder, trace, &load) {
+    match cheapest(finder, offers, trace, &load) {
         Ok((name, legal_reuse, price)) => {
             let group = group(finder, &load, name, legal_reuse, price);
             finder.claim(group);
@@ -89,7 +95,7 @@ fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: u
                 (unprofitable, _) => unprofitable,
             };
             finder.keep(load.inst, unprofitable.map_or(refusal, Refusal::DoesNotPay));
-            finder.legality.offer(trace, load);
+            offers.offer(finder.legality, trace, load);
         }
     }
 }
@@ -123,11 +129,12 @@ type Chosen = (StrategyName, LegalReuse, Option<Price>);
 /// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.
 fn cheapest(
     finder: &mut Finder<'_, '_, '_, '_>,
+    offers: &mut Offers,
     trace: &mut KernelTrace,
     load: &Load,
 ) -> Result<Chosen, Refusal> {
     let mut refusal = None;
-    for candidate in finder.legality.candidates(trace, load) {
+    for candidate in offers.candidates(finder.legality, trace, load) {
         if trace.arena.is_nearly_spent() {
             return Err(Refusal::Budget);
         }
@@ -137,7 +144,7 @@ fn cheapest(
         }
         let legal = match candidate.delta {
             delta if delta.unsigned_abs() > finder.options.max_delta => Err(Refusal::TooFar(delta)),
-            _ => finder.legality.prove(trace, candidate, load),
+            _ => offers.prove(finder.legality, trace, candidate, load),
         };
         match legal.and_then(|legal| fitting(finder, trace, load, name, legal)) {
             Ok(chosen) => return Ok(chosen),
@@ -150,7 +157,7 @@ fn cheapest(
             Err(reason) => refusal = refusal.or(Some(reason)),
         }
     }
-    match finder.legality.gathered(trace, load, finder.options.max_delta) {
+    match offers.gathered(finder.legality, trace, load, finder.options.max_delta) {
         Ok(legal) => {
             let name = strategy_of(finder, legal.delta);
             if finder.allows(name) {

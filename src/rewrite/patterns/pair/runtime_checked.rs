@@ -11,12 +11,13 @@ use super::weigh;
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
 use crate::patterns::finder::Finder;
-use crate::reuse::{LegalReuse, Load, Refusal};
+use crate::reuse::{LegalReuse, Load, Offers, Refusal};
 use crate::strategies::StrategyName;
 
 /// Claims such loads; `name` is the strategy for a distance in lanes, if one is allowed for the load.
 pub(super) fn find(
     finder: &mut Finder<'_, '_, '_, '_>,
+    offers: &mut Offers,
     trace: &mut KernelTrace,
     name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
 ) {
@@ -42,7 +43,9 @@ pub(super) fn find(
         if finder.legality.serves_already(&load) {
             continue;
         }
-        if let Some((strategy, legal_reuse)) = partner(finder, trace, &load, &covered, &name) {
+        if let Some((strategy, legal_reuse)) =
+            partner(finder, offers, trace, &load, &covered, &name)
+        {
             serving.insert(legal_reuse.source);
             covered.insert(inst);
             chosen.push((load, strategy, legal_reuse));
@@ -62,6 +65,7 @@ pub(super) fn find(
 /// The nearest such partner that is not replaced itself.
 fn partner(
     finder: &mut Finder<'_, '_, '_, '_>,
+    offers: &mut Offers,
     trace: &mut KernelTrace,
     load: &Load,
     covered: &FxHashSet<InstId>,
@@ -71,17 +75,17 @@ fn partner(
     if [0, 1].into_iter().all(|delta| name(finder, trace, load, delta).is_none()) {
         return None;
     }
-    for candidate in finder.legality.candidates(trace, load) {
+    for candidate in offers.candidates(finder.legality, trace, load) {
         if trace.arena.is_nearly_spent() {
             return None;
         }
         if candidate.delta.unsigned_abs() > finder.options.max_delta
-            || covered.contains(&finder.legality.source_of(candidate))
+            || covered.contains(&offers.source_of(candidate))
         {
             continue;
         }
         let Some(strategy) = name(finder, trace, load, candidate.delta) else { continue };
-        if let Ok(legal_reuse) = finder.legality.prove_asking(trace, candidate, load) {
+        if let Ok(legal_reuse) = offers.prove_asking(finder.legality, trace, candidate, load) {
             return Some((strategy, legal_reuse));
         }
     }
