@@ -13,7 +13,7 @@ use super::alignment::Multiple;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
 use super::legality::Legality;
 use super::refusal::Refusal;
-use super::stored::StoredValue;
+use super::stored_value::StoredValue;
 use super::vector_group::{MAX_APART, vector_exists};
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
@@ -54,7 +54,7 @@ impl PlainStore {
     }
 
     /// Whether another store is the next one of the function.
-    pub(super) fn is_followed_by(&self, next: &PlainStore) -> bool {
+    pub fn is_followed_by(&self, next: &PlainStore) -> bool {
         self.ordinal + 1 == next.ordinal
     }
 }
@@ -129,13 +129,13 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether some cycle has several entries: no proof follows stores of one program that are several in the other there.
-    pub(super) fn is_irreducible(&self) -> bool {
+    pub fn is_irreducible(&self) -> bool {
         let flow = self.flow();
         flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block))
     }
 
     /// The weak stores to global memory at registers' addresses, in program order.
-    pub(super) fn plain_stores(&self, trace: &KernelTrace) -> Vec<PlainStore> {
+    pub fn plain_stores(&self, trace: &KernelTrace) -> Vec<PlainStore> {
         let mut stores: Vec<usize> = (0..trace.accesses.len())
             .filter(|&index| trace.accesses[index].effect == Effect::Store)
             .collect();
@@ -276,12 +276,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Why nothing that stands before a store may be performed behind it, back to the instruction `last`.
-    pub(super) fn parts(
-        &self,
-        trace: &KernelTrace,
-        last: InstId,
-        store: &PlainStore,
-    ) -> Option<Refusal> {
+    pub fn parts(&self, trace: &KernelTrace, last: InstId, store: &PlainStore) -> Option<Refusal> {
         let flow = self.flow();
         let between = &flow.insts[last.next()..store.access.inst];
         trace.arena.charge(between.len() as u64);
@@ -303,7 +298,7 @@ impl Legality<'_, '_, '_> {
         (!plain).then(|| self.parted(&flow.insts[store.access.inst]))
     }
 
-    pub(super) fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
+    pub fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
         let line = self.source.line(inst.ast.span.start);
         Refusal::StoresParted(inst.ast.opcode.text.to_owned(), line)
     }
@@ -475,7 +470,7 @@ impl Legality<'_, '_, '_> {
 }
 
 /// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
-pub(super) fn is_observed(arg: &Arg<'_>) -> bool {
+pub fn is_observed(arg: &Arg<'_>) -> bool {
     use Special::{
         Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid,
         Tid,
@@ -506,7 +501,7 @@ fn members(run: &Run, window: &[At], taken: &[bool]) -> Option<SmallVec<[usize; 
 }
 
 /// Whether a load certainly reads none of the bytes that a store writes.
-pub(super) fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> bool {
+pub fn is_apart(trace: &mut KernelTrace, index: usize, store: &Load) -> bool {
     let load = &trace.accesses[index];
     let (bytes, read_only) = (load.bytes(), load.read_only);
     match load.space {

@@ -11,7 +11,7 @@ use crate::emulate::{KernelTrace, SymbolKind};
 use crate::expr::{BinaryOp, Node, TermId};
 
 /// Bytes of the widest vector load that every target has (PTX ISA, "ld").
-pub(super) const MAX_VECTOR: i64 = 16;
+pub const MAX_VECTOR: i64 = 16;
 
 /// Bytes of the widest vector load from `sm_100` on, of elements of 4 or 8 bytes (PTX ISA 8.8, "ld").
 pub const MAX_VECTOR_SM_100: i64 = 32;

@@ -14,9 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adjacent_stores::{PlainStore, is_apart, is_observed};
 use super::alignment::Multiple;
-use super::carried::address_base;
 use super::eligible::Load;
 use super::legality::Legality;
+use super::steps::address_base;
 use super::steps::{AddressStep, Steps};
 use super::sums::{Sum, Sums};
 use super::vector_group::VectorGroup;

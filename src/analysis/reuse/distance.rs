@@ -10,7 +10,7 @@ use crate::expr::{Arena, Node, TermId, to_signed};
 
 /// An address without constants, and the constant that it would have without wrap-around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct BaseAddress {
+pub struct BaseAddress {
     /// The address with all constants taken out.
     pub key: TermId,
     /// The sum of the constants taken out, in bytes.
@@ -18,7 +18,7 @@ pub(super) struct BaseAddress {
 }
 
 /// Takes the constants out of an address, once for each.
-pub(super) fn base_address(arena: &mut Arena, address: TermId) -> BaseAddress {
+pub fn base_address(arena: &mut Arena, address: TermId) -> BaseAddress {
     if let Some((key, constant)) = arena.split_known(address) {
         return BaseAddress { key, constant };
     }

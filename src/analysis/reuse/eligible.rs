@@ -55,7 +55,7 @@ pub struct Load {
 
 /// A load whose address is made of more terms takes no part: no reuse is found in chains this long,
 /// and every lane and every sample would go through all of it.
-pub(super) const MAX_ADDRESS: usize = 2048;
+pub const MAX_ADDRESS: usize = 2048;
 
 /// How the names of all registers begin that a rewrite adds.
 pub const OWN_REGISTERS: &str = "%ptxasw";

@@ -29,29 +29,29 @@ use crate::source::SourceFile;
 /// The legal reuses in one function: loads are visited in program order, each may be offered as a source, and each pair
 /// is proved once, on request.
 pub struct Legality<'a, 'm, 's> {
-    pub(super) source: &'a SourceFile,
+    pub source: &'a SourceFile,
     side_effect_free: OnceCell<SideEffectFree>,
     pub(super) availability: Availability<'a, 'm, 's>,
-    pub(super) prover: Prover<'a, 'm, 's>,
-    pub(super) options: &'a Options,
+    pub prover: Prover<'a, 'm, 's>,
+    pub options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
-    pub(super) linear: Option<bool>,
+    pub linear: Option<bool>,
     /// Whether no block has a whole warp.
-    pub(super) narrow: bool,
+    pub narrow: bool,
     /// Whether results depend on which lanes happen to be together, so that no branch may be added: a proof
     /// compares the branches of both programs then.
-    pub(super) observes_lanes: bool,
+    pub observes_lanes: bool,
     writes_global: bool,
     is_kernel: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
-    pub(super) aligned: FxHashMap<String, u64>,
+    pub aligned: FxHashMap<String, u64>,
     pub(super) fingerprints: Fingerprints,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
     /// Cache: whether no full warp reaches this block.
     never_whole: FxHashMap<BlockId, bool>,
     /// Why loads, by instruction, that look like parts of a struct or of a vector are none.
-    pub(super) not_joined: FxHashMap<InstId, Refusal>,
+    pub not_joined: FxHashMap<InstId, Refusal>,
 }
 
 impl<'a, 'm, 's> Legality<'a, 'm, 's> {
@@ -189,7 +189,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.linear
     }
 
-    pub(super) fn side_effect_free(&self, trace: &KernelTrace) -> &SideEffectFree {
+    pub fn side_effect_free(&self, trace: &KernelTrace) -> &SideEffectFree {
         self.side_effect_free.get_or_init(|| {
             let flow = self.prover.flow;
             trace.arena.charge(flow.insts.len() as u64);
@@ -198,7 +198,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// Whether the bytes that a load reads have been in memory, unchanged, since an earlier load.
-    pub(super) fn check_available(
+    pub fn check_available(
         &mut self,
         trace: &mut KernelTrace,
         from: &Load,
@@ -223,12 +223,12 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.prover.lane_stride(trace, load.address, place)
     }
 
-    pub(super) fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
+    pub fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
         self.prover.flow.loops.innermost(trace.accesses[load.access].block)
     }
 
     /// Whether a lane may get the value of another lane at all.
-    pub(super) fn may_send(
+    pub fn may_send(
         &mut self,
         trace: &KernelTrace,
         source: &Load,
@@ -247,7 +247,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// Whether no warp that comes to a load is whole.
-    pub(super) fn never_whole(&mut self, trace: &KernelTrace, load: &Load) -> bool {
+    pub fn never_whole(&mut self, trace: &KernelTrace, load: &Load) -> bool {
         let (flow, block) = (self.prover.flow, trace.accesses[load.access].block);
         let unknown: Vec<BlockId> = flow
             .dominators
@@ -273,13 +273,34 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
     }
 
     /// Whether a load's address is in a 64-bit register.
-    pub(super) fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
         trace.arena.width(load.address) == 64
             && addressed_by_register(&self.prover.flow.insts[load.inst])
     }
 
     /// Whether a copy of the register that a load is addressed by can be made behind it.
-    pub(super) fn is_copied(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub fn is_copied(&self, trace: &KernelTrace, load: &Load) -> bool {
         self.is_by_register(trace, load) && !overwrites_address(self.prover.flow, load.inst)
+    }
+
+    /// The block that an instruction stands in.
+    pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
+        let flow = self.flow();
+        flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
+    }
+
+    /// Whether the register of a generic load's address holds it at an earlier place, at which it is asked
+    /// whether it is global. (Of other loads nothing is asked.)
+    pub fn has_address(&self, load: &Load, place: InstId) -> bool {
+        if !load.generic {
+            return true;
+        }
+        let insts = &self.flow().insts;
+        let Some(Arg::Memory { base: Base::Register(base), .. }) = insts[load.inst].args.get(1)
+        else {
+            return false;
+        };
+        let between = &insts[place..load.inst];
+        between.iter().all(|inst| !definitions(inst).contains(base))
     }
 }

@@ -48,12 +48,12 @@ impl LoopCode {
     }
 
     /// The sums of its registers.
-    pub(super) fn sums<'f, 'm, 's>(&self, flow: &'f Flow<'m, 's>) -> Sums<'f, 'm, 's> {
+    pub fn sums<'f, 'm, 's>(&self, flow: &'f Flow<'m, 's>) -> Sums<'f, 'm, 's> {
         Sums::of_code(flow, self.range.start, self.sometimes.clone())
     }
 
     /// The instructions that write a register.
-    pub(super) fn writers(&self, flow: &Flow<'_, '_>, register: RegisterId) -> Vec<InstId> {
+    pub fn writers(&self, flow: &Flow<'_, '_>, register: RegisterId) -> Vec<InstId> {
         let writes = |at: &InstId| definitions(&flow.insts[*at]).contains(&register);
         self.range.clone().filter(writes).collect()
     }

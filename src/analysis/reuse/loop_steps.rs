@@ -10,7 +10,7 @@ use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// The largest step of an address, and the largest factor of a register in it.
-pub(super) const MAX_STEP: i64 = 1 << 20;
+pub const MAX_STEP: i64 = 1 << 20;
 
 /// A number of 32 bits with a sign that a loop widens to 64 bits. As long as it does not wrap around, it changes by the same
 /// number in each iteration.
@@ -43,12 +43,12 @@ impl Step {
         self.parts.is_empty().then_some(self.constant)
     }
 
-    pub(super) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.known() == Some(0)
     }
 
     /// The same with the changes of indices.
-    pub(super) fn indexed(mut self, of: &[(usize, i64)], indices: &[Index]) -> Option<Step> {
+    pub fn indexed(mut self, of: &[(usize, i64)], indices: &[Index]) -> Option<Step> {
         for (index, factor) in of {
             let each = indices[*index].step.checked_mul(*factor)?;
             self.constant = self.constant.checked_add(each)?;
@@ -58,7 +58,7 @@ impl Step {
 }
 
 /// The change of a sum in each iteration, if it is the same in all of them.
-pub(super) fn step(
+pub fn step(
     sums: &mut Sums<'_, '_, '_>,
     first: &Sum,
     code: &LoopCode,
@@ -92,7 +92,7 @@ fn is_small(number: i64) -> bool {
 
 /// Takes the values out of an address that the loop widens from 32 bits, and gives the numbers of these indices with their
 /// factors.
-pub(super) fn take_indices(
+pub fn take_indices(
     flow: &Flow<'_, '_>,
     code: &LoopCode,
     words: &mut Sums<'_, '_, '_>,

@@ -36,7 +36,7 @@ pub struct Piece {
 
 impl Piece {
     /// A register of some parts.
-    pub(super) fn new(to: Element, parts: SmallVec<[Part; 1]>) -> Piece {
+    pub fn new(to: Element, parts: SmallVec<[Part; 1]>) -> Piece {
         Piece { to, parts, extended_alike: planted!(Bug::Extension) }
     }
 
@@ -93,7 +93,7 @@ pub(super) fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
 }
 
 /// The sources of each register of a load, if the source's registers have all of its bytes.
-pub(super) fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<Piece>> {
+pub fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<Piece>> {
     load.elements.iter().map(|to| piece(source, to, displacement)).collect()
 }
 

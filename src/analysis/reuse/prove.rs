@@ -52,7 +52,7 @@ pub enum WrapKind {
 
 /// A proof that two addresses are equal, as far as checks at run time hold.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Proof {
+pub struct Proof {
     /// Checks at run time.
     pub checks: SmallVec<[NoWrap; 2]>,
 }
@@ -67,9 +67,9 @@ const MAX_FACT: usize = 1024;
 const MAX_DISPLACEMENT: i64 = 1 << 29;
 
 /// Proves distances between the loads of one function.
-pub(super) struct Prover<'a, 'm, 's> {
+pub struct Prover<'a, 'm, 's> {
     pub flow: &'a Flow<'m, 's>,
-    pub shifter: Shifter,
+    pub(super) shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
     /// The terms assumed to be equal across lanes, while a pair is proved under this assumption.
@@ -108,7 +108,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Bytes from an address in one lane to that in the next one, where that is a constant as far as nothing
     /// wraps around.
-    pub(super) fn lane_stride(
+    pub fn lane_stride(
         &mut self,
         trace: &mut KernelTrace,
         address: TermId,
@@ -123,7 +123,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached the
     /// destination, if `L + n` is a lane of the warp. The checks are such as can be made at the
     /// destination.
-    pub(super) fn prove(
+    pub fn prove(
         &mut self,
         trace: &mut KernelTrace,
         from: &Load,
@@ -136,7 +136,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// The same, with checks that can be made in front of the instruction `at` of the destination's
     /// block.
-    pub(super) fn prove_checked_at(
+    pub fn prove_checked_at(
         &mut self,
         trace: &mut KernelTrace,
         (from, to): (&Load, &Load),
@@ -150,7 +150,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Proves `A(L + n) + displacement = A(L)` for the address of a source, for lanes that have reached
     /// the destination and with checks that can be made there.
-    pub(super) fn prove_line(
+    pub fn prove_line(
         &mut self,
         trace: &mut KernelTrace,
         source: &Load,
@@ -294,7 +294,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
     /// load. Asked only if both addresses start from the same pointers: two pointers may always alias.
-    pub(super) fn apart(
+    pub fn apart(
         &mut self,
         trace: &mut KernelTrace,
         store: TermId,
@@ -337,7 +337,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Whether a predicate holds wherever a block is reached.
-    pub(super) fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
+    pub fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             trace.arena.charge(1);

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
+use crate::cfg::{Arg, Base, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
 
@@ -19,7 +19,7 @@ pub struct AddressStep {
 }
 
 /// The copies in front of one instruction.
-pub(super) struct Steps<'f, 'm, 's> {
+pub struct Steps<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
     /// They stand in front of this instruction.
     first: InstId,
@@ -31,18 +31,18 @@ pub(super) struct Steps<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Steps<'f, 'm, 's> {
     /// No copies in front of an instruction yet.
-    pub(super) fn in_front_of(flow: &'f Flow<'m, 's>, first: InstId) -> Steps<'f, 'm, 's> {
+    pub fn in_front_of(flow: &'f Flow<'m, 's>, first: InstId) -> Steps<'f, 'm, 's> {
         Steps { flow, first, most: MAX_STEPS, found: Vec::new() }
     }
 
     /// The same with another limit.
-    pub(super) fn at_most(self, most: usize) -> Steps<'f, 'm, 's> {
+    pub fn at_most(self, most: usize) -> Steps<'f, 'm, 's> {
         Steps { most, ..self }
     }
 
     /// The step that computes the value of a register in front of an instruction `behind` of the block; `Some(None)` if
     /// the register has that value at the place of the copies already, `None` if it cannot be computed there.
-    pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Option<Option<usize>> {
+    pub fn of(&mut self, register: RegisterId, behind: InstId) -> Option<Option<usize>> {
         let insts = &self.flow.insts;
         let writes = |at: &InstId| definitions(&insts[*at]).contains(&register);
         let Some(at) = self.first.to(behind).rev().find(writes) else { return Some(None) };
@@ -87,7 +87,17 @@ impl<'f, 'm, 's> Steps<'f, 'm, 's> {
 }
 
 /// Whether an instruction reads or writes the condition code, a register that nobody names.
-pub(super) fn carries(inst: &Inst<'_, '_>) -> bool {
+pub fn carries(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
     form.has(Qualifier::Cc) || matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc)
+}
+
+/// The register that is the base of a load's or store's address.
+pub fn address_base(flow: &Flow<'_, '_>, inst: InstId) -> Option<RegisterId> {
+    flow.insts[inst].args.iter().find_map(|arg| match arg {
+        Arg::Memory { base: Base::Register(register), rest, .. } if rest.is_empty() => {
+            Some(*register)
+        }
+        _ => None,
+    })
 }

@@ -17,7 +17,7 @@ const MAX_PARTS: usize = 64;
 
 /// A value that a register holds in a block: the result of an instruction, or its value at the block's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Held {
+pub struct Held {
     /// The register.
     pub register: RegisterId,
     /// The instruction of the block that wrote it; `None` if it is the register's value at the start.
@@ -26,7 +26,7 @@ pub(super) struct Held {
 
 /// A constant and multiples of values, modulo 2 to the 64 (where they are of 32 bits, modulo 2 to the 32).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub struct Sum {
     /// The values with their factors, which are not 0.
     pub parts: BTreeMap<Held, i64>,
     /// The constant.
@@ -35,7 +35,7 @@ pub(super) struct Sum {
 
 impl Sum {
     /// Adds a multiple of another sum.
-    pub(super) fn add(&mut self, other: &Sum, times: i64) {
+    pub fn add(&mut self, other: &Sum, times: i64) {
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(times));
         for (held, factor) in &other.parts {
             let own = self.parts.entry(*held).or_default();
@@ -45,7 +45,7 @@ impl Sum {
     }
 
     /// The difference of two sums.
-    pub(super) fn minus(&self, other: &Sum) -> Sum {
+    pub fn minus(&self, other: &Sum) -> Sum {
         let mut found = self.clone();
         found.add(other, -1);
         found
@@ -53,7 +53,7 @@ impl Sum {
 }
 
 /// The sums of one block.
-pub(super) struct Sums<'f, 'm, 's> {
+pub struct Sums<'f, 'm, 's> {
     flow: &'f Flow<'m, 's>,
     /// The block's first instruction.
     start: InstId,
@@ -70,13 +70,13 @@ pub(super) struct Sums<'f, 'm, 's> {
 
 impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     /// Those of the block that begins with an instruction.
-    pub(super) fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
+    pub fn of_block(flow: &'f Flow<'m, 's>, start: InstId) -> Sums<'f, 'm, 's> {
         let (known, writers) = (BTreeMap::new(), FxHashMap::default());
         Sums { flow, start, known, writers, searched: start, sometimes: Vec::new(), bits: 64 }
     }
 
     /// Those of code that begins with an instruction and has branches forwards only, over some parts of it.
-    pub(super) fn of_code(
+    pub fn of_code(
         flow: &'f Flow<'m, 's>,
         start: InstId,
         sometimes: Vec<InstRange>,
@@ -85,17 +85,17 @@ impl<'f, 'm, 's> Sums<'f, 'm, 's> {
     }
 
     /// The same for registers of 32 bits.
-    pub(super) fn of_words(self) -> Sums<'f, 'm, 's> {
+    pub fn of_words(self) -> Sums<'f, 'm, 's> {
         Sums { bits: 32, ..self }
     }
 
     /// The value of a register, of 64 bits or of 32, in front of an instruction.
-    pub(super) fn of(&mut self, register: RegisterId, behind: InstId) -> Sum {
+    pub fn of(&mut self, register: RegisterId, behind: InstId) -> Sum {
         self.within(register, behind, &mut MAX_PARTS.clone())
     }
 
     /// The instruction of the block that wrote a register last, in front of another one.
-    pub(super) fn writer(&mut self, register: RegisterId, behind: InstId) -> Option<InstId> {
+    pub fn writer(&mut self, register: RegisterId, behind: InstId) -> Option<InstId> {
         for at in self.searched.to(behind) {
             for written in definitions(&self.flow.insts[at]) {
                 self.writers.entry(written).or_default().push(at);

@@ -16,6 +16,9 @@ use serde::Deserialize;
 
 use crate::isa::limits::WARP_SIZE;
 
+/// The fewest and the most words of a struct.
+pub const STRUCT_WORDS: std::ops::RangeInclusive<u32> = 2..=16;
+
 /// How structs of one size are transposed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,7 +106,6 @@ impl Entry {
 #[cfg(feature = "internals")]
 mod tests {
     use super::*;
-    use crate::reuse::STRUCT_WORDS;
 
     crate::unit_tests!(every_size_is_there_and_gives_each_lane_its_struct);
 

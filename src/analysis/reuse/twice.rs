@@ -9,13 +9,13 @@ use crate::emulate::KernelTrace;
 
 /// The multiversioned code so far: a block, and instructions of it.
 #[derive(Default)]
-pub(super) struct Region(Option<(BlockId, InstRange)>);
+pub struct Region(Option<(BlockId, InstRange)>);
 
 impl Legality<'_, '_, '_> {
     /// Calls `make` for a group of loads whose instructions are `range`, with the instruction in front of its test:
     /// that of the groups before, or else its own first one, unless that is in code that is duplicated already. Groups
     /// must come in the order of their first instructions.
-    pub(super) fn standing_twice<T>(
+    pub fn standing_twice<T>(
         &mut self,
         trace: &mut KernelTrace,
         region: &mut Region,

@@ -103,7 +103,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether a load's opcode and operands are such that a vector load can be written for it.
-    pub(super) fn is_simple(&self, load: &Load) -> bool {
+    pub fn is_simple(&self, load: &Load) -> bool {
         let inst = &self.flow().insts[load.inst];
         let plain = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty());
         let hints = [Qualifier::L2CacheHint];
@@ -146,7 +146,7 @@ impl Legality<'_, '_, '_> {
 
     /// Whether two loads have the same modifiers but for the vector and the type, and elements of one
     /// size that are extended alike.
-    pub(super) fn same_kind(&self, a: &Load, b: &Load) -> bool {
+    pub fn same_kind(&self, a: &Load, b: &Load) -> bool {
         let (one, other) = (a.elements[0], b.elements[0]);
         let size = one.ty.bits() == other.ty.bits() && one.register_bits == other.register_bits;
         // An element that is extended needs its type; one that fills its register is just bits.
@@ -155,7 +155,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether two accesses have the same modifiers but for the vector and the type.
-    pub(super) fn same_modifiers(&self, a: &Load, b: &Load) -> bool {
+    pub fn same_modifiers(&self, a: &Load, b: &Load) -> bool {
         let modifiers = |load: &Load| {
             let modifiers = self.flow().insts[load.inst].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
@@ -171,7 +171,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// Whether a load may be performed where an earlier one of its block stands.
-    pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
+    pub fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         // The code is duplicated if alignment has to be tested: it may hold no instruction that others
         // would notice.
         self.side_effect_free(trace).between(first.inst, load.inst)
@@ -190,7 +190,7 @@ impl Legality<'_, '_, '_> {
     }
 
     /// The remainder of an address modulo a power of two, and the necessary tests of parameters.
-    pub(super) fn remainder_of(
+    pub fn remainder_of(
         &self,
         trace: &KernelTrace,
         address: TermId,
@@ -237,7 +237,7 @@ impl Legality<'_, '_, '_> {
 
     /// Splits loads at constant distances into vectors that are aligned. Where code `has_versions` already, alignment is
     /// tested with what else these depend on.
-    pub(super) fn split_run(
+    pub fn split_run(
         &mut self,
         trace: &mut KernelTrace,
         run: &Run,

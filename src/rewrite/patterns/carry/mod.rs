@@ -3,7 +3,12 @@
 //!
 //! The recurrences of one loop are weighed together, since they share tests.
 
+mod addresses;
+mod carrying_loop;
+mod no_alias;
 mod plan;
+mod recurrences;
+mod slice;
 
 use super::finder::{Finder, Rank, Weighed};
 use super::footprint::{Accesses, Added, Footprint, Neighbours};
@@ -12,9 +17,12 @@ use super::pattern::Pattern;
 use crate::cfg::{BlockId, InstId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;
-use crate::reuse::{Limit, LoopCarriedReuse, SameAddress, Slice, Start, Tested, Unprofitable};
+use crate::reuse::{Limit, Unprofitable};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
+use recurrences::carried;
+use recurrences::{LoopCarriedReuse, Start};
+use slice::{SameAddress, Slice, Tested};
 
 /// The key of a test at the end of each iteration: the loop's entry, the iterations, the copies that
 /// compute the one base, the register with the other.
@@ -51,7 +59,7 @@ impl Pattern for Carry {
             return;
         }
         let free = finder.free_loads(trace, Neighbours::Any);
-        let recurrences = finder.legality.carried(trace, &free);
+        let recurrences = carried(finder.legality, trace, &free);
         let tests: Vec<_> = recurrences.iter().map(tested_always).collect();
         let shares = tests.iter().map(|test| share(test.as_ref(), &tests));
         let mut chosen = Vec::new();

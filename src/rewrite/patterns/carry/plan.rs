@@ -1,6 +1,8 @@
 //! The part of a plan for loop-carried values: the code in front of the loop, in the place of the load, and at the
 //! loop's end.
 
+use super::recurrences::{LoopCarriedReuse, Start};
+use super::slice::{SameAddress, Slice, Tested};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -10,7 +12,6 @@ use crate::cfg::{Arg, Base, InstId, RegisterId};
 use crate::isa::Qualifier::Eq;
 use crate::isa::ScalarType::U64;
 use crate::ptx::write::{Code, Reg, op};
-use crate::reuse::{LoopCarriedReuse, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
 /// The code that one loop's recurrences share.

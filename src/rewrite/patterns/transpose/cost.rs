@@ -1,9 +1,11 @@
 //! The costs of loads and stores of structs, as loads and stores of consecutive words that the lanes exchange.
 
+use super::stored::TransposeStores;
+use super::structs::TransposeLoads;
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
+use crate::reuse::Limit;
 use crate::reuse::transposition::Entry;
-use crate::reuse::{Limit, TransposeLoads, TransposeStores};
 
 /// Instructions of the test of the warp and of the branch on it, and of the lane's address and number in the struct.
 const TEST: u32 = 6;

@@ -1,9 +1,9 @@
 //! Loads and stores of structs as a plan holds them: the fields, and how words are moved.
 
+use crate::reuse::transposition::Entry;
 use std::ops::Range;
 
 use crate::cfg::InstId;
-use crate::reuse::transposition::Entry;
 use crate::rewrite::WarpTest;
 
 /// The loads of a struct by each lane, and the code in their place.

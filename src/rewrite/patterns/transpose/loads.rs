@@ -6,12 +6,12 @@
 //! registers are renamed and rotated by selects, sent by one shuffle for each word, and rotated again. (A rotation by
 //! an amount that differs between lanes takes one step for each bit of the amount.)
 
+use crate::reuse::transposition::Entry;
 use std::fmt::Display;
 
 use super::fields::StructPlan;
 use crate::isa::limits::WARP_SIZE;
 use crate::ptx::write::{Code, Reg, op};
-use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft};
 
 /// Adds the edits for loads of structs.

@@ -4,7 +4,9 @@ mod cost;
 mod fields;
 mod loads;
 mod plan;
+mod stored;
 mod stores;
+mod structs;
 
 use super::finder::{Finder, Rank};
 use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
@@ -14,9 +16,13 @@ use crate::cfg::InstId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport, LoadReport};
-use crate::reuse::{InBuild, NoWrap, Refusal, TransposeLoads, TransposeStores};
+use crate::reuse::{InBuild, NoWrap, Refusal};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
+use stored::TransposeStores;
+use stored::struct_stores;
+use structs::TransposeLoads;
+use structs::structs;
 
 /// The pattern of loads.
 #[derive(Debug)]
@@ -32,7 +38,7 @@ impl Pattern for Loads {
             return;
         }
         let free = finder.free_loads(trace, Neighbours::Nothing);
-        for whole in finder.legality.structs(trace, &free) {
+        for whole in structs(finder.legality, trace, &free) {
             let members: Vec<InstId> = whole.fields.iter().map(|field| field.load.inst).collect();
             if !finder.has_room(members.len()) {
                 continue;
@@ -86,7 +92,7 @@ impl Pattern for Stores {
         if !finder.allows(StrategyName::Aos) {
             return;
         }
-        for whole in finder.legality.struct_stores(trace) {
+        for whole in struct_stores(finder.legality, trace) {
             let (blocks, neighbours) = (vec![whole.block], Neighbours::NoCode);
             let members = whole.fields.iter().map(|field| field.inst).collect();
             let footprint = Footprint::of(Accesses::Stores, members)

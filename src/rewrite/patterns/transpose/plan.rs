@@ -1,5 +1,8 @@
 //! The part of a plan for loads and stores of structs: their text, and the multiversioned statements.
 
+use super::stored::TransposeStores;
+use super::structs::TransposeLoads;
+use crate::reuse::transposition::Entry;
 use std::ops::Range;
 
 use super::fields::{FieldPlan, StoredFieldPlan, StoredPlan, StructPlan};
@@ -7,8 +10,7 @@ use super::{loads, stores};
 use crate::cfg::{BlockId, InstId};
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
-use crate::reuse::transposition::Entry;
-use crate::reuse::{NoWrap, StoredValue, TransposeLoads, TransposeStores};
+use crate::reuse::{NoWrap, StoredValue};
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
 
 /// The loads of structs of one function.

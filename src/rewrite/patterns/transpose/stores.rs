@@ -5,12 +5,12 @@
 //! its values are kept in registers; behind the last, the lanes exchange the words in the three steps of [`Entry`],
 //! from the last to the first, and store them in the order in which they are in memory.
 
+use crate::reuse::transposition::Entry;
 use std::fmt::Write as _;
 
 use super::fields::StoredPlan;
 use super::loads::{modulo, rotate, shuffle};
 use crate::ptx::write::{Code, Reg, op};
-use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft, KernelPlan};
 
 /// Adds the edits for stores of structs.

@@ -1,8 +1,10 @@
 //! The cost of a row of taps: its loads, and a shuffle for each tap of another lane, against the taps' own loads.
 
+use super::rows::StencilGroup;
+use super::shape::{Cell, StencilShape, Tap};
 use crate::cost::{Costs, Request};
 use crate::patterns::finder::Weighed;
-use crate::reuse::{Cell, Limit, StencilGroup, StencilShape, Tap};
+use crate::reuse::Limit;
 
 /// Instructions of the test of the warp and of the branch on it; a few more if indices are checked.
 const TEST: u32 = 3;

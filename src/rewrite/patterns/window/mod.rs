@@ -3,6 +3,8 @@
 mod cost;
 mod emit;
 mod plan;
+mod rows;
+mod shape;
 mod taps;
 
 use super::finder::{Finder, Rank, Weighed};
@@ -14,9 +16,12 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::report::LoadReport;
-use crate::reuse::{Limit, Load, StencilGroup, StencilShape};
+use crate::reuse::{Limit, Load};
 use crate::rewrite::{Part, Planner};
 use crate::strategies::StrategyName;
+use rows::StencilGroup;
+use rows::rows;
+use shape::StencilShape;
 
 /// The most instructions from a row's first tap to its last one: its values are live in registers between them, and the
 /// code there is duplicated. With 519 instructions (`curvilinear`) rows made the simulated kernel take 1.27 times as
@@ -43,7 +48,7 @@ impl Pattern for Window {
         let free = finder.free_loads(trace, Neighbours::Nothing);
         let rows = match self.broad {
             true => broad(finder, trace, &free),
-            false => finder.legality.rows(trace, &free, limits(finder), |_, _| false),
+            false => rows(finder.legality, trace, &free, limits(finder), |_, _| false),
         };
         take(finder, trace, &rows);
     }
@@ -94,7 +99,7 @@ fn broad(
             || options.costs.allow_shuffles(&request)
                 && cost::is_better(&options.costs, broad, narrow, &request)
     };
-    let mut rows = finder.legality.rows(trace, free, limits, wanted);
+    let mut rows = rows(finder.legality, trace, free, limits, wanted);
     let is_broad =
         |row: &&StencilGroup| row.taps.iter().any(|tap| row.cells.len() != tap.values.len());
     let blocks: Vec<_> = rows.iter().filter(is_broad).map(|row| row.block).collect();

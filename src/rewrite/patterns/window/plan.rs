@@ -1,5 +1,7 @@
 //! The part of a plan for rows of taps: their text, and the multiversioned statements.
 
+use super::rows::StencilGroup;
+use super::shape::{Cell, Value};
 use std::ops::Range;
 
 use super::emit;
@@ -7,7 +9,7 @@ use super::taps::{Beyond, Window, WindowTap, WindowValue};
 use crate::cfg::InstId;
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
-use crate::reuse::{Cell, Element, StencilGroup, Value};
+use crate::reuse::Element;
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
 
 /// The rows of one function.

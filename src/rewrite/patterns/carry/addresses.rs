@@ -4,10 +4,10 @@
 //! iteration: first those that provably have, the nearest first. Candidates are found by evaluating all addresses for
 //! small values of all symbols, for which no index wraps around.
 
-use super::super::eligible::Load;
 use crate::cfg::{Flow, InstId, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
+use crate::reuse::Load;
 
 /// The maximum number of iterations over which a value is carried.
 pub(super) const MAX_ITERATIONS: u32 = 4;

@@ -6,12 +6,9 @@
 //! holds a vector: of the bytes from one lane's address to the next one's it loads as many as it reads
 //! itself, and other loads are parts of other lanes' vectors.
 
+use crate::reuse::{Element, Legality, Load, MAX_VECTOR, Multiple, base_address};
 use smallvec::SmallVec;
 
-use super::alignment::{MAX_VECTOR, Multiple};
-use super::distance::base_address;
-use super::eligible::{Element, Load};
-use super::legality::Legality;
 use crate::cfg::{BlockId, InstId, InstRange};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
@@ -19,7 +16,7 @@ use crate::isa::limits::WARP_SIZE;
 
 /// A load of a row.
 #[derive(Clone, Debug)]
-pub struct Tap {
+pub(super) struct Tap {
     /// The load.
     pub load: Load,
     /// For each of its elements where the value is.
@@ -28,7 +25,7 @@ pub struct Tap {
 
 /// Where a value is that a lane wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
+pub(super) struct Value {
     /// The index of the cell that holds it.
     pub cell: usize,
     /// Lanes up to the one whose cell it is; negative if that comes before.
@@ -37,7 +34,7 @@ pub struct Value {
 
 /// A register that each lane of a row fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Bytes from the first cell.
     pub offset: i64,
     /// Width of the register in bits.
@@ -50,7 +47,7 @@ pub struct Cell {
 
 /// A row that may be.
 #[derive(Clone, Debug)]
-pub struct StencilShape {
+pub(super) struct StencilShape {
     /// The loads in program order.
     pub taps: Vec<Tap>,
     /// The cells that each lane loads, by address, without gaps.
@@ -83,112 +80,109 @@ pub(super) struct Run {
     loads: Vec<(Load, i64)>,
 }
 
-impl Legality<'_, '_, '_> {
-    /// The runs that some loads, in program order, fall into: `reach` lanes and `apart` instructions from
-    /// one to the other at most.
-    pub(super) fn runs(
-        &mut self,
-        trace: &mut KernelTrace,
-        loads: &[Load],
-        (reach, apart): (u32, u32),
-    ) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
-        if self.linear != Some(false) && !self.narrow && !self.observes_lanes {
-            for load in loads {
-                if trace.arena.is_nearly_spent() {
-                    break;
-                }
-                self.add_to_run_of_row(trace, &mut runs, load, (reach.min(WARP_SIZE - 1), apart));
+/// The runs that some loads, in program order, fall into: `reach` lanes and `apart` instructions from
+/// one to the other at most.
+pub(super) fn runs(
+    legality: &mut Legality<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    loads: &[Load],
+    (reach, apart): (u32, u32),
+) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    if legality.linear != Some(false) && !legality.narrow && !legality.observes_lanes {
+        for load in loads {
+            if trace.arena.is_nearly_spent() {
+                break;
             }
+            add_to_run_of_row(legality, trace, &mut runs, load, (reach.min(WARP_SIZE - 1), apart));
         }
-        runs.retain(|run| run.loads.len() > 1);
-        runs
     }
+    runs.retain(|run| run.loads.len() > 1);
+    runs
+}
 
-    /// Adds a load to the run with whose loads it may form a row.
-    fn add_to_run_of_row(
-        &mut self,
-        trace: &mut KernelTrace,
-        runs: &mut Vec<Run>,
-        load: &Load,
-        (reach, apart): (u32, u32),
-    ) {
-        let inst = &self.flow().insts[load.inst];
-        if inst.guard.is_some() || load.guard.is_some() || !self.is_simple(load) {
-            return;
-        }
-        if self.never_whole(trace, load) {
-            return;
-        }
-        let Some(stride) = self.lane_stride(trace, load).filter(|stride| *stride != 0) else {
-            return;
-        };
-        let block = trace.accesses[load.access].block;
-        let at = base_address(&mut trace.arena, load.address);
-        let form = (block, at.key, stride);
-        for run in runs.iter_mut().filter(|run| (run.block, run.key, run.stride) == form) {
-            trace.arena.charge(2);
-            let first = run.loads[0].0.clone();
-            let from = base_address(&mut trace.arena, first.address);
-            let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
-            let near =
-                |other: i64| bytes.abs_diff(other) < u64::from(reach + 1) * stride.unsigned_abs();
-            let fits = load.inst.since(first.inst) <= apart
-                && self.same_kind(&first, load)
-                && first.generic == load.generic
-                && run.loads.iter().all(|(_, other)| near(*other));
-            if fits && self.may_move(trace, &first, load) {
-                run.loads.push((load.clone(), bytes));
-                return;
-            }
-        }
-        runs.push(Run { block, key: at.key, stride, loads: vec![(load.clone(), 0)] });
+/// Adds a load to the run with whose loads it may form a row.
+fn add_to_run_of_row(
+    legality: &mut Legality<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    runs: &mut Vec<Run>,
+    load: &Load,
+    (reach, apart): (u32, u32),
+) {
+    let inst = &legality.flow().insts[load.inst];
+    if inst.guard.is_some() || load.guard.is_some() || !legality.is_simple(load) {
+        return;
     }
+    if legality.never_whole(trace, load) {
+        return;
+    }
+    let Some(stride) = legality.lane_stride(trace, load).filter(|stride| *stride != 0) else {
+        return;
+    };
+    let block = trace.accesses[load.access].block;
+    let at = base_address(&mut trace.arena, load.address);
+    let form = (block, at.key, stride);
+    for run in runs.iter_mut().filter(|run| (run.block, run.key, run.stride) == form) {
+        trace.arena.charge(2);
+        let first = run.loads[0].0.clone();
+        let from = base_address(&mut trace.arena, first.address);
+        let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
+        let near =
+            |other: i64| bytes.abs_diff(other) < u64::from(reach + 1) * stride.unsigned_abs();
+        let fits = load.inst.since(first.inst) <= apart
+            && legality.same_kind(&first, load)
+            && first.generic == load.generic
+            && run.loads.iter().all(|(_, other)| near(*other));
+        if fits && legality.may_move(trace, &first, load) {
+            run.loads.push((load.clone(), bytes));
+            return;
+        }
+    }
+    runs.push(Run { block, key: at.key, stride, loads: vec![(load.clone(), 0)] });
+}
 
-    /// The broad form that serves most loads of a run: those of the vector that a lane holds, and those that
-    /// are parts of other lanes' vectors.
-    pub(super) fn broad(
-        &mut self,
-        trace: &mut KernelTrace,
-        run: &Run,
-        reach: u32,
-    ) -> Option<StencilShape> {
-        let first = &run.loads.first()?.0;
-        let size = i64::from(first.elements[0].ty.bits() / 8);
-        // (A vector of generic addresses would have to be asked about element by element.)
-        if first.generic || run.stride % size != 0 {
-            return None;
-        }
-        let mut starts: Vec<i64> = run.elements().map(|(bytes, _)| bytes).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let mut best: Option<StencilShape> = None;
-        for bytes in
-            [4 * size, 2 * size].into_iter().filter(|b| *b <= run.stride.abs().min(MAX_VECTOR))
-        {
-            let count = (bytes / size) as usize;
-            let base = self.remainder_of(trace, first.address, bytes);
-            for window in starts.windows(count).filter(|w| w[count - 1] - w[0] == bytes - size) {
-                // A vector that the lane loads as it is must be aligned anyway.
-                let loaded =
-                    |(load, at): &(Load, i64)| *at == window[0] && load.elements.len() == count;
-                let multiples = match &base {
-                    _ if run.loads.iter().any(loaded) => SmallVec::new(),
-                    Some((value, multiples)) if (value + window[0]).rem_euclid(bytes) == 0 => {
-                        multiples.clone()
-                    }
-                    _ => continue,
-                };
-                let Some(form) = run.form(window[0], (bytes, size), reach, multiples) else {
-                    continue;
-                };
-                if best.as_ref().is_none_or(|best| best.taps.len() < form.taps.len()) {
-                    best = Some(form);
+/// The broad form that serves most loads of a run: those of the vector that a lane holds, and those that
+/// are parts of other lanes' vectors.
+pub(super) fn broad_form(
+    legality: &mut Legality<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    run: &Run,
+    reach: u32,
+) -> Option<StencilShape> {
+    let first = &run.loads.first()?.0;
+    let size = i64::from(first.elements[0].ty.bits() / 8);
+    // (A vector of generic addresses would have to be asked about element by element.)
+    if first.generic || run.stride % size != 0 {
+        return None;
+    }
+    let mut starts: Vec<i64> = run.elements().map(|(bytes, _)| bytes).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let mut best: Option<StencilShape> = None;
+    for bytes in [4 * size, 2 * size].into_iter().filter(|b| *b <= run.stride.abs().min(MAX_VECTOR))
+    {
+        let count = (bytes / size) as usize;
+        let base = legality.remainder_of(trace, first.address, bytes);
+        for window in starts.windows(count).filter(|w| w[count - 1] - w[0] == bytes - size) {
+            // A vector that the lane loads as it is must be aligned anyway.
+            let loaded =
+                |(load, at): &(Load, i64)| *at == window[0] && load.elements.len() == count;
+            let multiples = match &base {
+                _ if run.loads.iter().any(loaded) => SmallVec::new(),
+                Some((value, multiples)) if (value + window[0]).rem_euclid(bytes) == 0 => {
+                    multiples.clone()
                 }
+                _ => continue,
+            };
+            let Some(form) = run.form(window[0], (bytes, size), reach, multiples) else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|best| best.taps.len() < form.taps.len()) {
+                best = Some(form);
             }
         }
-        best
     }
+    best
 }
 
 impl Run {

@@ -4,6 +4,8 @@
 //! Where a load between the stores may read their bytes, a run-time alias check compares addresses in front of the first store, once for
 //! each base of loads: either all stores but the last are left out, or everything stands as it was.
 
+mod overwritten;
+
 use super::finder::{Finder, Weighed};
 use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
 use super::group::{Group, Places, Price, Shape, shapes};
@@ -15,9 +17,11 @@ use crate::emulate::KernelTrace;
 use crate::ptx::Scanned;
 use crate::ptx::write::{Code, Reg};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{Overwritten, Unprofitable};
+use crate::reuse::Unprofitable;
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 use crate::strategies::StrategyName;
+use overwritten::Overwritten;
+use overwritten::overwritten;
 
 /// Instructions of the branch on a test and of the one behind the rewritten version.
 const BRANCHES: u32 = 2;
@@ -44,7 +48,7 @@ impl Pattern for Promote {
         if !finder.allows(StrategyName::Promote) {
             return;
         }
-        for found in finder.legality.overwritten(trace) {
+        for found in overwritten(finder.legality, trace) {
             let footprint = footprint(finder, &found);
             if finder.conflicts(&footprint) {
                 continue;

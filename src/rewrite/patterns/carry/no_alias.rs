@@ -5,7 +5,6 @@
 //! and the source's keep their difference in all iterations, one comparison in front of the loop tells whether they
 //! have a byte in common.
 
-use super::super::eligible::Load;
 use super::addresses::{iterations_later, keeps};
 use super::carrying_loop::CarryingLoop;
 use super::slice::{Slice, Slicer};
@@ -13,10 +12,11 @@ use crate::bytes::ByteRange;
 use crate::cfg::{Flow, InstId};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
+use crate::reuse::Load;
 
 /// The tests, in front of the loop, that no store of the loop changes a loop-carried value.
 #[derive(Clone, Debug, Default)]
-pub struct NoAlias {
+pub(super) struct NoAlias {
     /// The instructions that compute the bases of the addresses.
     pub slice: Slice,
     /// The pairs of accesses that must not have a byte in common.
@@ -25,7 +25,7 @@ pub struct NoAlias {
 
 /// A store and a load, each as in some iteration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pair {
+pub(super) struct Pair {
     /// The store.
     pub store: Place,
     /// The load whose value is carried, or that needs it.
@@ -34,7 +34,7 @@ pub struct Pair {
 
 /// The bytes of an access in some iteration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// The instruction.
     pub inst: InstId,
     /// The step whose result is the base of the address; none: the register that the instruction names.

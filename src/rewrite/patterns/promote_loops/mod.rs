@@ -4,8 +4,14 @@
 //! Loop versioning: a run-time alias check in front of the loop says that no other access of the loop touches the value's
 //! bytes. It leads to the loop with copies between registers, or to the loop as it was.
 
+mod trip_count;
+mod values;
+
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use trip_count::{Bound, Relation, TripCount};
+use values::scalar_promotions;
+use values::{AtExit, IntervalTest, PromotedValue, ScalarPromotion, Term};
 
 use super::finder::{Finder, Weighed};
 use super::footprint::{Accesses, Added, Footprint, Lanes, Neighbours, Room};
@@ -20,10 +26,7 @@ use crate::ptx::Scanned;
 use crate::ptx::StateSpace;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{
-    AtExit, Bound, Index, IntervalTest, LoopCode, LoopShape, PromotedValue, Refusal, Relation,
-    ScalarPromotion, Step, Term, TripCount, Unprofitable, lane_stride,
-};
+use crate::reuse::{Index, LoopCode, LoopShape, Refusal, Step, Unprofitable, lane_stride};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
 
@@ -52,7 +55,7 @@ impl Pattern for PromoteLoops {
         if !finder.allows(StrategyName::Promote) {
             return;
         }
-        for found in finder.legality.scalar_promotions(trace) {
+        for found in scalar_promotions(finder.legality, trace) {
             let members = found.members().count();
             let of = |all: fn(&PromotedValue) -> &Vec<InstId>| -> Vec<InstId> {
                 let mut all: Vec<InstId> = found.values.iter().flat_map(all).copied().collect();

@@ -14,29 +14,19 @@
 //! ([`NoAlias`]). Values in front of the loop are computed by copies of the instructions that compute them in the loop
 //! ([`Slice`]).
 
-mod addresses;
-mod carrying_loop;
-mod no_alias;
-mod slice;
-
+use crate::reuse::{Element, Legality, Load, pieces};
 use smallvec::SmallVec;
 
-use super::eligible::{Element, Load};
-use super::legality::Legality;
-use super::pieces::pieces;
+use super::addresses::Later;
+use super::carrying_loop::{CarryingLoop, carrying_loop};
+use super::no_alias::{NoAlias, apart};
+use super::slice::{SameAddress, Slice, Slicer};
 use crate::cfg::{BlockId, Flow, InstId};
 use crate::emulate::KernelTrace;
-use addresses::Later;
-use carrying_loop::{CarryingLoop, carrying_loop};
-pub(super) use no_alias::NoAlias;
-use no_alias::apart;
-use slice::Slicer;
-pub(super) use slice::address_base;
-pub use slice::{SameAddress, Slice, Tested};
 
 /// A load that is served by an iteration before.
 #[derive(Clone, Debug)]
-pub struct LoopCarriedReuse {
+pub(super) struct LoopCarriedReuse {
     /// The load.
     pub load: Load,
     /// The instruction of the load whose value of an iteration before it is.
@@ -61,7 +51,7 @@ pub struct LoopCarriedReuse {
 
 /// The behaviour of the iterations that no value has been passed on to yet.
 #[derive(Clone, Debug)]
-pub enum Start {
+pub(super) enum Start {
     /// They find the value of a load in front of the loop, at an address that is computed there. Only over one
     /// iteration, and only where every way into the loop performs that load anyway: every iteration
     /// performs it, no lane leaves before it has, and nothing before it may run for ever.
@@ -75,25 +65,27 @@ pub enum Start {
     Performed(Option<SameAddress>),
 }
 
-impl Legality<'_, '_, '_> {
-    /// The recurrences between loads of one loop; each load has one at most.
-    pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<LoopCarriedReuse> {
-        let mut found = Vec::new();
-        let flow = self.flow();
-        for id in flow.loops.loops.keys() {
-            let innermost =
-                |load: &&Load| flow.loops.innermost(trace.accesses[load.access].block) == Some(id);
-            let here: Vec<Load> = loads.iter().filter(innermost).cloned().collect();
-            trace.arena.charge(1 + loads.len() as u64 / 8);
-            if here.len() < 2 || trace.arena.is_nearly_spent() {
-                continue;
-            }
-            let Some(carrying_loop) = carrying_loop(flow, trace, id) else { continue };
-            found.extend(recurrences(flow, trace, &carrying_loop, &here));
+/// The recurrences between loads of one loop; each load has one at most.
+pub(super) fn carried(
+    legality: &mut Legality<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    loads: &[Load],
+) -> Vec<LoopCarriedReuse> {
+    let mut found = Vec::new();
+    let flow = legality.flow();
+    for id in flow.loops.loops.keys() {
+        let innermost =
+            |load: &&Load| flow.loops.innermost(trace.accesses[load.access].block) == Some(id);
+        let here: Vec<Load> = loads.iter().filter(innermost).cloned().collect();
+        trace.arena.charge(1 + loads.len() as u64 / 8);
+        if here.len() < 2 || trace.arena.is_nearly_spent() {
+            continue;
         }
-        found.sort_by_key(|carried: &LoopCarriedReuse| carried.load.inst);
-        found
+        let Some(carrying_loop) = carrying_loop(flow, trace, id) else { continue };
+        found.extend(recurrences(flow, trace, &carrying_loop, &here));
     }
+    found.sort_by_key(|carried: &LoopCarriedReuse| carried.load.inst);
+    found
 }
 
 /// The recurrences of one loop.

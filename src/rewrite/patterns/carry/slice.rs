@@ -7,17 +7,17 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::super::steps::carries;
 use super::carrying_loop::CarryingLoop;
-use crate::cfg::{Arg, Base, BlockId, Flow, InstId, RegisterId};
+use crate::cfg::{Arg, BlockId, Flow, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::reuse::{address_base, carries};
 
 /// The maximum number of instructions that are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;
 
 /// A copy of an instruction, as it is executed in some iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub(super) struct Step {
     /// The instruction.
     pub inst: InstId,
     /// The iteration, from 0.
@@ -27,11 +27,11 @@ pub struct Step {
 }
 
 /// Steps in an order in which each comes behind those that it uses.
-pub type Slice = Vec<Step>;
+pub(super) type Slice = Vec<Step>;
 
 /// The test that a load's address some iterations later is the source's address now.
 #[derive(Clone, Debug)]
-pub struct SameAddress {
+pub(super) struct SameAddress {
     /// The instructions that compute the bases of both addresses.
     pub slice: Slice,
     /// The step whose result is the base of the load's address; none: the register that the load names.
@@ -42,23 +42,13 @@ pub struct SameAddress {
 
 /// Where addresses are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tested {
+pub(super) enum Tested {
     /// Once, in front of the loop: the address of the load in iteration `distance`, and that of the source in the
     /// first one, whose base is the result of a step, or the value of the source's address register there.
     Once(Option<usize>),
     /// At the end of every iteration: the address of the load `distance` iterations later, and that of the source in
     /// this one, whose base is this register.
     Always(RegisterId),
-}
-
-/// The register that is the base of a load's or store's address.
-pub(in crate::reuse) fn address_base(flow: &Flow<'_, '_>, inst: InstId) -> Option<RegisterId> {
-    flow.insts[inst].args.iter().find_map(|arg| match arg {
-        Arg::Memory { base: Base::Register(register), rest, .. } if rest.is_empty() => {
-            Some(*register)
-        }
-        _ => None,
-    })
 }
 
 /// Finds the steps for addresses of one loop.
