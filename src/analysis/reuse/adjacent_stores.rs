@@ -18,7 +18,8 @@ use super::vector_group::{MAX_APART, vector_exists};
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
-use crate::isa::{Modifier, Qualifier, Special};
+use crate::isa::{Modifier, Qualifier};
+use crate::loops::is_observed;
 use crate::ptx::{ScalarType, StateSpace};
 
 /// One value that is stored.
@@ -298,6 +299,7 @@ impl Legality<'_, '_, '_> {
         (!plain).then(|| self.parted(&flow.insts[store.access.inst]))
     }
 
+    /// The refusal of stores that an instruction between them keeps apart.
     pub fn parted(&self, inst: &crate::cfg::Inst<'_, '_>) -> Refusal {
         let line = self.source.line(inst.ast.span.start);
         Refusal::StoresParted(inst.ast.opcode.text.to_owned(), line)
@@ -466,23 +468,6 @@ impl Legality<'_, '_, '_> {
             refusal: None,
             members,
         }
-    }
-}
-
-/// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
-pub fn is_observed(arg: &Arg<'_>) -> bool {
-    use Special::{
-        Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid,
-        Tid,
-    };
-    match arg {
-        Arg::Special(
-            Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | Laneid | LanemaskEq | LanemaskGe | LanemaskGt
-            | LanemaskLe | LanemaskLt,
-        ) => false,
-        Arg::Special(_) => true,
-        Arg::Vector(all) => all.iter().any(is_observed),
-        _ => false,
     }
 }
 

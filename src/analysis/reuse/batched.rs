@@ -8,17 +8,15 @@
 //! block's loads, with the untouched statements on the other side. Registers that a loop does not write decide most of
 //! these tests, so an assembler takes them out of the loop.
 
+use crate::loops::{AddressStep, Steps, Sum, Sums, address_base, is_observed};
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::adjacent_stores::{PlainStore, is_apart, is_observed};
+use super::adjacent_stores::{PlainStore, is_apart};
 use super::alignment::Multiple;
 use super::eligible::Load;
 use super::legality::Legality;
-use super::steps::address_base;
-use super::steps::{AddressStep, Steps};
-use super::sums::{Sum, Sums};
 use super::vector_group::VectorGroup;
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, InstRange, RegisterId};

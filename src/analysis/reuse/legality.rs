@@ -29,10 +29,13 @@ use crate::source::SourceFile;
 /// The legal reuses in one function: loads are visited in program order, each may be offered as a source, and each pair
 /// is proved once, on request.
 pub struct Legality<'a, 'm, 's> {
+    /// The text of the function.
     pub source: &'a SourceFile,
     side_effect_free: OnceCell<SideEffectFree>,
     pub(super) availability: Availability<'a, 'm, 's>,
+    /// Proves equalities of addresses, with checks at run time.
     pub prover: Prover<'a, 'm, 's>,
+    /// What the user takes for granted.
     pub options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
     pub linear: Option<bool>,
@@ -189,6 +192,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.linear
     }
 
+    /// The parts of the function without effects that another thread can see.
     pub fn side_effect_free(&self, trace: &KernelTrace) -> &SideEffectFree {
         self.side_effect_free.get_or_init(|| {
             let flow = self.prover.flow;
@@ -223,6 +227,7 @@ impl<'a, 'm, 's> Legality<'a, 'm, 's> {
         self.prover.lane_stride(trace, load.address, place)
     }
 
+    /// The innermost loop around a load.
     pub fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
         self.prover.flow.loops.innermost(trace.accesses[load.access].block)
     }

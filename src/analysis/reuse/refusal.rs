@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::restriction::Restriction;
 use super::sharing::Sharing;
+use crate::loops::LoopShape;
 use crate::solver::Answer;
 
 /// The reason why a load stays as it is.
@@ -116,42 +117,6 @@ pub enum Hindrance {
     Order,
     /// It would stand in both versions of the code, and only loads and arithmetic are duplicated.
     Duplication,
-}
-
-/// Why a loop keeps a value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoopShape {
-    /// Several branches lead back to its head.
-    Latches,
-    /// Another loop stands in it.
-    Inner,
-    /// Its code does not stand in a row.
-    Scattered,
-    /// It has several entries, or is entered by a jump.
-    Entries,
-    /// It is left elsewhere than behind its last instruction.
-    Exits,
-    /// It stands in several scopes.
-    Scopes,
-    /// No other access in it may touch the value.
-    Untested,
-    /// Other replacements change it or other code of the function.
-    Taken,
-}
-
-impl fmt::Display for LoopShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LoopShape::Latches => "several branches lead back to the loop's head",
-            LoopShape::Inner => "another loop stands in the loop",
-            LoopShape::Scattered => "the loop's code does not stand in a row",
-            LoopShape::Entries => "the loop is entered by a jump",
-            LoopShape::Exits => "the loop is left elsewhere than behind its last instruction",
-            LoopShape::Scopes => "the loop stands in several scopes",
-            LoopShape::Untested => "nothing else in the loop may touch the stored bytes",
-            LoopShape::Taken => "other replacements in this function change the loop, or ask which lanes are together",
-        })
-    }
 }
 
 /// The treatment in a build, which compares machine code, of a replacement that is chosen by name only elsewhere.

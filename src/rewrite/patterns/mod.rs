@@ -26,12 +26,12 @@ mod vector;
 mod vector_stores;
 mod window;
 
+use crate::loops::WholeLoop;
 use std::collections::BTreeSet;
 
 use self::footprint::Added;
 use crate::cfg::LoopId;
 use crate::ptx::Depth;
-use crate::reuse::WholeLoop;
 use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found};

@@ -1,9 +1,10 @@
 //! Multiversioned statements, and the tests in front of them.
 
+use crate::loops::WholeLoop;
 use std::ops::Range;
 
 use crate::cfg::{BlockId, InstId};
-use crate::reuse::{Multiple, NoWrap, WholeLoop};
+use crate::reuse::{Multiple, NoWrap};
 
 /// Statements of one block, or a loop, that are executed as they were if a test fails.
 #[derive(Clone, Debug)]

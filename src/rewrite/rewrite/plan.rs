@@ -1,5 +1,6 @@
 //! The changes of one function, before their code is put together.
 
+use crate::loops::WholeLoop;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use crate::isa::ScalarType;
 use crate::planted::Bug;
 use crate::ptx::Operand;
 use crate::ptx::write::{Code, Fresh, Reg, op};
-use crate::reuse::{Multiple, NoWrap, WholeLoop};
+use crate::reuse::{Multiple, NoWrap};
 use crate::source::SourceFile;
 use crate::verify::Kind;
 

@@ -1,12 +1,12 @@
 //! Copies of instructions that compute addresses, at an earlier place.
 
+use crate::loops::AddressStep;
 use rustc_hash::FxHashMap;
 
 use super::plan::Planner;
 use crate::cfg::{InstId, RegisterId};
 use crate::emulate::definitions;
 use crate::ptx::write::Code;
-use crate::reuse::AddressStep;
 
 impl Planner<'_, '_, '_, '_> {
     /// Copies of instructions that compute addresses; gives the register with each one's result.

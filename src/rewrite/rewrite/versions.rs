@@ -8,6 +8,7 @@
 //! executed waits for that of the other version, if both write one register, and the gain is lost. It does not predicate
 //! [`NOT_PREDICATED`], so the branch stays.
 
+use crate::loops::WholeLoop;
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
@@ -16,7 +17,7 @@ use super::mention::{self, Draft};
 use super::plan::KernelPlan;
 use crate::isa::ScalarType;
 use crate::ptx::write::{Code, Fresh, Reg, memory, op};
-use crate::reuse::{Multiple, WholeLoop};
+use crate::reuse::Multiple;
 
 /// Stands in front of the untouched statements and takes no time there (PTX ISA, "nanosleep": between none and twice the
 /// number of nanoseconds). Both ptxas 12.9 and 13.5 keep the branch around it.

@@ -4,13 +4,13 @@
 //! reads it has the value from in front of the loop in the first iteration. In a later iteration it has the value that
 //! the previous one has written: the instructions that compute it are copied, too.
 
+use crate::loops::{address_base, carries};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::carrying_loop::CarryingLoop;
 use crate::cfg::{Arg, BlockId, Flow, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
-use crate::reuse::{address_base, carries};
 
 /// The maximum number of instructions that are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;

@@ -6,7 +6,8 @@
 //! its address is compared with the stores' in front of the first store, with the untouched statements on the other
 //! side.
 
-use crate::reuse::{AddressStep, Legality, PlainStore, Refusal, Steps, is_apart};
+use crate::loops::{AddressStep, Steps};
+use crate::reuse::{Legality, PlainStore, Refusal, is_apart};
 use rustc_hash::FxHashMap;
 
 use crate::cfg::{Arg, Base, BlockId, InstId};

@@ -4,12 +4,12 @@
 //! Loop versioning: a run-time alias check in front of the loop says that no other access of the loop touches the value's
 //! bytes. It leads to the loop with copies between registers, or to the loop as it was.
 
-mod trip_count;
 mod values;
 
+use crate::loops::{Bound, Relation, TripCount};
+use crate::loops::{Index, LoopCode, LoopShape, Step};
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use trip_count::{Bound, Relation, TripCount};
 use values::scalar_promotions;
 use values::{AtExit, IntervalTest, PromotedValue, ScalarPromotion, Term};
 
@@ -26,7 +26,7 @@ use crate::ptx::Scanned;
 use crate::ptx::StateSpace;
 use crate::ptx::write::{Code, Reg, memory, op};
 use crate::report::{Decision, KernelReport};
-use crate::reuse::{Index, LoopCode, LoopShape, Refusal, Step, Unprofitable, lane_stride};
+use crate::reuse::{Refusal, Unprofitable, lane_stride};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 use crate::strategies::StrategyName;
 

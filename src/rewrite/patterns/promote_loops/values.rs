@@ -7,15 +7,13 @@
 //! of the other access, which change by the same number of bytes in each iteration, lie in an interval that is computed
 //! from the number of iterations. An index of 32 bits that the loop widens must not wrap around before that.
 
-use crate::reuse::{
-    Held, Index, Legality, LoopCode, LoopShape, MAX_STEP, OWN_REGISTERS, Refusal, Step, Sum, step,
-    take_indices,
-};
+use crate::loops::TripCount;
+use crate::loops::{Held, Index, LoopCode, LoopShape, MAX_STEP, Step, Sum, step, take_indices};
+use crate::reuse::{Legality, OWN_REGISTERS, Refusal};
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::trip_count::TripCount;
 use crate::cfg::{Arg, Base, BlockId, InstId, LoopId, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Opcode};
@@ -313,7 +311,7 @@ fn other_accesses(
     for inst in code.range.clone() {
         let one = &flow.insts[inst];
         let refuse = || Err(in_loop(legality, inst));
-        if one.pragma || one.args.iter().any(crate::reuse::is_observed) {
+        if one.pragma || one.args.iter().any(crate::loops::is_observed) {
             return refuse();
         }
         match effect(one) {

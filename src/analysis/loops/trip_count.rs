@@ -1,16 +1,16 @@
 //! The number of iterations of a loop, as far as it can be computed in front of the loop.
 
+use super::code::LoopCode;
 use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
-use crate::reuse::LoopCode;
 
 /// The largest change of a counter in one iteration.
 const MAX_STEP: i64 = 1 << 20;
 
 /// A counter of 32 bits that is compared with a bound at the end of each iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TripCount {
+pub struct TripCount {
     /// The counter, which an iteration changes once, in front of the comparison.
     pub counter: RegisterId,
     /// The change of it in an iteration.
@@ -23,7 +23,7 @@ pub(super) struct TripCount {
 
 /// A value that does not change in the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Bound {
+pub enum Bound {
     /// A register's.
     Register(RegisterId),
     /// A constant.
@@ -32,7 +32,7 @@ pub(super) enum Bound {
 
 /// The relation of the counter to the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub enum Relation {
     /// It lies in front of the bound, as numbers of a type.
     Before(ScalarType),
     /// It is another number.
@@ -41,7 +41,7 @@ pub(super) enum Relation {
 
 impl TripCount {
     /// The number of iterations of a loop.
-    pub(super) fn of(flow: &Flow<'_, '_>, code: &LoopCode) -> Option<TripCount> {
+    pub fn of(flow: &Flow<'_, '_>, code: &LoopCode) -> Option<TripCount> {
         let insts = &flow.insts;
         let branch = code.range.end.before();
         let (predicate, negated) = insts[branch].guard?;
@@ -86,19 +86,19 @@ impl TripCount {
     }
 
     /// Bytes that an access moves at most while the counter moves by 1.
-    pub(super) fn factor(&self, step: i64) -> i64 {
+    pub fn factor(&self, step: i64) -> i64 {
         let each = self.step.unsigned_abs();
         step.unsigned_abs().div_ceil(each) as i64
     }
 
     /// The bits by which the counter's way is shifted to the right for at least the number of iterations but one.
-    pub(super) fn shift(&self) -> u32 {
+    pub fn shift(&self) -> u32 {
         self.step.unsigned_abs().max(1).ilog2()
     }
 
     /// The last bound before which no step leads around from one end of the numbers to the other; `None` if there is no
     /// such step.
-    pub(super) fn edge(&self) -> Option<i64> {
+    pub fn edge(&self) -> Option<i64> {
         let Relation::Before(ty) = self.relation else { return None };
         let room = self.step.abs() - 1;
         let (least, most) = match ty.is_signed() {
@@ -109,7 +109,7 @@ impl TripCount {
     }
 
     /// Whether the number of iterations is known under a condition only.
-    pub(super) fn is_tested(&self) -> bool {
+    pub fn is_tested(&self) -> bool {
         self.relation != Relation::Other || self.step.abs() != 1
     }
 }

@@ -1,11 +1,48 @@
 //! Loops that stand in a row in the text, without another loop in them, with one entry. They are left behind their last
 //! instruction, and possibly by branches in front of it.
 
-use super::refusal::LoopShape;
+use std::fmt;
+
 use super::sums::Sums;
-use crate::cfg::{BlockId, EdgeCondition, Flow, InstId, InstRange, LoopId, RegisterId};
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, InstId, InstRange, LoopId, RegisterId};
 use crate::emulate::definitions;
-use crate::isa::Opcode;
+use crate::isa::{Opcode, Special};
+
+/// Why a loop keeps a value in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopShape {
+    /// Several branches lead back to its head.
+    Latches,
+    /// Another loop stands in it.
+    Inner,
+    /// Its code does not stand in a row.
+    Scattered,
+    /// It has several entries, or is entered by a jump.
+    Entries,
+    /// It is left elsewhere than behind its last instruction.
+    Exits,
+    /// It stands in several scopes.
+    Scopes,
+    /// No other access in it may touch the value.
+    Untested,
+    /// Other replacements change it or other code of the function.
+    Taken,
+}
+
+impl fmt::Display for LoopShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LoopShape::Latches => "several branches lead back to the loop's head",
+            LoopShape::Inner => "another loop stands in the loop",
+            LoopShape::Scattered => "the loop's code does not stand in a row",
+            LoopShape::Entries => "the loop is entered by a jump",
+            LoopShape::Exits => "the loop is left elsewhere than behind its last instruction",
+            LoopShape::Scopes => "the loop stands in several scopes",
+            LoopShape::Untested => "nothing else in the loop may touch the stored bytes",
+            LoopShape::Taken => "other replacements in this function change the loop, or ask which lanes are together",
+        })
+    }
+}
 
 /// The code of a loop.
 #[derive(Clone, Debug)]
@@ -142,5 +179,22 @@ impl LoopCode {
             return Err(LoopShape::Scopes);
         }
         Ok(())
+    }
+}
+
+/// Whether an operand is a special register whose value may be another one a moment later, such as a clock.
+pub fn is_observed(arg: &Arg<'_>) -> bool {
+    use Special::{
+        Ctaid, Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Nctaid, Ntid,
+        Tid,
+    };
+    match arg {
+        Arg::Special(
+            Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | Laneid | LanemaskEq | LanemaskGe | LanemaskGt
+            | LanemaskLe | LanemaskLt,
+        ) => false,
+        Arg::Special(_) => true,
+        Arg::Vector(all) => all.iter().any(is_observed),
+        _ => false,
     }
 }

@@ -3,7 +3,7 @@
 //! In: the sums of a loop's registers. Out: the [`Step`] of an address, the same in all iterations, and the [`Index`]es of 32
 //! bits in it that the loop widens.
 
-use super::loop_code::LoopCode;
+use super::code::LoopCode;
 use super::sums::{Held, Sum, Sums};
 use crate::cfg::{Arg, Flow, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier};
@@ -43,6 +43,7 @@ impl Step {
         self.parts.is_empty().then_some(self.constant)
     }
 
+    /// Whether the address is the same in all iterations.
     pub fn is_zero(&self) -> bool {
         self.known() == Some(0)
     }

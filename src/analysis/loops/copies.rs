@@ -7,7 +7,7 @@ use crate::emulate::{Effect, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
 
 /// The most instructions that are copied to one place.
-pub(super) const MAX_STEPS: usize = 16;
+pub const MAX_STEPS: usize = 16;
 
 /// An instruction whose copy computes a part of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
