@@ -66,7 +66,14 @@ impl Texts {
 }
 
 impl<'ast> Visit<'ast> for Texts {
-    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    /// Attributes are documentation and reasons for exceptions; but `error` has a message.
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta
+            && list.path.is_ident("error")
+        {
+            self.tokens(list.tokens.clone());
+        }
+    }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         // Unit tests beside the code.

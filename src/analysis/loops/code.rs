@@ -1,47 +1,38 @@
 //! Loops that stand in a row in the text, without another loop in them, with one entry. They are left behind their last
 //! instruction, and possibly by branches in front of it.
 
-use std::fmt;
-
 use super::sums::Sums;
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, InstId, InstRange, LoopId, RegisterId};
 use crate::emulate::definitions;
 use crate::isa::{Opcode, Special};
 
 /// Why a loop keeps a value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopShape {
     /// Several branches lead back to its head.
+    #[error("several branches lead back to the loop's head")]
     Latches,
     /// Another loop stands in it.
+    #[error("another loop stands in the loop")]
     Inner,
     /// Its code does not stand in a row.
+    #[error("the loop's code does not stand in a row")]
     Scattered,
     /// It has several entries, or is entered by a jump.
+    #[error("the loop is entered by a jump")]
     Entries,
     /// It is left elsewhere than behind its last instruction.
+    #[error("the loop is left elsewhere than behind its last instruction")]
     Exits,
     /// It stands in several scopes.
+    #[error("the loop stands in several scopes")]
     Scopes,
     /// No other access in it may touch the value.
+    #[error("nothing else in the loop may touch the stored bytes")]
     Untested,
     /// Other replacements change it or other code of the function.
+    #[error("other replacements in this function change the loop, or ask which lanes are together")]
     Taken,
-}
-
-impl fmt::Display for LoopShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LoopShape::Latches => "several branches lead back to the loop's head",
-            LoopShape::Inner => "another loop stands in the loop",
-            LoopShape::Scattered => "the loop's code does not stand in a row",
-            LoopShape::Entries => "the loop is entered by a jump",
-            LoopShape::Exits => "the loop is left elsewhere than behind its last instruction",
-            LoopShape::Scopes => "the loop stands in several scopes",
-            LoopShape::Untested => "nothing else in the loop may touch the stored bytes",
-            LoopShape::Taken => "other replacements in this function change the loop, or ask which lanes are together",
-        })
-    }
 }
 
 /// The code of a loop.

@@ -1,16 +1,15 @@
 //! Why an array in shared memory may not take more bytes.
 
-use std::fmt;
-
 /// The static shared memory of a block that every device has (PTX ISA, "Shared State Space"; CUDA C++ Programming
 /// Guide, "Compute Capabilities").
 pub(super) const MOST_STATIC: u64 = 48 << 10;
 
 /// Reasons why arrays of a function must not grow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Restriction {
     /// The function, or one that it calls (`by`), uses an `.extern .shared` array: its size comes from the launch or from
     /// another file, so the bytes that are left are not known.
+    #[error("`.extern .shared` array `{name}` (line {line}){}", used_by(by.as_deref()))]
     External {
         /// The array.
         name: String,
@@ -20,45 +19,29 @@ pub enum Restriction {
         by: Option<String>,
     },
     /// A special register with the size of shared memory is read on this line.
+    #[error("`{0}` is read (line {1})")]
     Size(String, u32),
     /// On this line a function is called whose body is not in the file.
+    #[error("call of `{0}` (line {1}), whose body is not in this file")]
     Elsewhere(String, u32),
     /// On this line a function is called through a register.
+    #[error("indirect call (line {0})")]
     Indirect(u32),
     /// The address of an array is a value that this instruction takes, on this line, and would change.
+    #[error("`{0}` (line {1}) takes the address of a shared array")]
     Address(String, u32),
     /// The function is called, so that its arrays lie beside those of its callers.
+    #[error("the function is called, not launched")]
     Called,
     /// A shared variable that is not an array of numbers with a known size, one in inner braces, or one that other
     /// functions name would move.
+    #[error("the function uses shared variables of other forms or functions")]
     Variables,
     /// The function's arrays would need more than the static shared memory of a block.
+    #[error("a block has {} KiB of static shared memory", MOST_STATIC >> 10)]
     Static,
 }
 
-impl fmt::Display for Restriction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Restriction::External { name, line, by } => {
-                write!(f, "`.extern .shared` array `{name}` (line {line})")?;
-                by.iter().try_for_each(|by| write!(f, ", used by the called function `{by}`"))
-            }
-            Restriction::Size(register, line) => write!(f, "`{register}` is read (line {line})"),
-            Restriction::Elsewhere(callee, line) => {
-                write!(f, "call of `{callee}` (line {line}), whose body is not in this file")
-            }
-            Restriction::Indirect(line) => write!(f, "indirect call (line {line})"),
-            Restriction::Address(opcode, line) => {
-                write!(f, "`{opcode}` (line {line}) takes the address of a shared array")
-            }
-            Restriction::Called => write!(f, "the function is called, not launched"),
-            Restriction::Variables => {
-                write!(f, "the function uses shared variables of other forms or functions")
-            }
-            Restriction::Static => {
-                let kilobytes = MOST_STATIC >> 10;
-                write!(f, "a block has {kilobytes} KiB of static shared memory")
-            }
-        }
-    }
+fn used_by(function: Option<&str>) -> String {
+    function.map_or_else(String::new, |name| format!(", used by the called function `{name}`"))
 }

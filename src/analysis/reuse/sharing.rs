@@ -1,45 +1,24 @@
 //! Why the bytes of an array at module level may be accessed by others than one kernel.
 
-use std::fmt;
-
 /// Who else may access an array that a module declares outside of functions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Sharing {
     /// The declaration says how the name is linked: other files may name it (PTX ISA, "Linking Directives").
+    #[error("other files may name an array at module level that is `{0}`")]
     Linked(String),
     /// Another function names the array.
+    #[error("the function `{0}` names the array at module level, too")]
     Function(String),
     /// The function that names the array is called: its callers may be in other files.
+    #[error("a function that is called names the array at module level")]
     Called,
     /// This line declares the name as well.
+    #[error("line {0} declares the name of the array at module level again")]
     Declared(u32),
     /// An initial value or a directive on this line names the array.
+    #[error("no instruction, but line {0} names the array at module level")]
     Mentioned(u32),
     /// The declaration is not one array of numbers of a known size.
+    #[error("the module does not declare one array of numbers of a known size")]
     Form,
-}
-
-impl fmt::Display for Sharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Sharing::Linked(how) => {
-                write!(f, "other files may name an array at module level that is `{how}`")
-            }
-            Sharing::Function(name) => {
-                write!(f, "the function `{name}` names the array at module level, too")
-            }
-            Sharing::Called => {
-                write!(f, "a function that is called names the array at module level")
-            }
-            Sharing::Declared(line) => {
-                write!(f, "line {line} declares the name of the array at module level again")
-            }
-            Sharing::Mentioned(line) => {
-                write!(f, "no instruction, but line {line} names the array at module level")
-            }
-            Sharing::Form => {
-                write!(f, "the module does not declare one array of numbers of a known size")
-            }
-        }
-    }
 }
