@@ -71,10 +71,9 @@ const ROOMS: [(&str, &[&str]); 11] = [
 const MAX_LINES: usize = 80;
 
 /// Longer functions, each with its file: all but the last are tables, one `match` from names to values.
-const LONGER: [(&str, &str); 5] = [
+const LONGER: [(&str, &str); 4] = [
     ("interp/interp/ops/mod.rs", "decode"),
     ("interp/interp/poison/uses.rs", "uses"),
-    ("analysis/reuse/refusal.rs", "fmt"),
     ("ptx/strategies.rs", "facts"),
     // The loop over micro-operations: its parts share the registers of a frame and leave it in ten ways.
     ("interp/interp/exec/warp.rs", "run_as"),

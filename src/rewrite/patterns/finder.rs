@@ -63,7 +63,7 @@ impl Weighed {
     }
 }
 
-/// What the patterns of one function have found so far.
+/// The groups and refusals that patterns have found in one function so far.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The groups, chosen or refused.
@@ -78,7 +78,7 @@ pub struct Found {
     replaced: usize,
 }
 
-/// One search: what a pattern finds beside what others have found. Those it reads and does not change.
+/// The search of one pattern. It reads the findings of earlier ones, and changes none of them.
 pub struct Finder<'o, 'a, 'm, 's> {
     /// The legal replacements.
     pub legality: &'o mut Legality<'a, 'm, 's>,
@@ -90,9 +90,9 @@ pub struct Finder<'o, 'a, 'm, 's> {
     pub loads: &'o [usize],
     /// The strategy that is searched alone, if one is.
     pub only: Option<StrategyName>,
-    /// What other patterns have found.
+    /// The findings of other patterns.
     pub beside: &'o Found,
-    /// What this one has found.
+    /// Its own findings.
     pub own: Found,
 }
 
@@ -110,7 +110,7 @@ pub enum Rank {
 }
 
 impl Found {
-    /// Adds what a pattern has found beside this. Of its groups those that have to leave an access to others are refused.
+    /// Adds the findings of a pattern that was searched beside these. Of its groups those that have to leave an access to others are refused.
     pub fn extend(
         &mut self,
         found: Found,
