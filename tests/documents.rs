@@ -319,12 +319,6 @@ fn one_release_of_rust() {
     assert_eq!(used, format!("{least}.0"), "rust-toolchain.toml and Cargo.toml");
 }
 
-/// The part of a source file from one text to the next occurrence of another behind it.
-fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
-    let rest = text.split_once(from).unwrap_or_else(|| panic!("no `{from}`")).1;
-    rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` behind `{from}`")).0
-}
-
 /// The rules of a file: of each enum with such names, the variants' names or what they are called instead.
 fn rules(text: &str) -> Vec<String> {
     let name = |variant: &syn::Variant| {
