@@ -338,9 +338,8 @@ fn rules(text: &str) -> Vec<String> {
         }
         name
     };
-    let has_names = |one: &syn::ItemEnum| {
-        one.attrs.iter().any(|attribute| attribute.path().is_ident("strum"))
-    };
+    let has_names =
+        |one: &syn::ItemEnum| one.attrs.iter().any(|attribute| attribute.path().is_ident("strum"));
     let items = syn::parse_file(text).expect("it is Rust").items.into_iter();
     let enums = items.filter_map(|item| match item {
         syn::Item::Enum(one) if has_names(&one) => Some(one),
@@ -357,8 +356,10 @@ fn laws_name_every_rule_and_every_mistake() {
     let mut sources = Vec::new();
     below(&root().join("src"), &["rs"], &mut sources);
     let texts = sources.iter().map(|path| read(path));
-    let rules: Vec<String> =
-        texts.filter(|text| text.contains("fn rule(&self)")).flat_map(|text| rules(&text)).collect();
+    let rules: Vec<String> = texts
+        .filter(|text| text.contains("fn rule(&self)"))
+        .flat_map(|text| rules(&text))
+        .collect();
     // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected", "collective"];
     let mistakes: Vec<String> =

@@ -1,6 +1,8 @@
 //! The search state of one function that patterns share: the loads, the claimed accesses, and whether a replacement
 //! pays.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use super::footprint::{Accesses, Footprint, Neighbours, Room};
@@ -76,6 +78,8 @@ pub struct Found {
     unprofitable: FxHashMap<InstId, (Rank, Unprofitable)>,
     /// How many loads and stores are replaced.
     replaced: usize,
+    /// Accesses that a strategy leaves to others.
+    pub left: BTreeSet<(StrategyName, InstId)>,
 }
 
 /// The search of one pattern. It reads the findings of earlier ones, and changes none of them.
@@ -110,28 +114,11 @@ pub enum Rank {
 }
 
 impl Found {
-    /// Adds the findings of a pattern that was searched beside these. Of its groups those that have to leave an access to others are refused.
-    pub fn extend(
-        &mut self,
-        found: Found,
-        architecture: u32,
-        left: impl Fn(StrategyName, InstId) -> bool,
-    ) {
+    /// Adds the findings of a pattern that was searched beside these.
+    pub fn extend(&mut self, found: Found) {
         self.unprofitable.extend(found.unprofitable);
         self.refusals.extend(found.refusals);
-        for group in found.groups {
-            let is_left = |&inst: &InstId| left(group.strategy, inst);
-            let is_displaced = group.is_chosen() && group.members().iter().any(is_left);
-            match group.displaced(architecture) {
-                Refusal::DoesNotPay(unprofitable) if is_displaced => {
-                    if group.footprint.accesses == Accesses::Loads {
-                        self.decline(group.members(), Rank::Struct, unprofitable);
-                    }
-                    self.add(group.refused(Refusal::DoesNotPay(unprofitable)), 0);
-                }
-                _ => self.add(group, 0),
-            }
-        }
+        found.groups.into_iter().for_each(|group| self.add(group, 0));
     }
 
     /// Adds a group behind as many others.
@@ -237,8 +224,20 @@ impl Finder<'_, '_, '_, '_> {
         legal.filter(is_free).collect()
     }
 
-    /// Adds a group, and gives its number if it is chosen: then its members are replaced.
+    /// Adds a group, and gives its number if it is chosen: then its members are replaced. One with an access that its
+    /// strategy leaves to others is refused.
     pub fn claim(&mut self, group: Group) -> Option<usize> {
+        let is_left = |&inst: &InstId| self.beside.left.contains(&(group.strategy, inst));
+        let is_displaced = group.is_chosen() && group.members().iter().any(is_left);
+        let group = match group.displaced(self.options.costs.architecture) {
+            Refusal::DoesNotPay(unprofitable) if is_displaced => {
+                if group.footprint.accesses == Accesses::Loads {
+                    self.decline(group.members(), Rank::Struct, unprofitable);
+                }
+                group.refused(Refusal::DoesNotPay(unprofitable))
+            }
+            _ => group,
+        };
         let others = self.beside.groups.len();
         let number = group.is_chosen().then_some(others + self.own.groups.len());
         self.own.add(group, others);

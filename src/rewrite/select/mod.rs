@@ -124,14 +124,14 @@ pub fn decide(
         let is_searched =
             |pattern: &&&dyn Pattern| only.is_none_or(|only| pattern.strategies().contains(&only));
         let mut found = Found::default();
+        found.left.clone_from(left);
         for pattern in patterns::SEARCHED.iter().filter(is_searched) {
             let (legality, own) = (&mut legality, Found::default());
             let (arrays, loads, beside) = (&arrays, &loads, &found);
             let mut finder = Finder { legality, options, arrays, loads, only, beside, own };
             pattern.find(&mut finder, trace);
             let own = finder.own;
-            let is_left = |strategy, inst| left.contains(&(strategy, inst));
-            found.extend(own, options.costs.architecture, is_left);
+            found.extend(own);
         }
         found
     });
