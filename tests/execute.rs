@@ -30,6 +30,7 @@ mod common {
 }
 mod graph;
 mod random;
+mod turns;
 
 mod affine;
 mod chains;

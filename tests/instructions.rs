@@ -15,6 +15,7 @@ mod templates;
 
 use crate::common::missing::not_run;
 use crate::common::{assembler, share};
+use crate::turns::has_turn;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -340,6 +341,9 @@ fn the_assembler_folds_to_what_the_interpreter_computes() {
     // as a predicate.
     let left_open = [".approx", ".full", "0x8000000000000000", "rem.", "div.", "bfi.", "bfe."];
     forms.retain(|form| !left_open.iter().any(|word| form.contains(word)));
+    let all = forms.len();
+    let mut at = 0..;
+    forms.retain(|_| at.next().is_some_and(|at| has_turn(at, 3)));
     let known: Vec<(Case<'_>, Vec<u64>)> = forms
         .par_iter()
         .filter_map(|form| {
@@ -361,7 +365,7 @@ fn the_assembler_folds_to_what_the_interpreter_computes() {
     let same = found.iter().filter(|found| **found == Folded::Same).count();
     println!("{} forms: ptxas computes {same} of them, {} otherwise", known.len(), failures.len());
     report(&failures);
-    assert!(same > 3000, "ptxas folds {same} forms only");
+    assert!(same * all > 3000 * forms.len(), "ptxas folds {same} of {} forms only", forms.len());
 }
 
 #[test]

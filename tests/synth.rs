@@ -27,6 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::turns::has_turn;
 use ptxasw::source::SourceFile;
 use ptxasw::synth::{ast::Statement, lower::lower, network, parse, place, scan};
 
@@ -73,7 +74,9 @@ fn calls(text: &str) -> (&str, Vec<&str>) {
 #[test]
 fn sketches_have_the_solutions_that_stand_in_them() {
     let mut failures = Vec::new();
-    for path in sketches() {
+    for (_, path) in
+        sketches().into_iter().enumerate().filter(|(at, _)| bless() || has_turn(*at, 3))
+    {
         let text = fs::read_to_string(&path).expect("the sketch can be read");
         let (sketch, calls) = calls(&text);
         assert!(!calls.is_empty(), "{} expects nothing", path.display());
