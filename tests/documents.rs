@@ -319,7 +319,7 @@ fn one_release_of_rust() {
     assert_eq!(used, format!("{least}.0"), "rust-toolchain.toml and Cargo.toml");
 }
 
-/// The rules of a file: of each enum with such names, the variants' names or what they are called instead.
+/// The rules of a file: of each enum with such names, those of its variants in words, or the texts in their place.
 fn rules(text: &str) -> Vec<String> {
     let name = |variant: &syn::Variant| {
         let mut name = String::new();
