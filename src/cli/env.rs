@@ -47,6 +47,8 @@ pub const VERIFY: &str = "PTXASW_VERIFY";
 pub const CHECK: &str = "PTXASW_CHECK";
 /// `full`: launches fill the machine, so only the cycles with all warps resident that fit decide.
 pub const LAUNCH: &str = "PTXASW_LAUNCH";
+/// A folder in which decisions about texts are noted, for later calls with the same texts.
+pub const CACHE: &str = "PTXASW_CACHE";
 /// A folder that receives each original and rewritten PTX.
 pub const KEEP: &str = "PTXASW_KEEP";
 /// A folder that receives one JSON report per assembled file.
@@ -64,7 +66,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 21] = [
+const OURS: [&str; 22] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -79,6 +81,7 @@ const OURS: [&str; 21] = [
     VERIFY,
     CHECK,
     LAUNCH,
+    CACHE,
     KEEP,
     REPORT,
     REMARKS,
@@ -122,6 +125,8 @@ pub struct Settings {
     pub launch: Option<String>,
     /// Switches that are neither on nor off, one line each.
     pub unclear: Vec<String>,
+    /// [`CACHE`].
+    pub cache: Option<PathBuf>,
     /// [`KEEP`].
     pub keep: Option<PathBuf>,
     /// [`REPORT`].
@@ -216,6 +221,7 @@ impl Settings {
             unchecked: is_off(CHECK),
             launch: lower(LAUNCH),
             unclear: unclear.collect(),
+            cache: get(CACHE).map(PathBuf::from),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
             remarks: get(REMARKS).map(PathBuf::from),

@@ -184,7 +184,7 @@ fn call(
     // A text with holes is nothing that ptxas could assemble for a comparison, or that a judge could read.
     let is_checked = is_checked(settings, &options) && !has_holes && !line.foreign_lines;
     let proves = !settings.unverified && options.mode == Mode::Full && !has_holes;
-    let mut gate = Gate::new(&options, proves, settings.fills_machine());
+    let mut gate = Gate::new(&options, proves, settings);
     if !is_checked {
         gate.prove_alone(&mut examined);
     }

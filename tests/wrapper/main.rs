@@ -7,6 +7,7 @@
 
 #![allow(unreachable_pub, reason = "nobody uses a test binary")]
 
+mod cache;
 mod check;
 mod cycles;
 mod fallback;
@@ -48,10 +49,11 @@ fn main() -> ExitCode {
         let proves = std::env::var_os("PTXASW_VERIFY").is_some_and(|value| value == "1");
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite, proves);
     }
-    let files: [(&str, Tests); 16] = [
+    let files: [(&str, Tests); 17] = [
         // The longest first.
         ("fuzz", fuzz::TESTS),
         ("check", check::TESTS),
+        ("cache", cache::TESTS),
         ("cycles", cycles::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),

@@ -159,6 +159,18 @@ impl<'c> Comparison<'c> {
         self.run(rewritten, "", self.beside.as_os_str(), leash)
     }
 
+    /// Assembles texts that nothing is compared with, and delivers the result.
+    ///
+    /// # Errors
+    /// The texts cannot be handed to ptxas.
+    pub fn only<R: Replacement>(&self, texts: &[Examined<R>]) -> io::Result<Checked> {
+        let finished = self.again(texts, false)?;
+        match finished.status.success() {
+            true => Ok(self.deliver(finished, &read(&self.beside), None)),
+            false => Ok(Checked::alone(finished)),
+        }
+    }
+
     fn run<R: Replacement>(
         &self,
         texts: &[Examined<R>],

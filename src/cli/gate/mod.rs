@@ -11,15 +11,19 @@
 //! 4. The text with the kernels that are left is assembled, unless that is done already, and the judge is asked. A kernel
 //!    that is not proved is left out, and the text assembled once more.
 //!
-//! Kernels that a profile has decided for may take more; nothing is measured where a strategy was asked for by name.
+//! Kernels that a profile has decided for may take more; nothing is measured where a strategy was asked for by name. With a
+//! folder of decisions ([`cache`]) a call whose texts are known does step 4 alone, without the judge.
 
+mod cache;
 mod measure;
 mod policy;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
+use cache::{Entry, Left};
 use policy::{Known, Policy};
 
 use super::large_stack::on_large_stack;
@@ -63,6 +67,8 @@ pub(super) struct Gate<'o> {
     policy: Policy,
     /// Whether the judge is asked.
     proves: bool,
+    /// The folder of earlier decisions, if one is named.
+    cache: Option<&'o Path>,
     /// By the names of the file and the kernel.
     records: BTreeMap<(String, String), Record>,
     /// Whether a rewrite was taken back.
@@ -70,10 +76,11 @@ pub(super) struct Gate<'o> {
 }
 
 impl<'o> Gate<'o> {
-    /// `proves`: a rewrite is used only if it is proved. `is_full`: launches fill the machine.
-    pub(super) fn new(options: &'o Options, proves: bool, is_full: bool) -> Gate<'o> {
-        let policy = Policy { is_full, ..Policy::default() };
-        Gate { options, policy, proves, records: BTreeMap::new(), has_taken_back: false }
+    /// `proves`: a rewrite is used only if it is proved. `settings`: whether launches fill the machine, and the folder of earlier decisions.
+    pub(super) fn new(options: &'o Options, proves: bool, settings: &'o env::Settings) -> Gate<'o> {
+        let policy = Policy { is_full: settings.fills_machine(), ..Policy::default() };
+        let (cache, records) = (settings.cache.as_deref(), BTreeMap::new());
+        Gate { options, policy, proves, cache, records, has_taken_back: false }
     }
 
     /// Whether a rewrite was taken back.
@@ -94,6 +101,72 @@ impl<'o> Gate<'o> {
             Ok(comparison) => comparison,
             Err(why) => return Ok(Checked::unused(why)),
         };
+        let Some(entry) = self.entry(&call, examined) else {
+            return self.decide(call, &comparison, examined);
+        };
+        // (A report has measures and proofs, which nobody has noted.)
+        if let Some(left) = entry.read().filter(|_| !call.reports) {
+            return self.as_before(&comparison, examined, left);
+        }
+        let changed = examined.iter().filter_map(Examined::changed);
+        let changed: Vec<(String, String)> = changed
+            .flat_map(|(source, new)| new.edits.iter().map(|(name, _)| key(source, name)))
+            .collect();
+        let checked = self.decide(call, &comparison, examined)?;
+        let is_decided = match &checked.finished {
+            Some(finished) => finished.status.success(),
+            None => checked.unused.is_none(),
+        };
+        if is_decided && checked.refused.is_none() {
+            let why = |of: &(String, String)| {
+                let unusable = checked.unused.is_some().then_some(Why::Unusable);
+                self.records.get(of).and_then(|record| record.why).or(unusable)
+            };
+            let left =
+                changed.iter().filter_map(|of| Some(Left { kernel: of.1.clone(), why: why(of)? }));
+            if let Err(error) = entry.write(&left.collect::<Vec<_>>()) {
+                log::info!("{}: the decision cannot be noted here: {error}", env::CACHE);
+            }
+        }
+        Ok(checked)
+    }
+
+    /// The place of the decision about a call, if decisions are noted.
+    fn entry(&self, call: &Call<'_>, examined: &[Examined<Rewritten>]) -> Option<Entry> {
+        let decides = format!("{:?} {} {}", self.policy, self.proves, self.is_weighed());
+        Entry::of(self.cache?, call, examined, &decides)
+    }
+
+    /// Assembles a call's texts as an earlier call has decided.
+    fn as_before(
+        &mut self,
+        comparison: &Comparison<'_>,
+        examined: &mut [Examined<Rewritten>],
+        left: Vec<Left>,
+    ) -> io::Result<Checked> {
+        let refused = left.into_iter().map(|Left { kernel, why }| {
+            (kernel, why, format!("an earlier call of the same texts found that {why}"))
+        });
+        let refused: Vec<Refused> = refused.collect();
+        if !refused.is_empty() {
+            self.take_back(examined, &refused);
+        }
+        if examined.iter().all(|one| one.changed().is_none()) {
+            return Ok(Checked::default());
+        }
+        log::info!(
+            "kernels are used as an earlier call of the same texts has decided ({})",
+            env::CACHE
+        );
+        comparison.only(examined)
+    }
+
+    fn decide(
+        &mut self,
+        call: Call<'_>,
+        comparison: &Comparison<'_>,
+        examined: &mut [Examined<Rewritten>],
+    ) -> io::Result<Checked> {
         let facts = self.facts(examined);
         let unpromising = self.unpromising(examined, &facts.0);
         if !unpromising.is_empty()
@@ -132,7 +205,7 @@ impl<'o> Gate<'o> {
                 return Ok(Checked { finished: Some(*finished), ..Checked::default() });
             }
             Outcome::Bad { unused, refused } => {
-                let used = self.original(&comparison, original, is_whole, Some(unused));
+                let used = self.original(comparison, original, is_whole, Some(unused));
                 return Ok(Checked { refused, ..used });
             }
             Outcome::Made { finished, bytes, lost } => (finished, bytes, lost),
@@ -140,7 +213,7 @@ impl<'o> Gate<'o> {
         let mut refused = by_losses(examined, lost);
         self.measure(examined, [&original.bytes, &bytes], &facts, &mut refused);
         let made = (is_whole && refused.is_empty()).then_some((finished, bytes));
-        self.finish(&comparison, examined, (original, is_whole), (made, refused))
+        self.finish(comparison, examined, (original, is_whole), (made, refused))
     }
 
     /// Asks the judge, and assembles the text with the kernels that are not refused.
