@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::alike::{Apart, Classes, Divisors, Trace};
 use super::counters::Counters;
-use super::fault::Fault;
+use super::fault::{Fault, FaultKind};
 use super::kernel::Kernel;
 use super::memory::Region;
 use super::symbol::{Input, Memory, Owner, PAGE, Pages, Spot, State, Symbol, Value, World};
@@ -94,6 +94,9 @@ pub struct Comparison {
     pub trouble: Option<&'static str>,
 }
 
+/// The most blocks that are executed without being named.
+pub const MOST_BLOCKS: u64 = 1 << 24;
+
 /// How often blocks are executed anew with the numbers that were seen in registers.
 const MOST_RESTARTS: usize = 4;
 
@@ -170,6 +173,11 @@ impl Symbolic {
         self.argue(&kernel, launch);
         let all: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
         let numbers: Vec<u64> = match blocks {
+            Blocks::All if all > MOST_BLOCKS => {
+                let message =
+                    format!("{all} blocks are more than the {MOST_BLOCKS} that are executed");
+                return Err(Fault::new(FaultKind::Limit, message));
+            }
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
         };
