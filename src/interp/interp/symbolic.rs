@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::alike::{Apart, Classes, Divisors, Trace};
 use super::counters::Counters;
-use super::fault::{Fault, FaultKind};
+use super::fault::Fault;
 use super::kernel::Kernel;
 use super::memory::Region;
 use super::symbol::{Input, Memory, Owner, PAGE, Pages, Spot, State, Symbol, Value, World};
@@ -174,9 +174,8 @@ impl Symbolic {
         let all: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
         let numbers: Vec<u64> = match blocks {
             Blocks::All if all > MOST_BLOCKS => {
-                let message =
-                    format!("{all} blocks are more than the {MOST_BLOCKS} that are executed");
-                return Err(Fault::new(FaultKind::Limit, message));
+                let message = format!("{all} blocks: at most {MOST_BLOCKS} are executed");
+                return Err(Fault::launch(message));
             }
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
