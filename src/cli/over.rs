@@ -177,13 +177,12 @@ impl Over {
         let read = |file: &SourceFile| {
             Launch::from_json(file.text()).map_err(|error| Failure::about(file.name(), error))
         };
-        let mut launches = [read(launch)?, read(launch)?];
-        if let Some(path) = &self.launch_against {
-            launches[1] = read(&io::read(path)?)?;
-        } else if against.is_some() {
-            launches[1].kernel = None;
-        }
-        let [first, second] = launches;
+        let first = read(launch)?;
+        let second = match &self.launch_against {
+            Some(path) => read(&io::read(path)?)?,
+            None if against.is_some() => Launch { kernel: None, ..read(launch)? },
+            None => read(launch)?,
+        };
         let side = |source, mut launch: Launch, kernel: Option<&str>| {
             let module = ptx::parse(source, Depth::All)?;
             if let Some(kernel) = kernel {
