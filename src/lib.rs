@@ -123,8 +123,8 @@
 //!   thread order, no clock. (The work of ptxas on a rewritten text is measured, and if it is out of proportion, the
 //!   original's result is the output: `ptxas::leash`.)
 //! - Any failure of ours falls back to the original PTX with one warning line.
-//! - Only `ptxas` starts processes, only `ab` touches a device; these two hold all `unsafe` code,
-//!   `ptxas` in `ptxas::child` alone; only `cli` prints or reads the environment (`clippy.toml`,
+//! - Only `ptxas` starts processes, only `ab` touches a device; these two and the allocator in `main.rs` hold all
+//!   `unsafe` code, `ptxas` in `ptxas::child` alone; only `cli` prints or reads the environment (`clippy.toml`,
 //!   the lints and manifests of the workspace, and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 

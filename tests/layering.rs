@@ -34,7 +34,7 @@ const FENCED: [(&str, &[&str]); 8] = [
     ("pest", &["synth"]),
     ("println!", &["cli"]),
     ("eprintln!", &["cli"]),
-    ("unsafe ", &["ab", "ptxas", "solver"]),
+    ("unsafe ", &["ab", "main", "ptxas", "solver"]),
 ];
 
 /// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of

@@ -284,7 +284,28 @@ fn a_few_blocks_stand_for_all() {
         assert_eq!((status, number("alike")), (0, of - executed), "{}: {report}", file.display());
         assert!(4 * executed <= of, "{}: {report}", file.display());
         assert_eq!(is_covered_equal(&file), Some((executed, of)), "{}", file.display());
+        let (status, report) = compared(&file, "reals", &["--blocks", "all"]);
+        let blocks = &report["blocks"];
+        assert_eq!(
+            (status, &blocks["executed"]),
+            (0, &blocks["of"]),
+            "{}: {report}",
+            file.display()
+        );
+        assert!(blocks["alike"].is_null(), "{}: {report}", file.display());
     }
+}
+
+#[test]
+fn blocks_that_nobody_can_list_are_refused() {
+    let file = folder("laws/abs.ptx");
+    let source = SourceFile::new(file.display().to_string(), crate::common::read(&file));
+    let module = ptx::parse(&source, Depth::All).expect("a module");
+    let launch = Launch::from_json(&crate::common::read(&folder("default.json")));
+    let grid = [2_147_483_647, 65_535, 65_535];
+    let launch = Launch { kernel: Some("a".to_owned()), grid, ..launch.expect("a launch") };
+    let refused = Symbolic::new(Domain::Reals, 0).run(&module, &launch, &Blocks::All);
+    assert!(refused.is_err_and(|fault| fault.message.contains("blocks: at most")));
 }
 
 #[test]

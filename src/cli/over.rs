@@ -34,7 +34,7 @@ pub(super) struct Over {
     /// The launch of the rewritten kernel if it differs: buffers are paired by name
     #[arg(long, value_name = "L.json", requires = "over")]
     launch_against: Option<PathBuf>,
-    /// Execute only these blocks, by number: a sample, not a proof for the others
+    /// Execute only these blocks, by number: a sample, not a proof for the others; or all, even if some are alike
     #[arg(long, value_name = "all|N,N,..", requires = "over", value_parser = blocks)]
     blocks: Option<Blocks>,
     /// Execute as many times with other random elements
@@ -155,7 +155,7 @@ const UNSEEN: &str = "; no execution in numbers shows it: a law is not known, or
 /// Options besides the sides.
 pub(super) struct Request<'a> {
     field: Field,
-    blocks: Blocks,
+    blocks: Option<&'a Blocks>,
     seeds: u64,
     compare: &'a [String],
     tolerance: Option<f64>,
@@ -177,13 +177,12 @@ impl Over {
         let read = |file: &SourceFile| {
             Launch::from_json(file.text()).map_err(|error| Failure::about(file.name(), error))
         };
-        let mut launches = [read(launch)?, read(launch)?];
-        if let Some(path) = &self.launch_against {
-            launches[1] = read(&io::read(path)?)?;
-        } else if against.is_some() {
-            launches[1].kernel = None;
-        }
-        let [first, second] = launches;
+        let first = read(launch)?;
+        let second = match &self.launch_against {
+            Some(path) => read(&io::read(path)?)?,
+            None if against.is_some() => Launch { kernel: None, ..read(launch)? },
+            None => read(launch)?,
+        };
         let side = |source, mut launch: Launch, kernel: Option<&str>| {
             let module = ptx::parse(source, Depth::All)?;
             if let Some(kernel) = kernel {
@@ -200,7 +199,7 @@ impl Over {
         let sides = [side(original, first, kernel)?, side(rewritten, second, second_kernel)?];
         let request = Request {
             field,
-            blocks: self.blocks.clone().unwrap_or_default(),
+            blocks: self.blocks.as_ref(),
             seeds: self.seeds,
             compare: &self.compare,
             tolerance,
@@ -231,7 +230,16 @@ pub(super) fn judge(sides: &[Side<'_>; 2], request: &Request<'_>) -> Result<Judg
     {
         return Err(Failure::unusable(format!("error: no launch has a buffer `{missing}`")));
     }
-    let plan = Plan::new(sides, request.field.into(), &request.blocks);
+    let plan = Plan::new(sides, request.field.into(), request.blocks);
+    // Two blocks in a race are told before all others are executed.
+    for (side, blocks) in sides.iter().zip(plan.conflict.iter().cycle()) {
+        let mut symbolic = Symbolic::new(request.field.into(), 0);
+        let fault = symbolic.run(&side.module, &side.launch, blocks).err();
+        if let Some(race) = fault.filter(|fault| fault.kind == FaultKind::Race) {
+            judgement.stopped(side, &race)?;
+            return Ok(judgement);
+        }
+    }
     judgement.seeds(sides, request, &plan)?;
     if plan.alike && judgement.differs_in_footprint() {
         // The same work may be shared among blocks in another way.

@@ -11,7 +11,7 @@ use super::lattice::Line;
 /// The most elements whose cells are known, in each of two generations.
 const MAX_KNOWN: usize = 1 << 16;
 /// The most factors of a difference that are tried.
-const MAX_FACTORS: usize = 128;
+const MAX_FACTORS: usize = 256;
 /// The most powers of 2 whose exponents are known.
 pub(super) const MAX_POWERS: usize = 1 << 20;
 

@@ -353,22 +353,20 @@ impl Point {
     }
 
     pub(super) fn root_of_fraction(&mut self, numerator: i128, denominator: i128) -> Element {
-        let (mut rest, mut outside, mut factor) = (numerator * denominator, 1_i128, 2_i128);
-        if rest == 0 {
+        if numerator == 0 {
             return Element::default();
         }
-        while factor * factor <= rest && factor < 1 << 12 {
-            while rest % (factor * factor) == 0 {
-                rest /= factor * factor;
-                outside *= factor;
-            }
-            factor += 1;
-        }
-        let rational = self.fraction(outside, denominator);
-        if rest == 1 {
+        let [(above, over), (below, under)] = [numerator, denominator].map(without_squares);
+        let rational = self.fraction(above, below);
+        if (over, under) == (1, 1) {
             return rational;
         }
-        let root = self.multiplicative_root(self.integer(rest));
+        // The root of the inverse is the inverse modulo `Q`, too.
+        let [larger, smaller] = [over.max(under), over.min(under)];
+        let mut root = self.multiplicative_root(self.fraction(larger, smaller));
+        if over < under {
+            root = self.inverse(root);
+        }
         self.mul(rational, root)
     }
 
@@ -394,6 +392,19 @@ impl Point {
     pub(super) fn note_degree(&mut self, a: Element) {
         self.degree = self.degree.max(a.degree.value());
     }
+}
+
+/// The root of the largest square that divides a positive number, and the rest of the number.
+fn without_squares(number: i128) -> (i128, i128) {
+    let (mut rest, mut root, mut factor) = (number, 1, 2_i128);
+    while factor * factor <= rest && factor < 1 << 12 {
+        while rest % (factor * factor) == 0 {
+            rest /= factor * factor;
+            root *= factor;
+        }
+        factor += 1;
+    }
+    (root, rest)
 }
 
 /// The small integer that a residue modulo `Q` is.

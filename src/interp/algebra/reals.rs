@@ -125,6 +125,12 @@ impl Reals {
         if constant != Constant::Exact || is_short(value) {
             let magnitude = if value < 0.0 { self.point.neg(element) } else { element };
             self.point.conditions.factor(magnitude);
+            // x and c x differ by a multiple of x.
+            let one = self.point.integer(1);
+            let [larger, smaller] =
+                if value.abs() > 1.0 { [magnitude, one] } else { [one, magnitude] };
+            let rest = self.point.sub(larger, smaller);
+            self.point.conditions.factor(rest);
         }
         self.constants.insert((format, bits), element);
         Some(element)

@@ -37,7 +37,9 @@ pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use kernel::Kernel;
 pub use profile::InstructionProfile;
 pub use program::Origin;
-pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic, run_some};
+pub use symbolic::{
+    Blocks, Comparison, Difference, DifferenceKind, Left, MOST_BLOCKS, Symbolic, run_some,
+};
 
 use std::collections::BTreeMap;
 

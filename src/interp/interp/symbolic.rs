@@ -94,6 +94,9 @@ pub struct Comparison {
     pub trouble: Option<&'static str>,
 }
 
+/// The most blocks that are executed without being named.
+pub const MOST_BLOCKS: u64 = 1 << 24;
+
 /// How often blocks are executed anew with the numbers that were seen in registers.
 const MOST_RESTARTS: usize = 4;
 
@@ -170,6 +173,10 @@ impl Symbolic {
         self.argue(&kernel, launch);
         let all: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
         let numbers: Vec<u64> = match blocks {
+            Blocks::All if all > MOST_BLOCKS => {
+                let message = format!("{all} blocks: at most {MOST_BLOCKS} are executed");
+                return Err(Fault::launch(message));
+            }
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
         };

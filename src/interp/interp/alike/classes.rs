@@ -32,8 +32,8 @@ pub struct Classes {
 /// Why a few blocks do not stand for all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Apart {
-    /// Two blocks access the same bytes of this buffer, and one of them writes.
-    Shared(String),
+    /// Two blocks of a launch access the same bytes of this buffer, and one of them writes; which two, if they are known.
+    Shared(String, Option<[u64; 2]>),
     /// Each executed block stands for few others; why, if that is known.
     Few(Option<String>),
 }
@@ -171,8 +171,10 @@ impl Classes {
                 return Err(Apart::Few(Some(format!("`{name}` is accessed in small pieces"))));
             }
             for range in own {
-                if owners.overlaps(&range) && !planted!(Bug::BlocksMeet) {
-                    return Err(Apart::Shared(name.to_owned()));
+                if let Some((_, &other)) = owners.overlapping(range.clone()).next()
+                    && !planted!(Bug::BlocksMeet)
+                {
+                    return Err(Apart::Shared(name.to_owned(), Some([other, block])));
                 }
                 owners.insert(range, block);
             }

@@ -54,7 +54,7 @@ impl Cover {
         let owners = [classes[0].owners()?, classes[1].owners()?];
         let sum = owners.iter().flat_map(|owners| &owners.sums).next();
         if let (Some(sum), false) = (sum, same_grids) {
-            return Err(Apart::Shared(sum.clone()));
+            return Err(Apart::Shared(sum.clone(), None));
         }
         let pairing = Pairing { classes, by_number: sum.is_some(), owners };
         let mut covered = classes.map(|classes| vec![false; classes.blocks() as usize]);

@@ -331,7 +331,7 @@ impl Trace {
             let a = value(registers, cell, lane, signed);
             if slope != whole {
                 // A quotient is rounded towards zero.
-                self.stay(whole, (-a, i128::MAX));
+                self.stay(whole, if a < 0 { (0, 0) } else { (-a, i128::MAX) });
             }
             let by = |cell: Cell| value(registers, cell, lane, signed);
             let same = match divisor {

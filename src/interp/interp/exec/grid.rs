@@ -46,8 +46,8 @@ fn watched(machine: &Machine<'_>) -> bool {
     machine.global.regions().iter().map(|region| region.len).sum::<u64>() <= WATCHED
 }
 
-/// The stamps of all memory.
-pub(super) fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
+/// The stamps of all memory; `whole`: all blocks run.
+fn shadow(machine: &Machine<'_>, races: bool, whole: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
     let program = machine.program;
     let reports = match (races, machine.watched_byte) {
@@ -55,7 +55,7 @@ pub(super) fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
         (true, None) => Reports::All,
         (true, Some(byte)) => Reports::Shared(byte),
     };
-    Shadow::new(regions, program.layout.shared_bytes, (reports, program.orders))
+    Shadow::new(regions, (program.layout.shared_bytes, whole), (reports, program.orders))
 }
 
 /// Runs all blocks in order. With `races`, unordered accesses of different threads are faults.
@@ -68,11 +68,11 @@ pub(crate) fn run<C: Total>(
     races: bool,
 ) -> Result<Executed<C>, Fault> {
     let watches = races && !machine.program.heap && watched(machine);
-    let mut shadow = watches.then(|| shadow(machine, races));
+    let mut shadow = watches.then(|| shadow(machine, races, true));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
 }
 
-/// As [`run`], for some blocks alone.
+/// As [`run`], for some blocks alone; however large buffers are, all accesses are watched.
 ///
 /// # Errors
 /// As [`run`].
@@ -82,8 +82,8 @@ pub(crate) fn run_blocks<C: Total>(
     limit: u64,
     races: bool,
 ) -> Result<Executed<C>, Fault> {
-    let watches = races && !machine.program.heap && watched(machine);
-    let mut shadow = watches.then(|| shadow(machine, races));
+    let watches = races && !machine.program.heap;
+    let mut shadow = watches.then(|| shadow(machine, races, false));
     run_part(machine, blocks.iter().copied(), limit, &mut shadow)
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn run_side_by_side<C: Total>(
     let ranges: Vec<Range<u64>> =
         (0..parts).map(|part| part * step..((part + 1) * step).min(machine.blocks())).collect();
     let results = parallel::map(&ranges, |range| {
-        let mut shadow = Some(shadow(machine, races));
+        let mut shadow = Some(shadow(machine, races, true));
         let executed = run_part(machine, range.clone(), limit, &mut shadow).ok()?;
         Some((executed, shadow?))
     });

@@ -29,11 +29,13 @@ pub(crate) struct Region {
 impl Region {
     fn new(name: &str, space: StateSpace, bytes: &[u8]) -> Region {
         let words = new_words(bytes.len() as u64);
-        for (word, chunk) in words.iter().zip(bytes.chunks(4)) {
-            let mut raw = [0; 4];
-            raw[..chunk.len()].copy_from_slice(chunk);
-            if raw != [0; 4] {
-                word.store(u32::from_le_bytes(raw), Relaxed);
+        let (whole, rest) = bytes.as_chunks();
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        for (word, chunk) in words.iter().zip(whole.iter().chain([&last])) {
+            // Zeros that nobody writes take no room.
+            if *chunk != [0; 4] {
+                word.store(u32::from_le_bytes(*chunk), Relaxed);
             }
         }
         let (name, len) = (name.to_owned(), bytes.len() as u64);

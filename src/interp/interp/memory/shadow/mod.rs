@@ -38,8 +38,8 @@ use self::phases::Concurrency;
 use self::sparse::Sparse;
 use self::stamp::Stamp;
 
-/// Regions larger than this, in bytes, always have cells of one word, and narrower accesses to them
-/// are not watched.
+/// If all blocks may touch all bytes, regions larger than this, in bytes, always have cells of one word, and narrower
+/// accesses to them are not watched.
 const MAX_FINE: usize = 1 << 24;
 
 /// The thread that accesses, and the instruction.
@@ -114,6 +114,8 @@ struct Cells {
     shift: u32,
     /// How many there are.
     len: usize,
+    /// Whether all of them may be touched.
+    whole: bool,
     /// The weak accesses.
     weak: Sparse<Cell>,
     /// The strong accesses, once there is one.
@@ -121,9 +123,9 @@ struct Cells {
 }
 
 impl Cells {
-    fn new(bytes: u64) -> Cells {
+    fn new(bytes: u64, whole: bool) -> Cells {
         let len = bytes.div_ceil(4) as usize;
-        Cells { shift: 2, len, weak: Sparse::new(len), strong: None }
+        Cells { shift: 2, len, whole, weak: Sparse::new(len), strong: None }
     }
 
     /// Makes room for strong accesses.
@@ -138,7 +140,7 @@ impl Cells {
     /// did. Returns whether there are cells of this size.
     #[cold]
     fn refine(&mut self, bytes: u32) -> bool {
-        if self.len << self.shift > MAX_FINE {
+        if self.whole && self.len << self.shift > MAX_FINE {
             return false;
         }
         let parts = 1 << (self.shift - bytes.ilog2());
@@ -209,15 +211,15 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// Stamps for regions of the given sizes in bytes, and for a block's shared memory.
-    /// `orders`: something besides barriers may order threads.
+    /// `orders`: something besides barriers may order threads; `whole`: all blocks run.
     pub(crate) fn new(
         regions: impl Iterator<Item = u64>,
-        shared: u64,
+        (shared, whole): (u64, bool),
         (reports, orders): (Reports, bool),
     ) -> Shadow {
-        let global = regions.map(Cells::new).collect();
+        let global = regions.map(|bytes| Cells::new(bytes, whole)).collect();
         let orders = orders.then(Orders::default);
-        let (shared, copies) = (Cells::new(shared), Copies::default());
+        let (shared, copies) = (Cells::new(shared, whole), Copies::default());
         Shadow { global, shared, copies, phases: Phases::new(), orders, reports, has_loose: false }
     }
 
