@@ -108,9 +108,7 @@ impl Run {
     pub fn run(&self) -> Result<(), Failure> {
         let launch = io::read(&self.launched.launch)?;
         let (kernel, format) = (self.launched.kernel.as_deref(), self.shown.format);
-        let named = || Launch::from_json(launch.text()).ok()?.kernel;
-        let name = kernel.map(str::to_owned).or_else(named);
-        let source = objects::text_with(&self.input.input, name.as_deref())?;
+        let source = objects::text_for(&self.input.input, kernel, &launch)?;
         if self.on == Processor::Gpu {
             let request = gpu::Request {
                 original: &source,
