@@ -64,7 +64,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 21] = [
+const OURS: [&str; 22] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -85,8 +85,12 @@ const OURS: [&str; 21] = [
     LINT,
     LOG,
     DEPTH,
+    RUN_CHECKS,
     REQUIRE_PTXAS,
 ];
+
+/// Read by the shared library alone (`ptxasw-capi`).
+const RUN_CHECKS: &str = "PTXASW_RUN_CHECKS";
 
 /// Read by the tests alone: fail where there is no real ptxas.
 const REQUIRE_PTXAS: &str = "PTXASW_REQUIRE_PTXAS";

@@ -38,6 +38,7 @@ pub use kernel::Kernel;
 pub use profile::InstructionProfile;
 pub use program::Origin;
 pub use symbolic::{Blocks, Comparison, Difference, DifferenceKind, Left, Symbolic, run_some};
+pub use memory::HostMemory;
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,7 @@ pub(crate) struct Machine<'p> {
     /// The decoded kernel and its callees.
     pub program: &'p Program,
     /// Global and constant memory.
-    pub global: &'p Global,
+    pub global: &'p Global<'p>,
     /// Blocks in each dimension.
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
@@ -122,7 +122,7 @@ impl Machine<'_> {
         let layout = &self.program.layout;
         lanes(Mask::MAX).fold(0, |mask, lane| {
             let address = addresses[lane];
-            let region = layout.region_index(address).and_then(|i| self.global.regions().get(i));
+            let region = self.global.index(layout, address).map(|i| &self.global.regions()[i]);
             let home = match (layout.space_of(address), region) {
                 (StateSpace::Global, Some(region)) => region.space,
                 (home, _) => home,

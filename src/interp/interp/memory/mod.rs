@@ -11,6 +11,7 @@ mod order;
 mod shadow;
 mod words;
 
+pub use global::HostMemory;
 pub(super) use global::{Global, Region};
 pub(super) use order::{Order, Scope, Strength};
 pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Reports, Shadow, Site};

@@ -1,0 +1,15 @@
+//! The example of this crate. `cargo test` in the root runs both as well.
+
+use ptxasw_ptx::unit;
+
+#[path = "../examples/scale.rs"]
+mod example;
+
+#[test]
+fn example_prints_what_its_head_shows() {
+    example::main().expect("it runs");
+    assert_eq!(
+        example::text().expect("it runs"),
+        unit::shown(include_str!("../examples/scale.rs"))
+    );
+}
