@@ -3,8 +3,8 @@
 //! In: a module and launches. Out: what launches leave, as [`super::run`] tells it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use super::alike::{Divisors, Launched, Observer, Trace};
 use super::counters::{Counters, Total};
@@ -12,6 +12,7 @@ use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
 use super::memory::{Global, HostMemory, Region, new_words};
 use super::program::Program;
+use super::recorder::Recorder;
 use super::symbol::World;
 use super::{Outcome, decode};
 use crate::launch::{Buffer, Launch, Meet, Type, bind};
@@ -70,7 +71,6 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok(outcome)
     }
 
-    fn check(&self, launch: &Launch) -> Result<(), Fault> {
     /// Runs a launch of the kernel on memory of the host, in place: blocks run in order, and what a faulting kernel has written
     /// stays. `host` is in ascending order; its addresses are those that the kernel sees. Returns the text that was printed.
     ///
@@ -89,6 +89,7 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok(executed.printed.into_values().collect())
     }
 
+    fn check(&self, launch: &Launch) -> Result<(), Fault> {
         let own = [self.function.name.text];
         let is_other = |name| crate::kernels::meant(&own, name).is_empty();
         let other = launch.kernel.as_deref().is_some_and(is_other);
@@ -130,6 +131,23 @@ impl<'m, 's> Kernel<'m, 's> {
         let undetermined =
             regions.filter_map(|(name, region)| Some((name.clone(), region.poisoned()?))).collect();
         Ok((Outcome { kernel, buffers, variables, counters, printed, undetermined }, more))
+    }
+
+    /// Runs a launch and follows approximate values; returns the tally.
+    pub(super) fn execute_marked<C: Total>(
+        &self,
+        launch: &Launch,
+        recorder: &Arc<Recorder>,
+    ) -> Result<C, Fault> {
+        let params = words(&self.parameters(launch)?);
+        let mut global = self.fresh(launch)?;
+        global.regions_mut().iter_mut().for_each(|region| region.follow(false));
+        let machine = Machine {
+            follows_poison: true,
+            recorder: Some(recorder),
+            ..self.machine(launch, &global, &params)
+        };
+        Ok(exec::run::<C>(&machine, launch.limit, false)?.counters)
     }
 
     /// Runs some blocks of a launch; returns the buffers, and how many instructions were executed.
@@ -289,6 +307,7 @@ impl<'m, 's> Kernel<'m, 's> {
             one_wins: !launch.store_conflicts,
             follows_origins: false,
             world: None,
+            recorder: None,
             observer: None,
             params_marks: None,
             watched_byte: None,
