@@ -17,7 +17,7 @@ pub fn made() -> PathBuf {
 }
 
 /// Compiles a program and links it to the library.
-fn compiled(folder: &Folder, source: &str) -> PathBuf {
+fn compiled(folder: &Folder, source: &str, how: &[&str]) -> PathBuf {
     fs::copy(made(), folder.path("libptxasw.so")).unwrap();
     let program = folder.path("program");
     let output = Command::new("cc")
@@ -25,6 +25,7 @@ fn compiled(folder: &Folder, source: &str) -> PathBuf {
         .arg(root().join("src/capi"))
         .arg(root().join(source))
         .arg(folder.path("libptxasw.so"))
+        .args(how)
         .args(["-Wl,-rpath,$ORIGIN", "-o"])
         .arg(&program)
         .output()
@@ -40,18 +41,21 @@ fn said(output: &Output) -> String {
 #[test]
 fn the_example_adds_vectors() {
     let folder = Folder::new();
-    let program = compiled(&folder, "src/capi/examples/vecadd.c");
-    let sample = root().join("ptx-samples/vecadd/vecadd.sm_80.ptx");
-    let output = Command::new(&program).arg(sample).output().unwrap();
-    assert_eq!(said(&output), "0: 3 1500 2997\n");
-    let output = Command::new(&program).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    // Where a program is not moved, its arrays lie in front of the windows of the interpreter.
+    for how in ["-pie", "-no-pie"] {
+        let program = compiled(&folder, "src/capi/examples/vecadd.c", &["-fPIE", how]);
+        let sample = root().join("ptx-samples/vecadd/vecadd.sm_80.ptx");
+        let output = Command::new(&program).arg(sample).output().unwrap();
+        assert_eq!(said(&output), "0: 3 1500 2997\n");
+        let output = Command::new(&program).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
 }
 
 #[test]
 fn failing_calls_say_why_and_return() {
     let folder = Folder::new();
-    let program = compiled(&folder, "tests/install/library.c");
+    let program = compiled(&folder, "tests/install/library.c", &[]);
     let ptx = root().join("tests/install/library.ptx");
     let call = |case: &str, checks: &str| {
         let mut call = Command::new(&program);

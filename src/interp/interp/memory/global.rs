@@ -201,14 +201,14 @@ impl<'h> Global<'h> {
         Ok(Global { regions, in_windows })
     }
 
-    /// The same with memory of the host, in ascending order; not with what lies in windows that are taken.
+    /// The same with memory of the host, in ascending order; without memory in windows that are taken.
     pub(crate) fn with_host(
         mut self,
         layout: &StateSpaceLayout,
         host: &[HostMemory<'h>],
     ) -> Global<'h> {
-        let taken = layout.region_base(self.in_windows);
-        let free = host.iter().filter(|memory| memory.address >= taken);
+        let taken = layout.first_window()..layout.region_base(self.in_windows);
+        let free = host.iter().filter(|memory| !taken.contains(&memory.address));
         self.regions.extend(free.map(Region::of_host));
         self
     }
@@ -226,10 +226,8 @@ impl<'h> Global<'h> {
     /// The index of the region that an address belongs to; the address may still lie behind the region's end.
     #[inline(always)]
     pub(crate) fn index(&self, layout: &StateSpaceLayout, address: u64) -> Option<usize> {
-        match layout.region_index(address)? {
-            index if index < self.in_windows => Some(index),
-            _ => self.host_index(address),
-        }
+        let index = layout.region_index(address).filter(|&index| index < self.in_windows);
+        index.or_else(|| self.host_index(address))
     }
 
     fn host_index(&self, address: u64) -> Option<usize> {

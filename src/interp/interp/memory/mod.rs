@@ -111,6 +111,11 @@ impl StateSpaceLayout {
         (window::FIRST_REGION + index as u64) << self.shift
     }
 
+    /// Where the windows begin; nothing lies in front of them but memory of the host.
+    pub(super) fn first_window(&self) -> u64 {
+        1 << self.shift
+    }
+
     /// The largest region, in bytes.
     pub(super) fn region_limit(&self) -> u64 {
         1 << self.shift
