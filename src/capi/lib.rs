@@ -27,6 +27,8 @@ use ptxasw_interp::interp::{Fault, HostMemory, Kernel};
 use ptxasw_interp::launch::{Argument, Launch, bind};
 use ptxasw_ptx::ptx::{Depth, parse};
 use ptxasw_ptx::source::SourceFile;
+#[cfg(feature = "internals")]
+use ptxasw_ptx::unit_tests;
 
 mod mappings;
 

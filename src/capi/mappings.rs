@@ -36,7 +36,7 @@ fn mapping(line: &str) -> Option<Mapping> {
 mod tests {
     use super::*;
 
-    ptxasw_ptx::unit_tests!(readable_memory_is_found);
+    crate::unit_tests!(readable_memory_is_found);
 
     fn readable_memory_is_found() {
         let list = "00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/a b\n\
