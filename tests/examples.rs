@@ -29,4 +29,5 @@ examples! {
     synth "../src/synth/examples/structs.rs",
     assembler "../src/assembler/examples/call.rs",
     tools "../src/tools/examples/lint.rs",
+    capi "../src/capi/examples/scale.rs",
 }

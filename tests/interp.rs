@@ -8,6 +8,7 @@ mod classic;
 mod cli;
 mod coverage;
 mod faults;
+mod fidelity;
 mod instructions;
 mod matrix;
 mod meet;

@@ -322,16 +322,17 @@ fn objects_need_cuobjdump() {
     let folder = tempfile::tempdir().expect("a folder");
     let object = folder.path().join("k.o");
     fs::write(&object, b"\x7fELF, or nearly").expect("written");
-    let run = |path: &str| {
+    let run = |arguments: &[&str], path: &str| {
         Command::new(env!("CARGO_BIN_EXE_ptxasw"))
-            .args(["lint", "k.o", "--format", "json"])
+            .args(arguments)
             .current_dir(folder.path())
             .env("PATH", path)
             .env("PTXASW_PTXAS", folder.path().join("none"))
             .output()
             .expect("the program can be started")
     };
-    let none = run("/nowhere");
+    let lint = ["lint", "k.o", "--format", "json"];
+    let none = run(&lint, "/nowhere");
     assert_eq!(none.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&none.stderr).contains("cuobjdump"), "{none:?}");
     // One that writes the text into its folder.
@@ -341,9 +342,22 @@ fn objects_need_cuobjdump() {
         .expect("written");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&program, executable).expect("set");
-    let found = run(&format!("{}:/usr/bin:/bin", folder.path().display()));
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let found = run(&lint, &path);
     let report: Value =
         serde_json::from_slice(&found.stdout).unwrap_or_else(|_| panic!("{found:?}"));
     assert_eq!(report["file"], "k.o(k.sm_80.ptx)");
     assert_eq!(report["kernels"][0]["findings"][0]["rule"], "uncoalesced-load");
+    // Whatever takes PTX takes an object.
+    for arguments in [
+        &["parse", "k.o"][..],
+        &["candidates", "k.o"],
+        &["cfg", "k.o", "--kernel", "k"],
+        &["trace", "k.o"],
+        &["rewrite", "k.o"],
+        &["verify", "k.o", "k.o"],
+    ] {
+        let done = run(arguments, &path);
+        assert!(done.status.success() && !done.stdout.is_empty(), "{arguments:?}: {done:?}");
+    }
 }

@@ -9,10 +9,10 @@ use clap::Args;
 
 use super::exit::{Failure, Status};
 use super::gpu::{Ready, Request, World, failed, on_this_machine};
-use super::io;
 use super::options::{Covering, Format, Launched, Shown};
 use super::timing::{Timing, with_bar};
 use super::variants::Variant;
+use super::{io, objects};
 use crate::ab::check::check;
 use crate::ab::experiment::{Settings, Subject, measure};
 use crate::rewrite::Mode;
@@ -53,15 +53,16 @@ impl Ab {
     /// # Errors
     /// As [`ab`].
     pub fn run(&self) -> Result<Status, Failure> {
-        let (original, launch) = (io::read(&self.original)?, io::read(&self.launched.launch)?);
-        let against =
-            self.against.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
+        let (launch, kernel) = (io::read(&self.launched.launch)?, self.launched.kernel.as_deref());
+        let original = objects::text_for(&self.original, kernel, &launch)?;
+        let against = self.against.iter().map(|path| objects::text_for(path, kernel, &launch));
+        let against = against.collect::<Result<Vec<_>, _>>()?;
         let (variants, options) = (self.variants(), self.covering.options());
         let settings = self.timing.settings();
         let request = Request {
             original: &original,
             launch: &launch,
-            kernel: self.launched.kernel.as_deref(),
+            kernel,
             variants: &variants,
             against: &against,
             options: &options,

@@ -55,7 +55,7 @@ impl Asm {
         let mut reports = match objects::cubins(&self.input, (&name, &bytes))? {
             Some(cubins) => self.of_cubins(&cubins)?,
             None => {
-                let source = SourceFile::from_bytes(name.clone(), bytes)?;
+                let source = objects::single(&self.input, objects::sources(name.clone(), bytes)?)?;
                 vec![(self.report(&source)?, Texts::of(source.text()))]
             }
         };
@@ -109,7 +109,7 @@ impl Asm {
         let mut beside = Beside { spills: once::spills(&assembled.said), ..Beside::default() };
         let none = |_: &str| Counterpart::None;
         let original = self.original.as_deref().map(|original| {
-            let source = io::read(original)?;
+            let source = objects::text(original)?;
             let (assembled, options) = self.assemble(&source)?;
             let failed = |why: String| Failure::about(source.name(), why);
             let executed = measure::executed(&assembled.cubin, &|_| true, &none).map_err(failed)?;

@@ -31,7 +31,7 @@ impl Candidates {
     /// # Errors
     /// The input cannot be read or parsed.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = self.input.read(None)?;
         let options = Options {
             mode: Mode::Original,
             all_bodies: true,

@@ -27,7 +27,7 @@ impl Cfg {
     /// # Errors
     /// The input cannot be read or parsed, or it is not clear which function is meant.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = self.input.read(self.kernel.as_deref())?;
         let module = ptx::parse(&source, Depth::All)?;
         let all: Vec<&Function<'_>> =
             module.functions().filter(|function| function.statements().is_some()).collect();

@@ -88,8 +88,12 @@ const OURS: [&str; 22] = [
     LINT,
     LOG,
     DEPTH,
+    RUN_CHECKS,
     REQUIRE_PTXAS,
 ];
+
+/// Read by the shared library alone (`ptxasw-capi`).
+const RUN_CHECKS: &str = "PTXASW_RUN_CHECKS";
 
 /// Read by the tests alone: fail where there is no real ptxas.
 const REQUIRE_PTXAS: &str = "PTXASW_REQUIRE_PTXAS";

@@ -11,8 +11,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Failure, Status};
-use super::io;
 use super::options::{Format, Launched, Shown};
+use super::{io, objects};
 use crate::interp::{Blocks, Domain, FaultKind, Symbolic};
 use crate::launch::Launch;
 use crate::ptx::{self, Depth};
@@ -66,11 +66,12 @@ impl Fingerprint {
     /// # Errors
     /// An input cannot be read or parsed, or does not fit the other one.
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        let (source, file) = (io::read(&self.input)?, io::read(&self.launched.launch)?);
+        let (file, kernel) = (io::read(&self.launched.launch)?, self.launched.kernel.as_deref());
+        let source = objects::text_for(&self.input, kernel, &file)?;
         let mut launch =
             Launch::from_json(file.text()).map_err(|error| Failure::about(file.name(), error))?;
-        if let Some(kernel) = &self.launched.kernel {
-            launch.kernel = Some(kernel.clone());
+        if let Some(kernel) = kernel {
+            launch.kernel = Some(kernel.to_owned());
         }
         let module = ptx::parse(&source, Depth::All)?;
         let mut symbolic = Symbolic::new(Domain::Bits, 0);

@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::dumped;
 use super::exit::Failure;
 use crate::ptxas::embedded;
 use crate::ptxas::examine::LARGEST_INPUT;
@@ -15,39 +14,13 @@ const LARGEST_OBJECT: u64 = 2 << 30;
 /// The largest table of costs or profile that is read, in bytes.
 pub(super) const LARGEST_TABLE: u64 = 16 << 20;
 
-/// Reads a text; `-` is standard input. Of what `cuobjdump --dump-ptx` prints the PTX is read.
+/// Reads a text; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read, is too large, is not text, or is printed by `cuobjdump` and holds several PTX texts.
+/// The file cannot be read, is too large, or is not text.
 pub(super) fn read(path: &Path) -> Result<SourceFile, Failure> {
     let (name, bytes) = read_bytes(path)?;
-    let mut texts = sources(name.clone(), bytes)?;
-    match (texts.pop(), texts.len()) {
-        (Some(only), 0) => Ok(only),
-        (_, others) => {
-            let why = format!(
-                "there are {} PTX texts in it; write each to a file of its own with `cuobjdump -xptx all`",
-                others + 1
-            );
-            Err(Failure::about(name, why))
-        }
-    }
-}
-
-/// The PTX texts in the bytes of a file: one, or those that `cuobjdump --dump-ptx` has printed.
-///
-/// # Errors
-/// The bytes are not text.
-pub(super) fn sources(name: String, bytes: Vec<u8>) -> Result<Vec<SourceFile>, Failure> {
-    let whole = SourceFile::from_bytes(name, bytes)?;
-    let texts = dumped::texts(whole.text());
-    let is_single = texts.len() == 1;
-    let of_part = |(number, text): (usize, String)| match is_single {
-        true => SourceFile::new(whole.name(), text),
-        false => SourceFile::new(format!("{}({})", whole.name(), number + 1), text),
-    };
-    let found: Vec<SourceFile> = texts.into_iter().enumerate().map(of_part).collect();
-    Ok(if found.is_empty() { vec![whole] } else { found })
+    Ok(SourceFile::from_bytes(name, bytes)?)
 }
 
 /// Reads at most `limit` bytes of a file.

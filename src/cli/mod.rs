@@ -22,6 +22,7 @@ mod dumped;
 pub mod env;
 pub mod exit;
 mod explain;
+mod fidelity;
 mod fingerprint;
 mod gate;
 pub mod gpu;

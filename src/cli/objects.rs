@@ -1,12 +1,12 @@
-//! The PTX texts and the cubins of a file that a user names: the file itself, or the parts of an object, a library, an
-//! executable or a fat binary.
+//! The PTX texts and the cubins of a file that a user names: the file itself, the parts of an object, a library, an executable
+//! or a fat binary, or what `cuobjdump --dump-ptx` has printed.
 
 use std::path::{Path, PathBuf};
 
 use super::env::Settings;
 use super::exit::Failure;
-use super::{io, wrapper};
-use crate::launch::bind;
+use super::{dumped, io, wrapper};
+use crate::launch::{Launch, bind};
 use crate::ptx::{self, Depth};
 use crate::ptxas::embedded::{self, Code};
 use crate::sass::cubin;
@@ -19,7 +19,7 @@ use crate::source::SourceFile;
 pub(super) fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
     let (name, bytes) = io::read_bytes(path)?;
     if !embedded::may_hold_code(&bytes) {
-        return io::sources(name, bytes);
+        return sources(name, bytes);
     }
     let program = cuobjdump(&name, "PTX is")?;
     let found = embedded::code_in(&program, path, Code::Ptx);
@@ -32,6 +32,60 @@ pub(super) fn texts(path: &Path) -> Result<Vec<SourceFile>, Failure> {
         .into_iter()
         .map(|(part, bytes)| Ok(SourceFile::from_bytes(format!("{name}({part})"), bytes)?));
     each.collect()
+}
+
+/// The PTX texts in the bytes of a text: one, or those that `cuobjdump --dump-ptx` has printed.
+///
+/// # Errors
+/// The bytes are not text.
+pub(super) fn sources(name: String, bytes: Vec<u8>) -> Result<Vec<SourceFile>, Failure> {
+    let whole = SourceFile::from_bytes(name, bytes)?;
+    let texts = dumped::texts(whole.text());
+    let is_single = texts.len() == 1;
+    let of_part = |(number, text): (usize, String)| match is_single {
+        true => SourceFile::new(whole.name(), text),
+        false => SourceFile::new(format!("{}({})", whole.name(), number + 1), text),
+    };
+    let found: Vec<SourceFile> = texts.into_iter().enumerate().map(of_part).collect();
+    Ok(if found.is_empty() { vec![whole] } else { found })
+}
+
+/// The PTX of a file that has one text.
+///
+/// # Errors
+/// As [`texts`], or there are several texts.
+pub(super) fn text(path: &Path) -> Result<SourceFile, Failure> {
+    single(path, texts(path)?)
+}
+
+/// The only one of a file's texts.
+///
+/// # Errors
+/// There are several.
+pub(super) fn single(path: &Path, mut found: Vec<SourceFile>) -> Result<SourceFile, Failure> {
+    match (found.pop(), found.len()) {
+        (Some(only), 0) => Ok(only),
+        (_, others) => {
+            let why = format!(
+                "there are {} PTX texts in it; write each to a file of its own with `cuobjdump -xptx all`",
+                others + 1
+            );
+            Err(Failure::about(path.display(), why))
+        }
+    }
+}
+
+/// The PTX of a file that has the kernel `kernel`, or else the one that a launch file names.
+///
+/// # Errors
+/// As [`text_with`].
+pub(super) fn text_for(
+    path: &Path,
+    kernel: Option<&str>,
+    launch: &SourceFile,
+) -> Result<SourceFile, Failure> {
+    let named = || Launch::from_json(launch.text()).ok()?.kernel;
+    text_with(path, kernel.map(str::to_owned).or_else(named).as_deref())
 }
 
 /// The PTX of a file that has the kernel of a launch: the only text, or the first one that has the kernel.

@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 
 use super::exit::Failure;
 use super::values::{self, Words};
-use super::{env, io};
+use super::{env, io, objects};
 use crate::cost::Costs;
 use crate::kernels::{self, Rules};
 use crate::pipeline::{self, Options, REWRITABLE};
@@ -33,17 +33,20 @@ pub enum Format {
 /// The file that a subcommand is about.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// PTX file, `-` for standard input
+    /// PTX file, or an object, a library or an executable with PTX inside; `-` for standard input
     pub input: PathBuf,
 }
 
 impl Input {
-    /// The text of the input.
+    /// The text of the input, which with a kernel may be one of several in the file.
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub fn read(&self) -> Result<SourceFile, Failure> {
-        io::read(&self.input)
+    /// The file cannot be read, or has no such text, or more than one.
+    pub fn read(&self, kernel: Option<&str>) -> Result<SourceFile, Failure> {
+        match kernel {
+            Some(_) => objects::text_with(&self.input, kernel),
+            None => objects::text(&self.input),
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl Parse {
     /// # Errors
     /// The input cannot be read or parsed.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = self.input.read(None)?;
         let depth = if self.all { Depth::All } else { REWRITABLE };
         let stats = ptx::stats(&source, depth)?;
         if self.shown.format == Format::Json {

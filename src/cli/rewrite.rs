@@ -52,7 +52,7 @@ impl Rewrite {
     /// # Errors
     /// The input cannot be read or parsed, or something cannot be written.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = self.input.read(None)?;
         let all_bodies = self.report.is_some() || self.remarks.is_some();
         let options = Options { all_bodies, ..self.decisions.options(&source)? };
         if options.mode.is_wrong() {

@@ -11,6 +11,7 @@ use std::fmt::Write;
 
 use super::by_source::{self, SourceProfile};
 use super::exit::{Failure, Status};
+use super::fidelity;
 use super::gpu::{self, Ready, World};
 use super::options::{Format, Input, Launched, Shown, warn};
 use super::profile::{self, LineProfile};
@@ -59,6 +60,10 @@ pub struct Run {
     /// makes them wait for each other (`never`), or at points chosen by a seed
     #[arg(long, value_name = "assembler|never|SEED")]
     meet: Option<Meet>,
+    /// Execute the kernel again and show what its result rests on: approximate instructions, the order of sums, and
+    /// whether approximate values reach a branch or an address
+    #[arg(long)]
+    fidelity: bool,
     /// What executes the kernel
     #[arg(long, value_enum, default_value_t)]
     on: Processor,
@@ -108,9 +113,7 @@ impl Run {
     pub fn run(&self) -> Result<(), Failure> {
         let launch = io::read(&self.launched.launch)?;
         let (kernel, format) = (self.launched.kernel.as_deref(), self.shown.format);
-        let named = || Launch::from_json(launch.text()).ok()?.kernel;
-        let name = kernel.map(str::to_owned).or_else(named);
-        let source = objects::text_with(&self.input.input, name.as_deref())?;
+        let source = objects::text_for(&self.input.input, kernel, &launch)?;
         if self.on == Processor::Gpu {
             let request = gpu::Request {
                 original: &source,
@@ -135,6 +138,7 @@ impl Run {
             uninitialized: self.uninitialized,
             meet: self.meet,
             bytes: self.bytes,
+            fidelity: self.fidelity,
             format,
         };
         match run(&source, launch.name(), launch.text(), &request) {
@@ -164,6 +168,8 @@ pub struct Request<'a> {
     pub meet: Option<Meet>,
     /// Whether JSON has the bytes of buffers in hexadecimal, and not their elements.
     pub bytes: bool,
+    /// Whether to tell what the result rests on.
+    pub fidelity: bool,
     /// How to show the outcome.
     pub format: Format,
 }
@@ -208,19 +214,40 @@ pub fn run(
         }
         _ => None,
     };
-    let shown = match (request.format, &by_source, &lines) {
-        (Format::Json, ..) => {
-            json(source.name(), &outcome, (lines, by_source), &differences, request.bytes)
+    let fidelity = request.fidelity.then(|| rests_on(source, &module, &launch));
+    let shown = match request.format {
+        Format::Json => {
+            let more = (lines, by_source, fidelity);
+            json(source.name(), &outcome, more, &differences, request.bytes)
         }
-        (Format::Text, Some(rows), _) => text(&outcome) + &by_source::table(source, rows),
-        (Format::Text, None, Some(lines)) => text(&outcome) + &profile::table(source, lines),
-        (Format::Text, None, None) => text(&outcome),
+        Format::Text => {
+            let table = match (&by_source, &lines) {
+                (Some(rows), _) => by_source::table(source, rows),
+                (None, Some(lines)) => profile::table(source, lines),
+                (None, None) => String::new(),
+            };
+            let fidelity = fidelity.flatten().map_or_else(String::new, |report| report.text());
+            text(&outcome) + &fidelity + &table
+        }
     };
     if differences.is_empty() {
         return Ok(shown);
     }
     let message = format!("{launch_name}: error: {}", unexpected(&expectation, &differences));
     Err(Failure::unusable(message).with_status(Status::UNEXPECTED).with_output(shown))
+}
+
+/// What a result rests on; none, and a warning, if that is not known.
+fn rests_on(source: &SourceFile, module: &Module<'_>, launch: &Launch) -> Option<fidelity::Report> {
+    match interp::fidelity(module, launch) {
+        Ok(found) => Some(fidelity::Report::new(source, module, &found)),
+        Err(fault) => {
+            let line = fault.span.map(|span| format!("line {}: ", source.line(span.start)));
+            let line = line.unwrap_or_default();
+            warn(&format!("what the result rests on is not known: {line}{fault}"));
+            None
+        }
+    }
 }
 
 /// The most differences that a message shows.
@@ -306,6 +333,9 @@ struct Report<'o> {
     profile: Option<Vec<LineProfile>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by_source: Option<Vec<SourceProfile>>,
+    /// What the result rests on, if that is asked; null if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fidelity: Option<Option<fidelity::Report>>,
     /// How many elements are not what the launch file expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<usize>,
@@ -361,10 +391,14 @@ fn in_hexadecimal<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(&digits)
 }
 
+/// The parts of the outcome that are there if they are asked for.
+type Details =
+    (Option<Vec<LineProfile>>, Option<Vec<SourceProfile>>, Option<Option<fidelity::Report>>);
+
 fn json(
     file: &str,
     outcome: &Outcome,
-    (profile, by_source): (Option<Vec<LineProfile>>, Option<Vec<SourceProfile>>),
+    (profile, by_source, fidelity): Details,
     differences: &[Difference],
     bytes: bool,
 ) -> String {
@@ -380,6 +414,7 @@ fn json(
         printed: &outcome.printed,
         profile,
         by_source,
+        fidelity,
         differences: (!differences.is_empty()).then_some(differences.len()),
         first_differences: first
             .map(|d| DifferenceReport {
@@ -468,6 +503,7 @@ fn show_device(
             printed: "",
             profile: None,
             by_source: None,
+            fidelity: None,
             differences: None,
             first_differences: Vec::new(),
         }),

@@ -37,7 +37,7 @@ impl Trace {
     /// # Errors
     /// The input cannot be read or parsed, or does not have the kernel that was asked for.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let source = self.input.read()?;
+        let source = self.input.read(self.kernel.kernel.as_deref())?;
         let kernel = &self.kernel.find(&source)?;
         let options = Options { kernel: kernel.clone(), ..Options::default() };
         let module = ptx::parse(&source, Depth::All)?;

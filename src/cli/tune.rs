@@ -10,10 +10,10 @@ use clap::Args;
 
 use super::exit::Failure;
 use super::gpu::{Ready, Request, World, failed, on_this_machine};
-use super::io;
 use super::options::{Launched, Output};
 use super::timing::{Timing, with_bar};
 use super::variants::Variant;
+use super::{io, objects};
 use crate::ab::experiment::{Settings, Subject, measure};
 use crate::ab::measurement::Measurement;
 use crate::ab::tuned::{self, Tried};
@@ -55,14 +55,15 @@ impl Tune {
     /// # Errors
     /// As [`tune`], or the profile that is there cannot be read or written.
     pub fn run(&self) -> Result<(), Failure> {
-        let (original, launch) = (io::read(&self.original)?, io::read(&self.launched.launch)?);
+        let (launch, kernel) = (io::read(&self.launched.launch)?, self.launched.kernel.as_deref());
+        let original = objects::text_for(&self.original, kernel, &launch)?;
         let strategies = strategies(&self.variants)?;
         // Before a measurement that could not be kept.
         let mut profile = self.output.output.as_deref().map_or(Ok(Profile::default()), known)?;
         let request = Request {
             original: &original,
             launch: &launch,
-            kernel: self.launched.kernel.as_deref(),
+            kernel,
             variants: &[],
             against: &[],
             options: &Options::default(),

@@ -15,7 +15,7 @@ use super::exit::{Failure, Status};
 use super::options::{Format, OnlyKernel, Queries, Shown};
 use super::over::Over;
 use super::replay::{By, Pair, Replay};
-use super::{io, values};
+use super::{io, objects, values};
 use crate::kernels;
 use crate::launch::Launch;
 use crate::lint::Sources;
@@ -88,16 +88,17 @@ impl Verify {
     /// # Errors
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
+        let launches =
+            self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
+        let (original, mut rewritten) = self.texts(launches.first())?;
         let mut kernel = self.kernel.find(&original)?;
         if let Some(field) = self.over.over {
-            let [launch] = &self.launch[..] else {
+            let [launch] = &launches[..] else {
                 return Err(Failure::unusable("error: `--over` takes one `--launch`"));
             };
             let kernels = [kernel.as_deref(), self.against.as_deref()];
             let shown = (self.tolerance, self.shown.format);
-            let launch = io::read(launch)?;
-            return self.over.run(field, [&original, &rewritten], &launch, kernels, shown);
+            return self.over.run(field, [&original, &rewritten], launch, kernels, shown);
         }
         let assumed = Assumptions {
             aligned: self.assume_aligned.clone(),
@@ -115,8 +116,6 @@ impl Verify {
             let renamed = verify::under_names(&original, kernel, &rewritten, against);
             rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
         }
-        let launches =
-            self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
             kernel,
             against,
@@ -140,6 +139,20 @@ impl Verify {
         };
         io::print(&text)?;
         Ok(status)
+    }
+
+    /// The two programs; of files with several texts those that have the kernels, which a launch may name.
+    fn texts(&self, launch: Option<&SourceFile>) -> Result<(SourceFile, SourceFile), Failure> {
+        let kernel = self.kernel.kernel.as_deref();
+        let text = |path, kernel: Option<&str>| match (launch, kernel) {
+            (Some(launch), _) => objects::text_for(path, kernel, launch),
+            (None, Some(_)) => objects::text_with(path, kernel),
+            (None, None) => objects::text(path),
+        };
+        Ok((
+            text(&self.original, kernel)?,
+            text(&self.rewritten, self.against.as_deref().or(kernel))?,
+        ))
     }
 
     /// The certificate, if one is given.

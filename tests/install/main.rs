@@ -12,6 +12,7 @@ mod doctor;
 mod faults;
 mod folder;
 mod gcc;
+mod library;
 mod module;
 mod package;
 mod python;

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::folder::{Folder, stdout};
+use crate::library::made;
 
 /// The package, unpacked.
 fn unpacked(folder: &Folder) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut script = Command::new(root.join("scripts/package"));
-    script.args(["--program", env!("CARGO_BIN_EXE_ptxasw"), "--output"]).arg(folder.path("made"));
+    script.args(["--program", env!("CARGO_BIN_EXE_ptxasw"), "--library"]).arg(made());
+    script.arg("--output").arg(folder.path("made"));
     let output = script.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let file = stdout(&output).trim().to_owned();
@@ -57,11 +59,14 @@ fn a_package_is_complete() {
         "share/bash-completion/completions/ptxasw",
         "share/zsh/site-functions/_ptxasw",
         "share/fish/vendor_completions.d/ptxasw.fish",
+        "include/ptxasw.h",
         "README.md",
         "LICENSE",
     ] {
         assert!(fs::read_to_string(package.join(file)).unwrap().contains("ptxasw"), "{file}");
     }
+
+    assert!(package.join("lib/libptxasw.so").exists());
 
     // Installed from there, it is a link: a copy would not have the library beside it.
     let output = folder.call(&program).args(["install", "."]).output().unwrap();

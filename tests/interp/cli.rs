@@ -38,6 +38,7 @@ fn request(format: Format) -> Request<'static> {
         profile: None,
         races: None,
         uninitialized: None,
+        fidelity: false,
         meet: None,
         bytes: false,
         format,
@@ -235,6 +236,29 @@ fn a_profile_counts_events_line_by_line() {
     let table = run(&source, "costs.json", &launch, &request).expect("runs");
     assert!(table.contains("\ncosts.cu:17\n   11        6       32        6      192 "), "{table}");
     assert!(table.contains("  @%p0 bra SKIP;\n"), "{table}");
+}
+
+#[test]
+fn the_fidelity_of_a_result_is_told() {
+    let text = COSTS.replace("SKIP:", "SKIP: .reg .f32 %f1; ex2.approx.f32 %f1, 0f3F800000;");
+    let launch = json!({"grid": [3], "block": [64],
+        "buffers": {"p": {"type": "u32", "len": 2048}}, "args": [{"buffer": "p"}]})
+    .to_string();
+    let told = |text: &str, format| {
+        let source = SourceFile::new("costs.ptx", text);
+        let request = Request { fidelity: true, ..request(format) };
+        run(&source, "costs.json", &launch, &request).expect("runs")
+    };
+    let report: Value = serde_json::from_str(&told(&text, Format::Json)).expect("JSON");
+    let found = &report["fidelity"];
+    assert_eq!((&found["exact"], &found["reached"]), (&json!(false), &json!([])));
+    assert_eq!(found["approximate"][0]["instruction"], "ex2.approx.f32");
+    assert_eq!(found["approximate"][0]["source"]["file"], "costs.cu");
+    let shown = told(&text, Format::Text);
+    assert!(shown.contains(": ex2.approx.f32, 192 lanes\n"), "{shown}");
+    assert!(shown.contains("no approximate value reaches a branch or an address"), "{shown}");
+    let shown = told(COSTS, Format::Text);
+    assert!(shown.contains("\nfidelity: exact"), "{shown}");
 }
 
 #[test]

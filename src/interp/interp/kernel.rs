@@ -3,15 +3,16 @@
 //! In: a module and launches. Out: what launches leave, as [`super::run`] tells it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use super::alike::{Divisors, Launched, Observer, Trace};
 use super::counters::{Counters, Total};
 use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
-use super::memory::{Global, Region, new_words};
+use super::memory::{Global, HostMemory, Region, new_words};
 use super::program::Program;
+use super::recorder::Recorder;
 use super::symbol::World;
 use super::{Outcome, decode};
 use crate::launch::{Buffer, Launch, Meet, Type, bind};
@@ -70,6 +71,24 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok(outcome)
     }
 
+    /// Runs a launch of the kernel on memory of the host, in place: blocks run in order, and what a faulting kernel has written
+    /// stays. `host` is in ascending order; its addresses are those that the kernel sees. Returns the text that was printed.
+    ///
+    /// # Errors
+    /// As [`Kernel::run`], and if the module's addresses have 32 bits.
+    pub fn run_in_place(&self, launch: &Launch, host: &[HostMemory<'_>]) -> Result<String, Fault> {
+        self.check(launch)?;
+        let layout = &self.program.layout;
+        if layout.region_limit() == 1 << 24 {
+            return Err(Fault::launch("addresses of 32 bits do not reach memory of the host"));
+        }
+        let params = words(&self.parameters(launch)?);
+        let global = self.fresh(launch)?.with_host(layout, host);
+        let machine = self.machine(launch, &global, &params);
+        let executed = exec::run::<Counters>(&machine, launch.limit, launch.races)?;
+        Ok(executed.printed.into_values().collect())
+    }
+
     fn check(&self, launch: &Launch) -> Result<(), Fault> {
         let own = [self.function.name.text];
         let is_other = |name| crate::kernels::meant(&own, name).is_empty();
@@ -114,6 +133,23 @@ impl<'m, 's> Kernel<'m, 's> {
         Ok((Outcome { kernel, buffers, variables, counters, printed, undetermined }, more))
     }
 
+    /// Runs a launch and follows approximate values; returns the tally.
+    pub(super) fn execute_marked<C: Total>(
+        &self,
+        launch: &Launch,
+        recorder: &Arc<Recorder>,
+    ) -> Result<C, Fault> {
+        let params = words(&self.parameters(launch)?);
+        let mut global = self.fresh(launch)?;
+        global.regions_mut().iter_mut().for_each(|region| region.follow(false));
+        let machine = Machine {
+            follows_poison: true,
+            recorder: Some(recorder),
+            ..self.machine(launch, &global, &params)
+        };
+        Ok(exec::run::<C>(&machine, launch.limit, false)?.counters)
+    }
+
     /// Runs some blocks of a launch; returns the buffers, and how many instructions were executed.
     pub(super) fn run_blocks(
         &self,
@@ -136,7 +172,7 @@ impl<'m, 's> Kernel<'m, 's> {
         launch: &Launch,
         (world, inputs): (&World, &[(usize, bool)]),
         (blocks, divisors): (&[u64], Option<&Divisors>),
-    ) -> Result<(Vec<Region>, u64, Option<Trace>), Fault> {
+    ) -> Result<(Vec<Region<'static>>, u64, Option<Trace>), Fault> {
         let bytes = self.parameters(launch)?;
         let params = words(&bytes);
         let params_marks = new_words(4 * params.len() as u64);
@@ -211,7 +247,7 @@ impl<'m, 's> Kernel<'m, 's> {
     }
 
     /// Global memory at the start.
-    fn fresh(&self, launch: &Launch) -> Result<Global, Fault> {
+    fn fresh<'h>(&self, launch: &Launch) -> Result<Global<'h>, Fault> {
         let heap_bytes = vec![0; if self.program.heap { HEAP_BYTES } else { 0 }];
         let with_pointers: BTreeMap<&str, Vec<u8>> = launch
             .pointers
@@ -242,7 +278,7 @@ impl<'m, 's> Kernel<'m, 's> {
     }
 
     /// The module's variables as a launch has left them, if it asks for them.
-    fn variables(&self, launch: &Launch, global: &Global) -> BTreeMap<String, Buffer> {
+    fn variables(&self, launch: &Launch, global: &Global<'_>) -> BTreeMap<String, Buffer> {
         let asked = launch.variables.is_some();
         let statics = if asked { self.program.layout.statics.len() } else { 0 };
         let variables = global.regions()[..statics].iter();
@@ -254,7 +290,7 @@ impl<'m, 's> Kernel<'m, 's> {
     fn machine<'a>(
         &'a self,
         launch: &Launch,
-        global: &'a Global,
+        global: &'a Global<'_>,
         params: &'a [AtomicU32],
     ) -> Machine<'a> {
         let program = &self.program;
@@ -271,6 +307,7 @@ impl<'m, 's> Kernel<'m, 's> {
             one_wins: !launch.store_conflicts,
             follows_origins: false,
             world: None,
+            recorder: None,
             observer: None,
             params_marks: None,
             watched_byte: None,
@@ -279,7 +316,7 @@ impl<'m, 's> Kernel<'m, 's> {
     }
 
     /// The buffers as a launch has left them.
-    fn buffers(&self, launch: &Launch, global: &Global) -> BTreeMap<String, Buffer> {
+    fn buffers(&self, launch: &Launch, global: &Global<'_>) -> BTreeMap<String, Buffer> {
         let statics = self.program.layout.statics.len();
         let regions = &global.regions()[statics..];
         let buffers = launch.buffers.iter().zip(regions);

@@ -13,19 +13,21 @@
 //!
 //! Code map: `decode` turns a function into micro-operations (`program`), `ops` has the semantics of instructions,
 //! `exec` runs blocks and warps, `memory` holds the bytes and looks for races, `poison` follows values that nobody has
-//! determined, `symbol` follows values that stand for all numbers, `float` is the arithmetic that the host does not have.
+//! determined, `symbol` follows values that stand for all numbers, `fidelity` follows approximate ones, `float` is the arithmetic that the host does not have.
 
 mod alike;
 mod counters;
 mod decode;
 mod exec;
 mod fault;
+mod fidelity;
 mod kernel;
 mod memory;
 mod ops;
 mod poison;
 mod profile;
 mod program;
+mod recorder;
 mod registers;
 mod symbol;
 mod symbolic;
@@ -34,7 +36,9 @@ pub use crate::algebra::{Domain, Reading};
 pub use alike::{Apart, Classes, Cover};
 pub use counters::{Counters, RequestCosts, SingleRequests};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
+pub use fidelity::{Fidelity, Open, OpenInstruction, Reached, fidelity};
 pub use kernel::Kernel;
+pub use memory::HostMemory;
 pub use profile::InstructionProfile;
 pub use program::Origin;
 pub use symbolic::{

@@ -54,7 +54,7 @@ struct LeftBuffer {
     /// Its length in elements.
     len: usize,
     /// Its memory, if something was written there.
-    region: Option<Region>,
+    region: Option<Region<'static>>,
 }
 
 /// Where two runs differ.

@@ -18,7 +18,7 @@ pub(crate) struct Spaces<'a> {
     /// Where the windows are.
     pub layout: &'a StateSpaceLayout,
     /// Global and constant memory.
-    pub global: &'a Global,
+    pub global: &'a Global<'a>,
     /// The block's shared memory.
     pub shared: &'a [AtomicU32],
     /// The marks of poison in shared memory, if somebody asks for them.
@@ -128,12 +128,16 @@ impl<'a> Spaces<'a> {
                     StateSpace::Const => constant,
                     _ => true,
                 };
-                match (asked, constant && intent == Intent::Write) {
+                let kept = intent == Intent::Write && (constant || region.read_only);
+                match (asked, kept) {
                     (false, _) => Err(format!(
                         "the address {address:#x} belongs to `{}`, which is in another state space",
                         region.name
                     )),
-                    (_, true) => Err(format!("the constant `{}` cannot be written", region.name)),
+                    (_, true) if constant => {
+                        Err(format!("the constant `{}` cannot be written", region.name))
+                    }
+                    (_, true) => Err(format!("`{}` cannot be written", region.name)),
                     _ => Ok((window, region.space)),
                 }
             }
@@ -205,7 +209,7 @@ impl<'a> Spaces<'a> {
         let half = self.layout.region_limit() / 2;
         let index = self.layout.region_index(address.checked_add(half)?)?;
         let offset = address.wrapping_sub(self.layout.region_base(index)) as i64;
-        (index < self.global.regions().len()).then_some((index, offset))
+        (index < self.global.in_windows().len()).then_some((index, offset))
     }
 
     /// The sentence about an access that lies outside of its window.
@@ -227,6 +231,9 @@ impl<'a> Spaces<'a> {
                 (name.to_owned(), address.wrapping_sub(window.base) as i64, window.len)
             }
             _ => match self.nearest(address) {
+                None if self.global.has_host() => {
+                    return format!("no memory is mapped at the address {address:#x}");
+                }
                 None => return format!("the address {address:#x} belongs to no buffer"),
                 Some((index, offset)) => {
                     let region = &self.global.regions()[index];

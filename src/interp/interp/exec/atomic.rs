@@ -45,7 +45,10 @@ impl Spaces<'_> {
                         continue;
                     }
                 }
-                watch.mark_atomic((part, home), atomic, lane)?;
+                match poison.filter(|poison| poison.recorder.is_some()) {
+                    Some(poison) => watch.pass_marks((part, home), atomic, lane, poison),
+                    None => watch.mark_atomic((part, home), atomic, lane)?,
+                }
                 watch.note_written((part, home), (0, atomic.align), 1 << lane);
                 if let Some(compare) = atomic.wide {
                     exchange_pair(registers, atomic, part, lane, compare);
@@ -114,6 +117,32 @@ impl Watch<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Watch<'_> {
+    /// Passes the marks of approximate values on: what an atomic operation of a lane writes depends on the old value and the
+    /// operands, its result on the old value.
+    fn pass_marks(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        atomic: &Atomic,
+        lane: usize,
+        poison: &Poison,
+    ) {
+        let Some(marks) = part.window.marks() else { return };
+        let step = atomic.bytes.min(8);
+        for (index, &(d, b)) in atomic.elements.iter().enumerate() {
+            let offset = part.offsets[lane] + index as u64 * u64::from(atomic.bytes);
+            let old = marks.read(offset, lane, step);
+            if let Some(cell) = d.filter(|_| old != 0) {
+                self.found(cell, (home, offset), lane, old);
+            }
+            let given = atomic.c.into_iter().chain([b]);
+            let given = given.fold(0, |all, cell| all | poison.bits(cell, lane));
+            let kept = if atomic.exchanges { 0 } else { old };
+            marks.write(offset, lane, step, if kept | given == 0 { 0 } else { u64::MAX });
+        }
     }
 }
 

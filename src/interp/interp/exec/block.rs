@@ -10,7 +10,7 @@ use super::warp::{Stop, Warp, not_aligned};
 use super::watch::{Lacks, Watch};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{Accessor, Phase, PhaseId, Region, Shadow, new_junk, new_unwritten};
+use crate::interp::memory::{Accessor, Phase, PhaseId, Region, Shadow, new_junk};
 use crate::interp::poison::Marks;
 use crate::interp::program::{FunctionId, MicroOp, Op, Pc};
 use crate::interp::registers::Mask;
@@ -84,7 +84,7 @@ impl<'p, C: Tally> Block<'p, C> {
             id,
             shared: new_junk(0, machine.program.layout.shared_bytes),
             shared_marks: if machine.follows_poison {
-                new_unwritten(machine.program.layout.shared_bytes)
+                machine.new_marks(machine.program.layout.shared_bytes)
             } else {
                 Vec::new()
             },

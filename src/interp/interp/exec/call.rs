@@ -271,6 +271,9 @@ impl<C: Tally> Block<'_, C> {
         mask: Mask,
     ) -> Result<(), Fault> {
         let machine = self.machine;
+        if machine.recorder.is_some() {
+            return Ok(());
+        }
         let warp = &self.warps[warp];
         let frame = &warp.frames[group.frame];
         let function = &machine.program.functions[frame.function];

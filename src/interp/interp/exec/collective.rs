@@ -244,6 +244,9 @@ impl Warp {
         }
         let mut outcome = Outcome { d: [0; LANES], p: 0, absent: [None; LANES] };
         together(first.kind, &all, all.lanes, wanted, &mut outcome);
+        if machine.recorder.is_some() {
+            outcome.absent = [None; LANES];
+        }
         if machine.follows_poison {
             self.spread_poison(machine, parts, first.kind, &all, &outcome);
         }

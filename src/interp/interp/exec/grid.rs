@@ -43,7 +43,7 @@ impl<C: Total> Executed<C> {
 }
 
 fn watched(machine: &Machine<'_>) -> bool {
-    machine.global.regions().iter().map(|region| region.len).sum::<u64>() <= WATCHED
+    machine.global.in_windows().iter().map(|region| region.len).sum::<u64>() <= WATCHED
 }
 
 /// The stamps of all memory; `whole`: all blocks run.

@@ -1,13 +1,14 @@
 //! The state that all blocks of a launch share.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
 
 use super::heap::Heap;
 use crate::interp::alike::Observer;
 use crate::interp::fault::Fault;
-use crate::interp::memory::Global;
+use crate::interp::memory::{Global, new_unwritten, new_words};
 use crate::interp::program::{LaunchInvariant, Program};
+use crate::interp::recorder::Recorder;
 use crate::interp::registers::{LANES, Mask, lanes};
 use crate::interp::symbol::World;
 use crate::launch::Meet;
@@ -19,7 +20,7 @@ pub(crate) struct Machine<'p> {
     /// The decoded kernel and its callees.
     pub program: &'p Program,
     /// Global and constant memory.
-    pub global: &'p Global,
+    pub global: &'p Global<'p>,
     /// Blocks in each dimension.
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
@@ -36,6 +37,8 @@ pub(crate) struct Machine<'p> {
     pub one_wins: bool,
     /// Whether it is followed which buffers addresses are made from.
     pub follows_origins: bool,
+    /// Whoever follows approximate values, in the place of those that nobody has determined.
+    pub recorder: Option<&'p Arc<Recorder>>,
     /// Whoever looks at which other blocks do the same, in a run with symbols.
     pub observer: Option<&'p Observer>,
     /// The algebra and the symbols in memory, in a run with symbols.
@@ -47,6 +50,11 @@ pub(crate) struct Machine<'p> {
 }
 
 impl Machine<'_> {
+    /// The marks of `bytes` bytes of shared or local memory at first.
+    pub(crate) fn new_marks(&self, bytes: u64) -> Vec<AtomicU32> {
+        if self.recorder.is_some() { new_words(bytes) } else { new_unwritten(bytes) }
+    }
+
     /// Threads of a block.
     pub(crate) fn threads(&self) -> u32 {
         self.block.iter().product()
@@ -122,7 +130,7 @@ impl Machine<'_> {
         let layout = &self.program.layout;
         lanes(Mask::MAX).fold(0, |mask, lane| {
             let address = addresses[lane];
-            let region = layout.region_index(address).and_then(|i| self.global.regions().get(i));
+            let region = self.global.index(layout, address).map(|i| &self.global.regions()[i]);
             let home = match (layout.space_of(address), region) {
                 (StateSpace::Global, Some(region)) => region.space,
                 (home, _) => home,

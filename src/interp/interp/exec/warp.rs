@@ -15,7 +15,7 @@ use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::{PhaseId, new_junk, new_unwritten};
+use crate::interp::memory::{PhaseId, new_junk};
 use crate::interp::poison::Poison;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, MicroOp, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
@@ -138,9 +138,13 @@ impl Warp {
         self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
         self.grow_local(machine);
         self.forget_local(machine, local_base, function.local_bytes);
-        let follows = machine.follows_poison && !function.unwritten.is_empty();
+        let follows =
+            machine.follows_poison && machine.recorder.is_none() && !function.unwritten.is_empty();
         let unwritten = &function.unwritten;
         let mut poison = follows.then(|| Poison::of_unwritten(template, unwritten, self.live));
+        if let Some(recorder) = machine.recorder {
+            poison = Some(Poison::new(template).with_recorder(recorder));
+        }
         if machine.follows_origins {
             let begun = poison.unwrap_or_else(|| Poison::new(template));
             poison = Some(begun.with_origins(template));
@@ -171,7 +175,7 @@ impl Warp {
             let more = 4 * (words - have) as u64;
             self.local.extend(new_junk(have as u64, more));
             if machine.follows_poison {
-                self.local_marks.extend(new_unwritten(more));
+                self.local_marks.extend(machine.new_marks(more));
             }
         }
     }
@@ -183,7 +187,7 @@ impl Warp {
             let warp = self.index * LANES as u32..(self.index + 1) * LANES as u32;
             world.state().memory.forget_local(self.block, warp, words);
         }
-        if self.local_marks.is_empty() {
+        if self.local_marks.is_empty() || machine.recorder.is_some() {
             return;
         }
         let words = (first / 4) as usize * LANES..((first + bytes).div_ceil(4)) as usize * LANES;

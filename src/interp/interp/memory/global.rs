@@ -1,6 +1,7 @@
-//! Global and constant memory: module variables and the launch's buffers.
+//! Global and constant memory: module variables, the launch's buffers, and memory of the host.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,16 +9,52 @@ use super::{StateSpaceLayout, Window, new_words};
 use crate::interp::fault::Fault;
 use crate::ptx::StateSpace;
 
-/// A buffer or a module variable.
+/// Memory of the host that a kernel reads and writes in place, at its own addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct HostMemory<'h> {
+    /// What messages call it.
+    pub name: &'h str,
+    /// The address of its first byte, a multiple of 8.
+    pub address: u64,
+    /// Its words.
+    pub words: &'h [AtomicU32],
+    /// Whether kernels may only read it.
+    pub read_only: bool,
+}
+
+/// The words of a region.
 #[derive(Debug)]
-pub(crate) struct Region {
+enum Words<'h> {
+    Own(Vec<AtomicU32>),
+    Host(&'h [AtomicU32]),
+}
+
+impl Deref for Words<'_> {
+    type Target = [AtomicU32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU32] {
+        match self {
+            Words::Own(words) => words,
+            Words::Host(words) => words,
+        }
+    }
+}
+
+/// A buffer, a module variable, or memory of the host.
+#[derive(Debug)]
+pub(crate) struct Region<'h> {
     /// The buffer's or variable's name.
     pub name: String,
     /// Whether it is in global or constant memory.
     pub space: StateSpace,
+    /// The address of its first byte.
+    pub base: u64,
     /// Its length in bytes.
     pub len: u64,
-    words: Vec<AtomicU32>,
+    /// Whether it belongs to the host, which does not let it be written.
+    pub read_only: bool,
+    words: Words<'h>,
     /// The marks of poison, once a bulk copy has brought some here.
     poison: OnceLock<Vec<AtomicU32>>,
     /// For each word where that poison was read: the lower half and the upper half.
@@ -26,8 +63,8 @@ pub(crate) struct Region {
     unmarked: u32,
 }
 
-impl Region {
-    fn new(name: &str, space: StateSpace, bytes: &[u8]) -> Region {
+impl<'h> Region<'h> {
+    fn new(name: &str, (space, base): (StateSpace, u64), bytes: &[u8]) -> Region<'h> {
         let words = new_words(bytes.len() as u64);
         let (whole, rest) = bytes.as_chunks();
         let mut last = [0; 4];
@@ -38,16 +75,34 @@ impl Region {
                 word.store(u32::from_le_bytes(*chunk), Relaxed);
             }
         }
-        let (name, len) = (name.to_owned(), bytes.len() as u64);
+        let len = bytes.len() as u64;
+        Region::with(name, (space, base), len, Words::Own(words))
+    }
+
+    fn with(
+        name: &str,
+        (space, base): (StateSpace, u64),
+        len: u64,
+        words: Words<'h>,
+    ) -> Region<'h> {
         Region {
-            name,
+            name: name.to_owned(),
             space,
+            base,
             len,
+            read_only: false,
             words,
             poison: OnceLock::new(),
             sources: OnceLock::new(),
             unmarked: 0,
         }
+    }
+
+    fn of_host(memory: &HostMemory<'h>) -> Region<'h> {
+        let HostMemory { name, address, words, read_only } = *memory;
+        let len = 4 * words.len() as u64;
+        let region = Region::with(name, (StateSpace::Global, address), len, Words::Host(words));
+        Region { read_only, ..region }
     }
 
     /// Notes that bits of the word at an aligned offset are poison that was read at `source`.
@@ -68,16 +123,16 @@ impl Region {
 
     /// The bits of an element of 1, 2, 4 or 8 bytes at an aligned offset, and those of them that are poison.
     pub(crate) fn element(&self, offset: u64, bytes: u32) -> (u64, u64) {
-        let window = self.window_at(0, None);
+        let window = Window { base: 0, ..self.window(None) };
         let poisoned = window.marks().map_or(0, |marks| marks.read(offset, 0, bytes));
         (window.read(offset, 0, bytes), poisoned)
     }
 
     #[inline(always)]
-    fn window_at(&self, base: u64, region: Option<usize>) -> Window<'_> {
+    fn window(&self, region: Option<usize>) -> Window<'_> {
         let poison = self.poison.get().map(Vec::as_slice);
         let sources = self.sources.get().map(Vec::as_slice);
-        let (words, unmarked) = (self.words.as_slice(), self.unmarked);
+        let (base, words, unmarked) = (self.base, &*self.words, self.unmarked);
         Window { base, len: self.len, words, spread: 0, region, poison, sources, unmarked }
     }
 
@@ -100,7 +155,7 @@ impl Region {
     /// Its present contents.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; 4 * self.words.len()];
-        for (to, word) in bytes.chunks_exact_mut(4).zip(&self.words) {
+        for (to, word) in bytes.chunks_exact_mut(4).zip(&*self.words) {
             to.copy_from_slice(&word.load(Relaxed).to_le_bytes());
         }
         bytes.truncate(self.len as usize);
@@ -110,12 +165,14 @@ impl Region {
 
 /// All regions of a launch.
 #[derive(Debug)]
-pub(crate) struct Global {
-    regions: Vec<Region>,
-    shift: u32,
+pub(crate) struct Global<'h> {
+    /// Those in windows of their own, and then those of the host, in ascending order.
+    regions: Vec<Region<'h>>,
+    /// How many regions have windows of their own.
+    in_windows: usize,
 }
 
-impl Global {
+impl<'h> Global<'h> {
     /// The module's variables with their initial values or those that `given` has, followed by the buffers in their order.
     ///
     /// # Errors
@@ -124,7 +181,7 @@ impl Global {
         layout: &StateSpaceLayout,
         given: &BTreeMap<String, Vec<u8>>,
         buffers: impl Iterator<Item = (&'b str, &'b [u8])>,
-    ) -> Result<Global, Fault> {
+    ) -> Result<Global<'h>, Fault> {
         let statics = layout.statics.iter().map(|s| {
             let bytes = given.get(&s.name).unwrap_or(&s.bytes);
             (s.name.as_str(), s.space, bytes.as_slice())
@@ -139,18 +196,55 @@ impl Global {
                     layout.region_limit()
                 )));
             }
-            regions.push(Region::new(name, space, bytes));
+            let base = layout.region_base(regions.len());
+            regions.push(Region::new(name, (space, base), bytes));
         }
-        Ok(Global { regions, shift: layout.shift })
+        let in_windows = regions.len();
+        Ok(Global { regions, in_windows })
     }
 
-    /// The regions, module variables first.
-    pub(crate) fn regions(&self) -> &[Region] {
+    /// The same with memory of the host, in ascending order; without memory in windows that are taken.
+    pub(crate) fn with_host(
+        mut self,
+        layout: &StateSpaceLayout,
+        host: &[HostMemory<'h>],
+    ) -> Global<'h> {
+        let taken = layout.first_window()..layout.region_base(self.in_windows);
+        let free = host.iter().filter(|memory| !taken.contains(&memory.address));
+        self.regions.extend(free.map(Region::of_host));
+        self
+    }
+
+    /// Whether kernels reach memory of the host.
+    pub(crate) fn has_host(&self) -> bool {
+        self.in_windows < self.regions.len()
+    }
+
+    /// The regions in windows of their own: module variables, then buffers.
+    pub(crate) fn in_windows(&self) -> &[Region<'h>] {
+        &self.regions[..self.in_windows]
+    }
+
+    /// The index of the region that an address belongs to; the address may still lie behind the region's end.
+    #[inline(always)]
+    pub(crate) fn index(&self, layout: &StateSpaceLayout, address: u64) -> Option<usize> {
+        let index = layout.region_index(address).filter(|&index| index < self.in_windows);
+        index.or_else(|| self.host_index(address))
+    }
+
+    fn host_index(&self, address: u64) -> Option<usize> {
+        let host = &self.regions[self.in_windows..];
+        let behind = host.partition_point(|region| region.base <= address);
+        Some(self.in_windows + behind.checked_sub(1)?)
+    }
+
+    /// The regions, module variables first, memory of the host last.
+    pub(crate) fn regions(&self) -> &[Region<'h>] {
         &self.regions
     }
 
     /// The same, for changes.
-    pub(crate) fn regions_mut(&mut self) -> &mut Vec<Region> {
+    pub(crate) fn regions_mut(&mut self) -> &mut Vec<Region<'h>> {
         &mut self.regions
     }
 
@@ -160,11 +254,9 @@ impl Global {
         &self,
         layout: &StateSpaceLayout,
         address: u64,
-    ) -> Option<(Window<'_>, &Region)> {
-        let index = layout.region_index(address)?;
+    ) -> Option<(Window<'_>, &Region<'h>)> {
+        let index = self.index(layout, address)?;
         let region = self.regions.get(index)?;
-        let base = address >> self.shift << self.shift;
-        let window = region.window_at(base, Some(index));
-        Some((window, region))
+        Some((region.window(Some(index)), region))
     }
 }

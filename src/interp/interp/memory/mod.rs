@@ -11,6 +11,7 @@ mod order;
 mod shadow;
 mod words;
 
+pub use global::HostMemory;
 pub(super) use global::{Global, Region};
 pub(super) use order::{Order, Scope, Strength};
 pub(super) use shadow::{Accessor, Conflict, Kind, Phase, PhaseId, Race, Reports, Shadow, Site};
@@ -108,6 +109,11 @@ impl StateSpaceLayout {
     /// The address of a region by its index (module variables first, then buffers).
     pub(super) fn region_base(&self, index: usize) -> u64 {
         (window::FIRST_REGION + index as u64) << self.shift
+    }
+
+    /// Where the windows begin; nothing lies in front of them but memory of the host.
+    pub(super) fn first_window(&self) -> u64 {
+        1 << self.shift
     }
 
     /// The largest region, in bytes.

@@ -24,12 +24,15 @@ pub(super) use unwritten::unwritten;
 pub(super) use uses::{OPERAND, contributed, other_results, results, uses};
 pub(super) use uses::{reads, writes};
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::memory::Site;
 use super::program::rare::Cell;
 use super::program::{FrameTemplate, Pc};
+use super::recorder::Recorder;
 pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use super::symbol::{Symbol, Symbols};
@@ -207,6 +210,7 @@ impl Marks {
 /// Registers that become poison at a place.
 #[derive(Clone, Debug)]
 struct Pending {
+    branch: Pc,
     at: Pc,
     lanes: Mask,
     cells: Vec<Cell>,
@@ -232,6 +236,8 @@ pub(super) struct Poison {
     pub origins: Option<Box<Origins>>,
     /// The symbols that are poison, in a run with symbols.
     pub symbols: Option<Box<Symbols>>,
+    /// Whoever is told where approximate values go: then these are marked, and their uses are no faults.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 fn index(file: File) -> usize {
@@ -275,6 +281,11 @@ impl Poison {
         self
     }
 
+    /// The same in a run that follows approximate values.
+    pub(super) fn with_recorder(self, recorder: &Arc<Recorder>) -> Poison {
+        Poison { recorder: Some(Arc::clone(recorder)), ..self }
+    }
+
     /// No poison, in as many registers as these.
     pub(super) fn of_registers(registers: &Registers) -> Poison {
         Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
@@ -300,6 +311,7 @@ impl Poison {
             site: 0,
             origins: None,
             symbols: None,
+            recorder: None,
         }
     }
 
@@ -307,6 +319,7 @@ impl Poison {
     pub(super) fn is_clean(&self) -> bool {
         self.origins.is_none()
             && self.symbols.is_none()
+            && self.recorder.is_none()
             && self.pending.is_empty()
             && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
     }

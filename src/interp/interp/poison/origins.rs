@@ -216,7 +216,7 @@ impl Origins {
         };
         let Some(region) = region else { return };
         let found = &machine.global.regions()[region];
-        let offset = address.wrapping_sub(machine.program.layout.region_base(region)) as i64;
+        let offset = address.wrapping_sub(found.base) as i64;
         let (name, size) = (&found.name, found.len);
         let access = format!("access of {bytes} bytes");
         fault.message = match fault.kind {
@@ -256,9 +256,9 @@ impl Origins {
 
 /// The buffer or module variable that a value points into.
 fn inside(machine: &Machine<'_>, value: u64) -> Option<usize> {
-    let index = machine.program.layout.region_index(value)?;
+    let index = machine.global.index(&machine.program.layout, value)?;
     let region = machine.global.regions().get(index)?;
-    let offset = value - machine.program.layout.region_base(index);
+    let offset = value - region.base;
     (offset < region.len).then_some(index)
 }
 

@@ -2,12 +2,17 @@
 
 use typed_index_collections::TiSlice;
 
-use super::{Found, Poison, other_results, results, uses};
+use super::{Found, OPERAND, Poison, Source, other_results, results, uses, writes};
 use crate::interp::exec::AccessFault;
 use crate::interp::memory::Site;
+use crate::interp::program::rare::Cell;
 use crate::interp::program::{Guard, MicroOp, Op, Pc};
+use crate::interp::recorder::Recorder;
 use crate::interp::registers::{File, Mask, Registers, lanes};
 use crate::interp::symbol::{Step, World};
+
+const BRANCH: &str = "whether this branch is taken";
+const PREDICATE: &str = "the predicate of this instruction";
 
 impl Poison {
     /// Checks that no poison decides an effect of a micro-operation, and computes the poison of its results; `site` is
@@ -36,26 +41,11 @@ impl Poison {
         };
         let uncertain = guard.map_or(0, |cell| self.lanes(cell) & mask);
         let written = results(&micro.op);
-        if let (Some(cell), None) = (guard, &written)
-            && let Some(lane) = lanes(uncertain).next()
-        {
-            let what = match micro.op {
-                Op::Branch { target, meet } => {
-                    if self.branches((code, pc), (target, meet), (cell, uncertain)) {
-                        return Ok(Step::Lanes(active));
-                    }
-                    "whether this branch is taken"
-                }
-                _ => "the predicate of this instruction",
-            };
-            return Err(AccessFault::poisoned(lane, what, self.source(cell, lane)));
-        }
-        for operand in uses(&micro.op) {
-            let poisoned = self.lanes(operand.cell) & operand.lanes & active;
-            if let Some(lane) = lanes(poisoned).next() {
-                let source = self.source(operand.cell, lane);
-                return Err(AccessFault::poisoned(lane, operand.what, source));
-            }
+        let decided = guard.filter(|_| written.is_none()).map(|cell| (cell, uncertain));
+        match self.recorder.clone() {
+            Some(recorder) => self.record(&recorder, (code, pc), decided, active),
+            None if self.check((code, pc), decided, active)? => return Ok(Step::Lanes(active)),
+            None => {}
         }
         match &micro.op {
             Op::Lanes(op, slots) => self.lanes_op((op, slots), active, registers),
@@ -71,11 +61,77 @@ impl Poison {
                 cells.iter().for_each(|&cell| self.clear(cell, active));
             }
         }
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.is_approximate(site)) {
+            for cell in writes(&micro.op) {
+                lanes(active).for_each(|lane| self.add(cell, lane, u64::MAX, Source::symbol(site)));
+            }
+        }
         // The value in a lane's register depends on whether the lane has written it.
         if let (Some(guard), Some(written), true) = (guard, written, uncertain != 0) {
             written.iter().for_each(|&cell| self.fill(cell, uncertain, guard));
         }
         Ok(Step::Lanes(active))
+    }
+
+    /// Checks that no poison decides an effect; `decided`: the guard, if it decides more than registers, and its lanes with
+    /// poison. Returns whether the micro-operation is a branch whose ways only compute.
+    #[inline]
+    fn check(
+        &mut self,
+        (code, pc): (&TiSlice<Pc, MicroOp>, Pc),
+        decided: Option<(Cell, Mask)>,
+        active: Mask,
+    ) -> Result<bool, AccessFault> {
+        let op = &code[pc].op;
+        if let Some((cell, uncertain)) = decided
+            && let Some(lane) = lanes(uncertain).next()
+        {
+            let what = match *op {
+                Op::Branch { target, meet } => {
+                    if self.branches((code, pc), (target, meet), (cell, uncertain)) {
+                        return Ok(true);
+                    }
+                    BRANCH
+                }
+                _ => PREDICATE,
+            };
+            return Err(AccessFault::poisoned(lane, what, self.source(cell, lane)));
+        }
+        for operand in uses(op) {
+            let poisoned = self.lanes(operand.cell) & operand.lanes & active;
+            if let Some(lane) = lanes(poisoned).next() {
+                let source = self.source(operand.cell, lane);
+                return Err(AccessFault::poisoned(lane, operand.what, source));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes where approximate values decide a branch, an address or another effect besides values; the parameters are those
+    /// of [`Poison::check`].
+    fn record(
+        &mut self,
+        recorder: &Recorder,
+        (code, pc): (&TiSlice<Pc, MicroOp>, Pc),
+        decided: Option<(Cell, Mask)>,
+        active: Mask,
+    ) {
+        let op = &code[pc].op;
+        if let Some((cell, uncertain)) = decided.filter(|&(_, uncertain)| uncertain != 0) {
+            let what = match *op {
+                Op::Branch { target, meet } => {
+                    self.branches((code, pc), (target, meet), (cell, uncertain));
+                    BRANCH
+                }
+                _ => PREDICATE,
+            };
+            recorder.reach(self.site, what);
+        }
+        for operand in uses(op).iter().filter(|operand| operand.what != OPERAND) {
+            if self.lanes(operand.cell) & operand.lanes & active != 0 {
+                recorder.reach(self.site, operand.what);
+            }
+        }
     }
 
     /// Adds the poison that an instruction has found.

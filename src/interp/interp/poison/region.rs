@@ -68,11 +68,15 @@ impl Poison {
         if meet == AT_RETURN {
             return false;
         }
+        let is_known = |one: &Pending| one.branch == pc && uncertain & !one.lanes == 0;
+        if self.pending.iter().any(is_known) {
+            return true;
+        }
         let ways = Ways { branch: pc, target, meet };
         let Some(cells) = ways.written(code, MOST, |_, _| Some(false)) else { return false };
         let mut sources = [super::Source::default(); 32];
         lanes(uncertain).for_each(|lane| sources[lane] = self.source(guard, lane));
-        self.pending.push(Pending { at: meet, lanes: uncertain, cells, sources });
+        self.pending.push(Pending { branch: pc, at: meet, lanes: uncertain, cells, sources });
         true
     }
 

@@ -1,0 +1,20 @@
+//! The tests in the sources of this crate, and its example. `cargo test` in the root runs both as well.
+
+use ptxasw_ptx::unit;
+
+#[path = "../examples/scale.rs"]
+mod example;
+
+#[test]
+fn tests_in_the_sources() {
+    unit::run("ptxasw_capi::");
+}
+
+#[test]
+fn example_prints_what_its_head_shows() {
+    example::main().expect("it runs");
+    assert_eq!(
+        example::text().expect("it runs"),
+        unit::shown(include_str!("../examples/scale.rs"))
+    );
+}
