@@ -66,7 +66,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 22] = [
+const OURS: [&str; 23] = [
     PTXAS,
     SWITCH,
     MODE,
