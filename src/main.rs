@@ -8,7 +8,7 @@ use mimalloc::MiMalloc;
 /// Memory from mimalloc, and large blocks from the system.
 ///
 /// A tenth of the time of the system's allocator is its own: terms are small and many, and made by several threads. But mimalloc
-/// clears large blocks that were used before, and so touches buffers of which a launch uses few bytes; the system maps new pages.
+/// clears large blocks that were used before, and so touches all of a buffer where a launch uses few bytes; the system maps new pages.
 struct Allocator;
 
 /// The bytes from which on a block is large.
