@@ -319,35 +319,6 @@ fn one_release_of_rust() {
     assert_eq!(used, format!("{least}.0"), "rust-toolchain.toml and Cargo.toml");
 }
 
-/// The rules of a file: of each enum with such names, those of its variants in words, or the texts in their place.
-fn rules(text: &str) -> Vec<String> {
-    let name = |variant: &syn::Variant| {
-        let mut name = String::new();
-        for letter in variant.ident.to_string().chars() {
-            if letter.is_uppercase() && !name.is_empty() {
-                name.push('-');
-            }
-            name.push(letter.to_ascii_lowercase());
-        }
-        for attribute in variant.attrs.iter().filter(|one| one.path().is_ident("strum")) {
-            let read = attribute.parse_nested_meta(|meta| {
-                name = meta.value()?.parse::<syn::LitStr>()?.value();
-                Ok(())
-            });
-            read.expect("`serialize` alone");
-        }
-        name
-    };
-    let has_names =
-        |one: &syn::ItemEnum| one.attrs.iter().any(|attribute| attribute.path().is_ident("strum"));
-    let items = syn::parse_file(text).expect("it is Rust").items.into_iter();
-    let enums = items.filter_map(|item| match item {
-        syn::Item::Enum(one) if has_names(&one) => Some(one),
-        _ => None,
-    });
-    enums.flat_map(|one| one.variants.iter().map(name).collect::<Vec<_>>()).collect()
-}
-
 /// Each rule by which a load is kept, and each mistake that is planted, belongs to a law.
 #[test]
 fn laws_name_every_rule_and_every_mistake() {
@@ -358,7 +329,7 @@ fn laws_name_every_rule_and_every_mistake() {
     let texts = sources.iter().map(|path| read(path));
     let rules: Vec<String> = texts
         .filter(|text| text.contains("fn rule(&self)"))
-        .flat_map(|text| rules(&text))
+        .flat_map(|text| crate::common::rules::of(&text))
         .collect();
     // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected", "collective"];

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::common::header::options_of;
+use crate::common::rules;
 use ptxasw::lint::Rule;
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::report::{Cost, FUNCTION_LEFT};
@@ -25,21 +26,15 @@ fn ptxasw(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ptxasw")).args(arguments).output().expect("it runs")
 }
 
-/// The names in `Refusal::rule` and `Obstacle::rule`, that of functions that are left as they are, and the rules of `lint`.
+/// The rules of refusals and obstacles, that of functions that are left as they are, and the rules of `lint`.
 fn rules() -> BTreeSet<String> {
-    let of_file = |path: &str| -> Vec<String> {
-        let source = read(path);
-        let (_, names) = source.split_once("fn rule(&self)").expect("the names");
-        let (names, _) = names.split_once("\n    }\n").expect("their end");
-        let names = names.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
-        names.map(str::to_owned).collect()
-    };
     let files = [
         "src/analysis/reuse/refusal.rs",
         "src/analysis/collective/obstacle.rs",
         "src/rewrite/patterns/tree/obstacle.rs",
     ];
-    let names = files.into_iter().flat_map(of_file).chain([FUNCTION_LEFT.to_owned()]);
+    let names =
+        files.into_iter().flat_map(|file| rules::of(&read(file))).chain([FUNCTION_LEFT.to_owned()]);
     let of_lint = Rule::iter().map(|rule| rule.name().to_owned());
     names.chain(of_lint).collect()
 }

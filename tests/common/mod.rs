@@ -8,6 +8,7 @@ pub mod invariants;
 pub mod missing;
 pub mod noticed;
 pub mod respelled;
+pub mod rules;
 pub mod shapes;
 mod work;
 
