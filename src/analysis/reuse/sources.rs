@@ -16,7 +16,7 @@ use crate::expr::TermId;
 #[derive(Default)]
 pub struct Offers {
     pub(super) sources: Vec<Source>,
-    /// Bits of the narrowest element of a source; none while there is no source.
+    /// Bits of the narrowest element of a source, once there are sources.
     pub(super) narrowest: Option<u32>,
     /// Sources by base address.
     pub(super) groups: FxHashMap<TermId, Group>,

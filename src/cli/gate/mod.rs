@@ -161,6 +161,7 @@ impl<'o> Gate<'o> {
         comparison.only(examined)
     }
 
+    /// Compares, measures and proves, and assembles the text with the kernels that remain.
     fn decide(
         &mut self,
         call: Call<'_>,

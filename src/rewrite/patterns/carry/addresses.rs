@@ -103,6 +103,28 @@ impl Later {
     }
 }
 
+/// Whether all symbols in a term are of some kind.
+fn are_all(
+    trace: &KernelTrace,
+    term: TermId,
+    mut is_such: impl FnMut(&SymbolInfo) -> bool,
+) -> bool {
+    let (mut work, mut seen) = (vec![term], rustc_hash::FxHashSet::default());
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        trace.arena.charge(2);
+        if let Node::Symbol(symbol) = *trace.arena.node(term)
+            && !is_such(trace.symbols.info(symbol))
+        {
+            return false;
+        }
+        work.extend(trace.arena.operands(term));
+    }
+    true
+}
+
 /// Whether the difference of two addresses is the same in every iteration.
 pub(super) fn keeps(
     flow: &Flow<'_, '_>,
@@ -112,23 +134,9 @@ pub(super) fn keeps(
     b: TermId,
 ) -> bool {
     let difference = trace.arena.sub(a, b);
-    let (mut work, mut seen) = (vec![difference], rustc_hash::FxHashSet::default());
-    while let Some(term) = work.pop() {
-        if !seen.insert(term) {
-            continue;
-        }
-        trace.arena.charge(2);
-        if let Node::Symbol(symbol) = *trace.arena.node(term) {
-            let info = trace.symbols.info(symbol);
-            let changes =
-                info.kind == SymbolKind::Iteration(id) || flow.loops.nested(info.created_in, id);
-            if changes {
-                return false;
-            }
-        }
-        work.extend(trace.arena.operands(term));
-    }
-    true
+    are_all(trace, difference, |info| {
+        info.kind != SymbolKind::Iteration(id) && !flow.loops.nested(info.created_in, id)
+    })
 }
 
 /// An address as it is 1, 2, ... iterations later, if it depends on the iteration and on nothing else that
@@ -139,19 +147,11 @@ pub(super) fn iterations_later(
     id: LoopId,
     address: TermId,
 ) -> Vec<TermId> {
-    let (mut work, mut seen) = (vec![address], rustc_hash::FxHashSet::default());
-    while let Some(term) = work.pop() {
-        if !seen.insert(term) {
-            continue;
-        }
-        trace.arena.charge(2);
-        if let Node::Symbol(symbol) = *trace.arena.node(term) {
-            let info = trace.symbols.info(symbol);
-            if info.kind != SymbolKind::Iteration(id) && flow.loops.nested(info.created_in, id) {
-                return Vec::new();
-            }
-        }
-        work.extend(trace.arena.operands(term));
+    let stays = |info: &SymbolInfo| {
+        info.kind == SymbolKind::Iteration(id) || !flow.loops.nested(info.created_in, id)
+    };
+    if !are_all(trace, address, stays) {
+        return Vec::new();
     }
     let KernelTrace { arena, symbols, .. } = trace;
     let later = (1..=MAX_ITERATIONS).map(|distance| {

@@ -148,7 +148,7 @@ fn add_stored(
     let block = trace.accesses[access.access].block;
     let at = base_address(&mut trace.arena, access.address);
     let (form, count) = ((at.key, stride), store.values.len() as i64);
-    // Behind another store there is no other run to go on with.
+    // Only the last run can go on: another store stands between an earlier one and this.
     if let Some((run, stores)) = runs.last_mut()
         && (run.block, run.form, run.word) == (block, form, word)
     {
