@@ -65,15 +65,18 @@ pub(crate) struct Region<'h> {
 
 impl<'h> Region<'h> {
     fn new(name: &str, (space, base): (StateSpace, u64), bytes: &[u8]) -> Region<'h> {
-        let words = new_words(bytes.len() as u64);
+        let mut words = new_words(bytes.len() as u64);
         let (whole, rest) = bytes.as_chunks();
-        let mut last = [0; 4];
-        last[..rest.len()].copy_from_slice(rest);
-        for (word, chunk) in words.iter().zip(whole.iter().chain([&last])) {
+        for (word, chunk) in words.iter_mut().zip(whole) {
             // Zeros that nobody writes take no room.
             if *chunk != [0; 4] {
-                word.store(u32::from_le_bytes(*chunk), Relaxed);
+                *word.get_mut() = u32::from_le_bytes(*chunk);
             }
+        }
+        if let Some(last) = words.get_mut(whole.len()) {
+            let mut chunk = [0; 4];
+            chunk[..rest.len()].copy_from_slice(rest);
+            *last.get_mut() = u32::from_le_bytes(chunk);
         }
         let len = bytes.len() as u64;
         Region::with(name, (space, base), len, Words::Own(words))
@@ -154,12 +157,8 @@ impl<'h> Region<'h> {
 
     /// Its present contents.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; 4 * self.words.len()];
-        for (to, word) in bytes.chunks_exact_mut(4).zip(&*self.words) {
-            to.copy_from_slice(&word.load(Relaxed).to_le_bytes());
-        }
-        bytes.truncate(self.len as usize);
-        bytes
+        let words: Vec<u32> = self.words.iter().map(|word| word.load(Relaxed).to_le()).collect();
+        bytemuck::cast_slice(&words)[..self.len as usize].to_vec()
     }
 }
 

@@ -184,6 +184,11 @@ impl Cells {
         }
     }
 
+    /// The places of cells outside of which nothing was accessed.
+    fn made(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.weak.made().chain(self.strong.iter().flat_map(Sparse::made))
+    }
+
     /// The memory of a cell.
     fn touched(&self, at: usize) -> (bool, bool) {
         let strong = self.strong.as_ref().and_then(|strong| strong.get(at));
@@ -272,7 +277,7 @@ impl Shadow {
     }
 
     fn thread(&self, who: &Accessor, lane: usize) -> Thread {
-        Thread { phase: self.phases.get(who.phase), id: who.phase, lane }
+        Thread { phase: *self.phases.get(who.phase), id: who.phase, lane }
     }
 
     fn location(&self, who: &Accessor, region: Option<usize>, offset: u64) -> Location {
@@ -438,7 +443,7 @@ impl Shadow {
     }
 
     fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {
-        let phase = self.phases.get(earlier.phase());
+        let phase = *self.phases.get(earlier.phase());
         let same_block = phase.block == self.phases.get(who.phase).block;
         Race {
             wrote,
@@ -457,7 +462,8 @@ impl Shadow {
             let fine = mine.shift.min(theirs.shift);
             let (mine_by, theirs_by) = (mine.shift - fine, theirs.shift - fine);
             let count = (mine.len << mine_by).min(theirs.len << theirs_by);
-            (0..count).any(|at| {
+            let made = mine.made().map(|cells| cells.start << mine_by..cells.end << mine_by);
+            made.flatten().filter(|at| *at < count).any(|at| {
                 let (a, b) = (mine.touched(at >> mine_by), theirs.touched(at >> theirs_by));
                 a.0 && b.1 || b.0 && a.1
             })
@@ -541,7 +547,7 @@ impl Me<'_> {
 
     fn thread(&self, stamp: Stamp) -> Thread {
         let id = stamp.phase();
-        Thread { phase: self.phases.get(id), id, lane: stamp.lane() }
+        Thread { phase: *self.phases.get(id), id, lane: stamp.lane() }
     }
 
     fn knows(&self, orders: &Orders, earlier: Stamp) -> bool {

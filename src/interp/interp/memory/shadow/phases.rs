@@ -62,7 +62,7 @@ impl Phases {
     pub(crate) fn split(&mut self, phase: PhaseId) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
-            let phase = self.get(phase);
+            let phase = *self.get(phase);
             self.0.push(phase);
         }
         id.min(LAST)
@@ -90,8 +90,9 @@ impl Phases {
     }
 
     /// The phase with this number.
-    pub(crate) fn get(&self, id: PhaseId) -> Phase {
-        self.0[id as usize]
+    #[inline]
+    pub(crate) fn get(&self, id: PhaseId) -> &Phase {
+        &self.0[id as usize]
     }
 
     /// Whether anything orders two accesses. Accesses of two blocks are never ordered.

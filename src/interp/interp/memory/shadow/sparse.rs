@@ -1,5 +1,7 @@
 //! Vectors whose elements are mostly never accessed.
 
+use std::ops::Range;
+
 /// A vector in pages, which are made when one of their elements is accessed.
 #[derive(Debug, Default)]
 pub(super) struct Sparse<T> {
@@ -20,6 +22,12 @@ impl<T: Copy + Default> Sparse<T> {
     /// An element, if its page was made.
     pub(super) fn get(&self, at: usize) -> Option<&T> {
         self.pages.get(at / PAGE)?.as_deref().map(|page| &page[at % PAGE])
+    }
+
+    /// The places of the elements whose pages were made, page by page.
+    pub(super) fn made(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let made = self.pages.iter().enumerate().filter(|(_, page)| page.is_some());
+        made.map(|(number, _)| number * PAGE..(number + 1) * PAGE)
     }
 
     /// An element, in a page that is made if need be.

@@ -36,6 +36,7 @@ impl Stamp {
     pub(crate) const NONE: Stamp = Stamp(0);
 
     /// The access of a lane. A site that is too large for its bits is kept modulo 2^25.
+    #[inline]
     pub(crate) fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Strength>) -> Stamp {
         Stamp(
             u64::from(phase)
@@ -48,31 +49,37 @@ impl Stamp {
     }
 
     /// The phase; 0 if there was no access.
+    #[inline]
     pub(crate) fn phase(self) -> PhaseId {
         (self.0 & PHASE) as u32
     }
 
     /// The lane in its warp.
+    #[inline]
     pub(crate) fn lane(self) -> usize {
         (self.0 >> LANE_SHIFT & 31) as usize
     }
 
     /// The micro-operation that accesses.
+    #[inline]
     pub(crate) fn site(self) -> Site {
         (self.0 >> SITE_SHIFT) as Site
     }
 
     /// Whether the access is strong.
+    #[inline]
     pub(crate) fn strong(self) -> bool {
         self.0 >> STRONG_SHIFT & 1 != 0
     }
 
     /// Whether the access is a volatile or relaxed load or store that orders nothing.
+    #[inline]
     pub(crate) fn loose(self) -> bool {
         self.0 >> LOOSE_SHIFT & 1 != 0
     }
 
     /// Whether the access is strong for the threads of its block only.
+    #[inline]
     pub(crate) fn narrow(self) -> bool {
         self.0 >> NARROW_SHIFT & 1 != 0
     }
@@ -84,6 +91,7 @@ impl Stamp {
     }
 
     /// Whether both are accesses of one thread in one phase.
+    #[inline]
     pub(crate) fn same_thread(self, other: Stamp) -> bool {
         (self.0 ^ other.0) & THREAD == 0
     }
