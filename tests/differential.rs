@@ -10,7 +10,7 @@ use crate::common::{percent_of, share};
 use crate::random::schedules;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use header::options_of;
 use ptxasw::interp::{self, FaultKind};
@@ -62,6 +62,8 @@ struct Found {
     /// Comparisons under other choices of that.
     schedules: usize,
     differences: Vec<String>,
+    /// Kernels and blocks without a launch that goes through: nothing was compared there.
+    uncompared: Vec<String>,
 }
 
 /// A launch of a kernel with buffers for its 64-bit parameters, each pointing well into its buffer,
@@ -214,7 +216,7 @@ fn compare(file: &str, original: &str, result: &str, extent: Extent<'_>) -> Foun
             }
             if tally.completed == completed_before && unpredictable == 0 {
                 let none = || format!("{place}: its parameters are none that a launch is made for");
-                tally.differences.push(faults.pop().unwrap_or_else(none));
+                tally.uncompared.push(faults.pop().unwrap_or_else(none));
             }
         }
     }
@@ -254,8 +256,10 @@ fn rewritten_cases_compute_the_same() {
     assert!(20 * steady > 19 * free, "only {steady} of {free} do not depend on a choice");
     assert!(4 * partial < completed, "in {partial} launches lanes read values that are not sent");
     assert!(schedules as u64 > share(5000), "only {schedules} comparisons under another choice");
-    let differences: Vec<String> =
-        results.into_iter().flat_map(|found| found.differences).collect();
+    let differences: Vec<String> = results
+        .into_iter()
+        .flat_map(|found| [found.differences, found.uncompared].concat())
+        .collect();
     assert!(
         differences.is_empty(),
         "\n{}\nRun both texts by hand: `ptxasw rewrite`, `ptxasw run`.",
@@ -372,20 +376,33 @@ fn only(text: &str, kernel: &str) -> String {
     own
 }
 
+/// Mistakes that no launch of a case shows, since the order of a fence is not executed, or the launches that would show them
+/// fault in the original. [`mistakes_of_strategies_are_not_proved`] is their only test.
+const UNSEEN: [Bug; 4] =
+    [Bug::StoresOverFences, Bug::BatchOverFence, Bug::CollectiveOfSome, Bug::CollectiveElsewhere];
+
 /// Each mistake of a strategy shows when a case of that strategy is executed.
 #[test]
 fn mistakes_of_strategies_are_noticed() {
-    let places: Vec<(&Subject, String)> = SUBJECTS
+    let places: Vec<(&Subject, String, OnceLock<String>)> = SUBJECTS
         .iter()
-        .flat_map(|subject| kernels(&subject.text).into_keys().map(move |kernel| (subject, kernel)))
+        .flat_map(|subject| {
+            let kernels = kernels(&subject.text).into_keys();
+            kernels.map(move |kernel| (subject, kernel, OnceLock::new()))
+        })
         .collect();
     let names: Vec<String> =
-        places.iter().map(|(subject, kernel)| format!("{}:{kernel}", subject.name)).collect();
-    assert_noticed("strategies", &Bug::of(Set::Strategies), &names, |bug, place| {
-        let (subject, kernel) = &places[place];
+        places.iter().map(|(subject, kernel, _)| format!("{}:{kernel}", subject.name)).collect();
+    let mut bugs = Bug::of(Set::Strategies);
+    bugs.retain(|bug| !UNSEEN.contains(bug));
+    assert_noticed("strategies", &bugs, &names, |bug, place| {
+        let (subject, kernel, right) = &places[place];
         // (The other kernels would be rewritten once more for each mistake.)
         let text = only(&subject.text, kernel);
         let wrong = planted::with(bug, || rewritten(&subject.name, &text));
+        if *right.get_or_init(|| rewritten(&subject.name, &text)) == wrong {
+            return false;
+        }
         let extent = Extent::FirstDifference(kernel);
         !compare(&subject.name, &text, &wrong, extent).differences.is_empty()
     });

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptxasw::planted::{Bug, Set};
+use ptxasw::select::StrategyName;
 use regex::Regex;
+use strum::IntoEnumIterator;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -307,6 +309,26 @@ fn every_variable_of_the_environment_is_explained() {
     }
 }
 
+/// Pages and scripts that list the strategies name each of them.
+#[test]
+fn every_strategy_is_listed() {
+    let lists = [
+        ("docs/environment.md", "`"),
+        ("docs/evaluation.md", "`"),
+        ("scripts/parts/gpu-pairs", "\""),
+        ("CHANGELOG.md", "`"),
+    ];
+    for (file, quote) in lists {
+        let text = read(&root().join(file));
+        for word in StrategyName::iter().map(StrategyName::word) {
+            assert!(
+                text.contains(&format!("{quote}{word}{quote}")),
+                "{file} does not list `{word}`"
+            );
+        }
+    }
+}
+
 #[test]
 fn one_release_of_rust() {
     let value = |file: &str, key: &str| {
@@ -322,8 +344,9 @@ fn one_release_of_rust() {
 /// Each rule by which a load is kept, and each mistake that is planted, belongs to a law.
 #[test]
 fn laws_name_every_rule_and_every_mistake() {
-    let files = ["src/rewrite/rewrite/laws.rs", "src/rewrite/rewrite/laws/collectives.rs"];
-    let laws = files.map(|file| read(&root().join(file))).concat();
+    let mut files = vec![root().join("src/rewrite/rewrite/laws.rs")];
+    below(&root().join("src/rewrite/rewrite/laws"), &["rs"], &mut files);
+    let laws: String = files.iter().map(|file| read(file)).collect();
     let mut sources = Vec::new();
     below(&root().join("src"), &["rs"], &mut sources);
     let texts = sources.iter().map(|path| read(path));

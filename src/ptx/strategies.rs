@@ -50,6 +50,8 @@ pub struct Facts {
     pub named: &'static str,
     /// Whether the cost at each access that it replaces is that of its whole group, not a share.
     pub whole_cost: bool,
+    /// Whether each load that it replaces still gets its bytes from memory, by itself or in a vector.
+    pub keeps_loads: bool,
 }
 
 impl StrategyName {
@@ -65,6 +67,7 @@ impl StrategyName {
             served: None,
             named: "from",
             whole_cost: false,
+            keeps_loads: false,
         };
         match self {
             StrategyName::Reuse => Facts {
@@ -82,6 +85,7 @@ impl StrategyName {
                 store_remark: Some("StoreJoinedToVector"),
                 served: Some("in a vector"),
                 whole_cost: true,
+                keeps_loads: true,
                 ..other
             },
             StrategyName::Window => Facts {
@@ -127,6 +131,7 @@ impl StrategyName {
                 remark: "LoadPerformedEarlier",
                 served: Some("earlier, with other loads"),
                 named: "in front of",
+                keeps_loads: true,
                 ..other
             },
             StrategyName::Bank => Facts {
@@ -316,14 +321,8 @@ mod tests {
     crate::unit_tests!(words_and_lists_are_read_and_shown, other_words_are_refused_by_name);
 
     fn words_and_lists_are_read_and_shown() {
-        for text in [
-            "auto",
-            "auto,bank",
-            "none",
-            "paper",
-            "reuse,wide",
-            "reuse,wide,window,paper,aos,bank,promote,collective,batch",
-        ] {
+        let all = StrategyName::words(",");
+        for text in ["auto", "auto,bank", "none", "paper", "reuse,wide", &all] {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }
         let listed: Strategies = "wide, reuse".parse().unwrap();

@@ -22,6 +22,7 @@ use std::fmt;
 
 use ptxasw::report::{ArrayReport, CollectiveReport, Decision, LoadReport};
 use ptxasw::select::StrategyName;
+use strum::IntoEnumIterator;
 
 /// The expectation of one load, or its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,16 +66,13 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
-        word @ ("reuse" | "wide" | "window" | "aos" | "bank" | "promote" | "collective"
-        | "batch") => {
-            let known =
-                ["reuse", "wide", "window", "aos", "bank", "promote", "collective", "batch"];
-            let by = known.into_iter().find(|name| *name == word);
-            let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
-            by.map(|by| Expectation::Served { by, from })
-        }
         "shuffle" => Some(parse_shuffle(rest).ok_or(format!("cannot read `{words}`"))?),
-        _ => None,
+        word => StrategyName::iter().map(|name| name.facts().decision).find(|by| *by == word).map(
+            |by| {
+                let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
+                Expectation::Served { by, from }
+            },
+        ),
     };
     Ok(if parsed.is_some() { (statement.trim_end(), parsed) } else { (line, None) })
 }

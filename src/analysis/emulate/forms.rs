@@ -132,6 +132,9 @@ const FORMS: &[ExactForm] = &[
     // Movement and conversion. Only the generic address of a global one is known.
     form(&[O::Mov], &[Q::V2, Q::V4], UP_TO_64, 1, (2, 2)),
     form(&[O::Cvt], &[Q::Sat], ALL_INTEGERS, 2, (2, 2)),
+    form(&[O::Cvt], &[Q::Pack, Q::Sat], &[U16, S16, S32], 2, (3, 3)),
+    form(&[O::Cvt], &[Q::Pack, Q::Sat], &[U8, S8, S32, B32], 3, (4, 4)),
+    form(&[O::Cvt], &[Q::Pack, Q::Sat, Q::U4, Q::S4, Q::U2, Q::S2], &[S32, B32], 2, (4, 4)),
     ExactForm {
         space: Some(StateSpace::Global),
         ..form(&[O::Cvta], &[Q::To], &[U32, U64], 1, (2, 2))

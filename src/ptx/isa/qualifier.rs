@@ -241,6 +241,8 @@ pub enum Qualifier {
     D,
     Sp,
     B1,
+    S2,
+    U2,
     S4,
     U4,
     E3m2,

@@ -128,7 +128,7 @@ impl KernelReport {
     pub fn keeps_loads(&self) -> bool {
         let keeps = |decision: Decision| match decision {
             Decision::Keep => true,
-            Decision::By(name) => matches!(name, StrategyName::Wide | StrategyName::Batch),
+            Decision::By(name) => name.facts().keeps_loads,
         };
         self.loads.iter().all(|load| keeps(load.decision))
             && self.replaced_collectives() == 0

@@ -99,6 +99,9 @@ cvt | rni/rzi/rmi/rpi | u8,u16,u32,u64,s8,s16,s32,s64 f64 | >1+ 2+
 cvt | ftz? | f64 f32 | >1+ 2+
 cvt | rn/rz/rm/rp ftz? | f32 f64 | >1+ 2+
 cvt | rni/rzi/rmi/rpi? ftz? sat? | f32 f32 | >1+ 2+
+cvt | ^pack sat | u16,s16 s32 | >b32 2 2
+cvt | ^pack sat | u8,s8 s32 b32 | >b32 2 2 b32
+cvt | ^pack sat u4/s4/u2/s2 | s32 b32 | >b32 1 1 b32
 cvt | rn/rz | f16 f32 | >1 2
 cvt | | f32 f16 | >1 2
 cvta | global/shared/local/const | u64 | >1 1s

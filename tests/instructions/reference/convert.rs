@@ -4,6 +4,13 @@ use super::{Call, Type};
 
 pub fn results(call: &Call<'_>) -> Vec<i128> {
     match call.form.mnemonic() {
+        "cvt" if call.has("pack") => {
+            let [to, from] = [call.types[0], call.types[1]];
+            let part = |index| to.wrap(to.clamp(call.source(index, from)));
+            let above = if to.bits < 16 { call.values[2] } else { 0 };
+            let above = i128::from(above) << (2 * to.bits);
+            vec![call.write(call.ty(), above | part(0) << to.bits | part(1))]
+        }
         "cvt" => {
             let [to, from] = [call.types[0], call.types[1]];
             let value = call.source(0, from);

@@ -105,6 +105,7 @@ fn result_type(form: &Form) -> ScalarType {
     let first = types.first().copied().unwrap_or(ScalarType::B32);
     let last = types.last().copied().unwrap_or(first);
     match form.opcode {
+        Opcode::Cvt if form.has(Qualifier::Pack) => ScalarType::B32,
         Opcode::Cvt | Opcode::Set | Opcode::Slct => first,
         Opcode::Popc | Opcode::Clz | Opcode::Bfind | Opcode::Dp4a | Opcode::Dp2a => ScalarType::U32,
         Opcode::Isspacep | Opcode::Testp => ScalarType::Pred,

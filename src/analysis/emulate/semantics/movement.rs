@@ -74,6 +74,9 @@ fn pack(values: &mut Values<'_>, elements: &[Operand<'_>], bits: u32) -> Option<
 /// extended by its own sign.
 pub(super) fn cvt(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     let types = form.types();
+    if form.has(Qualifier::Pack) {
+        return narrow_pair(values, form);
+    }
     let [to, from] = types[..] else { return None };
     let to_bits = to.bits() as u8;
     let mut value = values.source(0, from.bits() as u8)?;
@@ -86,6 +89,35 @@ pub(super) fn cvt(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
         () if from.is_signed() => arena.sign_extend(value, to_bits),
         () => arena.zero_extend(value, to_bits),
     })
+}
+
+/// `cvt.pack`: both values saturated to the first type, the first one above the second; above them the low bits of a third
+/// one, where there is room for it.
+fn narrow_pair(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
+    let narrow = [(Qualifier::U4, 4), (Qualifier::S4, 4), (Qualifier::U2, 2), (Qualifier::S2, 2)];
+    let narrow = narrow.into_iter().find(|(narrow, _)| form.has(*narrow));
+    let (bits, is_signed) = match (narrow, form.types().first()?) {
+        (Some((narrow, bits)), _) => (bits, matches!(narrow, Qualifier::S4 | Qualifier::S2)),
+        (None, to) => (to.bits() as u8, to.is_signed()),
+    };
+    if bits > 16 || !form.has(Qualifier::Sat) {
+        return None;
+    }
+    let (least, greatest) = match is_signed {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    };
+    let [a, b] = [values.source(0, 32)?, values.source(1, 32)?].map(|value| {
+        let clamped = clamp_signed(values.arena, value, least, greatest);
+        values.arena.extract(clamped, 0, bits)
+    });
+    let both = values.arena.concatenate(a, b);
+    if bits == 16 {
+        return Some(both);
+    }
+    let above = values.source(2, 32)?;
+    let above = values.arena.extract(above, 0, 32 - 2 * bits);
+    Some(values.arena.concatenate(above, both))
 }
 
 /// Clamps to the values of the target type. Where both types have the same sign and the target

@@ -397,31 +397,45 @@ fn narrow_out(format: Layout, mode: Round, clamp: bool) -> Option<WarpFn> {
     })
 }
 
-/// `cvt.pack.sat.{u16,s16}.s32 d, a, b` and `cvt.pack.sat.{u8,s8}.s32.b32 d, a, b, c`.
+/// `cvt.pack.sat.{u16,s16}.s32 d, a, b` and `cvt.pack.sat.{u8,s8,u4,s4,u2,s2}.s32.b32 d, a, b, c`.
 fn pack<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    /// Both values as numbers of some bits, in front of them the low bits of `c`.
+    macro_rules! joined {
+        ($bits:literal, $least:literal..=$greatest:literal) => {
+            warp!(|a: i32, b: i32, c: u32| -> u32 {
+                let part = |v: i32| v.clamp($least, $greatest) as u32 & ((1 << $bits) - 1);
+                c << (2 * $bits) | part(a) << $bits | part(b)
+            })
+        };
+    }
     inst.take(Qualifier::Sat);
-    let to = inst.take_type()?;
+    let narrow = [(Qualifier::U4, 4), (Qualifier::S4, 4), (Qualifier::U2, 2), (Qualifier::S2, 2)];
+    let (bits, is_signed) = match narrow.into_iter().find(|(to, _)| inst.take(*to)) {
+        Some((to, bits)) => (bits, matches!(to, Qualifier::S4 | Qualifier::S2)),
+        None => match inst.take_type()? {
+            to @ (U16 | S16 | U8 | S8) => (to.bits(), to.is_signed()),
+            to => return Err(inst.bad_type(to)),
+        },
+    };
     inst.take_type()?;
     inst.take_modifier(Modifier::Type(B32));
     inst.finish()?;
-    let run = match to {
-        U16 => warp!(|a: i32, b: i32, _c: u32| -> u32 {
+    let run = match (bits, is_signed) {
+        (16, false) => warp!(|a: i32, b: i32, _c: u32| -> u32 {
             (a.clamp(0, 0xffff) as u32) << 16 | b.clamp(0, 0xffff) as u32
         }),
-        S16 => warp!(|a: i32, b: i32, _c: u32| -> u32 {
+        (16, true) => warp!(|a: i32, b: i32, _c: u32| -> u32 {
             (a.clamp(-0x8000, 0x7fff) as u32) << 16 | b.clamp(-0x8000, 0x7fff) as u32 & 0xffff
         }),
-        U8 => warp!(|a: i32, b: i32, c: u32| -> u32 {
-            c << 16 | (a.clamp(0, 0xff) as u32) << 8 | b.clamp(0, 0xff) as u32
-        }),
-        S8 => warp!(|a: i32, b: i32, c: u32| -> u32 {
-            let byte = |v: i32| v.clamp(-0x80, 0x7f) as u32 & 0xff;
-            c << 16 | byte(a) << 8 | byte(b)
-        }),
-        _ => return Err(inst.bad_type(to)),
+        (8, false) => joined!(8, 0..=0xff),
+        (8, true) => joined!(8, -0x80..=0x7f),
+        (4, false) => joined!(4, 0..=0xf),
+        (4, true) => joined!(4, -8..=7),
+        (_, false) => joined!(2, 0..=3),
+        (_, true) => joined!(2, -2..=1),
     };
     let mut types = vec![S32, S32];
-    if matches!(to, U8 | S8) {
+    if bits < 16 {
         types.push(B32);
     }
     cx.apply(inst, run, B32, &types)
