@@ -377,7 +377,7 @@ fn only(text: &str, kernel: &str) -> String {
 }
 
 /// Mistakes that no launch of a case shows, since the order of a fence is not executed, or the launches that would show them
-/// fault in the original. [`mistakes_of_strategies_are_not_proved`] is their only test.
+/// fault in the original. [`mistakes_that_no_launch_shows_are_not_proved`] is their test.
 const UNSEEN: [Bug; 4] =
     [Bug::StoresOverFences, Bug::BatchOverFence, Bug::CollectiveOfSome, Bug::CollectiveElsewhere];
 
@@ -405,6 +405,30 @@ fn mistakes_of_strategies_are_noticed() {
         }
         let extent = Extent::FirstDifference(kernel);
         !compare(&subject.name, &text, &wrong, extent).differences.is_empty()
+    });
+}
+
+/// Such a mistake changes the rewrite of some kernel, and the judge proves none of these.
+#[test]
+fn mistakes_that_no_launch_shows_are_not_proved() {
+    UNSEEN.into_par_iter().for_each(|bug| {
+        let mut changed = 0;
+        for subject in SUBJECTS.iter() {
+            let Some(wrong) = subject.wrong(bug) else { continue };
+            let (right, by_mistake) = (kernels(&subject.right), kernels(&wrong));
+            let before = SourceFile::new(subject.name.as_str(), subject.text.as_str());
+            let after = SourceFile::new(subject.name.as_str(), wrong.as_str());
+            let judged = verify(&before, &after, &Effort::default());
+            let judged = judged.unwrap_or_else(|error| panic!("{error}"));
+            for kernel in &judged.functions {
+                if right.get(&kernel.name) != by_mistake.get(&kernel.name) {
+                    changed += 1;
+                    let proved = format!("{bug:?}: {} of {} is proved", kernel.name, subject.name);
+                    assert_ne!(kernel.verdict, Verdict::Equal, "{proved}");
+                }
+            }
+        }
+        assert_ne!(changed, 0, "{bug:?} changes no rewrite");
     });
 }
 
