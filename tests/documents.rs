@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use ptxasw::planted::{Bug, Set};
 use regex::Regex;
 
+use crate::common::rules;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -324,13 +326,8 @@ fn one_release_of_rust() {
 fn laws_name_every_rule_and_every_mistake() {
     let files = ["src/rewrite/rewrite/laws.rs", "src/rewrite/rewrite/laws/collectives.rs"];
     let laws = files.map(|file| read(&root().join(file))).concat();
-    let mut sources = Vec::new();
-    below(&root().join("src"), &["rs"], &mut sources);
-    let texts = sources.iter().map(|path| read(path));
-    let rules: Vec<String> = texts
-        .filter(|text| text.contains("fn rule(&self)"))
-        .flat_map(|text| crate::common::rules::of(&text))
-        .collect();
+    let files = rules::REASONS.iter().map(|file| read(&root().join(file)));
+    let rules: Vec<String> = files.flat_map(|text| rules::of(&text)).collect();
     // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected", "collective"];
     let mistakes: Vec<String> =
