@@ -1,7 +1,8 @@
 //! The memory accesses of a kernel, and the ones that may be replaced.
 //!
 //! In: a kernel and its graph. Out: a trace of symbolic addresses ([`emulate`]); every legal replacement with its guards, or
-//! the reason why there is none ([`reuse`], [`collective`]); scalar evolution ([`loops`]); sectors and wavefronts of each access ([`traffic`]).
+//! the reason why there is none ([`reuse`], [`collective`]); scalar evolution ([`loops`]); sectors and wavefronts of each access
+//! ([`traffic`]); what is the same in all lanes or threads ([`uniform`]).
 //!
 //! Promises: nothing here chooses, and nothing writes text. An instruction that is not modelled makes its results unknown,
 //! and an unknown forbids a replacement.
@@ -30,3 +31,4 @@ pub mod emulate;
 pub mod loops;
 pub mod reuse;
 pub mod traffic;
+pub mod uniform;

@@ -10,10 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::evaluate::{Operands, Results, Sources};
-use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::emulate::definitions;
+use crate::emulate::{definitions, reads};
 use crate::isa::Opcode;
 
 /// How deep operands in front of a chain are followed.

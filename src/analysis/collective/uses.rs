@@ -4,55 +4,12 @@
 //! written again.
 
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
-use crate::emulate::{Effect, definitions, effect};
-use crate::isa::Opcode;
+use crate::cfg::{BlockId, Flow, InstId, RegisterId};
+use crate::emulate::{definitions, reads};
 
 /// The most instructions that are looked at for one result.
 const MAX_LOOKED_AT: usize = 1 << 16;
-
-/// The registers that an instruction reads.
-pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
-    let mut found = SmallVec::new();
-    found.extend(inst.guard.map(|(register, _)| register));
-    let first_is_result = match effect(inst) {
-        Effect::Pure | Effect::Load | Effect::Observe => true,
-        Effect::Atomic => inst.ast.form.opcode != Opcode::Red,
-        _ => false,
-    };
-    for (index, arg) in inst.args.iter().enumerate() {
-        collect(arg, first_is_result && index == 0, &mut found);
-    }
-    // An element that is not written stays as it was.
-    if inst.guard.is_some() {
-        found.extend(definitions(inst));
-    }
-    found
-}
-
-fn collect(arg: &Arg<'_>, is_result: bool, found: &mut SmallVec<[RegisterId; 4]>) {
-    match arg {
-        Arg::Register(register)
-        | Arg::Not(register)
-        | Arg::Modified(register)
-        | Arg::Sum(register, _) => {
-            if !is_result {
-                found.push(*register);
-            }
-        }
-        Arg::Vector(elements) => elements.iter().for_each(|one| collect(one, is_result, found)),
-        Arg::Pair(pair) => pair.iter().for_each(|one| collect(one, is_result, found)),
-        Arg::Memory { base, rest, .. } => {
-            if let Base::Register(register) = base {
-                found.push(*register);
-            }
-            rest.iter().for_each(|one| collect(one, false, found));
-        }
-        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => {}
-    }
-}
 
 /// The block that an instruction stands in, if it can be reached.
 pub fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> Option<BlockId> {

@@ -151,7 +151,7 @@ impl Traffic {
     ) -> Traffic {
         let shape = BlockShape::of(function, assumed.block);
         let aligned = Aligned::of(module, function, trace, assumed);
-        let uniformity = believed::uniformity(flow, trace, shape, &aligned);
+        let uniformity = believed::uniformity(flow, trace, shape, &aligned, false);
         let in_step = OnceCell::new();
         let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
         let most_threads = function.most_threads().unwrap_or(1024).min(1024);
@@ -464,7 +464,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         }
         let uniformity = self
             .uniformity_in_step
-            .get_or_init(|| believed::uniformity_in_step(flow, trace, shape, aligned));
+            .get_or_init(|| believed::uniformity(flow, trace, shape, aligned, true));
         let context = Context { uniformity, ..context };
         let warps = self
             .warps_in_step

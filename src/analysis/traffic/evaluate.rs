@@ -297,17 +297,13 @@ impl<'a> Evaluator<'a> {
     }
 
     fn is_uniform(&self, symbol: SymbolId) -> bool {
-        self.context.uniformity.symbols.get(symbol).copied().unwrap_or(false)
-            && self.left_together(symbol)
+        self.context.uniformity.in_iteration(symbol) && self.left_together(symbol)
     }
 
     /// Whether all lanes have left the loops that a symbol is from in the same iteration.
     fn left_together(&self, symbol: SymbolId) -> bool {
         let Context { trace, loops, uniformity, .. } = self.context;
-        loops
-            .around(trace.symbols.info(symbol).created_in)
-            .take_while(|&around| !loops.nested(self.place, around))
-            .all(|left| uniformity.exits[left])
+        uniformity.left_together(loops, trace.symbols.info(symbol).created_in, self.place)
     }
 
     /// A register at a join that all lanes reach by the same path, or that a loop changes by uniform values: the parts

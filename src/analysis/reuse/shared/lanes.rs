@@ -170,10 +170,9 @@ fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Lanes 
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
     let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
-    let uniform = |symbol: SymbolId| trace.uniform.get(symbol).copied().unwrap_or(false);
     let is_known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
         SymbolKind::Tid(_) | SymbolKind::LaneId | SymbolKind::Iteration(_) => true,
-        _ => uniform(symbol),
+        _ => trace.uniformity.in_iteration(symbol),
     };
     let mut all = Warps { shape, trace, term, valuation, symbols: &symbols };
     let spread = match symbols.iter().all(is_known) && !has_functions {

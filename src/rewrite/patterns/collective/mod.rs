@@ -54,10 +54,9 @@ impl Pattern for Collectives {
         if !is_wanted || !flow.insts.iter().any(is_exchange) {
             return;
         }
-        let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
         let line = |inst: InstId| finder.legality.line(inst);
         let is_kernel = finder.legality.is_kernel();
-        let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
+        let place = Place { flow, is_kernel, trace, line: &line };
         let mut found = collectives(&place, finder.legality.lanes_are_consecutive());
         // The largest networks come first: a step of one is not worth a group of its own.
         found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
@@ -88,13 +87,6 @@ impl Pattern for Collectives {
         }
         prepared.part()
     }
-}
-
-/// Whether all lanes that are together at the end of a block take the same branch.
-fn is_uniform(trace: &KernelTrace, flow: &Flow<'_, '_>, block: BlockId) -> bool {
-    let Some(condition) = trace.branches[block] else { return false };
-    let place = flow.loops.innermost(block);
-    trace.is_uniform_term(&flow.loops, condition, place)
 }
 
 /// The group of a collective: chosen, or why not.

@@ -9,10 +9,11 @@ use super::around::begins_at_barrier;
 use super::search::{FEWEST, Search, Steps, Tree};
 use super::step::Stride;
 use crate::cfg::{BlockId, InstId};
-use crate::collective::{Obstacle, Together};
+use crate::collective::Obstacle;
 use crate::emulate::{Effect, effect};
 use crate::isa::Qualifier;
 use crate::ptx::StateSpace;
+use crate::uniform::Together;
 
 impl Search<'_, '_, '_, '_> {
     /// All trees.

@@ -6,8 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::collective::{Obstacle, reads};
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions, effect};
+use crate::collective::Obstacle;
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions, effect, reads};
 use crate::expr::{Evaluator, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::StateSpace;
