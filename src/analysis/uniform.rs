@@ -1,4 +1,4 @@
-//! What is the same in all lanes of a warp, and where all threads of a block come by.
+//! Values that are the same in all lanes of a warp, and the places that all threads of a block come to.
 //!
 //! In: the memory trace, or the control flow of a function. Out, for a warp: whether a symbol, a term or a branch is
 //! [uniform](Uniformity) among lanes that have met. For a block: the places that all its threads come to ([`Together`]),

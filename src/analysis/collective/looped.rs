@@ -5,7 +5,7 @@ use super::classify::{are_bits, classify};
 use super::counted::CountedLoop;
 use super::legal::{Around, decide};
 use super::members::Place;
-use super::network::{Collective, InLoop, Repeats, network_of, shuffles_of};
+use super::network::{Collective, InLoop, Repeats, network_of};
 use super::obstacle::Obstacle;
 use super::uses::readers_behind;
 use super::value::Table;
@@ -110,23 +110,9 @@ fn recognise(
     let is_shuffle = |at: &&InstId| place.flow.insts[**at].ast.form.opcode == Opcode::Shfl;
     let sender = *network.iter().find(is_shuffle)?;
     let mut sources = counted.entered.iter();
-    let ((source, sent), (computes, lanes, exact)) = sources
+    let ((source, sent), classified) = sources
         .find_map(|(source, sent)| Some(((*source, sent), classify(chains, sent, table)?)))?;
-    Some(Collective {
-        computes,
-        lanes,
-        source,
-        sender,
-        upper: None,
-        result: at,
-        register,
-        shuffles: shuffles_of(chain, &network),
-        network,
-        exact,
-        of_predicates: are_bits(chains, sent),
-        needs_consecutive: false,
-        form: Err(Obstacle::NoInstruction("it")),
-        removed: Vec::new(),
-        in_loop: None,
-    })
+    let of_predicates = are_bits(chains, sent);
+    let found = Collective::found(chain, classified, (source, sender), (at, register), network);
+    Some(Collective { of_predicates, ..found })
 }

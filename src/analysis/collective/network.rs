@@ -213,6 +213,34 @@ impl Operator {
 }
 
 impl Collective {
+    /// A network and its operation, before it is decided whether fewer instructions may compute it. `computes`: the
+    /// operation, the number of its lanes, and the lanes that hold the result.
+    pub(super) fn found(
+        chain: &Chain,
+        (computes, lanes, exact): (Computes, u32, u32),
+        (source, sender): (RegisterId, InstId),
+        (result, register): (InstId, RegisterId),
+        network: Vec<InstId>,
+    ) -> Collective {
+        Collective {
+            computes,
+            lanes,
+            source,
+            sender,
+            upper: None,
+            result,
+            register,
+            shuffles: shuffles_of(chain, &network),
+            network,
+            exact,
+            of_predicates: false,
+            needs_consecutive: false,
+            form: Err(Obstacle::NoInstruction("it")),
+            removed: Vec::new(),
+            in_loop: None,
+        }
+    }
+
     /// It and the other collectives of its loop.
     pub fn parts(&self) -> impl Iterator<Item = &Collective> {
         let others = self.in_loop.iter().flat_map(|in_loop| &in_loop.others);

@@ -5,12 +5,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::alignment::Aligned;
-use super::shape::Assumed;
 use crate::cfg::{Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::isa::Opcode;
+use crate::lanes::{Aligned, Assumed};
 use crate::ptx::{Function, Module, StateSpace};
 
 /// A search for a variable in an address goes through this many terms at most.

@@ -1,12 +1,13 @@
 //! How an address changes from one lane to the next, for people: the accesses of a warp are cheap or not by that.
 //!
-//! In: the address of an access. Out: its derivative in the lane's number, a sum of products of uniform terms, where the
-//! address is affine in the lane; or why it is not. Widening and narrowing count as the identity, so the stride holds as
-//! long as no index wraps around: nothing may be proved by it.
+//! In: a [`LaneSum`], or the address of an access. Out: the [`Stride`]: of a lane sum whose lanes lie at equal distances; of an
+//! address its derivative in the lane, where the address is affine in the lane, or why it is not. For the derivative widening
+//! and narrowing count as the identity, so it holds as long as no index wraps around: nothing may be proved by it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shift::{Motion, Shifter};
+use super::sum::{Coefficients, Factor, LaneSum};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence};
 use crate::expr::{Node, SymbolId, TermId, to_signed};
@@ -20,11 +21,74 @@ const MAX_TERMS: usize = 200_000;
 /// The most terms that are looked at to tell whether a symbol was made from loaded data.
 const MAX_SOURCES: usize = 2_000;
 
-/// The bytes from one lane's address to the next one's.
+/// Bytes from each lane's address to the next lane's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stride {
-    /// A sum of products: each an integer and uniform terms.
-    Affine(Vec<(i64, Vec<TermId>)>),
+    /// A number.
+    Constant(i64),
+    /// A sum of uniform factors, each times a number.
+    Symbolic(Vec<(i64, Factor)>),
+}
+
+impl Stride {
+    /// The stride of the first lanes' addresses, if they lie at equal distances.
+    pub(crate) fn of(sum: &LaneSum, count: usize) -> Option<Stride> {
+        let (varying, _) = sum.split();
+        let mut parts = Vec::new();
+        for (factor, coefficients) in varying.parts() {
+            let all = coefficients.lanes();
+            let lanes = &all[..count];
+            let step = if count > 1 { lanes[1].wrapping_sub(lanes[0]) } else { 0 };
+            if lanes.windows(2).any(|two| two[1].wrapping_sub(two[0]) != step) {
+                return None;
+            }
+            if step != 0 {
+                parts.push((step, factor.clone()));
+            }
+        }
+        Some(Stride::from_parts(parts))
+    }
+
+    fn from_parts(parts: Vec<(i64, Factor)>) -> Stride {
+        match &parts[..] {
+            [] => Stride::Constant(0),
+            [(step, factor)] if factor.is_empty() => Stride::Constant(*step),
+            _ => Stride::Symbolic(parts),
+        }
+    }
+}
+
+/// A sum of products in infix; `name` names the terms.
+pub fn sum_text<'p>(
+    parts: impl IntoIterator<Item = &'p (i64, Factor)>,
+    name: impl Fn(TermId) -> String,
+) -> String {
+    let mut text = String::new();
+    for (times, factor) in parts {
+        text += match (text.is_empty(), *times < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        let mut words = Vec::new();
+        if times.unsigned_abs() != 1 || factor.is_empty() {
+            words.push(times.unsigned_abs().to_string());
+        }
+        words.extend(factor.iter().map(|&factor| factor_name(name(factor))));
+        text += &words.join("*");
+    }
+    text
+}
+
+/// The name of a term as a factor: in brackets if it has several words.
+pub fn factor_name(name: String) -> String {
+    if name.contains(' ') { format!("({name})") } else { name }
+}
+
+/// Why an address has no stride.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotAffine {
     /// The address depends on loaded values.
     Loaded,
     /// The address is not affine in the lane's number, or the work is too large.
@@ -34,7 +98,8 @@ pub enum Stride {
 /// The most nested terms that are looked at.
 const MAX_DEPTH: u32 = 256;
 
-type Derivative = Result<Vec<(i64, Vec<TermId>)>, Stride>;
+/// The sum that each next lane adds, the same in all of them.
+type Derivative = Result<LaneSum, NotAffine>;
 
 /// The strides of a kernel's accesses.
 pub struct Strides<'a> {
@@ -54,14 +119,13 @@ impl<'a> Strides<'a> {
     }
 
     /// The stride of an access, by its index in the trace; none if it has no address.
-    pub fn of(&mut self, index: usize) -> Option<Stride> {
+    pub fn of(&mut self, index: usize) -> Option<Result<Stride, NotAffine>> {
         let access = &self.trace.accesses[index];
         let address = access.address?;
         self.place = self.loops.innermost(access.block);
-        Some(match self.derivative(address, 0) {
-            Ok(summands) => Stride::Affine(summands),
-            Err(other) => other,
-        })
+        let part = |(factor, times): &(Factor, Coefficients)| (times.lanes()[0], factor.clone());
+        let derivative = self.derivative(address, 0);
+        Some(derivative.map(|sum| Stride::from_parts(sum.parts().iter().map(part).collect())))
     }
 
     fn derivative(&mut self, term: TermId, depth: u32) -> Derivative {
@@ -70,7 +134,7 @@ impl<'a> Strides<'a> {
             return known.clone();
         }
         if depth > MAX_DEPTH || self.known.len() > MAX_TERMS {
-            return Err(Stride::Unknown);
+            return Err(NotAffine::Unknown);
         }
         let found = self.of_node(term, depth + 1);
         self.known.insert(key, found.clone());
@@ -81,13 +145,16 @@ impl<'a> Strides<'a> {
         let arena = &self.trace.arena;
         let width = arena.width(term);
         match arena.node(term) {
-            Node::Constant(_) => Ok(Vec::new()),
+            Node::Constant(_) => Ok(LaneSum::default()),
             Node::Symbol(symbol) => self.of_symbol(*symbol),
             Node::Sum { addends, .. } => {
-                let mut sum = Vec::new();
+                let mut sum = LaneSum::default();
                 for &(addend, coefficient) in addends {
                     let summands = self.derivative(addend, depth)?;
-                    add(&mut sum, summands, to_signed(coefficient, width), &[])?;
+                    let fits = sum.add(&summands, to_signed(coefficient, width));
+                    if !fits || sum.parts().len() > MAX_SUMMANDS {
+                        return Err(NotAffine::Unknown);
+                    }
                 }
                 Ok(sum)
             }
@@ -95,26 +162,25 @@ impl<'a> Strides<'a> {
                 let mut changing = None;
                 for &(factor, exponent) in powers {
                     let summands = self.derivative(factor, depth)?;
-                    if summands.is_empty() {
+                    if summands == LaneSum::default() {
                         continue;
                     }
                     if exponent != 1 || changing.is_some() {
-                        return Err(Stride::Unknown);
+                        return Err(NotAffine::Unknown);
                     }
                     changing = Some((factor, summands));
                 }
-                let Some((factor, summands)) = changing else { return Ok(Vec::new()) };
-                let mut others = Vec::new();
+                let Some((factor, summands)) = changing else { return Ok(LaneSum::default()) };
+                let mut others = Factor::new();
                 for &(other, exponent) in powers.iter().filter(|(other, _)| *other != factor) {
                     let copies = usize::try_from(exponent).unwrap_or(usize::MAX);
                     if others.len().saturating_add(copies) > MAX_SUMMANDS {
-                        return Err(Stride::Unknown);
+                        return Err(NotAffine::Unknown);
                     }
-                    others.extend(std::iter::repeat_n(plain(self.trace, other), copies));
+                    others.extend(std::iter::repeat_n(self.trace.plain(other), copies));
                 }
-                let mut sum = Vec::new();
-                add(&mut sum, summands, 1, &others)?;
-                Ok(sum)
+                let others = LaneSum::scaled(others, Coefficients::Same(1));
+                summands.times(&others).ok_or(NotAffine::Unknown)
             }
             Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
                 self.derivative(*inner, depth)
@@ -127,7 +193,7 @@ impl<'a> Strides<'a> {
             Node::Apply(function, arguments) => {
                 let loads = self.trace.symbols.is_load(*function);
                 let found = self.uniform(arguments, depth);
-                if loads { found.map_err(|_| Stride::Loaded) } else { found }
+                if loads { found.map_err(|_| NotAffine::Loaded) } else { found }
             }
         }
     }
@@ -137,21 +203,21 @@ impl<'a> Strides<'a> {
         let mut why = None;
         for &part in parts {
             match self.derivative(part, depth) {
-                Ok(summands) if summands.is_empty() => {}
-                Ok(_) => _ = why.get_or_insert(Stride::Unknown),
-                Err(Stride::Loaded) => why = Some(Stride::Loaded),
+                Ok(summands) if summands == LaneSum::default() => {}
+                Ok(_) => _ = why.get_or_insert(NotAffine::Unknown),
+                Err(NotAffine::Loaded) => why = Some(NotAffine::Loaded),
                 Err(other) => _ = why.get_or_insert(other),
             }
         }
-        why.map_or_else(|| Ok(Vec::new()), Err)
+        why.map_or_else(|| Ok(LaneSum::default()), Err)
     }
 
     fn of_symbol(&self, symbol: SymbolId) -> Derivative {
         match self.shifter.motion(self.trace, self.loops, symbol, self.place) {
-            Motion::Same => Ok(Vec::new()),
-            Motion::Consecutive => Ok(vec![(1, Vec::new())]),
-            Motion::Other if self.is_loaded(symbol) => Err(Stride::Loaded),
-            Motion::Other => Err(Stride::Unknown),
+            Motion::Same => Ok(LaneSum::default()),
+            Motion::Consecutive => Ok(LaneSum::constant(1)),
+            Motion::Other if self.is_loaded(symbol) => Err(NotAffine::Loaded),
+            Motion::Other => Err(NotAffine::Unknown),
         }
     }
 
@@ -176,34 +242,4 @@ impl<'a> Strides<'a> {
         }
         false
     }
-}
-
-/// A term without widening and narrowing around it.
-fn plain(trace: &KernelTrace, term: TermId) -> TermId {
-    match trace.arena.node(term) {
-        Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
-            plain(trace, *inner)
-        }
-        _ => term,
-    }
-}
-
-/// Adds summands, each times an integer and more factors.
-fn add(
-    sum: &mut Vec<(i64, Vec<TermId>)>,
-    summands: Vec<(i64, Vec<TermId>)>,
-    times: i64,
-    more: &[TermId],
-) -> Result<(), Stride> {
-    for (coefficient, mut factors) in summands {
-        factors.extend_from_slice(more);
-        factors.sort_unstable();
-        let coefficient = coefficient.checked_mul(times).ok_or(Stride::Unknown)?;
-        match sum.iter_mut().find(|(_, known)| *known == factors) {
-            Some((known, _)) => *known = known.checked_add(coefficient).ok_or(Stride::Unknown)?,
-            None => sum.push((coefficient, factors)),
-        }
-    }
-    sum.retain(|(coefficient, _)| *coefficient != 0);
-    if sum.len() > MAX_SUMMANDS { Err(Stride::Unknown) } else { Ok(()) }
 }

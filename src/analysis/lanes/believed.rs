@@ -13,7 +13,7 @@ const WARP_BITS: u8 = LANES.trailing_zeros() as u8;
 
 /// Which symbols are uniform in blocks of this shape. `in_step`: if the lanes of a warp are in the same iteration of every
 /// loop.
-pub(super) fn uniformity(
+pub(crate) fn believed_uniformity(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     shape: BlockShape,

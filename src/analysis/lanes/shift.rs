@@ -11,18 +11,18 @@ use crate::expr::{Range, Substitution, SymbolId, TermId};
 /// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are larger
 /// by `n`, uniform symbols have the same value, and every other symbol is replaced by one that stands
 /// for that lane's value.
-pub(super) struct Shifter {
+pub(crate) struct Shifter {
     done: FxHashMap<(i32, Option<LoopId>), Substitution>,
 }
 
 impl Shifter {
     /// A shifter that has moved no term yet.
-    pub(super) fn new() -> Shifter {
+    pub(crate) fn new() -> Shifter {
         Shifter { done: FxHashMap::default() }
     }
 
     /// `term` as lane `L + n` sees it, if both lanes have met within the loop `place`.
-    pub(super) fn shift(
+    pub(crate) fn shift(
         &mut self,
         trace: &mut KernelTrace,
         loops: &LoopForest,
@@ -56,7 +56,7 @@ impl Shifter {
     }
 
     /// A symbol's value in another lane that has reconverged within the loop `place`.
-    pub(super) fn motion(
+    pub(crate) fn motion(
         &self,
         trace: &KernelTrace,
         loops: &LoopForest,
@@ -69,7 +69,7 @@ impl Shifter {
 
 /// A symbol's value `n` lanes further up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Motion {
+pub(crate) enum Motion {
     /// It is larger by `n`.
     Consecutive,
     /// It is the same.
