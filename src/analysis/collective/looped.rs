@@ -7,7 +7,7 @@ use super::legal::{Around, decide};
 use super::members::Place;
 use super::network::{Collective, InLoop, Repeats, network_of};
 use super::obstacle::Obstacle;
-use super::uses::readers_behind;
+use super::uses::readers;
 use super::value::Table;
 use crate::cfg::{InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
@@ -25,9 +25,10 @@ pub(super) fn in_loop(
     let mut left: Vec<(InstId, RegisterId)> =
         left.map(|(register, (at, _))| (*at, *register)).collect();
     left.sort_unstable();
+    let behind = (counted.exit, place.flow.block(counted.exit).first);
     let (mut found, mut constants, mut obstacle) = (Vec::new(), Vec::new(), None);
     for (at, register) in left {
-        let readers = readers_behind(place.flow, counted.exit, register);
+        let readers = readers(place.flow, Some(behind), register, None);
         if readers.as_ref().is_some_and(Vec::is_empty) {
             continue;
         }

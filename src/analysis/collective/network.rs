@@ -188,14 +188,7 @@ impl Repeats {
 impl Operator {
     /// The operator's word in reports.
     pub fn word(self) -> &'static str {
-        match self {
-            Operator::Sum => "sum",
-            Operator::Min(_) => "min",
-            Operator::Max(_) => "max",
-            Operator::And => "and",
-            Operator::Or => "or",
-            Operator::Xor => "xor",
-        }
+        self.into()
     }
 
     /// The type of the operand.

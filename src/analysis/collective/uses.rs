@@ -16,45 +16,23 @@ pub fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> Option<BlockId> {
     flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
 }
 
-/// The instructions that may read the value that an instruction has written into a register; `None` if there are too
-/// many, or one of them may do more with it than read.
+/// The place behind an instruction, if it can be reached.
+pub(super) fn behind(flow: &Flow<'_, '_>, inst: InstId) -> Option<(BlockId, InstId)> {
+    Some((block_of(flow, inst)?, inst.next()))
+}
+
+/// The instructions that may read the value that a register has at a place, up to those that write it again: `writes` does so
+/// whatever its guard says. `None` if there are too many, or if there is no such place.
 pub(super) fn readers(
     flow: &Flow<'_, '_>,
-    inst: InstId,
-    register: RegisterId,
-) -> Option<Vec<InstId>> {
-    readers_before(flow, inst, register, None)
-}
-
-/// The same, up to an instruction that writes the register whatever its guard says.
-pub(super) fn readers_before(
-    flow: &Flow<'_, '_>,
-    inst: InstId,
-    register: RegisterId,
-    writes: Option<InstId>,
-) -> Option<Vec<InstId>> {
-    readers_from(flow, (block_of(flow, inst)?, inst.next()), register, writes)
-}
-
-/// The instructions that may read a register's value at the head of a block.
-pub(super) fn readers_behind(
-    flow: &Flow<'_, '_>,
-    block: BlockId,
-    register: RegisterId,
-) -> Option<Vec<InstId>> {
-    readers_from(flow, (block, flow.block(block).first), register, None)
-}
-
-fn readers_from(
-    flow: &Flow<'_, '_>,
-    start: (BlockId, InstId),
+    start: Option<(BlockId, InstId)>,
     register: RegisterId,
     writes: Option<InstId>,
 ) -> Option<Vec<InstId>> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-    let mut work = vec![start];
+    let mut work = vec![start?];
     while let Some((block, from)) = work.pop() {
         let mut is_over = false;
         for at in from.to(flow.block(block).end) {

@@ -106,10 +106,9 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     match effect(inst) {
         Effect::Store | Effect::Control | Effect::Hint => {}
         Effect::Atomic if inst.ast.form.opcode == Opcode::Red => {}
-        Effect::Pure | Effect::Load | Effect::Atomic => {
+        Effect::Pure | Effect::Load | Effect::Atomic | Effect::Observe => {
             first.iter().for_each(|arg| collect(arg, &mut written));
         }
-        Effect::Observe => first.iter().for_each(|arg| collect(arg, &mut written)),
         // `call (results), function, (arguments)`: results are a list in front.
         Effect::Call => {
             if let Some(arg @ Arg::Vector(_)) = first {

@@ -152,6 +152,13 @@ impl KernelTrace {
         facts
     }
 
+    /// The predicates that decide whether a lane executes an access, each with the value that it has then: those of the facts
+    /// in its block, and its guard.
+    pub fn conditions(&self, access: &Access, facts: &Facts) -> Vec<(TermId, bool)> {
+        let guard = access.guard.map(|guard| (guard, true));
+        facts.literals(&self.arena).chain(guard).collect()
+    }
+
     /// Which symbols are uniform if more is believed of some.
     pub fn uniformity_under(&self, flow: &Flow<'_, '_>, beliefs: &Beliefs) -> Uniformity {
         uniform::solve(&self.arena, &self.symbols, flow, &self.branches, beliefs)

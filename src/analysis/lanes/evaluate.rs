@@ -192,39 +192,25 @@ impl<'a> Evaluator<'a> {
             Node::Extract(inner, low) => self.field(term, *inner, *low),
             Node::Binary(op, a, b) => self.binary(term, *op, *a, *b),
             Node::IfThenElse(c, a, b) => self.choice(term, *c, *a, *b),
-            Node::Apply(function, arguments) => {
-                let loads = self.context.trace.symbols.is_load(*function);
-                match self.operands(arguments) {
-                    Operands::Uniform => Value::Known(LaneSum::uniform(term)),
-                    Operands::Data => Value::Data,
-                    _ if loads => Value::Data,
-                    _ => Value::Unknown,
-                }
-            }
+            Node::Apply(function, _) => match self.unfollowed(term) {
+                Value::Unknown if self.context.trace.symbols.is_load(*function) => Value::Data,
+                other => other,
+            },
             Node::Unary(..) | Node::Compare(..) | Node::Concatenate(..) => self.unfollowed(term),
         }
     }
 
-    /// A term whose value is too long to be followed: one uniform term, or not known.
+    /// A term whose value is not followed: one uniform term where its operands are uniform, or not known.
     pub(crate) fn unfollowed(&self, term: TermId) -> Value {
-        match self.operands(&self.context.trace.arena.operands(term)) {
-            Operands::Uniform => Value::Known(LaneSum::uniform(term)),
-            Operands::Data => Value::Data,
-            _ => Value::Unknown,
-        }
-    }
-
-    fn operands(&self, operands: &[TermId]) -> Operands {
-        let mut all = Operands::Uniform;
-        for operand in operands {
-            match self.of(*operand) {
-                Value::Data => return Operands::Data,
+        let mut found = Value::Known(LaneSum::uniform(term));
+        for operand in self.context.trace.arena.operands(term) {
+            match self.of(operand) {
+                Value::Data => return Value::Data,
                 Value::Known(sum) if sum.is_uniform() => {}
-                Value::Known(sum) if sum.known().is_some() => all = all.max(Operands::Numbers),
-                _ => all = Operands::Other,
+                _ => found = Value::Unknown,
             }
         }
-        all
+        found
     }
 
     /// The numbers that a term has where its operands are numbers in each lane. Sums and products are taken not to wrap
@@ -489,15 +475,6 @@ impl<'a> Evaluator<'a> {
         let mut sum = LaneSum::uniform(term);
         if sum.add(varying, 1) { Value::Known(sum) } else { Value::Unknown }
     }
-}
-
-/// What operands are, the least known of them counting.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Operands {
-    Uniform,
-    Numbers,
-    Other,
-    Data,
 }
 
 /// A number that is one more in each next lane.

@@ -303,7 +303,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         active: &Active,
         facts: &Facts,
     ) -> Option<Span> {
-        let literals = self.warps.literals(access, facts);
+        let literals = self.context.trace.conditions(access, facts);
         let mut span = active.span;
         for (number, warp) in (0..).zip(self.warps.each()) {
             let lanes = self.warps.holding(warp, access.block, &literals);

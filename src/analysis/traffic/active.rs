@@ -34,7 +34,7 @@ pub(super) fn lanes(
     if !is_decided_by_edges(warps, behind, access.block) {
         return None;
     }
-    let literals = warps.literals(access, facts);
+    let literals = warps.context.trace.conditions(access, facts);
     let each = shape.is_linear().then_some(Warp::Row);
     let is_decided = |warp: Warp, warps: &mut Warps<'_, '_, '_>| {
         warps.are_decided(warp, access.block, &literals)

@@ -16,7 +16,8 @@ use crate::ptx::{Function, Module, StateSpace};
 const MAX_ADDRESS_TERMS: usize = 64;
 
 /// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum AccessKind {
     /// `ld`.
     Load,
@@ -31,12 +32,7 @@ pub enum AccessKind {
 impl AccessKind {
     /// The word for programs.
     pub fn word(self) -> &'static str {
-        match self {
-            AccessKind::Load => "load",
-            AccessKind::Store => "store",
-            AccessKind::Atomic => "atomic",
-            AccessKind::Reduction => "reduction",
-        }
+        self.into()
     }
 
     /// Whether the access is an atomic operation.

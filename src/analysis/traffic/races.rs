@@ -104,7 +104,7 @@ fn is_ordered(flow: &Flow<'_, '_>, first: InstId, second: InstId) -> bool {
 /// An access in the warps that every block has, as far as its lanes and addresses are known.
 fn executed(warps: &mut Warps<'_, '_, '_>, access: &Access, facts: &Facts) -> Vec<Executed> {
     let Some(address) = access.address else { return Vec::new() };
-    let literals = warps.literals(access, facts);
+    let literals = warps.context.trace.conditions(access, facts);
     let mut all = Vec::new();
     for warp in warps.certain() {
         let Value::Known(sum) = warps.value(warp, access.block, address) else { return all };

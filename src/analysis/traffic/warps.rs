@@ -91,12 +91,6 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         self.context.trace.facts(self.flow, block)
     }
 
-    /// The conditions under which a lane executes an access, where these facts hold.
-    pub(super) fn literals(&self, access: &Access, facts: &Facts) -> Vec<Literal> {
-        let guard = access.guard.map(|guard| (guard, true));
-        facts.literals(&self.context.trace.arena).chain(guard).collect()
-    }
-
     /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
     /// lane, in the warp in which they are most.
     pub(super) fn together(&mut self, access: &Access, facts: &Facts) -> u32 {

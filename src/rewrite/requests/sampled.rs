@@ -69,12 +69,6 @@ pub(super) struct Sampled {
     pub steps: Vec<[i64; 3]>,
 }
 
-/// What decides whether a lane executes an access.
-struct Condition {
-    term: TermId,
-    holds: bool,
-}
-
 /// Looks at some accesses, by their indices into [`KernelTrace::accesses`].
 pub(super) fn sampled(
     function: &Function<'_>,
@@ -110,15 +104,6 @@ pub(super) fn sampled(
         }
     }
     Sampled { first, next, steps }
-}
-
-/// What decides whether a lane executes an access: the conditions on the way, and its guard.
-fn conditions(flow: &Flow<'_, '_>, trace: &KernelTrace, at: usize) -> Vec<Condition> {
-    let access = &trace.accesses[at];
-    let facts = trace.facts(flow, access.block);
-    let on_way = facts.literals(&trace.arena).map(|(term, holds)| Condition { term, holds });
-    let guard = access.guard.map(|term| Condition { term, holds: true });
-    on_way.chain(guard).collect()
 }
 
 /// For symbols in which several flows meet, the term that comes first into them. These terms become roots, too.
@@ -171,7 +156,7 @@ struct Sampler<'t> {
     block: [u64; 3],
     /// Of each access, its address if that is known, and what decides whether a lane executes it.
     addresses: Vec<Option<TermId>>,
-    conditions: Vec<Vec<Condition>>,
+    conditions: Vec<Vec<(TermId, bool)>>,
     valuation: Valuation<'t>,
     /// The symbols in which several flows meet, each with the term that comes first into it.
     origins: Vec<(TermId, TermId)>,
@@ -185,11 +170,14 @@ impl<'t> Sampler<'t> {
         shape: [u64; 3],
         accesses: &[usize],
     ) -> Sampler<'t> {
-        let conditions: Vec<Vec<Condition>> =
-            accesses.iter().map(|&at| conditions(flow, trace, at)).collect();
+        let conditions = |&at: &usize| {
+            let access = &trace.accesses[at];
+            trace.conditions(access, &trace.facts(flow, access.block))
+        };
+        let conditions: Vec<Vec<(TermId, bool)>> = accesses.iter().map(conditions).collect();
         let addresses: Vec<Option<TermId>> =
             accesses.iter().map(|&at| trace.accesses[at].address).collect();
-        let terms = conditions.iter().flatten().map(|condition| condition.term);
+        let terms = conditions.iter().flatten().map(|(term, _)| *term);
         let mut roots: Vec<TermId> = terms.chain(addresses.iter().copied().flatten()).collect();
         let origins = origins(trace, &mut roots);
         let valuation = Valuation::new(&trace.arena, roots.into_iter());
@@ -212,9 +200,9 @@ impl<'t> Sampler<'t> {
                 for (at, address) in self.addresses.iter().enumerate() {
                     let value = address.map_or(0, |term| self.valuation.value(term));
                     found[at][warp].addresses[lane] = value;
-                    for (condition, lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
-                        let holds = self.valuation.value(condition.term) & 1 != 0;
-                        lanes[warp] |= u32::from(holds == condition.holds) << lane;
+                    for ((term, holds), lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
+                        let value = self.valuation.value(*term) & 1 != 0;
+                        lanes[warp] |= u32::from(value == *holds) << lane;
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::array::SharedArray;
 use super::growth::{self, Growth, Surroundings};
-use super::{lanes, uses};
+use super::{offsets, uses};
 use crate::cfg::Flow;
 use crate::emulate::KernelTrace;
 use crate::ptx::{Declarator, Function, StateSpace, Statement, Variable};
@@ -68,7 +68,7 @@ pub fn arrays(
             false => uses
                 .iter()
                 .map(|&inst| {
-                    lanes::access((source, around.block), function, flow, trace, array, inst)
+                    offsets::access((source, around.block), function, flow, trace, array, inst)
                 })
                 .collect(),
         });
