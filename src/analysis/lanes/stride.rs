@@ -185,24 +185,18 @@ impl<'a> Strides<'a> {
             Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
                 self.derivative(*inner, depth)
             }
-            Node::Unary(_, inner) | Node::Extract(inner, _) => self.uniform(&[*inner], depth),
-            Node::Binary(_, a, b) | Node::Compare(_, a, b) | Node::Concatenate(a, b) => {
-                self.uniform(&[*a, *b], depth)
+            Node::Apply(function, _) if self.trace.symbols.is_load(*function) => {
+                self.uniform(term, depth).map_err(|_| NotAffine::Loaded)
             }
-            Node::IfThenElse(c, a, b) => self.uniform(&[*c, *a, *b], depth),
-            Node::Apply(function, arguments) => {
-                let loads = self.trace.symbols.is_load(*function);
-                let found = self.uniform(arguments, depth);
-                if loads { found.map_err(|_| NotAffine::Loaded) } else { found }
-            }
+            _ => self.uniform(term, depth),
         }
     }
 
-    /// A term of parts that are not affine: its derivative is known if it has none.
-    fn uniform(&mut self, parts: &[TermId], depth: u32) -> Derivative {
+    /// A term that is not affine in its operands: its derivative is known if they have none.
+    fn uniform(&mut self, term: TermId, depth: u32) -> Derivative {
         let mut why = None;
-        for &part in parts {
-            match self.derivative(part, depth) {
+        for operand in self.trace.arena.operands(term) {
+            match self.derivative(operand, depth) {
                 Ok(summands) if summands == LaneSum::default() => {}
                 Ok(_) => _ = why.get_or_insert(NotAffine::Unknown),
                 Err(NotAffine::Loaded) => why = Some(NotAffine::Loaded),
