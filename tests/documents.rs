@@ -10,6 +10,8 @@ use ptxasw::select::StrategyName;
 use regex::Regex;
 use strum::IntoEnumIterator;
 
+use crate::common::rules;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -347,13 +349,8 @@ fn laws_name_every_rule_and_every_mistake() {
     let mut files = vec![root().join("src/rewrite/rewrite/laws.rs")];
     below(&root().join("src/rewrite/rewrite/laws"), &["rs"], &mut files);
     let laws: String = files.iter().map(|file| read(file)).collect();
-    let mut sources = Vec::new();
-    below(&root().join("src"), &["rs"], &mut sources);
-    let texts = sources.iter().map(|path| read(path));
-    let rules: Vec<String> = texts
-        .filter(|text| text.contains("fn rule(&self)"))
-        .flat_map(|text| crate::common::rules::of(&text))
-        .collect();
+    let files = rules::REASONS.iter().map(|file| read(&root().join(file)));
+    let rules: Vec<String> = files.flat_map(|text| rules::of(&text)).collect();
     // Rules that are not decisions of the analysis.
     let others = ["unreachable", "not-selected", "collective"];
     let mistakes: Vec<String> =

@@ -26,17 +26,11 @@ fn ptxasw(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ptxasw")).args(arguments).output().expect("it runs")
 }
 
-/// The rules of refusals and obstacles, that of functions that are left as they are, and the rules of `lint`.
+/// The rules of refusals, that of functions that are left as they are, and the rules of `lint`.
 fn rules() -> BTreeSet<String> {
-    let files = [
-        "src/analysis/reuse/refusal.rs",
-        "src/analysis/collective/obstacle.rs",
-        "src/rewrite/patterns/tree/obstacle.rs",
-    ];
-    let names =
-        files.into_iter().flat_map(|file| rules::of(&read(file))).chain([FUNCTION_LEFT.to_owned()]);
+    let names = rules::REASONS.into_iter().flat_map(|file| rules::of(&read(file)));
     let of_lint = Rule::iter().map(|rule| rule.name().to_owned());
-    names.chain(of_lint).collect()
+    names.chain([FUNCTION_LEFT.to_owned()]).chain(of_lint).collect()
 }
 
 #[test]

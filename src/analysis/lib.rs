@@ -1,7 +1,8 @@
 //! The memory accesses of a kernel, and the ones that may be replaced.
 //!
 //! In: a kernel and its graph. Out: a trace of symbolic addresses ([`emulate`]); every legal replacement with its guards, or
-//! the reason why there is none ([`reuse`], [`collective`]); scalar evolution ([`loops`]); sectors and wavefronts of each access ([`traffic`]).
+//! the reason why there is none ([`reuse`], [`collective`]); scalar evolution ([`loops`]); values of terms in the lanes of a
+//! warp ([`lanes`]), and those that are uniform ([`uniform`]); sectors and wavefronts of each access ([`traffic`]).
 //!
 //! Promises: nothing here chooses, and nothing writes text. An instruction that is not modelled makes its results unknown,
 //! and an unknown forbids a replacement.
@@ -27,6 +28,8 @@ use ptxasw_terms::{expr, solver};
 
 pub mod collective;
 pub mod emulate;
+pub mod lanes;
 pub mod loops;
 pub mod reuse;
 pub mod traffic;
+pub mod uniform;

@@ -10,7 +10,7 @@
 //!
 //! - `src/machine/cost/table.rs`: the costs of an architecture
 //! - `src/machine/cost/request.rs`: cycles of a warp-wide load
-//! - `src/machine/cost/banks.rs`: wavefronts of an access to shared memory
+//! - `src/ptx/isa/banks.rs`: wavefronts of an access to shared memory (`cost::banks`)
 //! - `src/machine/sass/schedule.rs`: the static schedule of a kernel
 //! - `src/machine/sass/measure.rs`: the cost of a kernel by the number of resident warps
 //!

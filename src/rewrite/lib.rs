@@ -19,7 +19,7 @@
 #[macro_use]
 extern crate ptxasw_ptx;
 
-use ptxasw_analysis::{collective, emulate, loops, reuse, traffic};
+use ptxasw_analysis::{collective, emulate, lanes, loops, reuse, traffic, uniform};
 use ptxasw_graph as cfg;
 use ptxasw_machine::{cost, sass};
 #[cfg(feature = "internals")]

@@ -14,9 +14,10 @@ use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, InstId, PostDominators};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
 use crate::kernels::demangled;
+use crate::lanes::Strides;
 use crate::ptx::Function;
 use crate::report::{Origin, Origins};
-use crate::reuse::{Strides, lane_stride};
+use crate::reuse::lane_stride;
 use crate::source::SourceFile;
 use crate::traffic::{AccessTraffic, Request, Traffic};
 

@@ -1,5 +1,9 @@
 //! Names of rules, as the sources have them.
 
+/// The files with the reasons to leave something unchanged.
+pub const REASONS: [&str; 2] =
+    ["src/analysis/reuse/refusal.rs", "src/analysis/collective/obstacle.rs"];
+
 /// The rules of a file: of each enum with such names, those of its variants in words, or the texts in their place.
 pub fn of(text: &str) -> Vec<String> {
     let name = |variant: &syn::Variant| {

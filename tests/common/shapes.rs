@@ -24,14 +24,11 @@ const MOST_ALONG_Z: u32 = 64;
 /// A share (`PTXASW_TEST_WORK`, at least a quarter: fewer show no mistake) of the shapes that a kernel can be launched in: of
 /// the fixed ones and of `random` more, which the seed chooses; what `.reqntid` and `.maxntid` demand is respected.
 pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]> {
-    let number = |values: &[u64], at: usize| values.get(at).map_or(1, |&value| value as u32);
-    if let Some(required) = function.directive("reqntid") {
-        return vec![[0, 1, 2].map(|at| number(required, at))];
+    if let Some(required) = function.extents("reqntid") {
+        return vec![required.map(|extent| extent as u32)];
     }
-    let most = match function.directive("maxntid") {
-        Some(values) => [0, 1, 2].map(|at| number(values, at)).iter().product(),
-        None => u32::MAX,
-    };
+    let most =
+        function.extents("maxntid").map_or(u32::MAX, |all| all.iter().product::<u64>() as u32);
     let mut source = fastrand::Rng::with_seed(seed);
     let random = std::iter::repeat_with(|| {
         let x = source.u32(1..=80);

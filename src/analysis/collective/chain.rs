@@ -10,10 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::evaluate::{Operands, Results, Sources};
-use super::uses::reads;
 use super::value::{LANES, Table, ValueId, Values};
 use crate::cfg::{BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::emulate::definitions;
+use crate::emulate::{definitions, reads};
 use crate::isa::Opcode;
 
 /// How deep operands in front of a chain are followed.
@@ -319,18 +318,9 @@ impl<'f, 'm, 's> Chains<'f, 'm, 's> {
         for read in reads(inst) {
             let table = self.invariant_within(read, depth - 1);
             let table = table.unwrap_or_else(|| self.values.fresh());
-            tables.insert(read, table);
+            tables.insert(read, Rc::new(table));
         }
-        let mut operands = Operands {
-            values: &mut self.values,
-            thread: self.thread,
-            is_own: true,
-            asked_for_thread: &mut self.asked_for_thread,
-            register: &mut |values, register| {
-                tables.get(&register).copied().unwrap_or_else(|| values.fresh())
-            },
-        };
-        let results: Results = operands.results(inst)?;
+        let (results, _) = self.results(self.single(register)?, &tables, true);
         let (_, table) = results.into_iter().find(|(result, _)| *result == register)?;
         let of_lane = |value: &ValueId| {
             self.values.constant_of(*value).is_some()

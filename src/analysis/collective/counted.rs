@@ -8,10 +8,9 @@ use std::rc::Rc;
 
 use super::chain::{Chain, Chains, is_exchange};
 use super::members::has_all_members;
-use super::uses::reads;
 use super::value::{LANES, Table};
 use crate::cfg::{BlockId, Edge, EdgeCondition, InstId, InstRange, RegisterId};
-use crate::emulate::{Effect, effect};
+use crate::emulate::{Effect, effect, reads};
 use crate::isa::Opcode;
 
 /// The most iterations of a loop that are followed: as many as a network has steps that visit each lane.

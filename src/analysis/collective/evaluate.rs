@@ -8,6 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::value::{Compared, LANES, Operator, Order, Table, ValueId, Values};
 use crate::cfg::{Arg, Inst, RegisterId};
+use crate::expr::{BinaryOp, evaluate_binary};
 use crate::isa::{Axis, Form, Opcode, Qualifier, Special};
 use crate::ptx::{ScalarType, Value as Literal};
 
@@ -297,17 +298,14 @@ impl Operands<'_> {
             }
             Opcode::Shl | Opcode::Shr | Opcode::Mul => {
                 let (a, b) = (self.constants(a)?, self.constants(b)?);
-                let value = |lane: usize| {
-                    let (a, b) = (a[lane] as u32, b[lane] as u32);
-                    match form.opcode {
-                        Opcode::Shl => a.checked_shl(b).unwrap_or(0),
-                        Opcode::Shr if ty.is_signed() => ((a as i32) >> b.min(31)) as u32,
-                        Opcode::Shr => a.checked_shr(b).unwrap_or(0),
-                        _ => a.wrapping_mul(b),
-                    }
+                let operator = match form.opcode {
+                    Opcode::Shl => BinaryOp::ShiftLeft,
+                    Opcode::Shr if ty.is_signed() => BinaryOp::ArithmeticShiftRight,
+                    Opcode::Shr => BinaryOp::ShiftRight,
+                    _ => BinaryOp::Multiply,
                 };
-                let out: [u32; LANES] = std::array::from_fn(value);
-                Some(self.values.by_lane(|lane| out[lane as usize].into()))
+                let of = |lane: usize| evaluate_binary(operator, a[lane], b[lane], 32);
+                Some(self.values.by_lane(|lane| of(lane as usize)))
             }
             _ => None,
         }

@@ -9,7 +9,7 @@ use super::halves::wide_operator;
 use super::legal::{Around, decide};
 use super::looped::in_loop;
 use super::members::Place;
-use super::network::{Collective, Computes, Repeats, crosses, network_of, sent, shuffles_of};
+use super::network::{Collective, Computes, Repeats, crosses, network_of, sent};
 use super::obstacle::Obstacle;
 use super::value::{LANES, Operator};
 use super::wide::recognise_wide;
@@ -149,31 +149,15 @@ fn recognise(
                 whole => whole,
             },
         }
-        .map(|(computes, lanes, exact)| {
-            ((source, shuffle), combined, network, computes, lanes, exact)
-        });
+        .map(|classified| (classified, (source, shuffle), combined, network));
         if found.is_some() {
             break;
         }
     }
-    let ((source, sender), combined, network, computes, lanes, exact) = found?;
-    Some(Collective {
-        computes,
-        lanes,
-        source,
-        sender,
-        upper: None,
-        result: at,
-        register,
-        shuffles: shuffles_of(chain, &network),
-        network,
-        exact,
-        of_predicates: are_bits(chains, &combined),
-        needs_consecutive: false,
-        form: Err(Obstacle::NoInstruction("it")),
-        removed: Vec::new(),
-        in_loop: None,
-    })
+    let (classified, sent, combined, network) = found?;
+    let of_predicates = are_bits(chains, &combined);
+    let found = Collective::found(chain, classified, sent, (at, register), network);
+    Some(Collective { of_predicates, ..found })
 }
 
 /// The operation of a network on unrelated source values, also where the chain's are related.

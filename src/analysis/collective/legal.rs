@@ -5,11 +5,11 @@ use rustc_hash::FxHashSet;
 use super::chain::{Chain, Chains};
 use super::counted::CountedLoop;
 use super::form::{Form, Predicate};
-use super::lanes::Users;
 use super::members::{Place, elsewhere, has_all_members};
 use super::network::{Collective, Computes, Repeats, network_of};
 use super::obstacle::Obstacle;
-use super::uses::{readers, readers_before, readers_behind};
+use super::users::Users;
+use super::uses::{behind, readers};
 use super::value::{LANES, Operator};
 use crate::cfg::{Arg, Flow, InstId, RegisterId};
 use crate::emulate::definitions;
@@ -66,7 +66,8 @@ fn form(
     let is_read = |register: RegisterId| {
         register != one.register
             && counted.is_none()
-            && readers(place.flow, one.result, register).is_none_or(|readers| !readers.is_empty())
+            && readers(place.flow, behind(place.flow, one.result), register, None)
+                .is_none_or(|readers| !readers.is_empty())
     };
     if definitions(&insts[one.result]).into_iter().any(is_read) {
         return Err(Obstacle::NoInstruction("the predicate of a shuffle"));
@@ -100,10 +101,11 @@ fn form(
         return Err(Obstacle::Divergent((place.line)(at)));
     }
     if one.exact != u32::MAX && !planted!(Bug::CollectiveForAll) {
-        let first = match counted {
-            Some(counted) => readers_behind(place.flow, counted.exit, one.register),
-            None => readers(place.flow, one.result, one.register),
+        let start = match counted {
+            Some(counted) => Some((counted.exit, place.flow.block(counted.exit).first)),
+            None => behind(place.flow, one.result),
         };
+        let first = readers(place.flow, start, one.register, None);
         let mut users = Users { chains, chain };
         let outside = users.outside((one.result, one.register), first, one.exact);
         if let Ok(Some(reader)) | Err(reader) = outside {
@@ -202,7 +204,7 @@ fn removed(flow: &Flow<'_, '_>, one: &Collective) -> Vec<InstId> {
     let mut removed: FxHashSet<InstId> = FxHashSet::default();
     for &at in one.network.iter().rev().filter(|at| **at != one.result) {
         let is_unread = definitions(&flow.insts[at]).into_iter().all(|register| {
-            readers_before(flow, at, register, Some(one.result)).is_some_and(|readers| {
+            readers(flow, behind(flow, at), register, Some(one.result)).is_some_and(|readers| {
                 readers.iter().all(|reader| *reader == one.result || removed.contains(reader))
             })
         });

@@ -5,9 +5,9 @@ use super::classify::{are_bits, classify};
 use super::counted::CountedLoop;
 use super::legal::{Around, decide};
 use super::members::Place;
-use super::network::{Collective, InLoop, Repeats, network_of, shuffles_of};
+use super::network::{Collective, InLoop, Repeats, network_of};
 use super::obstacle::Obstacle;
-use super::uses::readers_behind;
+use super::uses::readers;
 use super::value::Table;
 use crate::cfg::{InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
@@ -25,9 +25,10 @@ pub(super) fn in_loop(
     let mut left: Vec<(InstId, RegisterId)> =
         left.map(|(register, (at, _))| (*at, *register)).collect();
     left.sort_unstable();
+    let behind = (counted.exit, place.flow.block(counted.exit).first);
     let (mut found, mut constants, mut obstacle) = (Vec::new(), Vec::new(), None);
     for (at, register) in left {
-        let readers = readers_behind(place.flow, counted.exit, register);
+        let readers = readers(place.flow, Some(behind), register, None);
         if readers.as_ref().is_some_and(Vec::is_empty) {
             continue;
         }
@@ -110,23 +111,9 @@ fn recognise(
     let is_shuffle = |at: &&InstId| place.flow.insts[**at].ast.form.opcode == Opcode::Shfl;
     let sender = *network.iter().find(is_shuffle)?;
     let mut sources = counted.entered.iter();
-    let ((source, sent), (computes, lanes, exact)) = sources
+    let ((source, sent), classified) = sources
         .find_map(|(source, sent)| Some(((*source, sent), classify(chains, sent, table)?)))?;
-    Some(Collective {
-        computes,
-        lanes,
-        source,
-        sender,
-        upper: None,
-        result: at,
-        register,
-        shuffles: shuffles_of(chain, &network),
-        network,
-        exact,
-        of_predicates: are_bits(chains, sent),
-        needs_consecutive: false,
-        form: Err(Obstacle::NoInstruction("it")),
-        removed: Vec::new(),
-        in_loop: None,
-    })
+    let of_predicates = are_bits(chains, sent);
+    let found = Collective::found(chain, classified, (source, sender), (at, register), network);
+    Some(Collective { of_predicates, ..found })
 }

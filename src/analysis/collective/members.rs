@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use super::chain::{Chain, Chains};
 use super::value::ValueId;
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId};
+use crate::emulate::KernelTrace;
 use crate::isa::{Opcode, Qualifier};
 
 /// The function, and facts that the analysis needs.
@@ -14,8 +15,8 @@ pub struct Place<'p, 'm, 's> {
     pub flow: &'p Flow<'m, 's>,
     /// Whether it is a kernel: a function may be called by some lanes of a warp.
     pub is_kernel: bool,
-    /// Whether lanes that are together at a block's end take the same branch.
-    pub is_uniform: &'p dyn Fn(BlockId) -> bool,
+    /// Its memory trace.
+    pub trace: &'p KernelTrace,
     /// The line of an instruction.
     pub line: &'p dyn Fn(InstId) -> u32,
 }
@@ -107,7 +108,10 @@ pub(super) fn elsewhere(
         let successors = &flow.block(*block).successors;
         let branches = successors.iter().any(|edge| edge.condition != EdgeCondition::Always);
         let is_counted = is_counted && own.contains(block);
-        successors.len() > 1 && branches && !is_counted && !(place.is_uniform)(*block)
+        successors.len() > 1
+            && branches
+            && !is_counted
+            && !place.trace.is_uniform_branch(flow, *block)
     };
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
     let mut work: Vec<BlockId> = Vec::new();

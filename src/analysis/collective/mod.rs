@@ -7,9 +7,8 @@
 //! A register's value is followed in all 32 lanes as a term over the source lanes' values (`value`, `evaluate`, `chain`), and
 //! compared with the reduction and the prefix. So any network of shuffles is found, in whatever order a compiler has put
 //! it, unrolled or as a loop with a known number of iterations (`counted`). What no instruction computes in the same bits
-//! is not looked for: sums and prefixes of numbers, broadcasts. `find` and `looped` recognise, `lanes` says which lanes use
-//! a result, `members` which are together, `legal` what may be replaced; `together` the places to which all threads of a
-//! block come.
+//! is not looked for: sums and prefixes of numbers, broadcasts. `find` and `looped` recognise, `users` says which lanes use
+//! a result, `members` which are together, `legal` what may be replaced.
 
 mod chain;
 mod classify;
@@ -18,14 +17,13 @@ mod evaluate;
 mod find;
 mod form;
 mod halves;
-mod lanes;
 mod legal;
 mod looped;
 mod members;
 mod network;
 mod obstacle;
 mod senders;
-mod together;
+mod users;
 mod uses;
 mod value;
 mod wide;
@@ -36,6 +34,5 @@ pub use form::{Form, Predicate};
 pub use members::Place;
 pub use network::{Collective, Computes, InLoop};
 pub use obstacle::Obstacle;
-pub use together::Together;
-pub use uses::{block_of, reads};
+pub use uses::block_of;
 pub use value::{Operator, Order};

@@ -188,14 +188,7 @@ impl Repeats {
 impl Operator {
     /// The operator's word in reports.
     pub fn word(self) -> &'static str {
-        match self {
-            Operator::Sum => "sum",
-            Operator::Min(_) => "min",
-            Operator::Max(_) => "max",
-            Operator::And => "and",
-            Operator::Or => "or",
-            Operator::Xor => "xor",
-        }
+        self.into()
     }
 
     /// The type of the operand.
@@ -213,6 +206,34 @@ impl Operator {
 }
 
 impl Collective {
+    /// A network and its operation, before it is decided whether fewer instructions may compute it. `computes`: the
+    /// operation, the number of its lanes, and the lanes that hold the result.
+    pub(super) fn found(
+        chain: &Chain,
+        (computes, lanes, exact): (Computes, u32, u32),
+        (source, sender): (RegisterId, InstId),
+        (result, register): (InstId, RegisterId),
+        network: Vec<InstId>,
+    ) -> Collective {
+        Collective {
+            computes,
+            lanes,
+            source,
+            sender,
+            upper: None,
+            result,
+            register,
+            shuffles: shuffles_of(chain, &network),
+            network,
+            exact,
+            of_predicates: false,
+            needs_consecutive: false,
+            form: Err(Obstacle::NoInstruction("it")),
+            removed: Vec::new(),
+            in_loop: None,
+        }
+    }
+
     /// It and the other collectives of its loop.
     pub fn parts(&self) -> impl Iterator<Item = &Collective> {
         let others = self.in_loop.iter().flat_map(|in_loop| &in_loop.others);

@@ -1,6 +1,7 @@
-//! Reasons to leave a collective unchanged.
+//! Reasons to leave a collective unchanged: a network of shuffles, or a tree in shared memory.
 
-/// The reason why fewer instructions may not compute a collective.
+/// The reason why fewer instructions may not compute a collective; from `TreeTarget` on, why a warp may not do the last
+/// steps of a tree by shuffles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Obstacle {
@@ -55,11 +56,54 @@ pub enum Obstacle {
     #[strum(serialize = "not-in-one-piece")]
     #[error("line {0} stands between the shuffles and may not be executed in two versions")]
     Between(u32),
-}
-
-impl Obstacle {
-    /// The name of the rule, for programs: words joined by dashes.
-    pub fn rule(&self) -> &'static str {
-        self.into()
-    }
+    /// The target has no `shfl.sync` by which lanes may have parted before: older than sm_70, or PTX ISA 6.0.
+    #[strum(serialize = "needs-newer-target")]
+    #[error("shuffles of a warp that has parted before need sm_70")]
+    TreeTarget,
+    /// It stands in a device function.
+    #[strum(serialize = "device-function")]
+    #[error("threads of the block may be in another function")]
+    TreeFunction,
+    /// Threads of the block may be elsewhere, or may have left the kernel.
+    #[error("some threads of the block may be elsewhere, or have left the kernel")]
+    TreeOfSomeThreads,
+    /// The threads that take part are not those below the stride: the line of the branch.
+    #[error("the branch at line {0} is not one on `%tid.x` below the stride")]
+    TreeGuard(u32),
+    /// An address that is not an array's start plus the thread's number times the size of an element: a line.
+    #[error(
+        "the address at line {0} is not that of the element `%tid.x` of an array, or of the one a stride further"
+    )]
+    TreeAddress(u32),
+    /// Strides that are not 32, 16, ... or 16, 8, ..., or are not known.
+    #[error("the strides are not shown to be 32 or 16 and then half of it each time")]
+    TreeStrides,
+    /// An instruction between the steps that may not be left out: its line.
+    #[error("line {0} stands between the steps")]
+    TreeBetween(u32),
+    /// A barrier that is not one of the whole block without conditions: its line.
+    #[error("the barrier at line {0} is not one of the whole block")]
+    TreeBarrier(u32),
+    /// No barrier, and nothing but registers, stands in front of the first step that would be replaced.
+    #[strum(serialize = "tree-barrier")]
+    #[error("accesses stand between the first step and the barrier in front of it")]
+    TreeBegins,
+    /// No barrier stands between two steps.
+    #[strum(serialize = "tree-barrier")]
+    #[error("no barrier stands between the step at line {0} and the next one")]
+    TreeNoBarrier(u32),
+    /// A store whose value is not computed from two elements as in the other steps, or is of another size: its line.
+    #[error(
+        "what line {0} stores is not computed from two elements of 32 or 64 bits as in the other steps"
+    )]
+    TreeElement(u32),
+    /// A register that a step writes is read behind it.
+    #[error("the register `{0}`, which a step writes, is read behind it")]
+    TreeRegister(String),
+    /// Arrays that may share bytes.
+    #[error("the arrays of the tree may share bytes")]
+    TreeArrays,
+    /// A warp does the last steps already, without barriers and by volatile accesses.
+    #[error("one warp does these steps by volatile accesses, without barriers")]
+    TreeOfOneWarp,
 }

@@ -4,100 +4,35 @@
 //! written again.
 
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
-use crate::emulate::{Effect, definitions, effect};
-use crate::isa::Opcode;
+use crate::cfg::{BlockId, Flow, InstId, RegisterId};
+use crate::emulate::{definitions, reads};
 
 /// The most instructions that are looked at for one result.
 const MAX_LOOKED_AT: usize = 1 << 16;
-
-/// The registers that an instruction reads.
-pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
-    let mut found = SmallVec::new();
-    found.extend(inst.guard.map(|(register, _)| register));
-    let first_is_result = match effect(inst) {
-        Effect::Pure | Effect::Load | Effect::Observe => true,
-        Effect::Atomic => inst.ast.form.opcode != Opcode::Red,
-        _ => false,
-    };
-    for (index, arg) in inst.args.iter().enumerate() {
-        collect(arg, first_is_result && index == 0, &mut found);
-    }
-    // An element that is not written stays as it was.
-    if inst.guard.is_some() {
-        found.extend(definitions(inst));
-    }
-    found
-}
-
-fn collect(arg: &Arg<'_>, is_result: bool, found: &mut SmallVec<[RegisterId; 4]>) {
-    match arg {
-        Arg::Register(register)
-        | Arg::Not(register)
-        | Arg::Modified(register)
-        | Arg::Sum(register, _) => {
-            if !is_result {
-                found.push(*register);
-            }
-        }
-        Arg::Vector(elements) => elements.iter().for_each(|one| collect(one, is_result, found)),
-        Arg::Pair(pair) => pair.iter().for_each(|one| collect(one, is_result, found)),
-        Arg::Memory { base, rest, .. } => {
-            if let Base::Register(register) = base {
-                found.push(*register);
-            }
-            rest.iter().for_each(|one| collect(one, false, found));
-        }
-        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => {}
-    }
-}
 
 /// The block that an instruction stands in, if it can be reached.
 pub fn block_of(flow: &Flow<'_, '_>, inst: InstId) -> Option<BlockId> {
     flow.block_ids().find(|id| flow.block(*id).instructions().contains(&inst))
 }
 
-/// The instructions that may read the value that an instruction has written into a register; `None` if there are too
-/// many, or one of them may do more with it than read.
+/// The place behind an instruction, if it can be reached.
+pub(super) fn behind(flow: &Flow<'_, '_>, inst: InstId) -> Option<(BlockId, InstId)> {
+    Some((block_of(flow, inst)?, inst.next()))
+}
+
+/// The instructions that may read the value that a register has at a place, up to those that write it again: `writes` does so
+/// whatever its guard says. `None` if there are too many, or if there is no such place.
 pub(super) fn readers(
     flow: &Flow<'_, '_>,
-    inst: InstId,
-    register: RegisterId,
-) -> Option<Vec<InstId>> {
-    readers_before(flow, inst, register, None)
-}
-
-/// The same, up to an instruction that writes the register whatever its guard says.
-pub(super) fn readers_before(
-    flow: &Flow<'_, '_>,
-    inst: InstId,
-    register: RegisterId,
-    writes: Option<InstId>,
-) -> Option<Vec<InstId>> {
-    readers_from(flow, (block_of(flow, inst)?, inst.next()), register, writes)
-}
-
-/// The instructions that may read a register's value at the head of a block.
-pub(super) fn readers_behind(
-    flow: &Flow<'_, '_>,
-    block: BlockId,
-    register: RegisterId,
-) -> Option<Vec<InstId>> {
-    readers_from(flow, (block, flow.block(block).first), register, None)
-}
-
-fn readers_from(
-    flow: &Flow<'_, '_>,
-    start: (BlockId, InstId),
+    start: Option<(BlockId, InstId)>,
     register: RegisterId,
     writes: Option<InstId>,
 ) -> Option<Vec<InstId>> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-    let mut work = vec![start];
+    let mut work = vec![start?];
     while let Some((block, from)) = work.pop() {
         let mut is_over = false;
         for at in from.to(flow.block(block).end) {

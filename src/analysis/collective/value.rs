@@ -10,10 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use typed_index_collections::TiVec;
 
-use crate::isa::limits::WARP_SIZE;
-
-/// Lanes of a warp.
-pub(super) const LANES: usize = WARP_SIZE as usize;
+pub(super) use crate::lanes::LANES;
 
 /// A value of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -52,7 +49,8 @@ pub(super) struct Compared {
 }
 
 /// An operator that is associative and commutative.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Operator {
     /// The sum modulo 2^32.
     Sum,

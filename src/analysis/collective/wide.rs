@@ -3,8 +3,7 @@
 use super::chain::{Chain, Chains};
 use super::classify::classify;
 use super::halves::wide_operator;
-use super::network::{Collective, Computes, crosses, network_of, sent, shuffles_of};
-use super::obstacle::Obstacle;
+use super::network::{Collective, Computes, crosses, network_of, sent};
 use super::value::{Table, Value};
 use crate::cfg::{Flow, InstId, RegisterId};
 use crate::isa::Opcode;
@@ -29,27 +28,12 @@ pub(super) fn recognise_wide(
             (whole.map(half), table.map(|value| chains.values.half(value, upper)));
         classify(chains, &source, &result)
     });
-    let (computes, lanes, exact) = lower.filter(|_| lower == upper)?;
-    if !matches!(computes, Computes::Reduction(_)) {
+    let classified = lower.filter(|_| lower == upper)?;
+    if !matches!(classified, (Computes::Reduction(_), ..)) {
         return None;
     }
-    Some(Collective {
-        computes,
-        lanes,
-        source: low.0,
-        sender: low.1,
-        upper: Some(high),
-        result: at,
-        register,
-        shuffles: shuffles_of(chain, &network),
-        network,
-        exact,
-        of_predicates: false,
-        needs_consecutive: false,
-        form: Err(Obstacle::NoInstruction("it")),
-        removed: Vec::new(),
-        in_loop: None,
-    })
+    let found = Collective::found(chain, classified, low, (at, register), network);
+    Some(Collective { upper: Some(high), ..found })
 }
 
 /// The values of 64 bits that the first shuffles of a network send, with the lower half and the upper one.

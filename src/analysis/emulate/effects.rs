@@ -106,10 +106,9 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     match effect(inst) {
         Effect::Store | Effect::Control | Effect::Hint => {}
         Effect::Atomic if inst.ast.form.opcode == Opcode::Red => {}
-        Effect::Pure | Effect::Load | Effect::Atomic => {
+        Effect::Pure | Effect::Load | Effect::Atomic | Effect::Observe => {
             first.iter().for_each(|arg| collect(arg, &mut written));
         }
-        Effect::Observe => first.iter().for_each(|arg| collect(arg, &mut written)),
         // `call (results), function, (arguments)`: results are a list in front.
         Effect::Call => {
             if let Some(arg @ Arg::Vector(_)) = first {
@@ -123,15 +122,39 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     written
 }
 
+/// The registers that an instruction reads.
+pub fn reads(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
+    let first_is_result = match effect(inst) {
+        Effect::Pure | Effect::Load | Effect::Observe => true,
+        Effect::Atomic => inst.ast.form.opcode != Opcode::Red,
+        _ => false,
+    };
+    let mut found: SmallVec<[RegisterId; 4]> = inst.guard.iter().map(|guard| guard.0).collect();
+    for arg in inst.args.iter().skip(usize::from(first_is_result)) {
+        found.extend(base(arg));
+        found.extend(registers(arg));
+    }
+    // An element that is not written stays as it was.
+    if inst.guard.is_some() {
+        found.extend(definitions(inst));
+    }
+    found
+}
+
 /// The registers that an instruction names, wherever they stand, its guard predicate included.
 pub fn mentions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
     let mut found: SmallVec<[RegisterId; 4]> = inst.args.iter().flat_map(registers).collect();
     found.extend(inst.guard.map(|(register, _)| register));
-    found.extend(inst.args.iter().filter_map(|arg| match arg {
+    found.extend(inst.args.iter().filter_map(base));
+    found
+}
+
+/// The register that an address is relative to.
+fn base(arg: &Arg<'_>) -> Option<RegisterId> {
+    match arg {
         Arg::Memory { base: Base::Register(register), .. } => Some(*register),
         _ => None,
-    }));
-    found
+    }
 }
 
 /// The registers that an operand names as values, those inside an address excepted.

@@ -36,7 +36,7 @@ mod uniform;
 mod window;
 mod wmma;
 
-pub use effects::{Effect, definitions, effect, mentions};
+pub use effects::{Effect, definitions, effect, mentions, reads};
 pub use forms::{Meaning, meaning};
 pub use granule::{Granule, granule};
 pub use limits::{Limits, TooLarge};

@@ -79,9 +79,7 @@ pub(super) fn trace(
         held,
         definitions: registers.into_counts(),
         induction: resolved,
-        uniform: uniformity.symbols,
-        uniform_exit: uniformity.exits,
-        in_step: uniformity.in_step,
+        uniformity,
         approximations,
         warp_wide: state.warp_wide,
     }

@@ -91,9 +91,8 @@ pub(super) fn read(register: Special, function: &Function<'_>) -> Reading {
 
 /// The least and greatest extent of a block in a dimension.
 fn block_extent(function: &Function<'_>, axis: Axis) -> (u64, u64) {
-    if let Some(extents) = function.directive("reqntid") {
-        let exact = extents.get(axis.index()).copied().unwrap_or(1);
-        return (exact, exact);
+    if let Some(extents) = function.extents("reqntid") {
+        return (extents[axis.index()], extents[axis.index()]);
     }
     let most = function.most_threads().unwrap_or(u64::MAX);
     (1, MAX_BLOCK[axis.index()].min(most))

@@ -1,14 +1,14 @@
 //! The result of an emulation: every memory access with its address term, the conditions under which each block runs,
 //! and the meaning of the symbols.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
 use super::effects::Effect;
 use super::symbols::Symbols;
 use super::uniform::{self, Beliefs, Uniformity};
-use crate::cfg::{BlockId, Flow, InstId, LoopId, RegisterId};
+use crate::cfg::{BlockId, Flow, InstId, RegisterId};
 use crate::expr::{Arena, Facts, Node, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
@@ -120,17 +120,12 @@ pub struct KernelTrace {
     pub definitions: TiVec<RegisterId, u32>,
     /// The loop values that turned out to be induction variables.
     pub induction: FxHashMap<SymbolId, TermId>,
-    /// Which symbols have one value for the whole warp, as long as its lanes are in the same
-    /// iteration of every loop.
-    pub uniform: TiVec<SymbolId, bool>,
-    /// Which loops all lanes of a warp leave in the same iteration.
-    pub uniform_exit: TiVec<LoopId, bool>,
-    /// In which loops lanes that meet are in the same iteration.
-    pub in_step: TiVec<LoopId, bool>,
+    /// Which symbols have one value for the whole warp, as far as nothing is believed.
+    pub uniformity: Uniformity,
     /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
     pub approximations: Vec<(InstId, String)>,
     /// Results that all lanes of a warp get together: of votes, and of shuffles from a constant lane. Only
-    /// [`KernelTrace::uniformity`] takes them to be uniform.
+    /// [`KernelTrace::uniformity_under`] takes them to be uniform.
     pub warp_wide: Vec<SymbolId>,
 }
 
@@ -157,46 +152,15 @@ impl KernelTrace {
         facts
     }
 
+    /// The predicates that decide whether a lane executes an access, each with the value that it has then: those of the facts
+    /// in its block, and its guard.
+    pub fn conditions(&self, access: &Access, facts: &Facts) -> Vec<(TermId, bool)> {
+        let guard = access.guard.map(|guard| (guard, true));
+        facts.literals(&self.arena).chain(guard).collect()
+    }
+
     /// Which symbols are uniform if more is believed of some.
-    pub fn uniformity(&self, flow: &Flow<'_, '_>, beliefs: &Beliefs) -> Uniformity {
+    pub fn uniformity_under(&self, flow: &Flow<'_, '_>, beliefs: &Beliefs) -> Uniformity {
         uniform::solve(&self.arena, &self.symbols, flow, &self.branches, beliefs)
-    }
-
-    /// Whether a term has one value for all lanes of a warp that have met in a block within the given loop.
-    pub fn is_uniform_term(
-        &self,
-        loops: &crate::cfg::LoopForest,
-        term: TermId,
-        place: Option<LoopId>,
-    ) -> bool {
-        let (mut work, mut seen) = (vec![term], FxHashSet::default());
-        while let Some(next) = work.pop() {
-            if !seen.insert(next) {
-                continue;
-            }
-            self.arena.charge(1);
-            match self.arena.node(next) {
-                Node::Symbol(symbol) if !self.is_uniform_at(loops, *symbol, place) => return false,
-                _ => work.extend(self.arena.operands(next)),
-            }
-        }
-        true
-    }
-
-    /// Whether a symbol has one value for all lanes of a warp that have met in a block within the
-    /// given loop.
-    pub fn is_uniform_at(
-        &self,
-        loops: &crate::cfg::LoopForest,
-        symbol: SymbolId,
-        place: Option<LoopId>,
-    ) -> bool {
-        let created_in = self.symbols.info(symbol).created_in;
-        // A value from a loop that lanes have left is that of each lane's own last iteration.
-        self.uniform.get(symbol).copied().unwrap_or(false)
-            && loops
-                .around(created_in)
-                .take_while(|&around| !loops.nested(place, around))
-                .all(|left| self.uniform_exit[left])
     }
 }

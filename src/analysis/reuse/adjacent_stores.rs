@@ -14,7 +14,7 @@ use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
 use super::legality::Legality;
 use super::refusal::Refusal;
 use super::stored_value::StoredValue;
-use super::vector_group::{MAX_APART, vector_exists};
+use super::vector_group::{MAX_APART, vector_exists, whole_members};
 use crate::bytes::ByteRange;
 use crate::cfg::{Arg, Base, BlockId, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
@@ -474,15 +474,8 @@ impl Legality<'_, '_, '_> {
 /// The stores of a window, in program order, if these are two at least, are there as a whole, follow each other, and
 /// none is in a vector already.
 fn members(run: &Run, window: &[At], taken: &[bool]) -> Option<SmallVec<[usize; 4]>> {
-    let mut members: SmallVec<[usize; 4]> = window.iter().map(|(_, at, _)| *at).collect();
-    members.sort_unstable();
-    members.dedup();
-    let count = |at: usize| window.iter().filter(|(_, of, _)| *of == at).count();
-    let (first, last) = (*members.first()?, *members.last()?);
-    let fits = members.len() > 1
-        && last - first + 1 == members.len()
-        && members.iter().all(|&at| !taken[at] && count(at) == run[at].values.len());
-    fits.then_some(members)
+    let members = whole_members(window, taken, |at| run[at].values.len())?;
+    (members[members.len() - 1] - members[0] + 1 == members.len()).then_some(members)
 }
 
 /// Whether a load certainly reads none of the bytes that a store writes.

@@ -103,8 +103,7 @@ fn of_part(
             else {
                 return None;
             };
-            let uniform = trace.uniform.get(*symbol).copied().unwrap_or(false);
-            uniform.then(|| {
+            trace.uniformity.in_iteration(*symbol).then(|| {
                 let parameter = name.clone();
                 multiples.push(Multiple { parameter, offset: *offset, bits: *bits, of: modulus });
                 0

@@ -11,11 +11,10 @@ use std::cell::RefCell;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::sampling::{self, Growth};
-use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, InstId, LoopForest, LoopId, RegisterId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Range, Substitution, TermId};
+use crate::lanes::{Shifter, grows_by_one};
 
 /// Registers asked about for one address.
 const MAX_REGISTERS: usize = 3;
@@ -110,15 +109,14 @@ impl Alike {
             return None;
         }
         let ways = ways(trace, term);
-        let growth = sampling::growth(trace, loops, shifter, &ways, place)?;
-        let stride_one = growth == Growth::ByOne;
+        let stride_one = grows_by_one(trace, loops, shifter, &ways, place)?;
         let width = trace.arena.width(term);
         let info = SymbolInfo {
             kind: SymbolKind::Alike(term, stride_one),
             width,
-            dependence: match growth {
-                Growth::ByOne => LaneDependence::Consecutive,
-                Growth::None => LaneDependence::Uniform,
+            dependence: match stride_one {
+                true => LaneDependence::Consecutive,
+                false => LaneDependence::Uniform,
             },
             created_in: None,
         };

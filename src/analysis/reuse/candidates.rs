@@ -5,10 +5,10 @@ use super::distance::{BaseAddress, base_address};
 use super::eligible::Load;
 use super::legality::Legality;
 use super::pieces::displacements;
-use super::sampling::distances;
 use super::sources::{Candidate, Offers, Source};
 use crate::cfg::InstId;
 use crate::emulate::KernelTrace;
+use crate::lanes::distances;
 
 /// Bytes of the longest load; no element is further from the load's address.
 const MAX_BYTES: i64 = 64;

@@ -76,19 +76,12 @@ fn possible_left(arena: &Arena, op: Comparison, value: u64, other: TermId, holds
 /// Whether `other op value` can come out as `holds`.
 fn possible_right(arena: &Arena, op: Comparison, other: TermId, value: u64, holds: bool) -> bool {
     // a < b is not (b <= a).
-    match op {
-        Comparison::Equal => possible_left(arena, op, value, other, holds),
-        Comparison::UnsignedLess => {
-            possible_left(arena, Comparison::UnsignedLessEqual, value, other, !holds)
-        }
-        Comparison::UnsignedLessEqual => {
-            possible_left(arena, Comparison::UnsignedLess, value, other, !holds)
-        }
-        Comparison::SignedLess => {
-            possible_left(arena, Comparison::SignedLessEqual, value, other, !holds)
-        }
-        Comparison::SignedLessEqual => {
-            possible_left(arena, Comparison::SignedLess, value, other, !holds)
-        }
-    }
+    let (mirrored, holds) = match op {
+        Comparison::Equal => (op, holds),
+        Comparison::UnsignedLess => (Comparison::UnsignedLessEqual, !holds),
+        Comparison::UnsignedLessEqual => (Comparison::UnsignedLess, !holds),
+        Comparison::SignedLess => (Comparison::SignedLessEqual, !holds),
+        Comparison::SignedLessEqual => (Comparison::SignedLess, !holds),
+    };
+    possible_left(arena, mirrored, value, other, holds)
 }

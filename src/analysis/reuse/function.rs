@@ -5,11 +5,11 @@ use rustc_hash::FxHashSet;
 
 use super::distance::base_address;
 use super::eligible::{MAX_ADDRESS, OWN_REGISTERS};
-use super::shift::Shifter;
 use crate::cfg::{Arg, Base, Flow, Inst, InstId, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
+use crate::lanes::{BlockShape, Shifter};
 use crate::ptx::{Function, StateSpace};
 
 /// The registers that the code of an earlier rewrite sends, or copies to send them.
@@ -67,15 +67,13 @@ pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) ->
 /// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`; `None` where only the
 /// launch decides. (`.maxntid` bounds the number of threads, not the shape: PTX ISA, ".maxntid".)
 pub(super) fn linear_lanes(function: &Function<'_>) -> Option<bool> {
-    let block = function.directive("reqntid")?;
-    let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
-    Some(size(0) % 32 == 0 || size(1) * size(2) == 1)
+    Some(BlockShape::Known(function.extents("reqntid")?).is_linear())
 }
 
 /// Whether a function's blocks have less threads than a warp.
 pub(super) fn is_narrow(function: &Function<'_>) -> bool {
     let below = |name: &str| {
-        let block = function.directive(name)?;
+        let block = function.extents(name)?;
         let threads = block.iter().try_fold(1, |threads: u64, &size| threads.checked_mul(size))?;
         Some(threads < u64::from(WARP_SIZE))
     };

@@ -15,13 +15,12 @@ use super::function::{
 use super::legal_reuse::{Guards, LegalReuse, Options};
 use super::prove::Prover;
 use super::refusal::Refusal;
-use super::sampling::Fingerprints;
-use super::shift::Shifter;
 use super::side_effect_free::SideEffectFree;
 use super::whole;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier};
+use crate::lanes::{Fingerprints, Shifter};
 use crate::ptx::{Function, FunctionKind, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;

@@ -8,9 +8,9 @@ use super::legality::Legality;
 use super::pieces::pieces;
 use super::prove::Proof;
 use super::refusal::Refusal;
-use super::sampling::agree_mostly;
 use super::sources::{Candidate, Offers};
 use crate::emulate::KernelTrace;
+use crate::lanes::agree_mostly;
 
 /// How a source's bytes were proved to be those of a load.
 struct Proved {
@@ -45,22 +45,13 @@ impl Offers {
         Ok(found)
     }
 
-    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind which the lane
-    /// may have stored to the same bytes: the legal reuse has the necessary checks at run time.
+    /// The same, each time anew. `asking`: also from a candidate that not all lanes have executed, since it stands in a
+    /// branch, or behind which the lane may have stored to the same bytes: the legal reuse has the necessary checks at run
+    /// time.
     ///
     /// # Errors
     /// Why the load may not take its value from there.
-    pub fn prove_asking(
-        &mut self,
-        legality: &mut Legality<'_, '_, '_>,
-        trace: &mut KernelTrace,
-        candidate: Candidate,
-        load: &Load,
-    ) -> Result<LegalReuse, Refusal> {
-        self.look(legality, trace, candidate, load, true)
-    }
-
-    pub(super) fn look(
+    pub fn look(
         &mut self,
         legality: &mut Legality<'_, '_, '_>,
         trace: &mut KernelTrace,

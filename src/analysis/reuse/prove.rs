@@ -15,7 +15,6 @@ use super::distance::{Extension, Obligation, base_address, equal_without_wrap, p
 use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
-use super::shift::Shifter;
 use super::under::under;
 use crate::cfg::{BlockId, Flow, InstId, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
@@ -23,6 +22,7 @@ use crate::expr::{
     Arena, Comparison, Facts, Node, TermId, are_contradictory, follows, mask, small_dividends,
     to_signed,
 };
+use crate::lanes::Shifter;
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be

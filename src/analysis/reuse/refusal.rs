@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::restriction::Restriction;
 use super::sharing::Sharing;
+use crate::collective::Obstacle;
 use crate::loops::LoopShape;
 use crate::solver::Answer;
 
@@ -160,9 +161,9 @@ pub enum Refusal {
     /// A replacement takes fewer cycles by the model, but is not chosen where no machine code is compared.
     #[error("{}; by the model for sm_{} it takes {} cycles against {}", .1.treatment(.0.possible), .0.architecture, cycles(.0.cost_after), cycles(.0.cost_before))]
     ByNameOnly(Unprofitable, InBuild),
-    /// Something of the collective itself keeps it: the rule and the reason.
-    #[error("{1}")]
-    Collective(&'static str, String),
+    /// Something of the collective itself keeps it.
+    #[error(transparent)]
+    Collective(#[from] Obstacle),
     /// A legal replacement by this strategy was not asked for.
     #[error("`{0}` was not asked for")]
     NotAskedFor(&'static str),
@@ -313,7 +314,7 @@ impl Refusal {
     /// The name of the rule, for programs: words joined by dashes.
     pub fn rule(&self) -> &'static str {
         match self {
-            Refusal::Collective(rule, _) => rule,
+            Refusal::Collective(obstacle) => obstacle.into(),
             other => other.into(),
         }
     }

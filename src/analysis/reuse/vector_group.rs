@@ -272,12 +272,12 @@ impl Legality<'_, '_, '_> {
                     let may_stand = multiples.is_empty()
                         || has_versions
                         || self.may_stand_twice(trace, run, window);
-                    if !(may_test && aligned && whole && fits(run, window, &taken)) {
-                        continue;
-                    }
+                    let members = whole_members(window, &taken, |at| run[at].0.elements.len());
+                    let is_aligned = may_test && aligned && whole;
+                    let Some(members) = members.filter(|_| is_aligned) else { continue };
                     if may_stand {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
-                        found.push(group(run, window, modulus, multiples.clone()));
+                        found.push(group(run, (window, &members), modulus, multiples.clone()));
                     } else {
                         self.say_parted(run, window);
                     }
@@ -300,26 +300,28 @@ pub(super) fn vector_exists(count: usize, size: i64, register_bits: u32) -> bool
     }
 }
 
-/// Whether elements are whole loads, two at least, and none is in a vector already.
-fn fits(run: &Run, window: &[(i64, usize, Element)], taken: &[bool]) -> bool {
+/// The accesses that the elements of a window belong to, ascending, if these are two at least, none is in a vector already,
+/// and each has all its elements there: `count` says how many.
+pub(super) fn whole_members<T>(
+    window: &[(i64, usize, T)],
+    taken: &[bool],
+    count: impl Fn(usize) -> usize,
+) -> Option<SmallVec<[usize; 4]>> {
     let mut members: SmallVec<[usize; 4]> = window.iter().map(|(_, at, _)| *at).collect();
     members.sort_unstable();
     members.dedup();
-    let count = |at: usize| window.iter().filter(|(_, of, _)| *of == at).count();
-    members.len() > 1
-        && members.iter().all(|&at| !taken[at] && count(at) == run[at].0.elements.len())
+    let here = |at: usize| window.iter().filter(|(_, of, _)| *of == at).count();
+    let is_whole = |at: &usize| !taken[*at] && here(*at) == count(*at);
+    (members.len() > 1 && members.iter().all(is_whole)).then_some(members)
 }
 
 fn group(
     run: &Run,
-    window: &[(i64, usize, Element)],
+    (window, members): (&[(i64, usize, Element)], &[usize]),
     bytes: i64,
     multiples: SmallVec<[Multiple; 2]>,
 ) -> VectorGroup {
     let start = window[0].0;
-    let mut members: Vec<usize> = window.iter().map(|(_, at, _)| *at).collect();
-    members.sort_unstable();
-    members.dedup();
     let elements = window
         .iter()
         .map(|(ahead, at, element)| {

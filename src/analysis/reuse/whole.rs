@@ -54,8 +54,7 @@ fn fails_alone(trace: &KernelTrace, condition: TermId) -> bool {
         return false;
     }
     let mut holds = |value: u64| {
-        valuation.set(symbol, value);
-        valuation.evaluate();
+        valuation.assign(|_| value);
         valuation.value(condition) != 0
     };
     let warps = (last + 1) / lanes;

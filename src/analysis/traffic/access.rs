@@ -3,33 +3,23 @@
 use std::cell::OnceCell;
 
 use super::active::{self, Active};
-use super::alignment::Aligned;
-use super::believed;
 use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
-use super::evaluate::{Context, Value};
 use super::identity::{AccessKind, Identified};
-use super::lane_sum::{Factor, LaneSum};
 use super::partial::{self, Partial};
 use super::races::{self, Race};
-use super::shape::{Assumed, BlockShape, LANES, Warp};
-use super::warps::{Literal, Warps};
+use super::warps::Warps;
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
 use crate::emulate::{Access, KernelTrace, Uniformity, WmmaMatrix};
 use crate::expr::{Comparison, Facts, TermId};
 use crate::isa::{Opcode, Qualifier};
+use crate::lanes::{
+    Aligned, Assumed, BlockShape, Coefficients, Context, Factor, LANES, LaneSum, Stride, Value,
+    Warp, believed_uniformity, first_lanes, lanes_of,
+};
 use crate::ptx::{Function, Module, StateSpace};
 
 /// The most accesses of one function that are evaluated warp by warp; requests of further ones are unknown.
 const MAX_ONE_BY_ONE: usize = 4096;
-
-/// Bytes from each lane's address to the next lane's.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stride {
-    /// A number.
-    Constant(i64),
-    /// A sum of uniform factors, each times a number.
-    Symbolic(Vec<(i64, Factor)>),
-}
 
 /// The cost of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,7 +141,7 @@ impl Traffic {
     ) -> Traffic {
         let shape = BlockShape::of(function, assumed.block);
         let aligned = Aligned::of(module, function, trace, assumed);
-        let uniformity = believed::uniformity(flow, trace, shape, &aligned);
+        let uniformity = believed_uniformity(flow, trace, shape, &aligned, false);
         let in_step = OnceCell::new();
         let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
         let most_threads = function.most_threads().unwrap_or(1024).min(1024);
@@ -263,18 +253,12 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             return None;
         }
         let (warp, lanes) = active::lanes(&mut self.warps, &self.behind, access, facts)?;
-        let lanes: Vec<usize> = (0..LANES).filter(|&lane| lanes[lane]).collect();
         let Value::Known(sum) = self.warps.value(warp, access.block, address) else { return None };
-        if !(2..self.context.shape.lanes()).contains(&lanes.len()) {
+        if !(2..self.context.shape.lanes() as u32).contains(&lanes.count_ones()) {
             return None;
         }
-        let span = self.counted(access, &sum, (warp, &lanes), counted, facts)?.span()?;
-        let warp = match warp {
-            Warp::Row => None,
-            Warp::From(first) => Some(first / LANES as u64),
-            Warp::Numbered(number) => Some(number),
-        };
-        Some(Active { lanes: bits(&lanes), warp, span })
+        let span = self.counted(access, &sum, (warp, lanes), counted, facts)?.span()?;
+        Some(Active { lanes, warp: warp.number(), span })
     }
 
     /// The cost of a request of at most `lanes` lanes, of the `active` ones where they are known.
@@ -319,19 +303,16 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         active: &Active,
         facts: &Facts,
     ) -> Option<Span> {
-        let guard = access.guard.map(|guard| (guard, true));
-        let literals: Vec<Literal> =
-            facts.literals(&self.context.trace.arena).chain(guard).collect();
+        let literals = self.context.trace.conditions(access, facts);
         let mut span = active.span;
         for (number, warp) in (0..).zip(self.warps.each()) {
-            let held = self.warps.holding(warp, access.block, &literals);
-            let lanes: Vec<usize> = (0..LANES).filter(|&lane| held[lane]).collect();
-            if active.warp == Some(number) || lanes.is_empty() {
+            let lanes = self.warps.holding(warp, access.block, &literals);
+            if active.warp == Some(number) || lanes == 0 {
                 continue;
             }
             let value = self.warps.value(warp, access.block, access.address?);
             for sum in value.cases()? {
-                let one = self.counted(access, sum, (warp, &lanes), counted, facts)?.span()?;
+                let one = self.counted(access, sum, (warp, lanes), counted, facts)?.span()?;
                 span = span.join(one);
             }
         }
@@ -398,7 +379,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         facts: &Facts,
     ) -> (Spread, Option<Stride>, Option<i64>) {
         let shape = self.context.shape;
-        let lanes: Vec<usize> = (0..self.lanes(access)).collect();
+        let lanes = first_lanes(self.lanes(access));
         let any = Spread::Any(self.any(access, counted));
         let mut warps = shape.warps();
         let first = self.warps.value(warps[0], access.block, address);
@@ -415,11 +396,13 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
                 value => {
                     let cases = value.cases().unwrap_or_default();
                     let each = cases.iter().map(|sum| {
-                        self.counted(access, sum, (warp, &lanes), counted, facts).unwrap_or(any)
+                        self.counted(access, sum, (warp, lanes), counted, facts).unwrap_or(any)
                     });
                     let spread = each.reduce(Spread::join).unwrap_or(any);
                     let stride = match cases {
-                        [sum] => [self.context.shape.lanes(), 2].map(|count| stride(sum, count)),
+                        [sum] => {
+                            [self.context.shape.lanes(), 2].map(|count| Stride::of(sum, count))
+                        }
                         _ => [None, None],
                     };
                     (spread, stride)
@@ -464,7 +447,7 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         }
         let uniformity = self
             .uniformity_in_step
-            .get_or_init(|| believed::uniformity_in_step(flow, trace, shape, aligned));
+            .get_or_init(|| believed_uniformity(flow, trace, shape, aligned, true));
         let context = Context { uniformity, ..context };
         let warps = self
             .warps_in_step
@@ -472,40 +455,36 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
         Some(warps.value(shape.warps()[0], block, address))
     }
 
-    /// The cost of the request of some lanes of a warp, in ascending order.
+    /// The cost of the request of some lanes of a warp, a bit for each.
     fn counted(
         &mut self,
         access: &Access,
         sum: &LaneSum,
-        (warp, lanes): (Warp, &[usize]),
+        (warp, lanes): (Warp, u32),
         counted: Counted,
         facts: &Facts,
     ) -> Option<Spread> {
         let (varying, first) = sum.split();
-        let of_lanes = |all: [i64; LANES]| -> [i64; LANES] {
-            std::array::from_fn(|at| lanes.get(at).map_or(0, |&lane| all[lane]))
+        let of_lanes = |all: [i64; LANES]| {
+            let mut own = [0; LANES];
+            own.iter_mut().zip(lanes_of(lanes)).for_each(|(own, lane)| *own = all[lane]);
+            own
         };
         let evaluator = self.warps.evaluator(warp, access.block);
         let known_bits = evaluator.alignments.of_sum(&first, true).min(7);
-        let mut unknowns = Vec::new();
-        for (factor, coefficients) in varying.parts().iter().filter(|(f, _)| !f.is_empty()) {
-            let zeros = evaluator.alignments.of_factor(factor).min(40);
-            unknowns.push(Unknown {
-                zeros,
-                low: 0,
-                high: 0,
-                lanes: of_lanes(coefficients.lanes()),
-            });
-        }
-        let factors = varying.parts().iter().filter(|(factor, _)| !factor.is_empty());
-        for (unknown, (factor, _)) in unknowns.iter_mut().zip(factors) {
-            (unknown.low, unknown.high) = self.range(factor, facts);
-        }
+        let symbolic = varying.parts().iter().filter(|(factor, _)| !factor.is_empty());
+        let zeros: Vec<u32> =
+            symbolic.clone().map(|(factor, _)| evaluator.alignments.of_factor(factor)).collect();
+        let unknown = |(zeros, (factor, all)): (u32, &(Factor, Coefficients))| {
+            let (low, high) = self.range(factor, facts);
+            Unknown { zeros: zeros.min(40), low, high, lanes: of_lanes(all.lanes()) }
+        };
+        let unknowns = zeros.into_iter().zip(symbolic).map(unknown).collect();
         let pattern = Pattern {
             counted,
             bytes: i64::from(access.bytes()),
-            mask: bits(lanes),
-            lanes: lanes.len(),
+            mask: lanes,
+            lanes: lanes.count_ones() as usize,
             known_bits,
             base: first.numbers_only()[0].rem_euclid(128),
             numbers: of_lanes(varying.numbers_only()),
@@ -541,32 +520,5 @@ impl<'a, 'm, 's> Counter<'a, 'm, 's> {
             false => range.umax.min(i64::MAX as u64) as i64,
         };
         (low, high)
-    }
-}
-
-/// A bit for each lane.
-fn bits(lanes: &[usize]) -> u32 {
-    lanes.iter().fold(0, |bits, lane| bits | 1 << lane)
-}
-
-/// The stride of the first lanes' addresses, if they lie at equal distances.
-fn stride(sum: &LaneSum, count: usize) -> Option<Stride> {
-    let (varying, _) = sum.split();
-    let mut parts = Vec::new();
-    for (factor, coefficients) in varying.parts() {
-        let all = coefficients.lanes();
-        let lanes = &all[..count];
-        let step = if count > 1 { lanes[1].wrapping_sub(lanes[0]) } else { 0 };
-        if lanes.windows(2).any(|two| two[1].wrapping_sub(two[0]) != step) {
-            return None;
-        }
-        if step != 0 {
-            parts.push((step, factor.clone()));
-        }
-    }
-    match &parts[..] {
-        [] => Some(Stride::Constant(0)),
-        [(step, factor)] if factor.is_empty() => Some(Stride::Constant(*step)),
-        _ => Some(Stride::Symbolic(parts)),
     }
 }

@@ -5,11 +5,11 @@
 //! the whole warp are taken to hold.
 
 use super::bounds::Span;
-use super::shape::Warp;
-use super::warps::{Lanes, Literal, Warps};
+use super::warps::Warps;
 use crate::cfg::{BlockId, PostDominators};
 use crate::emulate::Access;
 use crate::expr::Facts;
+use crate::lanes::Warp;
 
 /// The lanes of one warp that execute an access, at least two and not all, and the cost of their request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,14 +29,12 @@ pub(super) fn lanes(
     behind: &PostDominators,
     access: &Access,
     facts: &Facts,
-) -> Option<(Warp, Lanes)> {
+) -> Option<(Warp, u32)> {
     let shape = warps.shape();
     if !is_decided_by_edges(warps, behind, access.block) {
         return None;
     }
-    let arena = &warps.context.trace.arena;
-    let guard = access.guard.map(|guard| (guard, true));
-    let literals: Vec<Literal> = facts.literals(arena).chain(guard).collect();
+    let literals = warps.context.trace.conditions(access, facts);
     let each = shape.is_linear().then_some(Warp::Row);
     let is_decided = |warp: Warp, warps: &mut Warps<'_, '_, '_>| {
         warps.are_decided(warp, access.block, &literals)
@@ -51,7 +49,7 @@ pub(super) fn lanes(
             return None;
         }
         let lanes = warps.holding(warp, access.block, &literals);
-        if lanes.contains(&true) {
+        if lanes != 0 {
             return Some((warp, lanes));
         }
     }

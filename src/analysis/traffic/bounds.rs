@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::count::{self, BANK_BYTES, SECTOR};
-use super::shape::LANES;
+use crate::isa::banks;
+use crate::lanes::LANES;
 
 /// The most requests that are counted for one pattern; of a pattern that needs more, only bounds are known.
 const MAX_REQUESTS: i64 = 60_000;
@@ -93,7 +94,7 @@ impl Span {
                 (count::holding(bytes, SECTOR), count::holding(lanes as i64 * bytes, SECTOR))
             }
             Counted::Wavefronts => {
-                let phases = lanes.div_ceil(count::together(bytes)) as u32;
+                let phases = lanes.div_ceil(banks::together(bytes as u64)) as u32;
                 (phases, phases)
             }
             Counted::Passes => (1, 1),
@@ -136,7 +137,7 @@ fn counted(pattern: &Pattern, base: i64, numbers: &[i64; LANES]) -> Span {
             (count::pieces(addresses, bytes, SECTOR), count::holding(held, SECTOR))
         }
         Counted::Wavefronts => {
-            let least = count::least_wavefronts(addresses, pattern.mask, bytes);
+            let least = banks::least(addresses, pattern.mask, bytes as u64);
             (count::wavefronts(addresses, pattern.mask, bytes), least)
         }
         Counted::Passes => (count::passes(addresses), 1),

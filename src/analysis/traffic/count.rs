@@ -1,6 +1,9 @@
 //! Sectors and wavefronts of the addresses of one request.
 
-use super::shape::LANES;
+use smallvec::SmallVec;
+
+use crate::isa::banks;
+use crate::lanes::LANES;
 
 /// Bytes of a sector of the caches.
 pub const SECTOR: i64 = 32;
@@ -39,51 +42,13 @@ pub(super) fn pieces(addresses: &[i64], bytes: i64, size: i64) -> u32 {
     1 + found.windows(2).filter(|two| two[0] != two[1]).count() as u32
 }
 
-/// Lanes that access shared memory together: all, half or a quarter of a warp for 4, 8 and 16 bytes each.
-pub(super) fn together(bytes: i64) -> usize {
-    match bytes {
-        ..=4 => LANES,
-        5..=8 => LANES / 2,
-        _ => LANES / 4,
-    }
-}
-
-/// Wavefronts of shared memory: in each, a bank gives one word to all lanes that want it. `mask` names the lanes whose
-/// addresses are given, a bit for each.
+/// Wavefronts of shared memory, as [`banks::wavefronts`] counts them. `mask` names the lanes whose addresses are given, a bit
+/// for each.
 pub fn wavefronts(addresses: &[i64], mask: u32, bytes: i64) -> u32 {
-    let phase = |lanes: &[i64]| {
-        let words = |address: &i64| address.div_euclid(4)..=(address + bytes - 1).div_euclid(4);
-        let mut words: Vec<i64> = lanes.iter().flat_map(words).collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut banks = [0; BANKS];
-        words.iter().for_each(|word| banks[word.rem_euclid(BANKS as i64) as usize] += 1);
-        banks.into_iter().max().unwrap_or(0)
-    };
-    phases(addresses, mask, bytes).map(phase).sum()
-}
-
-/// The wavefronts that as many distinct words take at least.
-pub(super) fn least_wavefronts(addresses: &[i64], mask: u32, bytes: i64) -> u32 {
-    let phase = |lanes: &[i64]| {
-        let mut distinct = lanes.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        holding(distinct.len() as i64 * bytes, 4 * BANKS as i64)
-    };
-    phases(addresses, mask, bytes).map(phase).sum()
-}
-
-/// The addresses of lanes that access shared memory together.
-fn phases(mut addresses: &[i64], mask: u32, bytes: i64) -> impl Iterator<Item = &[i64]> {
-    let together = together(bytes);
-    let of_phase = u32::MAX >> (LANES - together);
-    (0..LANES).step_by(together).map(move |first| {
-        let count = (mask >> first & of_phase).count_ones() as usize;
-        let (phase, rest) = addresses.split_at(count.min(addresses.len()));
-        addresses = rest;
-        phase
-    })
+    // (Any multiple of the banks may be added: then no address is negative.)
+    let above = |address: &i64| address.wrapping_add(1 << 62) as u64;
+    let addresses: SmallVec<[u64; LANES]> = addresses.iter().map(above).collect();
+    banks::wavefronts(&addresses, mask, bytes as u64)
 }
 
 /// Passes of an atomic operation on shared memory: each bank serves one lane in a pass.
@@ -134,11 +99,10 @@ mod tests {
         );
         assert_eq!([8, 16].map(|bytes| wavefronts(&strided(bytes), u32::MAX, bytes)), [2, 4]);
         assert_eq!(wavefronts(&strided(128), u32::MAX, 16), 32);
-        assert_eq!(least_wavefronts(&strided(128), u32::MAX, 16), 4);
         // Lanes 7 and 8 access 16 bytes each, in quarters of the warp; 8 and 15 in the same quarter.
         let two = [0, 128];
         assert_eq!([0x180, 0x8100].map(|mask| wavefronts(&two, mask, 16)), [2, 2]);
-        assert_eq!([0x180, 0x8100].map(|mask| least_wavefronts(&two, mask, 16)), [2, 1]);
+        assert_eq!([0x180, 0x8100].map(|mask| banks::least(&two, mask, 16)), [2, 1]);
         assert_eq!([passes(&strided(0)), passes(&strided(4))], [32, 1]);
     }
 }

@@ -5,19 +5,19 @@
 
 use rustc_hash::FxHashMap;
 
-use super::alignment::Aligned;
-use super::shape::Assumed;
 use crate::cfg::{Flow, InstId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, TermId};
 use crate::isa::Opcode;
+use crate::lanes::{Aligned, Assumed};
 use crate::ptx::{Function, Module, StateSpace};
 
 /// A search for a variable in an address goes through this many terms at most.
 const MAX_ADDRESS_TERMS: usize = 64;
 
 /// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum AccessKind {
     /// `ld`.
     Load,
@@ -32,12 +32,7 @@ pub enum AccessKind {
 impl AccessKind {
     /// The word for programs.
     pub fn word(self) -> &'static str {
-        match self {
-            AccessKind::Load => "load",
-            AccessKind::Store => "store",
-            AccessKind::Atomic => "atomic",
-            AccessKind::Reduction => "reduction",
-        }
+        self.into()
     }
 
     /// Whether the access is an atomic operation.

@@ -14,34 +14,27 @@
 //! An address that depends on loaded data has no numbers. One that is known to be a function of the lane, but not which,
 //! has the bounds that every request has.
 //!
-//! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the
-//! powers of two that divide uniform terms; `evaluate`: terms to lane sums; `quotients`: shifts and remainders of these;
-//! `believed`: uniform values; `count`: sectors and wavefronts of 32 addresses; `bounds`: the least and greatest count
-//! of a pattern; `warps`: the warps of a block; `active`: accesses of some lanes of a warp; `partial`: barriers that
-//! lanes go past; `races`: unordered accesses; `access`: all accesses of a function; `request`: their numbers for
-//! programs.
+//! From the ground up: `count`: sectors and wavefronts of 32 addresses; `bounds`: the least and greatest count of a pattern;
+//! `warps`: the warps of a block; `active`: accesses of some lanes of a warp; `partial`: barriers that lanes go past;
+//! `races`: unordered accesses; `access`: all accesses of a function; `request`: their numbers for programs. Values in lanes
+//! are those of [`lanes`](crate::lanes).
 
 mod access;
 mod active;
-mod alignment;
-mod believed;
 mod bounds;
 mod count;
-mod evaluate;
 mod identity;
-mod lane_sum;
 mod partial;
-mod quotients;
 mod races;
 mod request;
-mod shape;
 mod warps;
 
-pub use access::{AccessTraffic, Spread, Stride, Traffic};
+pub use access::{AccessTraffic, Spread, Traffic};
 pub use active::Active;
 pub use bounds::Span;
 pub use count::{SECTOR, passes, wavefronts};
 pub use identity::{AccessKind, Identified, identified};
 pub use partial::Partial;
 pub use request::{Counts, Request, term};
-pub use shape::{Assumed, BlockShape, LANES};
+
+pub use crate::lanes::{Assumed, BlockShape, LANES, Stride};

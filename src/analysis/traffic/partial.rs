@@ -3,14 +3,13 @@
 //! A lane that has left the function is not waited for, so conditions behind which it leaves do not count: `if (i >= n)
 //! return;` in front of a barrier does not count.
 
-use rustc_hash::FxHashMap;
-use typed_index_collections::{TiVec, ti_vec};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::shape::Warp;
-use super::warps::{Lanes, Literal, Warps};
-use crate::cfg::{BlockId, Flow, InstId};
+use super::warps::{Literal, Warps};
+use crate::cfg::{BlockId, Flow, InstId, reached};
 use crate::expr::Facts;
 use crate::isa::{Opcode, Qualifier};
+use crate::lanes::Warp;
 
 /// A barrier or a shuffle that some lanes of a warp execute and others, which are still running, do not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,8 +54,8 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>) -> Vec<Partial> {
                 conditions.get_or_insert_with(|| Conditions::of(warps, block, &mut known));
             let executed = [&ended[..], parted, &own].concat();
             let partial = certain.iter().enumerate().find_map(|(number, &warp)| {
-                let running = bits(&warps.holding(warp, block, ended));
-                let executing = bits(&warps.holding(warp, block, &executed));
+                let running = warps.holding(warp, block, ended);
+                let executing = warps.holding(warp, block, &executed);
                 let passing = running & !executing;
                 let is_partial = executing != 0 && passing != 0;
                 let conditions = [&parted[..], &own].concat();
@@ -86,10 +85,6 @@ fn at_most(
     let open: Vec<Literal> = open.copied().collect();
     let each = open.iter().map(|&literal| warps.most_equal(warp, block, literal, set));
     each.min()
-}
-
-fn bits(lanes: &Lanes) -> u32 {
-    lanes.iter().rev().fold(0, |bits, &lane| bits << 1 | u32::from(lane))
 }
 
 /// Whether an instruction must be executed by all lanes of a warp together, or by those that its mask names.
@@ -138,24 +133,12 @@ impl Conditions {
 /// which come to it execute, too.
 fn others_stay(flow: &Flow<'_, '_>, at: BlockId) -> bool {
     let Some(above) = flow.dominators.immediate(at) else { return false };
-    let next = flow.block(above).successors.iter().map(|edge| edge.to);
-    let others = reached(flow, next.filter(|&next| next != at).collect(), at);
-    let behind = flow.block(at).successors.iter().map(|edge| edge.to).collect();
-    let own = reached(flow, behind, at);
-    let is_shared = |block: BlockId| block != at && others[block] && own[block];
-    flow.block_ids().any(|block| is_shared(block) && !only_leaves(flow, block))
-}
-
-/// The blocks that some way around `but` leads to from others, with these.
-fn reached(flow: &Flow<'_, '_>, mut open: Vec<BlockId>, but: BlockId) -> TiVec<BlockId, bool> {
-    let mut seen = ti_vec![false; flow.blocks.len()];
-    seen[but] = true;
-    while let Some(next) = open.pop() {
-        if !std::mem::replace(&mut seen[next], true) {
-            open.extend(flow.block(next).successors.iter().map(|edge| edge.to));
-        }
-    }
-    seen
+    let behind = |block: BlockId| {
+        let next = flow.block(block).successors.iter().map(|edge| edge.to);
+        reached(&flow.blocks, next, Some(at))
+    };
+    let own: FxHashSet<BlockId> = behind(at).into_iter().collect();
+    behind(above).iter().any(|block| own.contains(block) && !only_leaves(flow, *block))
 }
 
 /// Whether a block does nothing but leave the function.

@@ -5,14 +5,12 @@
 //! pair of threads can be named. (PTX ISA, "Memory Consistency Model": lanes of a warp are not ordered by running together.)
 
 use super::active::is_decided_by_edges;
-use super::evaluate::Value;
-use super::lane_sum::{Coefficients, Factor};
-use super::shape::{LANES, Warp};
-use super::warps::{Lanes, Literal, Warps};
+use super::warps::Warps;
 use crate::cfg::{BlockId, Flow, InstId, PostDominators};
 use crate::emulate::{Access, Effect, SymbolKind, effect};
-use crate::expr::{Node, TermId};
+use crate::expr::{Facts, Node, TermId};
 use crate::isa::{Axis, Qualifier};
+use crate::lanes::{Coefficients, Factor, LANES, Value, Warp, lanes_of};
 use crate::ptx::StateSpace;
 
 /// Blocks with more accesses to shared memory are not looked at.
@@ -41,7 +39,8 @@ pub struct Race {
 /// An access in one warp.
 struct Executed {
     warp: Warp,
-    lanes: Lanes,
+    /// Those that execute it, a bit for each.
+    lanes: u32,
     /// The symbolic part of the address; `numbers` has the number of each lane.
     base: Vec<(Factor, i64)>,
     numbers: [i64; LANES],
@@ -66,9 +65,8 @@ pub(super) fn all(warps: &mut Warps<'_, '_, '_>, behind: &PostDominators) -> Vec
             continue;
         }
         let facts = warps.facts(block[0].block);
-        let literals: Vec<Literal> = facts.literals(&trace.arena).collect();
         let each: Vec<Vec<Executed>> =
-            block.iter().map(|access| executed(warps, access, &literals)).collect();
+            block.iter().map(|access| executed(warps, access, &facts)).collect();
         for (at, (first, of_first)) in block.iter().zip(&each).enumerate() {
             for (second, of_second) in block.iter().zip(&each).skip(at + 1) {
                 if first.effect == second.effect {
@@ -104,10 +102,9 @@ fn is_ordered(flow: &Flow<'_, '_>, first: InstId, second: InstId) -> bool {
 }
 
 /// An access in the warps that every block has, as far as its lanes and addresses are known.
-fn executed(warps: &mut Warps<'_, '_, '_>, access: &Access, literals: &[Literal]) -> Vec<Executed> {
+fn executed(warps: &mut Warps<'_, '_, '_>, access: &Access, facts: &Facts) -> Vec<Executed> {
     let Some(address) = access.address else { return Vec::new() };
-    let guard = access.guard.map(|guard| (guard, true));
-    let literals: Vec<Literal> = literals.iter().copied().chain(guard).collect();
+    let literals = warps.context.trace.conditions(access, facts);
     let mut all = Vec::new();
     for warp in warps.certain() {
         let Value::Known(sum) = warps.value(warp, access.block, address) else { return all };
@@ -160,17 +157,15 @@ fn meeting(
             if a.base != b.base || !(in_warp || a.in_block && b.in_block) {
                 continue;
             }
-            let executing = |one: &Executed| (0..LANES).filter(|&lane| one.lanes[lane]).collect();
-            let (own, others): (Vec<usize>, Vec<usize>) = (executing(a), executing(b));
-            for &lane in &own {
+            for lane in lanes_of(a.lanes) {
                 let from = a.numbers[lane];
-                let meets = |other: &&usize| {
-                    let to = b.numbers[**other];
-                    !(in_warp && **other == lane)
+                let meets = |other: &usize| {
+                    let to = b.numbers[*other];
+                    !(in_warp && *other == lane)
                         && from < to + i64::from(second.bytes())
                         && to < from + i64::from(first.bytes())
                 };
-                if let Some(&other) = others.iter().find(meets) {
+                if let Some(other) = lanes_of(b.lanes).find(meets) {
                     let (first, second) =
                         (place(first.inst, a, lane), place(second.inst, b, other));
                     return Some(Race { first, second, in_warp });
@@ -183,10 +178,6 @@ fn meeting(
 
 /// The index of a lane's thread in its block.
 fn thread(warps: &Warps<'_, '_, '_>, warp: Warp, lane: usize) -> [i64; 3] {
-    let number = match warp {
-        Warp::Row => 0,
-        Warp::From(first) => first / LANES as u64,
-        Warp::Numbered(number) => number,
-    };
+    let number = warp.number().unwrap_or(0);
     [Axis::X, Axis::Y, Axis::Z].map(|axis| warps.shape().index(number, lane, axis))
 }

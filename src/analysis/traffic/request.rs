@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::access::{AccessTraffic, Stride};
+use super::access::AccessTraffic;
 use crate::cfg::Flow;
 use crate::emulate::{KernelTrace, Printer};
 use crate::expr::TermId;
+use crate::lanes::{Stride, sum_text};
 use crate::ptx::{Function, StateSpace};
 
 /// Sectors or wavefronts of a warp's request, of the lanes that may take part.
@@ -84,28 +85,11 @@ fn stride(
     traffic: &AccessTraffic,
 ) -> Option<String> {
     let Some(Stride::Symbolic(parts)) = &traffic.stride else { return None };
-    let mut text = String::new();
     // Numbers last.
     let (numbers, factors): (Vec<_>, Vec<_>) =
         parts.iter().partition(|(_, factor)| factor.is_empty());
-    for (times, factor) in factors.into_iter().chain(numbers) {
-        text += match (text.is_empty(), *times < 0) {
-            (true, false) => "",
-            (true, true) => "-",
-            (false, false) => " + ",
-            (false, true) => " - ",
-        };
-        let mut words = Vec::new();
-        if times.unsigned_abs() != 1 || factor.is_empty() {
-            words.push(times.unsigned_abs().to_string());
-        }
-        words.extend(factor.iter().map(|&factor| {
-            let name = term(function, flow, trace, factor);
-            if name.contains(' ') { format!("({name})") } else { name }
-        }));
-        text += &words.join("*");
-    }
-    Some(text)
+    let name = |factor| term(function, flow, trace, factor);
+    Some(sum_text(factors.into_iter().chain(numbers), name))
 }
 
 /// A term in infix, parameters by their short names.

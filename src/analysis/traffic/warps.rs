@@ -3,19 +3,16 @@
 
 use rustc_hash::FxHashMap;
 
-use super::alignment::Aligned;
-use super::evaluate::{Context, Evaluator, Value};
-use super::shape::{BlockShape, LANES, Warp};
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{Access, SymbolKind};
 use crate::expr::{Comparison, Facts, Node, TermId};
 use crate::isa::Axis;
+use crate::lanes::{
+    Aligned, BlockShape, Context, Evaluator, LANES, Value, Warp, first_lanes, lanes_of,
+};
 
 /// A predicate, and the value that it has.
 pub(super) type Literal = (TermId, bool);
-
-/// For each lane, whether it takes part.
-pub(super) type Lanes = [bool; LANES];
 
 /// The warps of a function's blocks.
 pub(super) struct Warps<'a, 'm, 's> {
@@ -133,25 +130,24 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         }
         let mut most = 0;
         for warp in self.each() {
-            let lanes = self.holding(warp, block, &open);
-            most = most.max(lanes[..all].iter().filter(|lane| **lane).count());
-            if most == all {
+            let lanes = self.holding(warp, block, &open) & first_lanes(all);
+            most = most.max(lanes.count_ones());
+            if most == all as u32 {
                 break;
             }
         }
-        most as u32
+        most
     }
 
-    /// The lanes of a warp for which literals hold, as far as they are known in each lane.
-    pub(super) fn holding(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> Lanes {
-        let mut together = [true; LANES];
+    /// The lanes of a warp for which literals hold, as far as they are known in each lane: a bit for each.
+    pub(super) fn holding(&mut self, warp: Warp, block: BlockId, literals: &[Literal]) -> u32 {
+        let mut together = first_lanes(self.shape().lanes_of(warp));
         for &(term, holds) in literals {
             let Value::Known(value) = self.value(warp, block, term) else { continue };
             let Some(lanes) = value.known() else { continue };
-            let each = together.iter_mut().zip(lanes);
-            each.for_each(|(together, one)| *together &= (one & 1 != 0) == holds);
+            let holding = (0..LANES).filter(|&lane| (lanes[lane] & 1 != 0) == holds);
+            together &= holding.fold(0, |bits, lane| bits | 1 << lane);
         }
-        together[self.shape().lanes_of(warp)..].fill(false);
         together
     }
 
@@ -180,10 +176,8 @@ impl<'a, 'm, 's> Warps<'a, 'm, 's> {
         let Some(numbers) = varying.known().filter(|_| holds && base.is_uniform()) else {
             return all;
         };
-        let own = |lane: &usize| set >> lane & 1 != 0;
-        let alike =
-            |lane: usize| (0..LANES).filter(own).filter(move |&at| numbers[at] == numbers[lane]);
-        (0..LANES).filter(own).map(|lane| alike(lane).count() as u32).max().unwrap_or(0)
+        let alike = |lane: usize| lanes_of(set).filter(|&at| numbers[at] == numbers[lane]).count();
+        lanes_of(set).map(alike).max().unwrap_or(0) as u32
     }
 
     /// Whether literals are known in each lane of a warp, or have one value for the warp.

@@ -55,12 +55,12 @@ pub fn find_kernel<'m, 's>(
 pub fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), String> {
     launch.check()?;
     let block = launch.block.map(u64::from);
-    if let Some(required) = extents(kernel, "reqntid")
+    if let Some(required) = kernel.extents("reqntid")
         && block != required
     {
         return Err(format!("the kernel demands blocks of {required:?} threads"));
     }
-    if let Some(most) = extents(kernel, "maxntid")
+    if let Some(most) = kernel.extents("maxntid")
         && block.iter().product::<u64>() > most.iter().fold(1, |all, &n| all.saturating_mul(n))
     {
         return Err(format!("the kernel takes blocks of at most {most:?} threads"));
@@ -77,12 +77,7 @@ pub fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), String>
 
 /// Blocks of a cluster in each dimension, by `.reqnctapercluster`.
 pub fn cluster(kernel: &Function<'_>) -> [u64; 3] {
-    extents(kernel, "reqnctapercluster").map_or([1; 3], |extents| extents.map(|n| n.max(1)))
-}
-
-fn extents(kernel: &Function<'_>, directive: &str) -> Option<[u64; 3]> {
-    let values = kernel.directive(directive)?;
-    Some([0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1)))
+    kernel.extents("reqnctapercluster").map_or([1; 3], |extents| extents.map(|n| n.max(1)))
 }
 
 /// The kernel's parameters by name, each with its size in bytes.

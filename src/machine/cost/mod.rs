@@ -7,10 +7,10 @@
 //!
 //! This module depends neither on PTX nor on the choices that use it.
 
-pub mod banks;
 mod request;
 mod table;
 
+pub use crate::isa::banks;
 pub use request::{Pipe, Request, SECTOR};
 pub use table::Costs;
 

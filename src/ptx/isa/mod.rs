@@ -9,6 +9,7 @@
 //! and a word that is not known here ([`Opcode::Unknown`], [`Modifier::Unknown`],
 //! [`Special::Unknown`]) is refused in all of them.
 
+pub mod banks;
 mod form;
 pub mod limits;
 mod modifier;

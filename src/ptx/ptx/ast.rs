@@ -88,18 +88,20 @@ pub struct Function<'s> {
 }
 
 impl<'s> Function<'s> {
-    /// The operands of a performance directive such as `.reqntid`, if the function has it.
-    pub fn directive(&self, name: &str) -> Option<&[u64]> {
-        self.directives.iter().find_map(|directive| match directive {
-            Directive::Performance { name: n, values, .. } if *n == name => Some(&values[..]),
+    /// The operands of a performance directive such as `.reqntid` along x, y and z, if the function has it: 1 where there
+    /// are fewer (PTX ISA, "Performance-Tuning Directives").
+    pub fn extents(&self, name: &str) -> Option<[u64; 3]> {
+        let found = self.directives.iter().find_map(|directive| match directive {
+            Directive::Performance { name: n, values, .. } if *n == name => Some(values),
             _ => None,
-        })
+        });
+        found.map(|values| [0, 1, 2].map(|axis| values.get(axis).copied().unwrap_or(1)))
     }
 
     /// The most threads that a block of the kernel may have, where `.maxntid` says so. It bounds
     /// their number, so each extent, but not the shape (PTX ISA, ".maxntid").
     pub fn most_threads(&self) -> Option<u64> {
-        let extents = self.directive("maxntid")?;
+        let extents = self.extents("maxntid")?;
         Some(extents.iter().fold(1, |product, &extent| product.saturating_mul(extent.max(1))))
     }
 

@@ -14,16 +14,14 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{Flow, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{Facts, SymbolId, TermId, Valuation, mask};
+use crate::expr::{SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
+use crate::lanes::{LANES, of_thread};
 use crate::ptx::Function;
 use crate::sass::paths::LOOP_ITERATIONS;
 
 /// Bits of an address within one array; the bits above them number the array.
 pub(super) const ARRAY_BITS: u32 = 36;
-
-/// Lanes of a warp.
-pub(super) const LANES: usize = 32;
 
 /// Warps that are looked at.
 pub(super) const WARPS: usize = 4;
@@ -71,12 +69,6 @@ pub(super) struct Sampled {
     pub steps: Vec<[i64; 3]>,
 }
 
-/// What decides whether a lane executes an access.
-struct Condition {
-    term: TermId,
-    holds: bool,
-}
-
 /// Looks at some accesses, by their indices into [`KernelTrace::accesses`].
 pub(super) fn sampled(
     function: &Function<'_>,
@@ -114,21 +106,6 @@ pub(super) fn sampled(
     Sampled { first, next, steps }
 }
 
-/// What decides whether a lane executes an access: the conditions on the way, and its guard.
-fn conditions(flow: &Flow<'_, '_>, trace: &KernelTrace, at: usize) -> Vec<Condition> {
-    let access = &trace.accesses[at];
-    let mut facts = Facts::default();
-    for block in flow.dominators.chain(access.block) {
-        trace.arena.charge(1);
-        if let Some(assumed) = trace.assumptions[block] {
-            facts.add(&trace.arena, assumed);
-        }
-    }
-    let on_way = facts.literals(&trace.arena).map(|(term, holds)| Condition { term, holds });
-    let guard = access.guard.map(|term| Condition { term, holds: true });
-    on_way.chain(guard).collect()
-}
-
 /// For symbols in which several flows meet, the term that comes first into them. These terms become roots, too.
 fn origins(trace: &KernelTrace, roots: &mut Vec<TermId>) -> FxHashMap<SymbolId, TermId> {
     let mut found = FxHashMap::default();
@@ -158,8 +135,8 @@ fn origins(trace: &KernelTrace, roots: &mut Vec<TermId>) -> FxHashMap<SymbolId, 
 
 /// The shape of the blocks.
 fn shape(function: &Function<'_>, trace: &KernelTrace) -> [u64; 3] {
-    if let Some(exact) = function.directive("reqntid") {
-        return [0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1).max(1));
+    if let Some(exact) = function.extents("reqntid") {
+        return exact.map(|extent| extent.max(1));
     }
     let reads = |axis| {
         let mut kinds = trace.symbols.iter().map(|(_, info)| &info.kind);
@@ -179,8 +156,7 @@ struct Sampler<'t> {
     block: [u64; 3],
     /// Of each access, its address if that is known, and what decides whether a lane executes it.
     addresses: Vec<Option<TermId>>,
-    conditions: Vec<Vec<Condition>>,
-    symbols: Vec<(TermId, SymbolId)>,
+    conditions: Vec<Vec<(TermId, bool)>>,
     valuation: Valuation<'t>,
     /// The symbols in which several flows meet, each with the term that comes first into it.
     origins: Vec<(TermId, TermId)>,
@@ -194,19 +170,21 @@ impl<'t> Sampler<'t> {
         shape: [u64; 3],
         accesses: &[usize],
     ) -> Sampler<'t> {
-        let conditions: Vec<Vec<Condition>> =
-            accesses.iter().map(|&at| conditions(flow, trace, at)).collect();
+        let conditions = |&at: &usize| {
+            let access = &trace.accesses[at];
+            trace.conditions(access, &trace.facts(flow, access.block))
+        };
+        let conditions: Vec<Vec<(TermId, bool)>> = accesses.iter().map(conditions).collect();
         let addresses: Vec<Option<TermId>> =
             accesses.iter().map(|&at| trace.accesses[at].address).collect();
-        let terms = conditions.iter().flatten().map(|condition| condition.term);
+        let terms = conditions.iter().flatten().map(|(term, _)| *term);
         let mut roots: Vec<TermId> = terms.chain(addresses.iter().copied().flatten()).collect();
         let origins = origins(trace, &mut roots);
         let valuation = Valuation::new(&trace.arena, roots.into_iter());
-        let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
-        let origin = |&(term, symbol): &(TermId, SymbolId)| Some((term, *origins.get(&symbol)?));
-        let origins = symbols.iter().filter_map(origin).collect();
+        let origin = |(term, symbol): (TermId, SymbolId)| Some((term, *origins.get(&symbol)?));
+        let origins = valuation.symbols().filter_map(origin).collect();
         let block = BLOCK;
-        Sampler { trace, shape, block, addresses, conditions, symbols, valuation, origins }
+        Sampler { trace, shape, block, addresses, conditions, valuation, origins }
     }
 
     /// The accesses in the warps. `turned`: a loop that is not in its first iteration, and how many came before.
@@ -222,9 +200,9 @@ impl<'t> Sampler<'t> {
                 for (at, address) in self.addresses.iter().enumerate() {
                     let value = address.map_or(0, |term| self.valuation.value(term));
                     found[at][warp].addresses[lane] = value;
-                    for (condition, lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
-                        let holds = self.valuation.value(condition.term) & 1 != 0;
-                        lanes[warp] |= u32::from(holds == condition.holds) << lane;
+                    for ((term, holds), lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
+                        let value = self.valuation.value(*term) & 1 != 0;
+                        lanes[warp] |= u32::from(value == *holds) << lane;
                     }
                 }
             }
@@ -247,12 +225,11 @@ impl<'t> Sampler<'t> {
     }
 
     fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<(LoopId, u64)>) {
-        for &(term, symbol) in &self.symbols {
-            let info = self.trace.symbols.info(symbol);
-            let value = self.value(symbol, info, warp, lane, turned);
-            self.valuation.set(term, value & mask(info.width));
-        }
-        self.valuation.evaluate();
+        let Sampler { trace, shape, block, .. } = *self;
+        let thread = (warp * LANES + lane) as u64;
+        self.valuation.assign(|symbol| {
+            value(symbol, trace.symbols.info(symbol), (shape, block, thread), turned)
+        });
         if self.origins.is_empty() {
             return;
         }
@@ -269,44 +246,38 @@ impl<'t> Sampler<'t> {
             self.valuation.evaluate();
         }
     }
+}
 
-    fn value(
-        &self,
-        symbol: SymbolId,
-        info: &SymbolInfo,
-        warp: usize,
-        lane: usize,
-        turned: Option<(LoopId, u64)>,
-    ) -> u64 {
-        let thread = (warp * LANES + lane) as u64;
-        let [x, y, z] = self.shape;
-        let number = u64::from(symbol.0);
-        match &info.kind {
-            SymbolKind::LaneId => lane as u64,
-            SymbolKind::Tid(Axis::X) => thread % x,
-            SymbolKind::Tid(Axis::Y) => thread / x % y,
-            SymbolKind::Tid(Axis::Z) => thread / x / y % z,
-            SymbolKind::WarpUniform(Special::Ntid(axis)) => self.shape[axis.index()],
-            SymbolKind::WarpUniform(Special::Ctaid(axis)) => self.block[axis.index()],
-            SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
-            SymbolKind::WarpUniform(Special::DynamicSmemSize) => DYNAMIC_SHARED,
-            SymbolKind::Iteration(id) => {
-                turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at)
-            }
-            SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64) + 4,
-            SymbolKind::Parameter { .. } | SymbolKind::Address(_) if info.width == 64 => {
-                (number + 1) << ARRAY_BITS
-            }
-            SymbolKind::Address(_) => (number + 1) << 20,
-            // The mask of a warp whose lanes all execute together.
-            SymbolKind::Unknown(_) if info.width <= 32 => u64::MAX,
-            _ => {
-                let own = match info.dependence {
-                    LaneDependence::Varying => thread,
-                    _ => 0,
-                };
-                (number << 7 | own).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
-            }
+/// The value of a symbol in a thread, by its number in a block of some shape and at some place in the grid.
+fn value(
+    symbol: SymbolId,
+    info: &SymbolInfo,
+    (shape, block, thread): ([u64; 3], [u64; 3], u64),
+    turned: Option<(LoopId, u64)>,
+) -> u64 {
+    let number = u64::from(symbol.0);
+    match &info.kind {
+        SymbolKind::WarpUniform(Special::Ctaid(axis)) => block[axis.index()],
+        SymbolKind::WarpUniform(Special::Nctaid(_)) => GRID,
+        SymbolKind::WarpUniform(Special::DynamicSmemSize) => DYNAMIC_SHARED,
+        SymbolKind::Iteration(id) => {
+            turned.filter(|(turned, _)| turned == id).map_or(0, |(_, at)| at)
         }
+        SymbolKind::Parameter { .. } if info.width < 64 => (1 << 12) + 32 * (number % 64) + 4,
+        SymbolKind::Parameter { .. } | SymbolKind::Address(_) if info.width == 64 => {
+            (number + 1) << ARRAY_BITS
+        }
+        SymbolKind::Address(_) => (number + 1) << 20,
+        // The mask of a warp whose lanes all execute together.
+        SymbolKind::Unknown(_) if info.width <= 32 => u64::MAX,
+        // (Warps beyond the block are those of the next one.)
+        SymbolKind::Tid(Axis::Z) => of_thread(&info.kind, thread, shape).unwrap_or(0) % shape[2],
+        kind => of_thread(kind, thread, shape).unwrap_or_else(|| {
+            let own = match info.dependence {
+                LaneDependence::Varying => thread,
+                _ => 0,
+            };
+            (number << 7 | own).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+        }),
     }
 }

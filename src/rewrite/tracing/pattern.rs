@@ -2,9 +2,8 @@
 
 use crate::cost::banks::{LANES, wavefronts};
 use crate::emulate::{Access, Effect, Printer};
-use crate::expr::TermId;
+use crate::lanes::{Factor, NotAffine, Stride, factor_name, sum_text};
 use crate::ptx::StateSpace;
-use crate::reuse::Stride;
 
 /// Bytes of a line of the first-level cache.
 const LINE: u64 = 128;
@@ -13,7 +12,7 @@ const LINE: u64 = 128;
 pub(super) fn pattern(
     access: &Access,
     lane_stride: Option<i64>,
-    stride: Option<Stride>,
+    stride: Option<Result<Stride, NotAffine>>,
     printer: &Printer<'_>,
 ) -> Option<String> {
     let shared = access.space == StateSpace::Shared;
@@ -25,36 +24,24 @@ pub(super) fn pattern(
         return None;
     }
     let summands = match stride? {
-        Stride::Affine(summands) => summands,
-        Stride::Loaded => return Some("depends on loaded data".to_owned()),
-        Stride::Unknown => return Some("not affine in the lane".to_owned()),
+        Ok(Stride::Symbolic(summands)) => summands,
+        Ok(Stride::Constant(stride)) => {
+            let how = constant(access, stride);
+            return Some(format!("{stride:+} bytes per lane{how} unless the index wraps around"));
+        }
+        Err(NotAffine::Loaded) => return Some("depends on loaded data".to_owned()),
+        Err(NotAffine::Unknown) => return Some("not affine in the lane".to_owned()),
     };
-    match &summands[..] {
-        [] => {
-            Some(format!("+0 bytes per lane{} unless the index wraps around", constant(access, 0)))
-        }
-        [(stride, factors)] if factors.is_empty() => {
-            let how = constant(access, *stride);
-            Some(format!("{stride:+} bytes per lane{how} unless the index wraps around"))
-        }
-        _ => {
-            let stride: Vec<String> = summands
-                .iter()
-                .enumerate()
-                .map(|(at, summand)| shown(at == 0, summand, printer))
-                .collect();
-            let stride = stride.concat();
-            let how = if shared {
-                let names = names(&summands, printer);
-                format!("bank conflicts depend on {}", names.join(" and "))
-            } else {
-                let names = names(&summands, printer);
-                let are = if names.len() == 1 { "is" } else { "are" };
-                format!("a line per lane unless {} {are} small", names.join(" and "))
-            };
-            Some(format!("{stride} bytes per lane: {how}"))
-        }
-    }
+    let stride = sum_text(&summands, |factor| printer.print(factor));
+    let sign = if stride.starts_with('-') { "" } else { "+" };
+    let names = names(&summands, printer);
+    let how = if shared {
+        format!("bank conflicts depend on {}", names.join(" and "))
+    } else {
+        let are = if names.len() == 1 { "is" } else { "are" };
+        format!("a line per lane unless {} {are} small", names.join(" and "))
+    };
+    Some(format!("{sign}{stride} bytes per lane: {how}"))
 }
 
 /// The cost of a constant stride, behind a comma; empty where it depends on more.
@@ -93,36 +80,11 @@ fn constant(access: &Access, stride: i64) -> String {
     }
 }
 
-/// A summand of a stride, with its sign.
-fn shown(
-    first: bool,
-    (coefficient, factors): &(i64, Vec<TermId>),
-    printer: &Printer<'_>,
-) -> String {
-    let sign = match (first, *coefficient < 0) {
-        (true, false) => "+",
-        (true, true) => "-",
-        (false, false) => " + ",
-        (false, true) => " - ",
-    };
-    let mut parts = Vec::new();
-    if *coefficient != 1 && *coefficient != -1 || factors.is_empty() {
-        parts.push(coefficient.unsigned_abs().to_string());
-    }
-    parts.extend(factors.iter().map(|&factor| factor_name(factor, printer)));
-    format!("{sign}{}", parts.join("*"))
-}
-
-fn factor_name(factor: TermId, printer: &Printer<'_>) -> String {
-    let name = printer.print(factor);
-    if name.contains(' ') { format!("({name})") } else { name }
-}
-
 /// The factors of all summands, each once.
-fn names(summands: &[(i64, Vec<TermId>)], printer: &Printer<'_>) -> Vec<String> {
+fn names(summands: &[(i64, Factor)], printer: &Printer<'_>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for &factor in summands.iter().flat_map(|(_, factors)| factors) {
-        let name = factor_name(factor, printer);
+        let name = factor_name(printer.print(factor));
         if !names.contains(&name) {
             names.push(name);
         }

@@ -85,9 +85,9 @@ fn executed(
     nodes: &Nodes,
     wanted: &Outcome,
 ) -> Result<(), String> {
-    let shape = |function: &Function<'_>| function.directive("reqntid").map(<[u64]>::to_vec);
     let one_warp = |function: &Function<'_>| {
-        shape(function).is_none_or(|shape| shape.iter().product::<u64>() == LANES as u64)
+        let shape = function.extents("reqntid");
+        shape.is_none_or(|shape| shape.iter().product::<u64>() == LANES as u64)
     };
     let Some(words) = words(kernel).filter(|own| Some(own) == words(spec).as_ref()) else {
         log::info!("{}: its parameters are no words; it is not executed", kernel.name.text);

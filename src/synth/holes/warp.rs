@@ -335,8 +335,8 @@ impl<'s> Warp<'_, '_, 's> {
         match special {
             Special::Tid(Axis::X) | Special::Laneid => Some(lane as u64),
             Special::Tid(_) | Special::Ctaid(_) | Special::Warpid => Some(0),
-            Special::Ntid(axis) => match self.function.directive("reqntid") {
-                Some(extents) => Some(extents.get(axis.index()).copied().unwrap_or(1)),
+            Special::Ntid(axis) => match self.function.extents("reqntid") {
+                Some(extents) => Some(extents[axis.index()]),
                 None => Some(if axis == Axis::X { LANES as u64 } else { 1 }),
             },
             Special::Nctaid(_) => Some(1),

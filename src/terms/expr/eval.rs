@@ -118,7 +118,7 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
 
 /// The value of a term for given values of its operands; 0 for a symbol. Uninterpreted functions get
 /// results by hashing, close to one of the numbers `near` if there are any.
-pub(super) fn evaluate_node(
+pub fn evaluate_node(
     arena: &Arena,
     term: TermId,
     value_of: &impl Fn(TermId) -> u64,

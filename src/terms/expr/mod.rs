@@ -44,7 +44,7 @@ mod walk;
 pub use arena::Arena;
 pub use bits::{mask, power, sign_extend, to_signed};
 pub use budget::{Exhausted, within};
-pub use eval::{Evaluator, evaluate_binary, evaluate_unary, neighbour};
+pub use eval::{Evaluator, evaluate_binary, evaluate_node, evaluate_unary, neighbour};
 pub use facts::Facts;
 pub use found::Search;
 pub use functions::Functions;

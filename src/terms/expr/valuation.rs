@@ -88,6 +88,17 @@ impl<'a> Valuation<'a> {
         }
     }
 
+    /// Gives each symbol a value, cut to the symbol's width, and computes the values of all terms.
+    pub fn assign(&mut self, mut value: impl FnMut(SymbolId) -> u64) {
+        for index in 0..self.terms.len() {
+            let term = self.terms[index];
+            if let Node::Symbol(symbol) = *self.arena.node(term) {
+                self.set(term, value(symbol) & mask(self.arena.width(term)));
+            }
+        }
+        self.evaluate();
+    }
+
     /// Chooses the result of a function for the arguments that it has at present.
     pub fn choose(&mut self, application: TermId, value: u64) {
         if let Node::Apply(function, arguments) = self.arena.node(application) {

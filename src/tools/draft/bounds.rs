@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::pointers::{Part, Pointers};
 use crate::cfg::Flow;
 use crate::emulate::{KernelTrace, SymbolKind};
-use crate::expr::{Node, TermId, Valuation, mask, within};
+use crate::expr::{Node, TermId, Valuation, within};
 use crate::isa::{Axis, Special};
 
 /// Grid and block of a launch.
@@ -120,21 +120,15 @@ fn evaluated(
     accesses.retain(|access| !open.contains(&access.base));
     let roots = accesses.iter().flat_map(|a| a.conditions.iter().copied().chain([a.address]));
     let mut valuation = Valuation::new(arena, roots);
-    let symbols: Vec<_> = valuation.symbols().collect();
     let mut reach: BTreeMap<Part, Reach> = BTreeMap::new();
     for (block, thread) in places(shape) {
-        for &(term, symbol) in &symbols {
-            let info = trace.symbols.info(symbol);
-            let value = match &info.kind {
-                SymbolKind::Parameter { .. } => {
-                    let part = pointers.part(&info.kind);
-                    part.and_then(|part| values.get(&part).copied()).unwrap_or(0)
-                }
-                kind => place(kind, shape, block, thread).unwrap_or(0),
-            };
-            valuation.set(term, value & mask(arena.width(term)));
-        }
-        valuation.evaluate();
+        valuation.assign(|symbol| match &trace.symbols.info(symbol).kind {
+            kind @ SymbolKind::Parameter { .. } => {
+                let part = pointers.part(kind);
+                part.and_then(|part| values.get(&part).copied()).unwrap_or(0)
+            }
+            kind => place(kind, shape, block, thread).unwrap_or(0),
+        });
         for access in &accesses {
             if access.conditions.iter().all(|&term| valuation.value(term) != 0) {
                 let at = valuation.value(access.address) as i64;

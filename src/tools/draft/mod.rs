@@ -166,10 +166,9 @@ fn shape(kernel: &Function<'_>, wishes: &Wishes<'_>, axes: &[bool; 6]) -> Shape 
     let used = |axis: usize| axes[axis] || axes[3 + axis];
     let most = most_threads(kernel);
     let deep = 1 + (1..3).filter(|&axis| used(axis)).count();
-    let extents = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1) as u32);
-    let (demanded, at_most) = (kernel.directive("reqntid"), kernel.directive("maxntid"));
+    let (demanded, at_most) = (kernel.extents("reqntid"), kernel.extents("maxntid"));
     let (mut block, chosen) = match (demanded, wishes.block) {
-        (Some(demanded), _) => (extents(demanded), Chosen::Demanded),
+        (Some(demanded), _) => (demanded.map(|extent| extent as u32), Chosen::Demanded),
         (None, Some(asked)) => (asked, Chosen::Asked),
         _ if deep == 1 && at_most.is_some() => ([most as u32, 1, 1], Chosen::Guessed),
         _ => {
@@ -207,11 +206,9 @@ fn shape(kernel: &Function<'_>, wishes: &Wishes<'_>, axes: &[bool; 6]) -> Shape 
 fn possible(kernel: &Function<'_>, block: Option<[u32; 3]>) -> Result<(), String> {
     let Some(block) = block else { return Ok(()) };
     let [x, y, z] = block;
-    let at = |values: &[u64], axis: usize| values.get(axis).copied().unwrap_or(1);
-    if let Some(demanded) = kernel.directive("reqntid")
-        && (0..3).any(|axis| at(demanded, axis) != u64::from(block[axis]))
+    if let Some(demanded @ [a, b, c]) = kernel.extents("reqntid")
+        && demanded != block.map(u64::from)
     {
-        let [a, b, c] = [0, 1, 2].map(|axis| at(demanded, axis));
         return Err(format!("a block of {x}x{y}x{z}: `.reqntid` demands {a}x{b}x{c}"));
     }
     let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();

@@ -208,11 +208,8 @@ impl<'p, 'm, 's> Definitions<'p, 'm, 's> {
     ) -> Known {
         let extents = [(1, u64::from(MOST_THREADS)); 3];
         let mut found = Facts { start, extents, constants: Vec::new() };
-        if let Some(exact) = function.directive("reqntid") {
-            for axis in 0..3 {
-                let extent = exact.get(axis).copied().unwrap_or(1);
-                found.extents[axis] = (extent, extent);
-            }
+        if let Some(exact) = function.extents("reqntid") {
+            found.extents = exact.map(|extent| (extent, extent));
         } else if let Some(most) = function.most_threads() {
             found.extents.iter_mut().for_each(|extent| extent.1 = extent.1.min(most));
         }

@@ -120,9 +120,7 @@ impl<'m, 's> Program<'m, 's> {
                 closed.entry(last).or_default().push(id);
             }
         }
-        let required = function
-            .directive("reqntid")
-            .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)));
+        let required = function.extents("reqntid");
         let assumed = options.block.filter(|_| function.kind == FunctionKind::Entry);
         let pointers = function.aligned_pointers();
         let pointers = pointers.map(|(name, align)| (name.to_owned(), align));

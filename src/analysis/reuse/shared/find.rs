@@ -2,10 +2,10 @@
 
 use super::array::SharedArray;
 use super::growth::{self, Growth, Surroundings};
-use super::{lanes, uses};
+use super::{offsets, uses};
 use crate::cfg::Flow;
 use crate::emulate::KernelTrace;
-use crate::ptx::{Function, StateSpace, Statement, Variable};
+use crate::ptx::{Declarator, Function, StateSpace, Statement, Variable};
 use crate::reuse::refusal::Refusal;
 use crate::reuse::restriction::{MOST_STATIC, Restriction};
 use crate::reuse::sharing::Sharing;
@@ -68,7 +68,7 @@ pub fn arrays(
             false => uses
                 .iter()
                 .map(|&inst| {
-                    lanes::access((source, around.block), function, flow, trace, array, inst)
+                    offsets::access((source, around.block), function, flow, trace, array, inst)
                 })
                 .collect(),
         });
@@ -111,22 +111,41 @@ fn kept(source: &SourceFile, variable: &Variable<'_>, refusal: &Refusal) -> Vec<
     let (name, element) = variable.ty.map_or(("b8", 1), |ty| (ty.name(), u64::from(ty.bits()) / 8));
     let element = element.max(1) * u64::from(variable.vector.max(1));
     let of = |bytes: u64, dimension: &Option<u64>| bytes.saturating_mul(dimension.unwrap_or(0));
-    let declared = variable.names.iter().map(|declared| SharedArray {
+    let declared = variable.names.iter().map(|declared| {
+        let bytes = declared.dimensions.iter().fold(element, of);
+        SharedArray {
+            is_dynamic: variable.linkage.contains(&".extern"),
+            is_of_module: true,
+            restriction: Restriction::Variables,
+            refusal: Some(refusal.clone()),
+            ..array(source, (variable, declared), (name, element), bytes)
+        }
+    });
+    declared.collect()
+}
+
+/// An array of a function, by its declaration alone.
+fn array(
+    source: &SourceFile,
+    (variable, declared): (&Variable<'_>, &Declarator<'_>),
+    element: (&'static str, u64),
+    bytes: u64,
+) -> SharedArray {
+    SharedArray {
         name: declared.name.text.to_owned(),
         declaration: variable.span.range(),
         line: source.line(variable.span.start),
-        element: (name, element),
-        bytes: declared.dimensions.iter().fold(element, of),
-        is_dynamic: variable.linkage.contains(&".extern"),
-        is_of_module: true,
-        align: variable.align.unwrap_or(element),
+        element,
+        bytes,
+        is_dynamic: false,
+        is_of_module: false,
+        align: variable.align.unwrap_or(element.1),
         room: 0,
         unrestricted_room: 0,
-        restriction: Restriction::Variables,
+        restriction: Restriction::Static,
         accesses: Vec::new(),
-        refusal: Some(refusal.clone()),
-    });
-    declared.collect()
+        refusal: None,
+    }
 }
 
 /// Whether a variable has this name.
@@ -176,19 +195,5 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
         && element > 0;
     let of = |bytes: u64, dimension: &Option<u64>| bytes.checked_mul((*dimension)?);
     let bytes = declared.dimensions.iter().try_fold(element, of)?;
-    plain.then(|| SharedArray {
-        name: declared.name.text.to_owned(),
-        declaration: variable.span.range(),
-        line: source.line(variable.span.start),
-        element: (ty.name(), element),
-        bytes,
-        is_dynamic: false,
-        is_of_module: false,
-        align: variable.align.unwrap_or(element),
-        room: 0,
-        unrestricted_room: 0,
-        restriction: Restriction::Static,
-        accesses: Vec::new(),
-        refusal: None,
-    })
+    plain.then(|| array(source, (variable, declared), (ty.name(), element), bytes))
 }

@@ -3,7 +3,7 @@
 //! In: the control flow and memory trace of one function. Out: each array that the function declares, or that it names
 //! and the module declares, with the addresses of its accesses in the lanes of some warps, or the
 //! [`Refusal`](super::Refusal) that forbids to move its bytes.
-//! `uses` finds the accesses and whether the array's address goes anywhere else, `lanes` the addresses, `growth` by how
+//! `uses` finds the accesses and whether the array's address goes anywhere else, `offsets` the addresses, `growth` by how
 //! much arrays may grow, `sharers` who else may access an array of the module;
 //! a [`Placement`] is a function of addresses, with the proof that an array may be laid out so; `address` says how
 //! each access gets its new address. Nothing is chosen here.
@@ -12,7 +12,7 @@ mod address;
 mod array;
 mod find;
 mod growth;
-mod lanes;
+mod offsets;
 mod placement;
 mod sharers;
 mod uses;
@@ -21,5 +21,5 @@ pub use address::{Made, added, made};
 pub use array::{ArrayAccess, SharedArray};
 pub use find::arrays;
 pub use growth::Surroundings;
-pub use lanes::in_usual_shapes;
+pub use offsets::in_usual_shapes;
 pub use placement::{BLOCK, Placement, placements};

@@ -6,7 +6,8 @@
 
 use crate::cfg::{Flow, InstId, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
-use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
+use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation};
+use crate::lanes::mixed;
 use crate::reuse::Load;
 
 /// The maximum number of iterations over which a value is carried.
@@ -53,13 +54,9 @@ impl Later {
         let mut roots: Vec<TermId> = addresses.iter().flatten().copied().collect();
         roots.extend(sources.iter().map(|source| source.address));
         let mut valuation = Valuation::new(&trace.arena, roots.iter().copied());
-        let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
         let mut values = vec![Vec::new(); roots.len()];
         for round in 0..ROUNDS {
-            for &(term, symbol) in &symbols {
-                valuation.set(term, small(round, symbol, trace.symbols.info(symbol)));
-            }
-            valuation.evaluate();
+            valuation.assign(|symbol| small(round, symbol, trace.symbols.info(symbol)));
             for (values, &root) in values.iter_mut().zip(&roots) {
                 values.push(valuation.value(root));
             }
@@ -171,16 +168,11 @@ pub(super) fn iterations_later(
 /// Values so small that products and sums of a few do not wrap around: sizes far above the numbers of threads and
 /// iterations, so that no bounds check fails; pointers far apart.
 fn small(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
-    let mixed = (u64::from(symbol.0) + 1)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
-    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = mixed ^ mixed >> 32;
-    let value = match info.kind {
+    let mixed = mixed(round, symbol, 0);
+    match info.kind {
         SymbolKind::Iteration(_) => mixed & 7,
         _ if info.width == 64 => (mixed & 0xf_ffff) << 12,
         SymbolKind::Parameter { .. } => 1000 + (mixed & 0x1f),
         _ => 1 + (mixed & 7),
-    };
-    value & mask(info.width)
+    }
 }

@@ -54,10 +54,9 @@ impl Pattern for Collectives {
         if !is_wanted || !flow.insts.iter().any(is_exchange) {
             return;
         }
-        let is_uniform = |block: BlockId| is_uniform(trace, flow, block);
         let line = |inst: InstId| finder.legality.line(inst);
         let is_kernel = finder.legality.is_kernel();
-        let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
+        let place = Place { flow, is_kernel, trace, line: &line };
         let mut found = collectives(&place, finder.legality.lanes_are_consecutive());
         // The largest networks come first: a step of one is not worth a group of its own.
         found.sort_by_key(|one| (std::cmp::Reverse(one.network.len()), one.result));
@@ -90,13 +89,6 @@ impl Pattern for Collectives {
     }
 }
 
-/// Whether all lanes that are together at the end of a block take the same branch.
-fn is_uniform(trace: &KernelTrace, flow: &Flow<'_, '_>, block: BlockId) -> bool {
-    let Some(condition) = trace.branches[block] else { return false };
-    let place = flow.loops.innermost(block);
-    trace.is_uniform_term(&flow.loops, condition, place)
-}
-
 /// The group of a collective: chosen, or why not.
 fn decide(
     finder: &Finder<'_, '_, '_, '_>,
@@ -109,10 +101,8 @@ fn decide(
     for other in collective.in_loop.iter_mut().flat_map(|in_loop| &mut in_loop.others) {
         choose_order(other, finder);
     }
-    let mut obstacle = collective.form.clone().err();
-    if obstacle.is_none() {
-        obstacle = collective.parts().find_map(|part| has_instruction(part, finder.options.redux));
-    }
+    let lacking = || collective.parts().find_map(|part| lacks(part, finder.options.redux));
+    let mut obstacle = collective.form.clone().err().or_else(lacking);
     let (first, last) = (*collective.range().start(), *collective.range().end());
     if obstacle.is_none() && collective.needs_consecutive {
         let stays = first.to(last.next()).find(|at| !may_stand_twice(flow, &collective, *at));
@@ -123,15 +113,14 @@ fn decide(
     }
     let footprint = footprint(flow, &collective);
     let mut price = None;
-    let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
-    let mut refusal = obstacle.as_ref().map(refused);
+    let mut refusal = obstacle.map(Refusal::from);
     if refusal.is_none() {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
         } else if finder.conflicts(&footprint)
             || finder.own().any(|(_, other): (_, &Found)| excludes(&collective, &other.collective))
         {
-            refusal = Some(refused(&Obstacle::Beside));
+            refusal = Some(Obstacle::Beside.into());
         } else {
             match weigh(finder, flow, &collective) {
                 Ok(known) => price = known,
@@ -166,13 +155,9 @@ fn has_no_numbers(collective: &Collective, finder: &Finder<'_, '_, '_, '_>) -> b
 }
 
 /// The obstacle if the target lacks the instruction.
-fn has_instruction(collective: &Collective, redux: Redux) -> Option<Obstacle> {
-    match collective.form {
-        Ok(Form::Redux(_) | Form::Ordered(_) | Form::Wide(_)) if redux == Redux::Absent => {
-            Some(Obstacle::Target(80))
-        }
-        _ => None,
-    }
+fn lacks(collective: &Collective, redux: Redux) -> Option<Obstacle> {
+    let needs = matches!(collective.form, Ok(Form::Redux(_) | Form::Ordered(_) | Form::Wide(_)));
+    (needs && redux == Redux::Absent).then_some(Obstacle::Target(80))
 }
 
 /// Whether an instruction in front of the result may be executed in two versions.

@@ -85,7 +85,7 @@ fn partner(
             continue;
         }
         let Some(strategy) = name(finder, trace, load, candidate.delta) else { continue };
-        if let Ok(legal_reuse) = offers.prove_asking(finder.legality, trace, candidate, load) {
+        if let Ok(legal_reuse) = offers.look(finder.legality, trace, candidate, load, true) {
             return Some((strategy, legal_reuse));
         }
     }

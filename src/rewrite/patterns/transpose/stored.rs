@@ -9,12 +9,11 @@
 use super::structs::contiguous;
 use super::structs::struct_stride;
 use super::structs::{Member, Run};
-use crate::cfg::{Arg, Base, BlockId, InstId};
+use crate::cfg::{BlockId, InstId};
 use crate::emulate::{Effect, KernelTrace, effect};
-use crate::isa::{Modifier, Qualifier};
-use crate::ptx::{ScalarType, StateSpace};
+use crate::ptx::StateSpace;
 use crate::reuse::{
-    Legality, Load, MAX_ADDRESS, NoWrap, Options, Refusal, StoredValue, base_address,
+    Legality, Load, NoWrap, Options, PlainStore, Refusal, StoredValue, base_address,
 };
 
 /// A store of some words of a struct.
@@ -53,14 +52,6 @@ pub(super) struct TransposeStores {
     pub refusal: Option<Refusal>,
 }
 
-/// A store that may take part.
-struct Store {
-    /// Seen as an access; it has no elements.
-    access: Load,
-    ty: ScalarType,
-    values: Vec<StoredValue>,
-}
-
 /// The structs that the function's stores write, in program order.
 pub(super) fn struct_stores(
     legality: &mut Legality<'_, '_, '_>,
@@ -70,16 +61,12 @@ pub(super) fn struct_stores(
     if legality.linear == Some(false) || legality.narrow || legality.observes_lanes || *strict {
         return Vec::new();
     }
-    let mut stores: Vec<usize> = (0..trace.accesses.len())
-        .filter(|&index| trace.accesses[index].effect == Effect::Store)
-        .collect();
-    stores.sort_by_key(|&index| trace.accesses[index].inst);
-    let mut runs: Vec<(Run, Vec<Store>)> = Vec::new();
-    for index in stores {
+    let mut runs: Vec<(Run, Vec<PlainStore>)> = Vec::new();
+    for store in legality.plain_stores(trace) {
         if trace.arena.is_nearly_spent() {
             break;
         }
-        if let Some(store) = plain_store(legality, trace, index) {
+        if is_of_words(legality, &store) {
             add_stored(legality, trace, &mut runs, store);
         }
     }
@@ -87,60 +74,22 @@ pub(super) fn struct_stores(
     whole.map(|(run, stores)| whole_stored(legality, trace, &run, stores)).collect()
 }
 
-/// A weak store of whole words, unguarded, at a register's address.
-fn plain_store(
-    legality: &Legality<'_, '_, '_>,
-    trace: &KernelTrace,
-    index: usize,
-) -> Option<Store> {
-    let access = &trace.accesses[index];
-    let (block, flow) = (access.block, legality.flow());
-    let inst = &flow.insts[access.inst];
-    let form = &inst.ast.form;
-    let (ty, address) = (access.ty?, access.address?);
-    let generic = access.space == StateSpace::Generic;
-    let plain = matches!(inst.args.first(), Some(Arg::Memory { base: Base::Register(_), rest, .. })
-        if rest.is_empty());
-    let fits = (generic || access.space == StateSpace::Global)
-        && access.strong.is_none()
-        && inst.guard.is_none()
-        && !inst.pragma
-        && inst.args.len() == 2
-        && plain
-        && !form.has(Qualifier::L2CacheHint)
-        && !form.modifiers().contains(&Modifier::Unknown)
-        && matches!(ty.bits(), 32 | 64)
-        && trace.arena.width(address) == 64
-        && !trace.arena.are_larger_than([address], MAX_ADDRESS)
-        && !legality.is_version(block);
-    if !fits {
-        return None;
-    }
-    let single = std::slice::from_ref(&inst.args[1]);
-    let stored = match &inst.args[1] {
-        Arg::Vector(elements) => elements,
-        _ => single,
+/// Whether a store writes whole words in any case.
+fn is_of_words(legality: &Legality<'_, '_, '_>, store: &PlainStore) -> bool {
+    let bits = store.ty.bits();
+    let is_word = |value: &StoredValue| match value {
+        StoredValue::Register(register) => legality.flow().registers[*register].ty.bits() == bits,
+        StoredValue::Bits(_) => true,
     };
-    let values =
-        stored.iter().map(|value| legality.stored_value(value, ty, |width| width == ty.bits()));
-    let access = Load {
-        access: index,
-        inst: access.inst,
-        address,
-        elements: Default::default(),
-        bytes: i64::from(access.bytes()),
-        guard: None,
-        generic,
-    };
-    Some(Store { access, ty, values: values.collect::<Option<_>>()? })
+    store.access.guard.is_none() && matches!(bits, 32 | 64) && store.values.iter().all(is_word)
 }
 
 /// Adds a store to the struct that it may be a part of.
 fn add_stored(
     legality: &mut Legality<'_, '_, '_>,
     trace: &mut KernelTrace,
-    runs: &mut Vec<(Run, Vec<Store>)>,
-    store: Store,
+    runs: &mut Vec<(Run, Vec<PlainStore>)>,
+    store: PlainStore,
 ) {
     let word = i64::from(store.ty.bits() / 8);
     let access = &store.access;
@@ -223,7 +172,7 @@ fn whole_stored(
     legality: &mut Legality<'_, '_, '_>,
     trace: &mut KernelTrace,
     run: &Run,
-    stores: Vec<Store>,
+    stores: Vec<PlainStore>,
 ) -> TransposeStores {
     let range = run.range();
     let first = run.members[0].load.clone();
@@ -241,7 +190,7 @@ fn whole_stored(
     let fields = run.members.iter().zip(stores).map(|(member, store)| StoredField {
         inst: member.load.inst,
         word: (member.at - begin) as u32,
-        values: store.values,
+        values: store.values.to_vec(),
     });
     TransposeStores {
         fields: fields.collect(),

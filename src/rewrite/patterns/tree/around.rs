@@ -3,8 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::cfg::{Arg, BlockId, Flow, Inst, RegisterId};
-use crate::collective::reads;
-use crate::emulate::{Effect, KernelTrace, definitions, effect};
+use crate::emulate::{Effect, KernelTrace, definitions, effect, reads};
 use crate::isa::{Opcode, Qualifier, Special};
 use crate::ptx::StateSpace;
 

@@ -6,14 +6,14 @@
 use rustc_hash::FxHashSet;
 
 use super::around::begins_at_barrier;
-use super::obstacle::Obstacle;
 use super::search::{FEWEST, Search, Steps, Tree};
 use super::step::Stride;
 use crate::cfg::{BlockId, InstId};
-use crate::collective::Together;
+use crate::collective::Obstacle;
 use crate::emulate::{Effect, effect};
 use crate::isa::Qualifier;
 use crate::ptx::StateSpace;
+use crate::uniform::Together;
 
 impl Search<'_, '_, '_, '_> {
     /// All trees.
@@ -52,11 +52,11 @@ impl Search<'_, '_, '_, '_> {
             if tree.plan.is_ok() {
                 let closed = begins_at_barrier(flow, tree.blocks[0]);
                 let obstacle = match () {
-                    () if !self.is_kernel => Some(Obstacle::Function),
+                    () if !self.is_kernel => Some(Obstacle::TreeFunction),
                     () if !together.come_by(tree.blocks[0]) && !planted!(Bug::TreeParted) => {
-                        Some(Obstacle::Elsewhere)
+                        Some(Obstacle::TreeOfSomeThreads)
                     }
-                    () if !closed && !planted!(Bug::TreeBegins) => Some(Obstacle::Begins),
+                    () if !closed && !planted!(Bug::TreeBegins) => Some(Obstacle::TreeBegins),
                     () => None,
                 };
                 if let Some(obstacle) = obstacle {
@@ -88,7 +88,7 @@ impl Search<'_, '_, '_, '_> {
                 blocks: vec![block],
                 stored: None,
                 elements: 64,
-                plan: Err(Obstacle::Volatile),
+                plan: Err(Obstacle::TreeOfOneWarp),
             })
         });
         found.filter(|_| self.is_kernel).collect()

@@ -5,11 +5,11 @@
 use rustc_hash::FxHashMap;
 
 use super::around::{has_barrier, is_read, thread};
-use super::obstacle::Obstacle;
 use super::search::{FEWEST, FIRST, Plan, Search, Set, Tree, accesses};
 use super::step::Step;
 use super::walk::Walk;
 use crate::cfg::{Arg, BlockId, EdgeCondition, LoopId, RegisterId};
+use crate::collective::Obstacle;
 use crate::emulate::definitions;
 use crate::expr::{SymbolId, TermId};
 use crate::isa::Opcode;
@@ -54,7 +54,7 @@ impl Search<'_, '_, '_, '_> {
         let found = self.traced.loop_value(term);
         let plan = match found {
             Some((symbol, register)) => self.iterations(of, step, (symbol, register)),
-            None => Err(Obstacle::Strides),
+            None => Err(Obstacle::TreeStrides),
         };
         let elements = plan.as_ref().map_or(0, |plan| 2 * plan.steps[0].1);
         let first = step.parts.first()?;
@@ -87,11 +87,11 @@ impl Search<'_, '_, '_, '_> {
     ) -> Result<Plan, Obstacle> {
         let word = self.traced.flow.registers[register].ty.bits() == 32;
         let starts = [32, 64].into_iter().filter(|_| word);
-        let mut reason = Obstacle::Strides;
+        let mut reason = Obstacle::TreeStrides;
         for value in starts {
             match self.followed(of, step, (symbol, register), value) {
                 Ok(plan) => return Ok(plan),
-                Err(Obstacle::Strides) => {}
+                Err(Obstacle::TreeStrides) => {}
                 Err(obstacle) => reason = obstacle,
             }
         }
@@ -113,10 +113,10 @@ impl Search<'_, '_, '_, '_> {
         let mut at_header = value;
         loop {
             if block == header && !walk.strides.is_empty() {
-                at_header = *walk.known.get(&register).ok_or(Obstacle::Strides)?;
+                at_header = *walk.known.get(&register).ok_or(Obstacle::TreeStrides)?;
             }
             if walk.strides.len() > MAX_ITERATIONS {
-                return Err(Obstacle::Strides);
+                return Err(Obstacle::TreeStrides);
             }
             for at in flow.block(block).instructions() {
                 walk.pass(flow, at, self.line)?;
@@ -124,7 +124,8 @@ impl Search<'_, '_, '_, '_> {
             let next = if block == step.guard {
                 let of_loop = Some((symbol, at_header));
                 let line = (self.line)(flow.block(block).end.before());
-                let stride = self.traced.is_below(step, of_loop).ok_or(Obstacle::Guard(line))?;
+                let stride =
+                    self.traced.is_below(step, of_loop).ok_or(Obstacle::TreeGuard(line))?;
                 self.next_stride(&mut walk, stride, line)?;
                 for at in flow.block(step.body).instructions() {
                     definitions(&flow.insts[at]).iter().for_each(|one| _ = walk.known.remove(one));
@@ -138,9 +139,9 @@ impl Search<'_, '_, '_, '_> {
                 break;
             }
         }
-        let Some((_, last)) = walk.strides.last() else { return Err(Obstacle::Strides) };
+        let Some((_, last)) = walk.strides.last() else { return Err(Obstacle::TreeStrides) };
         if *last != 1 || walk.strides.len() < FEWEST {
-            return Err(Obstacle::Strides);
+            return Err(Obstacle::TreeStrides);
         }
         let sets = self.sets(of, (step, block), &walk)?;
         let steps = walk.strides.iter().map(|(_, stride)| (step.clone(), *stride)).collect();
@@ -159,10 +160,10 @@ impl Search<'_, '_, '_, '_> {
     /// Adds a step to those passed: its stride must be half of the one before, and a barrier must stand between them.
     fn next_stride(&self, walk: &mut Walk, stride: u64, line: u32) -> Result<(), Obstacle> {
         match walk.strides.last() {
-            None if stride != FIRST[0] => return Err(Obstacle::Strides),
-            Some((_, before)) if *before != 2 * stride => return Err(Obstacle::Strides),
+            None if stride != FIRST[0] => return Err(Obstacle::TreeStrides),
+            Some((_, before)) if *before != 2 * stride => return Err(Obstacle::TreeStrides),
             Some((barriers, _)) if *barriers == walk.barriers => {
-                return Err(Obstacle::NoBarrier(line));
+                return Err(Obstacle::TreeNoBarrier(line));
             }
             _ => {}
         }
@@ -185,7 +186,7 @@ impl Search<'_, '_, '_, '_> {
             EdgeCondition::Index => false,
         });
         let taken = taken.filter(|_| !of.leaves);
-        taken.map(|edge| edge.to).ok_or(Obstacle::Strides)
+        taken.map(|edge| edge.to).ok_or(Obstacle::TreeStrides)
     }
 
     /// The registers that the loop changes and that are read behind it.
@@ -208,7 +209,7 @@ impl Search<'_, '_, '_, '_> {
             let named = &flow.registers[register];
             match walk.known.get(&register) {
                 Some(value) if named.ty.bits() == 32 => sets.push(Set { register, value: *value }),
-                _ => return Err(Obstacle::Register(named.to_string())),
+                _ => return Err(Obstacle::TreeRegister(named.to_string())),
             }
         }
         Ok(sets)

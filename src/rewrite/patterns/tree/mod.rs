@@ -10,7 +10,6 @@ mod around;
 mod emit;
 mod find;
 mod looped;
-mod obstacle;
 mod row;
 mod search;
 mod step;
@@ -21,6 +20,7 @@ use super::footprint::{Accesses, Added, Footprint, Neighbours, Room};
 use super::group::{Group, Places, Price, Shape, shapes};
 use super::pattern::Pattern;
 use crate::cfg::{BlockId, InstId};
+use crate::collective::Obstacle;
 use crate::emulate::KernelTrace;
 use crate::isa::Opcode;
 use crate::isa::limits::WARP_SIZE;
@@ -29,7 +29,6 @@ use crate::report::{CollectiveReport, CollectiveStep, Decision, KernelReport};
 use crate::reuse::{Refusal, Unprofitable};
 use crate::rewrite::{Part, Planner, Prepared};
 use crate::strategies::StrategyName;
-use obstacle::Obstacle;
 use search::{FIRST, Plan, Search, Tree};
 use step::{Step, Traced};
 
@@ -106,12 +105,11 @@ impl Pattern for Trees {
 
 /// The group of a tree: chosen, or why not.
 fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
-    let mut obstacle = tree.plan.as_ref().err().cloned();
-    if obstacle.is_none() && !finder.options.has_shuffles_of_parted {
-        obstacle = Some(Obstacle::Target);
+    let mut refusal = tree.plan.as_ref().err().cloned().map(Refusal::from);
+    if refusal.is_none() && !finder.options.has_shuffles_of_parted {
+        refusal = Some(Obstacle::TreeTarget.into());
     }
-    let refused = |one: &Obstacle| Refusal::Collective(one.rule(), one.to_string());
-    let (mut price, mut refusal) = (None, obstacle.as_ref().map(refused));
+    let mut price = None;
     let behind = tree.plan.as_ref().ok().map(|plan| plan.behind);
     let blocks: Vec<BlockId> = tree.blocks.iter().copied().chain(behind).collect();
     // No other pattern has put code into the blocks, or replaces an access there.
@@ -125,11 +123,11 @@ fn decide(finder: &Finder<'_, '_, '_, '_>, tree: Tree) -> Group {
             kin: Some(module_path!()),
             ..Room::default()
         });
-    if let (None, Ok(plan)) = (&obstacle, &tree.plan) {
+    if let (None, Ok(plan)) = (&refusal, &tree.plan) {
         if !finder.allows(StrategyName::Collective) {
             refusal = Some(Refusal::NotAskedFor(StrategyName::Collective.word()));
         } else if finder.conflicts(&footprint) {
-            refusal = Some(refused(&Obstacle::Beside));
+            refusal = Some(Obstacle::Beside.into());
         } else {
             match weigh(finder, plan) {
                 Ok(known) => price = Some(known),

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::around::{ends_at_barrier, is_read, thread};
-use super::obstacle::Obstacle;
 use super::search::{FEWEST, FIRST, Plan, Search, Steps, Tree, accesses};
 use super::step::{Part, Step};
 use super::walk::Walk;
 use crate::cfg::{BlockId, InstId};
+use crate::collective::Obstacle;
 use crate::emulate::definitions;
 
 impl Search<'_, '_, '_, '_> {
@@ -34,7 +34,7 @@ impl Search<'_, '_, '_, '_> {
             };
             let line = (self.line)(self.traced.flow.block(guard).end.before());
             let Some(stride) = self.traced.is_below(step, None) else {
-                stopped = Some(Obstacle::Guard(line));
+                stopped = Some(Obstacle::TreeGuard(line));
                 used.insert(guard);
                 break;
             };
@@ -51,7 +51,7 @@ impl Search<'_, '_, '_, '_> {
                     next = Some(to);
                     barriers.extend(found);
                     if found.is_none() {
-                        open.get_or_insert(Obstacle::NoBarrier(line));
+                        open.get_or_insert(Obstacle::TreeNoBarrier(line));
                     }
                 }
                 Err(obstacle) => {
@@ -84,7 +84,7 @@ impl Search<'_, '_, '_, '_> {
         let bodies: Vec<BlockId> = replaced.iter().map(|(step, _)| step.body).collect();
         let plan = match open.or(stopped.filter(|_| !enough)) {
             Some(obstacle) => Err(obstacle),
-            None if !enough => Err(Obstacle::Strides),
+            None if !enough => Err(Obstacle::TreeStrides),
             None => {
                 let last = replaced.last().map(|(step, _)| step.join)?;
                 let plan = Plan {
@@ -159,7 +159,7 @@ impl Search<'_, '_, '_, '_> {
             for register in definitions(&flow.insts[at]) {
                 if is_read(flow, join, register) {
                     let name = flow.registers[register].to_string();
-                    return Err(Obstacle::Register(name));
+                    return Err(Obstacle::TreeRegister(name));
                 }
             }
         }

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::around::is_read;
-use super::obstacle::Obstacle;
 use super::step::{Part, Step, Stride, Traced};
 use crate::cfg::{BlockId, InstId, RegisterId};
+use crate::collective::Obstacle;
 use crate::emulate::definitions;
 
 /// The strides that the first replaced step may have.
@@ -77,7 +77,7 @@ impl Search<'_, '_, '_, '_> {
         let flow = self.traced.flow;
         let (Some((step, stride)), Some((last, _))) = (plan.steps.first(), plan.steps.last())
         else {
-            return Err(Obstacle::Strides);
+            return Err(Obstacle::TreeStrides);
         };
         let carried: Vec<RegisterId> =
             step.parts.iter().filter(|part| part.carried).map(|part| part.stored).collect();
@@ -85,25 +85,25 @@ impl Search<'_, '_, '_, '_> {
             for register in definitions(&flow.insts[at]) {
                 if !carried.contains(&register) && is_read(flow, plan.behind, register) {
                     let name = flow.registers[register].to_string();
-                    return Err(Obstacle::Register(name));
+                    return Err(Obstacle::TreeRegister(name));
                 }
             }
         }
         // Lanes that have not stored yet hold their elements in the array alone.
         if !carried.is_empty() && *stride != FIRST[0] {
             let line = (self.line)(step.parts[0].store);
-            return Err(Obstacle::Element(line));
+            return Err(Obstacle::TreeElement(line));
         }
         let first = flow.block(plan.behind).first;
         let Some(behind) = flow.insts.get(first).filter(|inst| !inst.pragma) else {
-            return Err(Obstacle::Strides);
+            return Err(Obstacle::TreeStrides);
         };
         let open = self.open_brackets(step, behind.ast.span.start as usize)
             || self.open_brackets(step, self.branch_of(last));
         let apart = self.are_apart(&step.parts, 2 * stride);
         match (open, apart) {
-            (true, _) => Err(Obstacle::Between((self.line)(flow.block(last.guard).first))),
-            (_, false) => Err(Obstacle::Arrays),
+            (true, _) => Err(Obstacle::TreeBetween((self.line)(flow.block(last.guard).first))),
+            (_, false) => Err(Obstacle::TreeArrays),
             (false, true) => Ok(plan),
         }
     }

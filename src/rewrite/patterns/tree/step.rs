@@ -5,10 +5,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::obstacle::Obstacle;
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, InstId, RegisterId};
-use crate::collective::reads;
-use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions, effect};
+use crate::collective::Obstacle;
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, definitions, effect, reads};
 use crate::expr::{Evaluator, Node, SymbolId, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::StateSpace;
@@ -198,29 +197,29 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         let last = &flow.insts[branch];
         let edge = flow.block(guard).successors.iter().find(|edge| edge.to == body);
         let Some(EdgeCondition::Predicate(_, wanted)) = edge.map(|edge| edge.condition) else {
-            return Err(Obstacle::Guard(line(branch)));
+            return Err(Obstacle::TreeGuard(line(branch)));
         };
         let jumps = last.targets.first() == Some(&flow.block(join).first);
         let condition = self.trace.branches[guard].map(|term| (term, wanted));
         let Some(condition) = condition.filter(|_| jumps && last.ast.form.opcode == Opcode::Bra)
         else {
-            return Err(Obstacle::Guard(line(branch)));
+            return Err(Obstacle::TreeGuard(line(branch)));
         };
         let arrives = &flow.block(join).predecessors;
         if arrives.len() != 2 {
-            return Err(Obstacle::Elsewhere);
+            return Err(Obstacle::TreeOfSomeThreads);
         }
         let (mut shared, mut pure) = (Vec::new(), Vec::new());
         for at in flow.block(body).instructions() {
             let inst = &flow.insts[at];
             match effect(inst) {
                 _ if inst.guard.is_some() || inst.ast.form.has(Qualifier::Cc) => {
-                    return Err(Obstacle::Between(line(at)));
+                    return Err(Obstacle::TreeBetween(line(at)));
                 }
                 Effect::Pure => pure.push(at),
                 Effect::Load | Effect::Store => shared.push(self.plain_access(at, line)?),
                 Effect::Control if inst.ast.form.opcode == Opcode::Bra => {}
-                _ => return Err(Obstacle::Between(line(at))),
+                _ => return Err(Obstacle::TreeBetween(line(at))),
             }
         }
         let parts = self.parts(&shared, stride, &pure, line)?;
@@ -244,7 +243,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         let is_plain = |access: &&Access| {
             access.space == StateSpace::Shared && access.strong.is_none() && access.elements == 1
         };
-        known.filter(is_plain).cloned().ok_or_else(|| Obstacle::Between(line(at)))
+        known.filter(is_plain).cloned().ok_or_else(|| Obstacle::TreeBetween(line(at)))
     }
 
     /// Which loads belong to which store.
@@ -262,17 +261,17 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             let bytes = u64::from(store.bytes());
             let inst = &self.flow.insts[store.inst];
             let (Some(own), Some(Arg::Register(stored))) = (store.address, inst.args.get(1)) else {
-                return Err(Obstacle::Element(line(store.inst)));
+                return Err(Obstacle::TreeElement(line(store.inst)));
             };
             let stored = *stored;
             let whole = |register: RegisterId| {
                 u64::from(self.flow.registers[register].ty.bits()) == 8 * bytes
             };
             if !matches!(bytes, 4 | 8) || !whole(stored) {
-                return Err(Obstacle::Element(line(store.inst)));
+                return Err(Obstacle::TreeElement(line(store.inst)));
             }
             if !self.is_own(own, bytes) {
-                return Err(Obstacle::Address(line(store.inst)));
+                return Err(Obstacle::TreeAddress(line(store.inst)));
             }
             let (mut load, mut other) = (None, None);
             let mut rest = Vec::new();
@@ -290,17 +289,17 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
                 }
             }
             loads = rest;
-            let Some(other) = other else { return Err(Obstacle::Element(line(store.inst))) };
+            let Some(other) = other else { return Err(Obstacle::TreeElement(line(store.inst))) };
             let carried = load.is_none();
             let reads_first = self.reads_first(stored, pure);
             if carried != reads_first || parts.iter().any(|part| part.stored == stored) {
-                return Err(Obstacle::Element(line(store.inst)));
+                return Err(Obstacle::TreeElement(line(store.inst)));
             }
             let own = self.trace.plain(own);
             parts.push(Part { own, bytes, load, other, store: store.inst, stored, carried });
         }
         match loads.first() {
-            Some(access) => Err(Obstacle::Address(line(access.inst))),
+            Some(access) => Err(Obstacle::TreeAddress(line(access.inst))),
             None => Ok(parts),
         }
     }
@@ -332,7 +331,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
         for at in pure {
             for register in definitions(inst(*at)) {
                 if written.insert(register, *at).is_some() {
-                    return Err(Obstacle::Element(line(*at)));
+                    return Err(Obstacle::TreeElement(line(*at)));
                 }
             }
         }
@@ -350,7 +349,7 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             }
             // The last instruction that reads or writes the own element is the one that computes the new one.
             let Some(made) = written.get(&part.stored).copied() else {
-                return Err(Obstacle::Element(line(part.store)));
+                return Err(Obstacle::TreeElement(line(part.store)));
             };
             let own = part.load.map(|at| definitions(inst(at))[0]);
             let later = pure.iter().filter(|at| **at > made).any(|at| {
@@ -361,13 +360,13 @@ impl<'t, 'm, 's> Traced<'t, 'm, 's> {
             let later = later || pure.contains(&part.store);
             let early = part.load.into_iter().chain([part.other]).any(|at| at > part.store);
             if later || early || !simple {
-                return Err(Obstacle::Element(line(part.store)));
+                return Err(Obstacle::TreeElement(line(part.store)));
             }
         }
         // Addresses are computed once, so none may depend on an element.
         let depends = |at: &InstId| reads(inst(*at)).iter().any(|one| loads.contains(one));
         if let Some(at) = addresses.iter().find(|at| values.contains(*at) || depends(at)) {
-            return Err(Obstacle::Address(line(*at)));
+            return Err(Obstacle::TreeAddress(line(*at)));
         }
         step.operations = pure.iter().copied().filter(|at| values.contains(at)).collect();
         step.addresses = pure.iter().copied().filter(|at| addresses.contains(at)).collect();

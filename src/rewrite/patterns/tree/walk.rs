@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::around::is_barrier;
-use super::obstacle::Obstacle;
 use crate::cfg::{Arg, Flow, Inst, InstId, RegisterId};
+use crate::collective::Obstacle;
 use crate::emulate::{Effect, definitions, effect, on_numbers};
 use crate::isa::Opcode;
 
@@ -45,8 +45,8 @@ impl Walk {
                 self.barriers += 1;
                 self.barrier = Some(at);
             }
-            Effect::Barrier => return Err(Obstacle::Barrier(line(at))),
-            _ => return Err(Obstacle::Between(line(at))),
+            Effect::Barrier => return Err(Obstacle::TreeBarrier(line(at))),
+            _ => return Err(Obstacle::TreeBetween(line(at))),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::super::rule::{Level, Rule};
 use super::super::subject::{Found, Subject};
-use crate::cfg::{BlockId, InstId};
+use crate::cfg::InstId;
 use crate::collective::{Collective, Computes, Obstacle, Operator, Place, collectives};
 use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
@@ -10,14 +10,9 @@ use crate::ptx::FunctionKind;
 /// The reductions and counts of a function that CUDA has a function for.
 pub(super) fn possible(subject: &Subject<'_, '_, '_>) -> Vec<Found> {
     let (flow, trace) = (subject.flow, subject.trace);
-    let is_uniform = |block: BlockId| {
-        let place = flow.loops.innermost(block);
-        let condition = trace.branches[block];
-        condition.is_some_and(|condition| trace.is_uniform_term(&flow.loops, condition, place))
-    };
     let line = |inst: InstId| subject.line(inst);
     let is_kernel = subject.function.kind == FunctionKind::Entry;
-    let place = Place { flow, is_kernel, is_uniform: &is_uniform, line: &line };
+    let place = Place { flow, is_kernel, trace, line: &line };
     let found = collectives(&place, Some(true));
     let of = |whole: &Collective| -> Vec<Found> {
         let is_loop = whole.in_loop.is_some();

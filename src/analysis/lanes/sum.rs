@@ -14,11 +14,11 @@ const MAX_PARTS: usize = 12;
 const MAX_FACTORS: usize = 8;
 
 /// A product of uniform terms in ascending order; 1 if empty.
-pub(super) type Factor = SmallVec<[TermId; 2]>;
+pub type Factor = SmallVec<[TermId; 2]>;
 
 /// An integer for each lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Coefficients {
+pub(crate) enum Coefficients {
     /// One for all lanes.
     Same(i64),
     /// One per lane.
@@ -27,7 +27,7 @@ pub(super) enum Coefficients {
 
 impl Coefficients {
     /// One per lane; `Same` where they are equal.
-    pub(super) fn of(lanes: [i64; LANES]) -> Coefficients {
+    pub(crate) fn of(lanes: [i64; LANES]) -> Coefficients {
         match lanes.iter().all(|&one| one == lanes[0]) {
             true => Coefficients::Same(lanes[0]),
             false => Coefficients::Lanes(Rc::new(lanes)),
@@ -35,7 +35,7 @@ impl Coefficients {
     }
 
     /// All of them.
-    pub(super) fn lanes(&self) -> [i64; LANES] {
+    pub(crate) fn lanes(&self) -> [i64; LANES] {
         match self {
             Coefficients::Same(one) => [*one; LANES],
             Coefficients::Lanes(lanes) => **lanes,
@@ -43,12 +43,12 @@ impl Coefficients {
     }
 
     /// Whether all lanes have the same.
-    pub(super) fn is_same(&self) -> bool {
+    pub(crate) fn is_same(&self) -> bool {
         matches!(self, Coefficients::Same(_))
     }
 
     /// How many low bits are zero in all of them.
-    pub(super) fn zeros(&self) -> u32 {
+    pub(crate) fn zeros(&self) -> u32 {
         match self {
             Coefficients::Same(one) => one.trailing_zeros(),
             Coefficients::Lanes(lanes) => {
@@ -68,45 +68,50 @@ impl Coefficients {
 
 /// `Σ factor * coefficient` in each lane. No part has only zeros.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct LaneSum {
+pub(crate) struct LaneSum {
     parts: SmallVec<[(Factor, Coefficients); 2]>,
 }
 
 impl LaneSum {
     /// A number.
-    pub(super) fn constant(value: i64) -> LaneSum {
+    pub(crate) fn constant(value: i64) -> LaneSum {
         LaneSum::scaled(Factor::new(), Coefficients::Same(value))
     }
 
     /// A number per lane.
-    pub(super) fn numbers(lanes: [i64; LANES]) -> LaneSum {
+    pub(crate) fn numbers(lanes: [i64; LANES]) -> LaneSum {
         LaneSum::scaled(Factor::new(), Coefficients::of(lanes))
     }
 
     /// A uniform term.
-    pub(super) fn uniform(term: TermId) -> LaneSum {
+    pub(crate) fn uniform(term: TermId) -> LaneSum {
         LaneSum::scaled(Factor::from_slice(&[term]), Coefficients::Same(1))
     }
 
     /// A factor times an integer per lane.
-    pub(super) fn scaled(factor: Factor, coefficients: Coefficients) -> LaneSum {
+    pub(crate) fn scaled(factor: Factor, coefficients: Coefficients) -> LaneSum {
         let mut sum = LaneSum::default();
         sum.add_part(factor, coefficients);
         sum
     }
 
     /// The summands.
-    pub(super) fn parts(&self) -> &[(Factor, Coefficients)] {
+    pub(crate) fn parts(&self) -> &[(Factor, Coefficients)] {
         &self.parts
     }
 
     /// Whether all lanes have the same value.
-    pub(super) fn is_uniform(&self) -> bool {
+    pub(crate) fn is_uniform(&self) -> bool {
         self.parts.iter().all(|(_, coefficients)| coefficients.is_same())
     }
 
+    /// Whether lanes differ by numbers alone: each symbolic factor is as often in all of them.
+    pub(crate) fn differs_by_numbers(&self) -> bool {
+        self.parts.iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same())
+    }
+
     /// The value in each lane if it depends on nothing else.
-    pub(super) fn known(&self) -> Option<[i64; LANES]> {
+    pub(crate) fn known(&self) -> Option<[i64; LANES]> {
         match &self.parts[..] {
             [] => Some([0; LANES]),
             [(factor, coefficients)] if factor.is_empty() => Some(coefficients.lanes()),
@@ -115,13 +120,13 @@ impl LaneSum {
     }
 
     /// The constant part: the numbers without symbolic factors.
-    pub(super) fn numbers_only(&self) -> [i64; LANES] {
+    pub(crate) fn numbers_only(&self) -> [i64; LANES] {
         let found = self.parts.iter().find(|(factor, _)| factor.is_empty());
         found.map_or([0; LANES], |(_, coefficients)| coefficients.lanes())
     }
 
     /// Whether numbers lie so far apart that the sum wraps around in some lane whatever the rest of it is.
-    pub(super) fn spans_too_far(&self, width: u8) -> bool {
+    pub(crate) fn spans_too_far(&self, width: u8) -> bool {
         let is_far = |coefficients: &Coefficients| {
             let lanes = coefficients.lanes();
             let (low, high) = (lanes.iter().min(), lanes.iter().max());
@@ -141,7 +146,7 @@ impl LaneSum {
 
     /// Adds another sum, times an integer; false if there are too many summands.
     #[must_use]
-    pub(super) fn add(&mut self, other: &LaneSum, times: i64) -> bool {
+    pub(crate) fn add(&mut self, other: &LaneSum, times: i64) -> bool {
         for (factor, coefficients) in &other.parts {
             let scaled = coefficients.combine(&Coefficients::Same(times), i64::wrapping_mul);
             self.add_part(factor.clone(), scaled);
@@ -150,7 +155,7 @@ impl LaneSum {
     }
 
     /// The product; `None` if it has too many summands or factors.
-    pub(super) fn times(&self, other: &LaneSum) -> Option<LaneSum> {
+    pub(crate) fn times(&self, other: &LaneSum) -> Option<LaneSum> {
         let mut product = LaneSum::default();
         for (factor, coefficients) in &self.parts {
             for (more, by) in &other.parts {
@@ -166,7 +171,7 @@ impl LaneSum {
     }
 
     /// In each lane of the mask the value of `self`, in the others that of `other`.
-    pub(super) fn select(&self, other: &LaneSum, chosen: &[bool; LANES]) -> Option<LaneSum> {
+    pub(crate) fn select(&self, other: &LaneSum, chosen: &[bool; LANES]) -> Option<LaneSum> {
         let mask = |wanted: bool| {
             let lanes = chosen.map(|chosen| i64::from(chosen == wanted));
             LaneSum::numbers(lanes)
@@ -176,7 +181,7 @@ impl LaneSum {
     }
 
     /// The parts that differ between lanes, each less its value in lane 0; and the value of lane 0.
-    pub(super) fn split(&self) -> (LaneSum, LaneSum) {
+    pub(crate) fn split(&self) -> (LaneSum, LaneSum) {
         let (mut varying, mut first) = (LaneSum::default(), LaneSum::default());
         for (factor, coefficients) in &self.parts {
             let lanes = coefficients.lanes();

@@ -8,7 +8,9 @@ use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
 use crate::emulate::{Access, KernelTrace, SymbolKind};
 use crate::expr::{Arena, Node, Range, SymbolId, TermId, Valuation};
-use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Axis, Opcode, Qualifier};
+use crate::lanes::of_thread;
 use crate::ptx::{Function, Instruction, StateSpace};
 use crate::reuse::eligible::OWN_REGISTERS;
 use crate::reuse::refusal::Refusal;
@@ -18,7 +20,7 @@ use crate::source::SourceFile;
 pub(super) const SAMPLES: u64 = 4;
 
 /// Lanes of a warp.
-const LANES: u64 = 32;
+const LANES: u64 = WARP_SIZE as u64;
 
 /// Shapes that blocks usually have, for which a layout is compared where the text does not name the shape.
 const USUAL_SHAPES: [[u64; 3]; 4] = [[32, 1, 1], [16, 16, 1], [32, 8, 1], [8, 8, 1]];
@@ -64,7 +66,7 @@ pub(super) fn access(
     if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
         return Err(Refusal::ArrayLaidOut);
     }
-    let exact = shape(function).or(block);
+    let exact = function.extents("reqntid").or(block);
     let Lanes { offsets, spread } =
         offset.map(|offset| offsets(exact, trace, offset)).unwrap_or_default();
     let bits = offset.and_then(|offset| {
@@ -136,12 +138,6 @@ fn offset(trace: &mut KernelTrace, array: &SharedArray, address: TermId) -> Opti
     (!others).then_some(offset)
 }
 
-/// The block's shape, if the text names it.
-fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
-    let exact = function.directive("reqntid")?;
-    Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
-}
-
 /// The bytes from the array's start of accesses in the lanes of some warps of blocks of each of the usual shapes, where
 /// neither the text nor the user names one; by shape, access, warp and lane.
 pub fn in_usual_shapes(trace: &KernelTrace, accesses: &[ArrayAccess]) -> Vec<Vec<Vec<Vec<u64>>>> {
@@ -169,16 +165,15 @@ fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Lanes 
     let valuation = Valuation::new(&trace.arena, [term].into_iter());
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
-    let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
-    let uniform = |symbol: SymbolId| trace.uniform.get(symbol).copied().unwrap_or(false);
-    let is_known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
+    let symbols: Vec<SymbolId> = valuation.symbols().map(|(_, symbol)| symbol).collect();
+    let is_known = |symbol: SymbolId| match trace.symbols.info(symbol).kind {
         SymbolKind::Tid(_) | SymbolKind::LaneId | SymbolKind::Iteration(_) => true,
-        _ => uniform(symbol),
+        _ => trace.uniformity.in_iteration(symbol),
     };
     let mut all = Warps { shape, trace, term, valuation, symbols: &symbols };
-    let spread = match symbols.iter().all(is_known) && !has_functions {
+    let spread = match symbols.iter().all(|&symbol| is_known(symbol)) && !has_functions {
         true => Vec::new(),
-        false => all.sampled(|one| !is_known(&one)),
+        false => all.sampled(|one| !is_known(one)),
     };
     // The values of an unknown function look drawn: a wavefront more or less means nothing.
     Lanes { offsets: if has_functions { Vec::new() } else { all.sampled(|_| false) }, spread }
@@ -190,47 +185,34 @@ struct Warps<'a> {
     trace: &'a KernelTrace,
     term: TermId,
     valuation: Valuation<'a>,
-    symbols: &'a [(TermId, SymbolId)],
+    symbols: &'a [SymbolId],
 }
 
 impl Warps<'_> {
     /// The term by warp and lane. `differs` says which symbols differ from lane to lane in no known way.
-    fn sampled(&mut self, differs: impl Fn((TermId, SymbolId)) -> bool) -> Vec<Vec<u64>> {
+    fn sampled(&mut self, differs: impl Fn(SymbolId) -> bool) -> Vec<Vec<u64>> {
         let Warps { shape, trace, term, symbols, .. } = *self;
         let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
-        let of_lane = |symbol: SymbolId| match &trace.symbols.info(symbol).kind {
-            SymbolKind::LaneId | SymbolKind::WarpUniform(Special::Ntid(_)) => true,
-            SymbolKind::Tid(axis) => shape.is_some() || *axis == Axis::X,
-            _ => false,
+        let of_lane = |symbol: SymbolId, thread: u64| {
+            let kind = &trace.symbols.info(symbol).kind;
+            let is_row = !matches!(kind, SymbolKind::Tid(axis) if *axis != Axis::X);
+            let is_known = shape.is_some() || is_row;
+            is_known.then(|| of_thread(kind, thread, shape.unwrap_or([LANES; 3]))).flatten()
         };
         // All warps access the same where nothing depends on the warp.
-        let is_one = warps == 1 && symbols.iter().all(|&(_, symbol)| of_lane(symbol));
+        let is_one = warps == 1 && symbols.iter().all(|&symbol| of_lane(symbol, 0).is_some());
         let samples = (0..if is_one { 1 } else { SAMPLES }).map(|sample| {
             let first = (sample % warps) * LANES;
             let lanes = (0..LANES).map(|lane| {
-                for (number, &(term, symbol)) in symbols.iter().enumerate() {
-                    let info = trace.symbols.info(symbol);
-                    let same = (sample * (2 * number as u64 + 1)) % 8;
-                    let thread = first + lane;
-                    let [x, y, _] = shape.unwrap_or([LANES, 1, 1]);
-                    let value = match &info.kind {
-                        SymbolKind::LaneId => lane,
-                        SymbolKind::Tid(axis) if shape.is_some() => match axis {
-                            Axis::X => thread % x,
-                            Axis::Y => thread / x % y.max(1),
-                            Axis::Z => thread / (x * y.max(1)),
-                        },
-                        SymbolKind::Tid(Axis::X) => lane,
-                        SymbolKind::WarpUniform(Special::Ntid(axis)) => match shape {
-                            Some(shape) => shape[axis.index()],
-                            None => LANES,
-                        },
-                        _ if differs((term, symbol)) => mixed(LANES * sample + lane, number as u64),
-                        _ => same,
-                    };
-                    self.valuation.set(term, value & crate::expr::mask(info.width));
-                }
-                self.valuation.evaluate();
+                let mut number = 0;
+                self.valuation.assign(|symbol| {
+                    number += 1;
+                    match of_lane(symbol, first + lane) {
+                        Some(value) => value,
+                        None if differs(symbol) => mixed(LANES * sample + lane, number - 1),
+                        None => (sample * (2 * number - 1)) % 8,
+                    }
+                });
                 self.valuation.value(term)
             });
             lanes.collect::<Vec<u64>>()

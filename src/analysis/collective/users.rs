@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::chain::{Chain, Chains};
-use super::uses::{block_of, readers};
+use super::uses::{behind, block_of, readers};
 use super::value::LANES;
 use crate::cfg::{BlockId, EdgeCondition, InstId, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
@@ -39,7 +39,9 @@ impl Users<'_, '_, '_, '_> {
                 return Err(inst);
             }
             let known = first.take();
-            let found = known.unwrap_or_else(|| readers(self.chains.flow, inst, register));
+            let found = known.unwrap_or_else(|| {
+                readers(self.chains.flow, behind(self.chains.flow, inst), register, None)
+            });
             for reader in found.ok_or(inst)? {
                 if self.executing(reader) & !exact == 0 {
                     continue;

@@ -1,14 +1,14 @@
 //! Quotients, remainders, shifts and masks by a number.
 
 use super::evaluate::{Context, Evaluator, MAX_CASES, Value};
-use super::lane_sum::LaneSum;
 use super::shape::LANES;
+use super::sum::LaneSum;
 use crate::emulate::SymbolKind;
 use crate::expr::{BinaryOp, Node, TermId, mask};
 
 impl Evaluator<'_> {
     /// A quotient, remainder, shift or mask by a number.
-    pub(super) fn by_number(
+    pub(crate) fn by_number(
         &mut self,
         term: TermId,
         op: BinaryOp,
@@ -69,19 +69,17 @@ impl Evaluator<'_> {
     }
 
     /// The value as a multiple of a power of two, which is uniform, and a rest below it per lane.
-    pub(super) fn in_row(&mut self, x: &LaneSum) -> Option<(u32, [i64; LANES])> {
-        let factors_uniform =
-            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+    pub(crate) fn in_row(&mut self, x: &LaneSum) -> Option<(u32, [i64; LANES])> {
         let zeros = self.alignments.of_sum(x, true).min(40);
         let numbers = x.numbers_only();
         let first = numbers[0] >> zeros;
         let together = numbers.iter().all(|one| one >> zeros == first);
-        (factors_uniform && together && zeros > 0)
+        (x.differs_by_numbers() && together && zeros > 0)
             .then(|| (zeros, numbers.map(|one| one & ((1 << zeros) - 1))))
     }
 
     /// `x / by`: a uniform number where a row of lanes does not cross a multiple of the divisor.
-    pub(super) fn quotient(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+    pub(crate) fn quotient(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
         if let Some((zeros, _)) = self.in_row(x)
             && by % (1 << zeros) == 0
         {
@@ -89,20 +87,16 @@ impl Evaluator<'_> {
         }
         let Some(shift) = power(by) else { return self.unfollowed(term) };
         // Multiples of the divisor, and numbers that are divided by themselves.
-        let factors_uniform =
-            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
-        if !factors_uniform || self.alignments.of_sum(x, true) < shift {
+        if !x.differs_by_numbers() || self.alignments.of_sum(x, true) < shift {
             return self.unfollowed(term);
         }
         let zeros = self.alignments.of_sum(x, true) - shift;
         let numbers = x.numbers_only().map(|one| one >> shift);
-        let mut sum = LaneSum::uniform(term);
-        self.alignments.set_base(term, zeros);
-        if sum.add(&LaneSum::numbers(numbers), 1) { Value::Known(sum) } else { Value::Unknown }
+        self.beside(term, zeros, &LaneSum::numbers(numbers))
     }
 
     /// `x % by`.
-    pub(super) fn remainder(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+    pub(crate) fn remainder(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
         let is_multiple = power(by).is_some_and(|shift| self.alignments.of_sum(x, true) >= shift);
         if is_multiple {
             return Value::Known(LaneSum::numbers(x.numbers_only().map(|one| one & (by - 1))));
@@ -110,12 +104,7 @@ impl Evaluator<'_> {
         if let Some((zeros, rest)) = self.in_row(x)
             && by % (1 << zeros) == 0
         {
-            let mut sum = LaneSum::uniform(term);
-            self.alignments.set_base(term, zeros);
-            return match sum.add(&LaneSum::numbers(rest), 1) {
-                true => Value::Known(sum),
-                false => Value::Unknown,
-            };
+            return self.beside(term, zeros, &LaneSum::numbers(rest));
         }
         match power(by) {
             Some(bits) => self.wrapped(term, x, bits as u8, false),
@@ -125,10 +114,8 @@ impl Evaluator<'_> {
 
     /// The low `bits` bits of a sum, read as a number. Where its uniform part is just below a multiple of their power of
     /// two, some lanes have wrapped around and others have not.
-    pub(super) fn wrapped(&mut self, term: TermId, x: &LaneSum, bits: u8, signed: bool) -> Value {
-        let factors_uniform =
-            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
-        if !factors_uniform || bits >= 62 {
+    pub(crate) fn wrapped(&mut self, term: TermId, x: &LaneSum, bits: u8, signed: bool) -> Value {
+        if !x.differs_by_numbers() || bits >= 62 {
             return self.unfollowed(term);
         }
         let size = 1_i64 << bits;
@@ -154,11 +141,9 @@ impl Evaluator<'_> {
         }
         let mut cases = Vec::new();
         if first > 0 {
-            let mut sum = LaneSum::uniform(term);
-            self.alignments.set_base(term, zeros);
-            if !sum.add(&LaneSum::numbers(rest), 1) {
+            let Value::Known(sum) = self.beside(term, zeros, &LaneSum::numbers(rest)) else {
                 return Value::Unknown;
-            }
+            };
             cases.push(sum);
         }
         for base in (first..size).step_by(step as usize) {

@@ -7,16 +7,15 @@
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::alignment::{Aligned, Alignments};
-use super::lane_sum::LaneSum;
+
 use super::shape::{BlockShape, LANES, Warp};
+use super::sum::LaneSum;
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolKind, Uniformity};
-use crate::expr::{
-    Arena, BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask, sign_extend,
-    to_signed,
-};
+use crate::expr::{Arena, BinaryOp, Node, SymbolId, TermId, evaluate_node, mask, to_signed};
 use crate::isa::Special;
 
 /// Indices have at least this width.
@@ -29,11 +28,11 @@ const MAX_NESTED: u32 = 12;
 const MAX_UNIFORM_PARTS: usize = 4;
 
 /// A value that may be one of more sums is not followed.
-pub(super) const MAX_CASES: usize = 128;
+pub(crate) const MAX_CASES: usize = 128;
 
 /// The value of a term.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// In each lane.
     Known(LaneSum),
     /// One of several in each lane: which, depends on the values of uniform terms.
@@ -46,7 +45,7 @@ pub(super) enum Value {
 
 impl Value {
     /// One of some values; `None` if they are too many.
-    pub(super) fn one_of(mut sums: Vec<LaneSum>) -> Option<Value> {
+    pub(crate) fn one_of(mut sums: Vec<LaneSum>) -> Option<Value> {
         match sums.len() {
             1 => sums.pop().map(Value::Known),
             count => (count <= MAX_CASES).then(|| Value::OneOf(sums.into())),
@@ -54,7 +53,7 @@ impl Value {
     }
 
     /// The values that it may have, where these are known.
-    pub(super) fn cases(&self) -> Option<&[LaneSum]> {
+    pub(crate) fn cases(&self) -> Option<&[LaneSum]> {
         match self {
             Value::Known(sum) => Some(std::slice::from_ref(sum)),
             Value::OneOf(sums) => Some(sums),
@@ -79,7 +78,7 @@ impl Value {
 
 /// Everything that values depend on besides the warp and the place.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// The trace.
     pub trace: &'a KernelTrace,
     /// The function's loops.
@@ -91,7 +90,7 @@ pub(super) struct Context<'a> {
 }
 
 /// The values of terms in one warp at one place.
-pub(super) struct Evaluator<'a> {
+pub(crate) struct Evaluator<'a> {
     pub context: Context<'a>,
     warp: Warp,
     place: Option<LoopId>,
@@ -105,7 +104,7 @@ pub(super) struct Evaluator<'a> {
 
 impl<'a> Evaluator<'a> {
     /// Nothing is known yet. `place`: the innermost loop around the access.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: Context<'a>,
         warp: Warp,
         place: Option<LoopId>,
@@ -117,7 +116,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of a term.
-    pub(super) fn value(&mut self, root: TermId) -> Value {
+    pub(crate) fn value(&mut self, root: TermId) -> Value {
         let arena = &self.context.trace.arena;
         let (mut terms, mut open) = (Vec::new(), vec![root]);
         let mut seen = FxHashSet::default();
@@ -150,6 +149,9 @@ impl<'a> Evaluator<'a> {
     fn of_node(&mut self, term: TermId) -> Value {
         let arena = &self.context.trace.arena;
         let width = arena.width(term);
+        if let Some(numbers) = self.in_lanes(term) {
+            return Value::Known(LaneSum::numbers(numbers));
+        }
         match arena.node(term) {
             Node::Constant(value) => Value::Known(LaneSum::constant(to_signed(*value, width))),
             Node::Symbol(symbol) => self.of_symbol(*symbol, term),
@@ -186,83 +188,58 @@ impl<'a> Evaluator<'a> {
             }
             Node::ZeroExtend(inner) => self.widened(term, *inner, false),
             Node::SignExtend(inner) => self.widened(term, *inner, true),
-            Node::Extract(inner, 0) if width >= 32 => self.narrowed(term, *inner, width),
+            Node::Extract(inner, 0) if width >= 32 => self.fitting(term, *inner, width),
             Node::Extract(inner, low) => self.field(term, *inner, *low),
             Node::Binary(op, a, b) => self.binary(term, *op, *a, *b),
             Node::IfThenElse(c, a, b) => self.choice(term, *c, *a, *b),
-            Node::Apply(function, arguments) => {
-                let loads = self.context.trace.symbols.is_load(*function);
-                match self.operands(arguments) {
-                    Operands::Uniform => Value::Known(LaneSum::uniform(term)),
-                    Operands::Data => Value::Data,
-                    _ if loads => Value::Data,
-                    _ => Value::Unknown,
-                }
-            }
-            Node::Unary(op, a) => {
-                let (op, from) = (*op, arena.width(*a));
-                self.pointwise(term, &[*a], |values| evaluate_unary(op, values[0], from))
-            }
-            Node::Compare(op, a, b) => {
-                let (op, from) = (*op, arena.width(*a));
-                self.pointwise(term, &[*a, *b], |v| u64::from(op.holds(v[0], v[1], from)))
-            }
-            Node::Concatenate(a, b) => {
-                let low = arena.width(*b);
-                self.pointwise(term, &[*a, *b], |v| v[0] << low | v[1])
-            }
+            Node::Apply(function, _) => match self.unfollowed(term) {
+                Value::Unknown if self.context.trace.symbols.is_load(*function) => Value::Data,
+                other => other,
+            },
+            Node::Unary(..) | Node::Compare(..) | Node::Concatenate(..) => self.unfollowed(term),
         }
     }
 
-    /// A term whose value is too long to be followed: one uniform term, or not known.
-    pub(super) fn unfollowed(&self, term: TermId) -> Value {
-        match self.operands(&self.context.trace.arena.operands(term)) {
-            Operands::Uniform => Value::Known(LaneSum::uniform(term)),
-            Operands::Data => Value::Data,
-            _ => Value::Unknown,
-        }
-    }
-
-    fn operands(&self, operands: &[TermId]) -> Operands {
-        let mut all = Operands::Uniform;
-        for operand in operands {
-            match self.of(*operand) {
-                Value::Data => return Operands::Data,
+    /// A term whose value is not followed: one uniform term where its operands are uniform, or not known.
+    pub(crate) fn unfollowed(&self, term: TermId) -> Value {
+        let mut found = Value::Known(LaneSum::uniform(term));
+        for operand in self.context.trace.arena.operands(term) {
+            match self.of(operand) {
+                Value::Data => return Value::Data,
                 Value::Known(sum) if sum.is_uniform() => {}
-                Value::Known(sum) if sum.known().is_some() => all = all.max(Operands::Numbers),
-                _ => all = Operands::Other,
+                _ => found = Value::Unknown,
             }
         }
-        all
+        found
     }
 
-    /// The values of operands in a lane, as bits of their widths; `None` if they are not all numbers.
-    fn numbers(&self, operands: &[TermId]) -> Option<Vec<[i64; LANES]>> {
-        let number = |operand: &TermId| match self.of(*operand) {
-            Value::Known(sum) => sum.known(),
+    /// The numbers that a term has where its operands are numbers in each lane. Sums and products are taken not to wrap
+    /// around, so they have none here.
+    fn in_lanes(&self, term: TermId) -> Option<[i64; LANES]> {
+        let arena = &self.context.trace.arena;
+        if let Node::Constant(_)
+        | Node::Symbol(_)
+        | Node::Sum { .. }
+        | Node::Product(_)
+        | Node::IfThenElse(..)
+        | Node::Apply(..) = arena.node(term)
+        {
+            return None;
+        }
+        let number = |operand: TermId| match self.of(operand) {
+            Value::Known(sum) => Some((operand, sum.known()?)),
             _ => None,
         };
-        operands.iter().map(number).collect()
-    }
-
-    /// An operation that is computed in each lane where its operands are numbers.
-    fn pointwise(
-        &self,
-        term: TermId,
-        operands: &[TermId],
-        compute: impl Fn(&[u64]) -> u64,
-    ) -> Value {
-        let Some(numbers) = self.numbers(operands) else { return self.unfollowed(term) };
-        let arena = &self.context.trace.arena;
-        let widths: Vec<u8> = operands.iter().map(|&operand| arena.width(operand)).collect();
-        let width = arena.width(term);
+        let numbers: SmallVec<[(TermId, [i64; LANES]); 2]> =
+            arena.operands(term).into_iter().map(number).collect::<Option<_>>()?;
         let lane = |lane: usize| {
-            let each = numbers.iter().zip(&widths);
-            let bits: Vec<u64> =
-                each.map(|(lanes, &width)| lanes[lane] as u64 & mask(width)).collect();
-            to_signed(compute(&bits) & mask(width), width)
+            let of = |operand: TermId| {
+                let mut each = numbers.iter().filter(|(one, _)| *one == operand);
+                each.next().map_or(0, |(_, all)| all[lane] as u64 & mask(arena.width(operand)))
+            };
+            to_signed(evaluate_node(arena, term, &of, &[]), arena.width(term))
         };
-        Value::Known(LaneSum::numbers(std::array::from_fn(lane)))
+        Some(std::array::from_fn(lane))
     }
 
     fn of_symbol(&mut self, symbol: SymbolId, term: TermId) -> Value {
@@ -297,17 +274,13 @@ impl<'a> Evaluator<'a> {
     }
 
     fn is_uniform(&self, symbol: SymbolId) -> bool {
-        self.context.uniformity.symbols.get(symbol).copied().unwrap_or(false)
-            && self.left_together(symbol)
+        self.context.uniformity.in_iteration(symbol) && self.left_together(symbol)
     }
 
     /// Whether all lanes have left the loops that a symbol is from in the same iteration.
     fn left_together(&self, symbol: SymbolId) -> bool {
         let Context { trace, loops, uniformity, .. } = self.context;
-        loops
-            .around(trace.symbols.info(symbol).created_in)
-            .take_while(|&around| !loops.nested(self.place, around))
-            .all(|left| uniformity.exits[left])
+        uniformity.left_together(loops, trace.symbols.info(symbol).created_in, self.place)
     }
 
     /// A register at a join that all lanes reach by the same path, or that a loop changes by uniform values: the parts
@@ -397,29 +370,10 @@ impl<'a> Evaluator<'a> {
     fn widened(&mut self, term: TermId, inner: TermId, signed: bool) -> Value {
         let from = self.context.trace.arena.width(inner);
         let Value::Known(sum) = self.of(inner) else { return self.fitting(term, inner, from) };
-        if let Some(lanes) = sum.known() {
-            let bits = lanes.map(|one| one as u64 & mask(from));
-            let extended = bits.map(|one| if signed { sign_extend(one, from) } else { one } as i64);
-            return Value::Known(LaneSum::numbers(extended));
-        }
         // (A number of fewer bits than an index is one that was masked.)
         match from < INDEX_BITS && !sum.is_uniform() {
             true => self.wrapped(term, &sum, from, signed),
             false => self.fitting(term, inner, from),
-        }
-    }
-
-    fn narrowed(&mut self, term: TermId, inner: TermId, width: u8) -> Value {
-        let known = match self.of(inner) {
-            Value::Known(sum) => sum.known(),
-            _ => None,
-        };
-        match known {
-            Some(lanes) => {
-                let cut = lanes.map(|one| to_signed(one as u64 & mask(width), width));
-                Value::Known(LaneSum::numbers(cut))
-            }
-            None => self.fitting(term, inner, width),
         }
     }
 
@@ -437,9 +391,6 @@ impl<'a> Evaluator<'a> {
     fn field(&mut self, term: TermId, inner: TermId, low: u8) -> Value {
         let arena: &Arena = &self.context.trace.arena;
         let width = arena.width(term);
-        if self.numbers(&[inner]).is_some() {
-            return self.pointwise(term, &[inner], |v| v[0] >> low);
-        }
         let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
         if low == 0 && sum.is_uniform() && self.alignments.of_sum(&sum, false) >= width.into() {
             return Value::Known(LaneSum::constant(0));
@@ -460,9 +411,6 @@ impl<'a> Evaluator<'a> {
     fn binary(&mut self, term: TermId, op: BinaryOp, a: TermId, b: TermId) -> Value {
         let arena = &self.context.trace.arena;
         let width = arena.width(term);
-        if self.numbers(&[a, b]).is_some() {
-            return self.pointwise(term, &[a, b], |v| evaluate_binary(op, v[0], v[1], width));
-        }
         let (x, y) = (self.of(a), self.of(b));
         let (Value::Known(x), Value::Known(y)) = (x, y) else { return self.unfollowed(term) };
         match op {
@@ -518,19 +466,15 @@ impl<'a> Evaluator<'a> {
         }
         let zeros = self.alignments.of_sum(&first, false);
         let zeros = zeros.min(self.alignments.of_sum(&second, false));
-        let mut sum = LaneSum::uniform(term);
-        self.alignments.set_base(term, zeros);
-        if sum.add(&varying, 1) { Value::Known(sum) } else { Value::Unknown }
+        self.beside(term, zeros, &varying)
     }
-}
 
-/// What operands are, the least known of them counting.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Operands {
-    Uniform,
-    Numbers,
-    Other,
-    Data,
+    /// A term by its value in lane 0, whose low bits are zero, and the sum that each lane adds to it.
+    pub(super) fn beside(&mut self, term: TermId, zeros: u32, varying: &LaneSum) -> Value {
+        self.alignments.set_base(term, zeros);
+        let mut sum = LaneSum::uniform(term);
+        if sum.add(varying, 1) { Value::Known(sum) } else { Value::Unknown }
+    }
 }
 
 /// A number that is one more in each next lane.

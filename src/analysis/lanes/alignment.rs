@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::lane_sum::{Factor, LaneSum};
 use super::shape::{Assumed, BlockShape};
+use super::sum::{Factor, LaneSum};
 use crate::emulate::{KernelTrace, SymbolKind};
 use crate::expr::{BinaryOp, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
@@ -17,7 +17,7 @@ const MAX_DEPTH: u32 = 48;
 
 /// Known and assumed alignments of symbols.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     /// Low bits that are zero in the addresses of variables, by the names of their symbols.
     pub variables: FxHashMap<String, u32>,
     /// The state spaces of variables, by the names of their symbols.
@@ -30,7 +30,7 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// The alignment of variables, and which parameters are pointers.
-    pub(super) fn of(
+    pub(crate) fn of(
         module: &Module<'_>,
         function: &Function<'_>,
         trace: &KernelTrace,
@@ -107,7 +107,7 @@ fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
 }
 
 /// Alignments of the terms of one function.
-pub(super) struct Alignments<'a> {
+pub(crate) struct Alignments<'a> {
     trace: &'a KernelTrace,
     shape: BlockShape,
     aligned: &'a Aligned,
@@ -118,7 +118,7 @@ pub(super) struct Alignments<'a> {
 
 impl<'a> Alignments<'a> {
     /// Nothing was asked yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         trace: &'a KernelTrace,
         shape: BlockShape,
         aligned: &'a Aligned,
@@ -128,17 +128,17 @@ impl<'a> Alignments<'a> {
     }
 
     /// Sets how many low bits are zero in the value that a term stands for, where this is not the term's own value.
-    pub(super) fn set_base(&mut self, term: TermId, zeros: u32) {
+    pub(crate) fn set_base(&mut self, term: TermId, zeros: u32) {
         self.bases.insert(term, zeros);
     }
 
     /// How many low bits are zero in all values of a factor.
-    pub(super) fn of_factor(&mut self, factor: &Factor) -> u32 {
+    pub(crate) fn of_factor(&mut self, factor: &Factor) -> u32 {
         factor.iter().map(|&term| self.of(term, 0)).sum::<u32>().min(63)
     }
 
     /// How many low bits are zero in all lanes; numbers without a factor left out if `factors_only`.
-    pub(super) fn of_sum(&mut self, sum: &LaneSum, factors_only: bool) -> u32 {
+    pub(crate) fn of_sum(&mut self, sum: &LaneSum, factors_only: bool) -> u32 {
         let each = sum.parts().iter().filter(|(factor, _)| !(factors_only && factor.is_empty()));
         each.map(|(factor, lanes)| (self.of_factor(factor) + lanes.zeros()).min(63))
             .min()

@@ -58,7 +58,7 @@ impl Likely {
 
 /// Fingerprints of addresses as they are most likely ([`Likely`]), each made once.
 #[derive(Default)]
-pub(super) struct Fingerprints {
+pub(crate) struct Fingerprints {
     likely: Likely,
     numbers: FxHashMap<(TermId, Option<LoopId>), usize>,
     made: Vec<Fingerprint>,
@@ -66,7 +66,7 @@ pub(super) struct Fingerprints {
 
 impl Fingerprints {
     /// The number of an address's fingerprint; `place` is the innermost loop around the load.
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         trace: &mut KernelTrace,
         address: TermId,
@@ -80,7 +80,7 @@ impl Fingerprints {
     }
 
     /// Compares two fingerprints, by their numbers.
-    pub(super) fn compare<R>(
+    pub(crate) fn compare<R>(
         &mut self,
         [a, b]: [usize; 2],
         compare: impl FnOnce(&mut Fingerprint, &mut Fingerprint) -> R,
@@ -96,7 +96,7 @@ impl Fingerprints {
 /// The values of an address in lanes 0 to 31 further up; a round is computed when it is first asked
 /// for.
 #[derive(Clone, Debug)]
-pub(super) struct Fingerprint {
+pub(crate) struct Fingerprint {
     address: TermId,
     place: Option<LoopId>,
     /// The symbols of 64 bits below the address, in order: pointers for the most part.
@@ -106,7 +106,7 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of an address; `place` is the innermost loop around its load.
-    pub(super) fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
+    pub(crate) fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
         Fingerprint { address, place, pointers: None, rounds: Vec::new() }
     }
 
@@ -174,14 +174,19 @@ impl Fingerprint {
     }
 }
 
-/// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks and
-/// grids, sizes far above them, pointers far apart. `lane` is 0 for a value that all lanes share.
-fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
+/// A number that looks drawn.
+pub fn mixed(round: u64, symbol: SymbolId, lane: u64) -> u64 {
     let mixed = (u64::from(symbol.0) + 1 + (lane << 32))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = mixed ^ mixed >> 32;
+    mixed ^ mixed >> 32
+}
+
+/// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks and
+/// grids, sizes far above them, pointers far apart. `lane` is 0 for a value that all lanes share.
+fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
+    let mixed = mixed(round, symbol, lane);
     let value = match &info.kind {
         // Another lane's value has nothing in common with this lane's.
         _ if lane > 0 && info.width < 64 => mixed & 0xfff,
@@ -197,7 +202,7 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
 
 /// Whether `A(L + n) + displacement = B(L)` for nearly all lanes `L` that have a lane `L + n`, in every
 /// round: a comparison at run time that most lanes do not pass gains nothing.
-pub(super) fn agree_mostly(
+pub(crate) fn agree_mostly(
     trace: &KernelTrace,
     loops: &LoopForest,
     shifter: &Shifter,
@@ -215,24 +220,15 @@ pub(super) fn agree_mostly(
     })
 }
 
-/// How a value mostly differs between a lane and the next one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Growth {
-    /// Not at all.
-    None,
-    /// It is larger by 1.
-    ByOne,
-}
-
-/// The growth from lane to lane, in most lanes, of a value that each term of `ways` computes on another path. `None` if
-/// it is neither of the two in most lanes of some round, or if the terms disagree.
-pub(super) fn growth(
+/// Whether a value that each term of `ways` computes on another path is larger by 1 in each next lane, in most lanes; false if
+/// it is the same. `None` if it is neither of the two in most lanes of some round, or if the terms disagree.
+pub(crate) fn grows_by_one(
     trace: &KernelTrace,
     loops: &LoopForest,
     shifter: &Shifter,
     ways: &[TermId],
     place: Option<LoopId>,
-) -> Option<Growth> {
+) -> Option<bool> {
     let (&first, others) = ways.split_first()?;
     let mut values = Fingerprint::new(first, place);
     for &other in others {
@@ -252,13 +248,11 @@ pub(super) fn growth(
             so.count() * 8 >= (values.len() - 1) * 7
         })
     };
-    [(0, Growth::None), (1, Growth::ByOne)]
-        .into_iter()
-        .find_map(|(by, growth)| mostly(by).then_some(growth))
+    [0, 1].into_iter().find(|&by| mostly(by)).map(|by| by == 1)
 }
 
 /// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.
-pub(super) fn distances(
+pub(crate) fn distances(
     trace: &KernelTrace,
     loops: &LoopForest,
     shifter: &Shifter,

@@ -10,10 +10,10 @@ const BANKS: usize = 32;
 const WORD: u64 = 4;
 
 /// Lanes of a warp.
-pub const LANES: usize = 32;
+pub const LANES: usize = super::limits::WARP_SIZE as usize;
 
-/// How many lanes access together.
-fn together(bytes: u64) -> usize {
+/// How many lanes access together: all, half or a quarter of a warp for 4, 8 and 16 bytes each.
+pub fn together(bytes: u64) -> usize {
     match bytes {
         0..=4 => LANES,
         5..=8 => LANES / 2,
@@ -66,9 +66,9 @@ fn most_of_sorted(mut words: SmallVec<[u64; 2 * LANES]>) -> u32 {
     banks.into_iter().max().unwrap_or(0)
 }
 
-/// The wavefronts that an access has at least, wherever its bytes are; the cells of each lane are given by number.
-pub fn least(cells: &[usize], mask: u32, bytes: u64) -> u32 {
-    let each = |lanes: &[usize]| {
+/// The wavefronts that an access has at least, wherever its bytes are; the cells of each lane are given by number or address.
+pub fn least<T: Copy + Ord>(cells: &[T], mask: u32, bytes: u64) -> u32 {
+    let each = |lanes: &[T]| {
         let mut cells = lanes.to_vec();
         cells.sort_unstable();
         cells.dedup();

@@ -11,27 +11,9 @@ use crate::expr::{BinaryOp, Node, TermId};
 /// Lanes of a warp share bits from this one on.
 const WARP_BITS: u8 = LANES.trailing_zeros() as u8;
 
-/// Which symbols are uniform in blocks of this shape, if the lanes of a warp are in the same iteration of every loop.
-pub(super) fn uniformity_in_step(
-    flow: &Flow<'_, '_>,
-    trace: &KernelTrace,
-    shape: BlockShape,
-    aligned: &Aligned,
-) -> Uniformity {
-    solved(flow, trace, shape, aligned, true)
-}
-
-/// Which symbols are uniform in blocks of this shape.
-pub(super) fn uniformity(
-    flow: &Flow<'_, '_>,
-    trace: &KernelTrace,
-    shape: BlockShape,
-    aligned: &Aligned,
-) -> Uniformity {
-    solved(flow, trace, shape, aligned, false)
-}
-
-fn solved(
+/// Which symbols are uniform in blocks of this shape. `in_step`: if the lanes of a warp are in the same iteration of every
+/// loop.
+pub(crate) fn believed_uniformity(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     shape: BlockShape,
@@ -40,12 +22,8 @@ fn solved(
 ) -> Uniformity {
     let mut beliefs = Beliefs { rows_are_short: !shape.is_linear(), in_step, ..Beliefs::default() };
     let plain = match beliefs.rows_are_short || in_step {
-        true => trace.uniformity(flow, &beliefs),
-        false => Uniformity {
-            symbols: trace.uniform.clone(),
-            exits: trace.uniform_exit.clone(),
-            in_step: trace.in_step.clone(),
-        },
+        true => trace.uniformity_under(flow, &beliefs),
+        false => trace.uniformity.clone(),
     };
     if flow.loops.loops.is_empty() {
         return plain;
@@ -68,7 +46,7 @@ fn solved(
     if beliefs.symbols.is_empty() && beliefs.terms.is_empty() {
         return plain;
     }
-    trace.uniformity(flow, &beliefs)
+    trace.uniformity_under(flow, &beliefs)
 }
 
 fn is_quotient(op: BinaryOp) -> bool {

@@ -1,10 +1,9 @@
 //! Terms as another lane of the warp sees them.
 
 use rustc_hash::FxHashMap;
-use typed_index_collections::TiSlice;
 
 use crate::cfg::{LoopForest, LoopId};
-use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind, Uniformity};
 use crate::expr::{Range, Substitution, SymbolId, TermId};
 
 /// Moves terms `n > 0` lanes up, and remembers the terms that it has moved.
@@ -12,18 +11,18 @@ use crate::expr::{Range, Substitution, SymbolId, TermId};
 /// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are larger
 /// by `n`, uniform symbols have the same value, and every other symbol is replaced by one that stands
 /// for that lane's value.
-pub(super) struct Shifter {
+pub(crate) struct Shifter {
     done: FxHashMap<(i32, Option<LoopId>), Substitution>,
 }
 
 impl Shifter {
     /// A shifter that has moved no term yet.
-    pub(super) fn new() -> Shifter {
+    pub(crate) fn new() -> Shifter {
         Shifter { done: FxHashMap::default() }
     }
 
     /// `term` as lane `L + n` sees it, if both lanes have met within the loop `place`.
-    pub(super) fn shift(
+    pub(crate) fn shift(
         &mut self,
         trace: &mut KernelTrace,
         loops: &LoopForest,
@@ -35,11 +34,11 @@ impl Shifter {
         if n == 0 {
             return term;
         }
-        let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
+        let KernelTrace { arena, symbols, uniformity, .. } = trace;
         let substitution = self.done.entry((n, place)).or_default();
         substitution.apply(arena, term, &mut |arena, symbol, term| {
             let info = symbols.info(symbol);
-            match motion(info, symbol, uniform, uniform_exit, loops, place) {
+            match motion(info, symbol, uniformity, loops, place) {
                 Motion::Consecutive => arena.add_constant(term, n as u64),
                 Motion::Same => term,
                 Motion::Other => {
@@ -57,22 +56,20 @@ impl Shifter {
     }
 
     /// A symbol's value in another lane that has reconverged within the loop `place`.
-    pub(super) fn motion(
+    pub(crate) fn motion(
         &self,
         trace: &KernelTrace,
         loops: &LoopForest,
         symbol: SymbolId,
         place: Option<LoopId>,
     ) -> Motion {
-        let KernelTrace { symbols, uniform, uniform_exit, .. } = trace;
-        let info = symbols.info(symbol);
-        motion(info, symbol, uniform, uniform_exit, loops, place)
+        motion(trace.symbols.info(symbol), symbol, &trace.uniformity, loops, place)
     }
 }
 
 /// A symbol's value `n` lanes further up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Motion {
+pub(crate) enum Motion {
     /// It is larger by `n`.
     Consecutive,
     /// It is the same.
@@ -84,8 +81,7 @@ pub(super) enum Motion {
 fn motion(
     info: &SymbolInfo,
     symbol: SymbolId,
-    uniform: &TiSlice<SymbolId, bool>,
-    uniform_exit: &TiSlice<LoopId, bool>,
+    uniformity: &Uniformity,
     loops: &LoopForest,
     place: Option<LoopId>,
 ) -> Motion {
@@ -99,11 +95,8 @@ fn motion(
     if matches!(info.kind, SymbolKind::Alike(..)) {
         return Motion::Same;
     }
-    let stays = uniform.get(symbol).copied().unwrap_or(false)
-        && loops
-            .around(info.created_in)
-            .take_while(|&around| !loops.nested(place, around))
-            .all(|left| uniform_exit[left] || planted!(Bug::LoopExit));
+    let stays =
+        uniformity.in_iteration(symbol) && uniformity.left_together(loops, info.created_in, place);
     if stays { Motion::Same } else { Motion::Other }
 }
 

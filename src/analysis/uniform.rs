@@ -1,16 +1,72 @@
-//! Where all threads of a block come by together: branches on values that depend on the block alone.
+//! Values that are the same in all lanes of a warp, and the places that all threads of a block come to.
 //!
-//! A register depends on the block alone if each of its definitions computes it from parameters, constants, extents and the
-//! block's number, where all threads come by. (`%tid`, loads of memory and results of warp instructions differ.)
+//! In: the memory trace, or the control flow of a function. Out, for a warp: whether a symbol, a term or a branch is
+//! [uniform](Uniformity) among lanes that have met. For a block: the places that all its threads come to ([`Together`]),
+//! as branches on values show that depend on the block alone. A register does if each of its definitions computes it from
+//! parameters, constants, extents and the block's number, where all threads come by. (`%tid`, loads of memory and results
+//! of warp instructions differ.)
 
 use rustc_hash::FxHashSet;
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::uses::reads;
-use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId, reached};
-use crate::emulate::{Effect, definitions, effect};
+use crate::cfg::{
+    Arg, BlockId, EdgeCondition, Flow, Inst, LoopForest, LoopId, PostDominators, RegisterId,
+    reached,
+};
+use crate::emulate::{Effect, KernelTrace, Uniformity, definitions, effect, reads};
+use crate::expr::{Node, SymbolId, TermId};
 use crate::isa::{Opcode, Special};
 use crate::ptx::StateSpace;
+
+impl Uniformity {
+    /// Whether a symbol has one value for all lanes of a warp that are in the same iteration of every loop.
+    pub fn in_iteration(&self, symbol: SymbolId) -> bool {
+        self.symbols.get(symbol).copied().unwrap_or(false)
+    }
+
+    /// Whether all lanes of a warp have left the loops around `from`, as far as they are not around `place`, in the same
+    /// iteration. (A value from a loop that lanes have left is that of each lane's own last iteration.)
+    pub fn left_together(
+        &self,
+        loops: &LoopForest,
+        from: Option<LoopId>,
+        place: Option<LoopId>,
+    ) -> bool {
+        let mut left = loops.around(from).take_while(|&around| !loops.nested(place, around));
+        left.all(|left| self.exits[left] || planted!(Bug::LoopExit))
+    }
+}
+
+impl KernelTrace {
+    /// Whether a term has one value for all lanes of a warp that have met in a block within the given loop.
+    pub fn is_uniform_term(&self, loops: &LoopForest, term: TermId, place: Option<LoopId>) -> bool {
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            self.arena.charge(1);
+            match self.arena.node(next) {
+                Node::Symbol(symbol) => {
+                    let from = self.symbols.info(*symbol).created_in;
+                    if !self.uniformity.in_iteration(*symbol)
+                        || !self.uniformity.left_together(loops, from, place)
+                    {
+                        return false;
+                    }
+                }
+                _ => work.extend(self.arena.operands(next)),
+            }
+        }
+        true
+    }
+
+    /// Whether all lanes of a warp that are together at the end of a block take the same branch.
+    pub fn is_uniform_branch(&self, flow: &Flow<'_, '_>, block: BlockId) -> bool {
+        let place = flow.loops.innermost(block);
+        self.branches[block].is_some_and(|term| self.is_uniform_term(&flow.loops, term, place))
+    }
+}
 
 /// Functions with more blocks times registers are not looked at.
 const MAX_WORK: usize = 20_000_000;
