@@ -368,6 +368,7 @@ fn the_assembler_folds_to_what_the_interpreter_computes() {
     assert!(same * all > 3000 * forms.len(), "ptxas folds {same} of {} forms only", forms.len());
 }
 
+/// (A short run tries a third of the forms, the next third tomorrow.)
 #[test]
 fn a_branch_that_a_result_takes_is_not_dead() {
     if Assembler::find().is_none() {
@@ -380,6 +381,7 @@ fn a_branch_that_a_result_takes_is_not_dead() {
     let (compared, failures): (Vec<usize>, Vec<Vec<String>>) = forms
         .par_iter()
         .enumerate()
+        .filter(|(at, _)| has_turn(*at, 3))
         .map(|(at, form)| {
             let cases = [Values::Constants, Values::Parameters].map(|from| Case::new(form, from));
             let known: Vec<_> =
@@ -393,8 +395,5 @@ fn a_branch_that_a_result_takes_is_not_dead() {
         .unzip();
     report(&failures.concat());
     let compared: usize = compared.iter().sum();
-    assert!(
-        *with_registers > 5000 && compared > 10_000,
-        "{with_registers} forms, {compared} cases"
-    );
+    assert!(*with_registers > 5000 && compared > 3_000, "{with_registers} forms, {compared} cases");
 }

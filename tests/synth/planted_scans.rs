@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ptxasw::planted::{self, Bug, Set};
 use ptxasw::source::SourceFile;
@@ -13,6 +14,7 @@ use ptxasw::synth::scan::{self, Outcome, report};
 use ptxasw::synth::{network, parse, place};
 
 use crate::common::noticed::assert_noticed;
+use crate::turns::has_turn;
 
 /// Mistakes that may lead to another result, and what the sketches for which they may have in them; all others are in
 /// the code that is written for a result.
@@ -144,9 +146,10 @@ fn judged(solved: &Solved, networks: &Networks) -> Result<String, String> {
     }
 }
 
+/// (A short run tries a third of them, the next third tomorrow.)
 #[test]
 fn each_planted_mistake_is_noticed() {
-    let networks = Networks::solve().expect("the networks of a warp");
+    let networks = &Networks::solve().expect("the networks of a warp");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/synth");
     let read = |name: &&str| {
         let path = folder.join(name).with_extension("sketch");
@@ -156,21 +159,23 @@ fn each_planted_mistake_is_noticed() {
     let small = TEXTS.iter().enumerate();
     let small = small.map(|(number, text)| (format!("text {number}"), (*text).to_owned()));
     let (places, texts): (Vec<String>, Vec<String>) = FILES.iter().map(named).chain(small).unzip();
-    let right: Vec<(Solved, String)> = texts
-        .iter()
-        .map(|text| {
+    let right = texts.iter().map(|text| {
+        LazyLock::new(move || {
             let solved = solved(text);
-            let right = judged(&solved, &networks);
+            let right = judged(&solved, networks);
             (solved, right.unwrap_or_else(|why| panic!("{text}\n{why}")))
         })
-        .collect();
-    assert_noticed("scans", &Bug::of(Set::Scans), &places, |bug, place| {
-        let (text, (first, right)) = (&texts[place], &right[place]);
+    });
+    let right: Vec<LazyLock<(Solved, String), _>> = right.collect();
+    let mut bugs = Bug::of(Set::Scans);
+    bugs.retain(|bug| has_turn(*bug as usize, 3));
+    assert_noticed("scans", &bugs, &places, |bug, place| {
+        let (text, (first, right)) = (&texts[place], &*right[place]);
         let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(&bug));
         let run = || match of_search {
-            Some((word, _)) if text.contains(word) => judged(&solved(text), &networks),
+            Some((word, _)) if text.contains(word) => judged(&solved(text), networks),
             Some(_) => Ok(right.clone()),
-            None => judged(first, &networks),
+            None => judged(first, networks),
         };
         // A panic is an assertion of the program's own that has noticed it.
         let run = catch_unwind(AssertUnwindSafe(|| planted::with(bug, run)));

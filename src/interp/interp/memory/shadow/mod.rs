@@ -184,7 +184,7 @@ impl Cells {
         }
     }
 
-    /// The places of cells outside of which nothing was accessed.
+    /// The places of all cells that were accessed, and of their neighbours.
     fn made(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.weak.made().chain(self.strong.iter().flat_map(Sparse::made))
     }
