@@ -41,8 +41,8 @@ fn taken_back(lines: &str) -> String {
 
 fn work_beyond_the_leash_takes_the_original() {
     assert!(taken_back("while :; do :; done").contains("times the processor time of the original"));
-    // (450 MB in one process that then does nothing: less processor time than the other limit.)
-    let hold = "x=$(head -c 450000000 /dev/zero | tr '\\0' x); while :; do sleep 0.05; done";
+    // (900 MB in one process that then does nothing; a shell would take longer to fill them than the other limit allows.)
+    let hold = "exec perl -e '$x = \"x\" x 900000000; sleep 60'";
     let why = taken_back(hold);
     assert!(why.contains("times the memory of the original"), "{why}");
 }
