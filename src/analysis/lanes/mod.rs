@@ -1,8 +1,8 @@
 //! Values of terms in the 32 lanes of a warp.
 //!
-//! In: a term of the memory trace, and a warp as far as it is known which. Out: a [`LaneSum`], exact numbers for each lane
-//! beside uniform terms ([`Evaluator`]); the [`Stride`] of an address that is affine in the lane; the term as another lane
-//! has it ([`Shifter`]); samples of an address, by which candidates are guessed ([`Fingerprints`]). What a warp's lanes
+//! In: a term of the memory trace, and a warp as far as it is known which. Out: a `LaneSum`, exact numbers for each lane
+//! beside uniform terms (`Evaluator`); the `Stride` of an address that is affine in the lane; the term as another lane
+//! has it (`Shifter`); samples of an address, by which candidates are guessed (`Fingerprints`). What a warp's lanes
 //! access, and what that costs, is not looked at here.
 //!
 //! From the ground up: `shape`: the threads that are the lanes of a warp; `sum`: sums of uniform factors with an integer per
