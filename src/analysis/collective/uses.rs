@@ -21,8 +21,8 @@ pub(super) fn behind(flow: &Flow<'_, '_>, inst: InstId) -> Option<(BlockId, Inst
     Some((block_of(flow, inst)?, inst.next()))
 }
 
-/// The instructions that may read the value that a register has at a place, up to those that write it again: `writes` does so
-/// whatever its guard says. `None` if there are too many, or if there is no such place.
+/// The instructions that may read the value that a register has at a place, up to `writes` and to those that write it again
+/// without a guard. `None` without a place, and where more than `MAX_LOOKED_AT` instructions would be looked at.
 pub(super) fn readers(
     flow: &Flow<'_, '_>,
     start: Option<(BlockId, InstId)>,
