@@ -70,6 +70,44 @@ fn page(folder: &TempDir) -> String {
     made.html
 }
 
+/// A build's decision: its steps by their times, both versions' cycles by their numbers, the judge's answer.
+#[test]
+fn the_decision_of_a_build_is_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = SourceFile::new(
+        "k.ptx",
+        std::fs::read_to_string("ptx-samples/jacobi/jacobi.sm_80.ptx").expect("it is there"),
+    );
+    let rewritten = pipeline::rewrite(&source, &Options::paper()).expect("it is PTX");
+    let mut build = serde_json::to_value(&rewritten.report).expect("JSON");
+    let kernel = &mut build["kernels"][0];
+    kernel["decision"] = json!("kept-original");
+    kernel["why"] = json!("measure");
+    kernel["proof"] = json!({"verdict": "equal", "by": "certificate", "steps": 123_456});
+    kernel["trace"] =
+        json!([{"step": "considered", "seconds": 0.02}, {"step": "tried", "seconds": 0.08}]);
+    kernel["measure"] =
+        json!({"original": {"8": 1000.0, "64": 400.0}, "rewritten": {"8": 750.0, "64": 500.0}});
+    write(&folder, "k.json", build.to_string());
+    write(&folder, "k.ptx", source.text());
+    let html = page(&folder);
+    for shown in [
+        "the original is used, since its machine code gains too little",
+        "<code>equal</code>, by a certificate of 123456 steps",
+        "assembled in both versions</td><td class=\"number\">0.080</td><td><span class=\"share other\" style=\"width: 10rem\">",
+        "considered</td><td class=\"number\">0.020</td><td><span class=\"share other\" style=\"width: 2.5rem\">",
+        "<td class=\"number\">750</td><td><span class=\"share full\" style=\"width: 7.5rem\"></span></td><td class=\"number\">0.750</td>",
+        "<span class=\"share full\" style=\"width: 5rem\"></span></td><td class=\"number\">1.250</td>",
+        "<td data-of=\"build uses\">original</td>",
+    ] {
+        assert!(html.contains(shown), "{shown}\n{html}");
+    }
+    // Outside of builds nothing of this is there.
+    write(&folder, "k.json", serde_json::to_string(&rewritten.report).expect("JSON"));
+    let html = page(&folder);
+    assert!(!html.contains("Decision of the build") && !html.contains("build uses"));
+}
+
 /// How often a text stands in another.
 fn count(text: &str, part: &str) -> usize {
     text.matches(part).count()

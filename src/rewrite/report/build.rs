@@ -55,8 +55,9 @@ impl fmt::Display for Why {
 }
 
 /// How a rewrite was proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProvedBy {
     /// A certificate of the rewriter was checked.
     Certificate,

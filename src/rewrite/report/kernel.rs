@@ -222,17 +222,14 @@ impl KernelReport {
         (!parts.is_empty()).then(|| format!("machine code: {}", parts.join(", ")))
     }
 
-    /// The steps of a build's decision with their times, and its outcome, in one sentence; `None` outside of builds.
-    pub fn decided(&self) -> Option<String> {
-        let kept = self.decision?;
-        let steps = self.trace.iter().map(|step| format!("{} ({:.3} s)", step.step, step.seconds));
-        let steps: Vec<String> = steps.collect();
-        let outcome = match (kept, self.why) {
-            (Kept::Rewritten, _) => "the rewritten code is used".to_owned(),
-            (Kept::KeptOriginal, None) => "the original is used".to_owned(),
-            (Kept::KeptOriginal, Some(why)) => format!("the original is used, since {why}"),
-        };
-        Some(format!("{}: {outcome}", steps.join(", ")))
+    /// The outcome of a build's decision, in one sentence; empty outside of builds.
+    pub fn outcome(&self) -> String {
+        match (self.decision, self.why) {
+            (None, _) => String::new(),
+            (Some(Kept::Rewritten), _) => "the rewritten code is used".to_owned(),
+            (Some(Kept::KeptOriginal), None) => "the original is used".to_owned(),
+            (Some(Kept::KeptOriginal), Some(why)) => format!("the original is used, since {why}"),
+        }
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.

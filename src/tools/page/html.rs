@@ -6,7 +6,7 @@ use super::input::{Inputs, LineProfile};
 use super::listing::{self, Mark};
 use super::model::{Kernel, last_part};
 use super::words::counted;
-use super::{bars, exchange, lanes, traffic};
+use super::{bars, decision, exchange, lanes, traffic};
 use crate::ab::measurement::Measurement;
 use crate::report::{KernelReport, LoadReport, Stores};
 
@@ -115,6 +115,7 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
     let marks: Vec<Mark> = marks.into_iter().filter(has).collect();
     let reports = || kernels.iter().filter_map(|kernel| kernel.report);
     let cycled = reports().any(|report| report.cost().is_some());
+    let decided = reports().any(|report| report.decision.is_some());
     let averaged = reports().any(|report| report.average_delta.is_some());
     let runs: Vec<Event> = EVENTS
         .into_iter()
@@ -135,6 +136,7 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                         @if decisions {
                             th.number { "loads" }
                             @for mark in &marks { th.number { (mark.name()) } }
+                            @if decided { th { "build uses" } }
                             @if cycled { th.number { "cycles" } }
                             @if averaged { th.number { "average |Δ|" } }
                         }
@@ -153,6 +155,7 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                                 @if decisions {
                                     td.number data-of="loads" { (kernel.loads().len()) }
                                     @for &mark in &marks { td.number data-of=(mark.name()) { (count(kernel, mark)) } }
+                                    @if decided { td data-of="build uses" { (kernel.report.map_or("–", decision::word)) } }
                                     @if cycled { td.number data-of="cycles" { (cycles(kernel)) } }
                                     @if averaged { td.number data-of="average |Δ|" { (average(kernel)) } }
                                 }
@@ -296,7 +299,7 @@ fn section(kernel: &Kernel<'_>, index: usize, inputs: &Inputs) -> Markup {
                 p { (with_code(&report.sentence())) @if report.proved { "; proved equivalent to the original" } }
                 @if let Some(change) = report.machine_code() { p { (change) } }
             }
-            @if let Some(decided) = kernel.report.and_then(KernelReport::decided) { p.steps { (decided) } }
+            @if let Some(drawn) = kernel.report.and_then(decision::section) { (drawn) }
             @if let Some(report) = kernel.report.filter(|report| !report.collectives.is_empty()) {
                 (collectives(report))
             }

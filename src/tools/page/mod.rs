@@ -7,11 +7,12 @@
 //!
 //! - [`input`]: the kinds of files; [`model`]: the data of one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
-//! - `lanes`, `exchange`, `bars`: drawings of rows, of collectives and of times; `drawing`: shared parts; `listing`: the
+//! - `lanes`, `exchange`, `bars`, `decision`: drawings of rows, of collectives, of times and of a build's decision; `drawing`: shared parts; `listing`: the
 //!   source; `traffic`: the costs of its accesses.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;
+mod decision;
 mod drawing;
 mod exchange;
 mod html;
